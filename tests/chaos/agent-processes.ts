@@ -1,19 +1,19 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import process from 'node:process'
 
-/** What an agent's process is started with: as it was built, or from its sources. */
+/** Entry file of an agent process: the built bundle, or the sources. */
 const agentEntries = /\/(?:agent\/src\/main\.ts|agent-[\da-f]{16}\/agent\.cjs)$/
 
-/** A live agent as the kernel knows it. */
+/** A live agent process as `/proc` shows it. */
 export interface LiveAgent {
   readonly pid: number
-  /** Processes of one start share it. */
+  /** Process group; all processes of one start of an agent share it. */
   readonly group: number
-  /** Its data folder. */
+  /** Data folder of the agent. */
   readonly folder: string
 }
 
-/** Every process of an agent of this home that is alive, whoever knows of it. Looks in `/proc` alone. */
+/** Lists every live agent process of this home, also those that the mesh does not know. Reads only `/proc`. */
 export async function liveAgents(home: string): Promise<readonly LiveAgent[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const found = await Promise.all(pids.map((pid) => agentOf(Number(pid), home)))
@@ -23,7 +23,7 @@ export async function liveAgents(home: string): Promise<readonly LiveAgent[]> {
 async function agentOf(pid: number, home: string): Promise<LiveAgent | null> {
   const read = (name: string) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '')
   const words = (await read('cmdline')).split('\0')
-  // Its shell bears the same words after `-c`; programs that it started do not.
+  // The shell that starts an agent has the same words after `-c`; programs that the agent started do not.
   if (words[1] === '-c' || !words.some((word) => agentEntries.test(word))) return null
   const folder = /(?:^|\0)FLOTILLA_DATA=([^\0]*)/.exec(await read('environ'))?.[1]
   if (folder === undefined || !folder.startsWith(`${home}/`)) return null
@@ -32,7 +32,7 @@ async function agentOf(pid: number, home: string): Promise<LiveAgent | null> {
   return { pid, group, folder }
 }
 
-/** Ends everything whose folder is below this home: agents, and programs that outlived them. */
+/** Kills every process whose data folder is below this home: agents, and programs that outlived them. */
 export async function endProcessesOf(home: string): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   let ended = 0
@@ -43,7 +43,7 @@ export async function endProcessesOf(home: string): Promise<number> {
       process.kill(Number(pid), 'SIGKILL')
       ended += 1
     } catch {
-      // It ended by itself meanwhile.
+      // The process ended by itself in between.
     }
   }
   return ended

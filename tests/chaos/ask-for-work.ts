@@ -20,7 +20,7 @@ export interface Asking {
   readonly supervisor: Supervisor
   readonly hooks: ReadonlyMap<string, Hook>
   readonly outside: string
-  /** When nobody waits any longer. */
+  /** Aborted when no asker waits any longer. */
   readonly stopped: AbortSignal
 }
 
@@ -33,7 +33,7 @@ interface Heard {
 
 const replyMaxMs = 400_000
 
-/** Asks for one piece of work as people and programs outside do, and answers what became of it for them. */
+/** Asks for one piece of work as people and external programs do, and returns what they learned of its outcome. */
 export async function askForWork(
   asking: Asking,
   work: Work,
@@ -76,7 +76,7 @@ async function chat(asking: Asking, work: Work): Promise<AskedFact> {
   return factOf(heard, { key: marker, kind: 'chat', way: work.way })
 }
 
-/** Goes away once the run is a row. */
+/** Submits the work and disconnects once its run is stored. */
 async function leave(asking: Asking, work: Work, heard: Heard): Promise<boolean> {
   const { marker } = work.plan
   const options = { agent: work.agent, session: marker, key: marker }
@@ -123,7 +123,7 @@ async function deliver(asking: Asking, work: Work): Promise<AskedFact> {
   return factOf(heard, { key: marker, kind: 'webhook', way: 'waits' })
 }
 
-/** A tool without a model: whoever asks is told the result itself. */
+/** Runs a tool without a model; the reply to the caller is the tool's own result. */
 async function invoke(asking: Asking, work: Work): Promise<{ asked: AskedFact[]; calls: CallFact[] }> {
   const { marker, steps } = work.plan
   const [step] = steps
@@ -147,7 +147,7 @@ async function invoke(asking: Asking, work: Work): Promise<{ asked: AskedFact[];
   return { asked: [factOf(heard, { key: marker, kind: 'invoke', way: work.way })], calls: [call] }
 }
 
-/** Again and again, in each life of the mesh, until it is through. */
+/** Repeats the attempt, across restarts of the mesh, until it succeeds or `stopped` is aborted. */
 async function insist(asking: Asking, heard: Heard, attempt: () => Promise<boolean>): Promise<void> {
   while (!asking.stopped.aborted) {
     try {

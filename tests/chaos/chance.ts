@@ -1,19 +1,19 @@
-/** Chance that a number repeats. Only for plans of tests: it is no secret. */
+/** Repeatable pseudo-random numbers from a seed. Only for test plans; not for secrets. */
 export interface Chance {
-  /** From 0 up to and without 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number
-  /** A whole number between both, both included. */
+  /** Returns a whole number between both bounds, both included. */
   between(least: number, most: number): number
   pick<T>(from: readonly T[]): T
-  /** True in so many of 100 cases. */
+  /** Returns true in `often` of 100 cases. */
   percent(often: number): boolean
-  /** Another chance that goes its own way from here, so that one reader more does not move the others. */
+  /** Returns an independent sequence, so that an additional reader does not change the numbers of the others. */
   fork(name: string): Chance
 }
 
 export function createChance(seed: number): Chance {
   let state = seed >>> 0
-  // Mulberry32: few lines, even, and the same on every machine.
+  // Mulberry32: short, evenly distributed, and the same on every machine.
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

@@ -11,16 +11,16 @@ import { effectsOfLines } from './ground.ts'
 import type { Disturbance, Ground } from './ground.ts'
 import { commandsFile } from './steps.ts'
 
-/** A cluster that chaos may do everything to. */
+/** Access to a cluster that the chaos test may damage in any way. */
 export interface ClusterHands {
   readonly namespace: string
-  /** What the mesh needs to find it. */
+  /** Environment variables with which the mesh finds the cluster. */
   readonly environment: Readonly<Record<string, string>>
   get(path: string): Promise<unknown>
-  /** Where the volume of that name lies. */
+  /** Returns the folder on this machine that holds the volume of that name. */
   volumeFolder(name: string): string
   readonly nodes: readonly ClusterMachine[]
-  /** The API server holds still for so long. */
+  /** Stops the API server for `ms` milliseconds. */
   haltControl(ms: number): Promise<void>
 }
 
@@ -60,10 +60,10 @@ const namedSchema = z.looseObject({ metadata: z.looseObject({ name: z.string() }
 type Pod = z.infer<typeof podSchema>
 
 const logLinesMax = 400
-/** Kinds of which a reset leaves none. */
+/** Kinds of objects of which a reset must leave none. */
 const kinds = ['pods', 'persistentvolumeclaims', 'secrets'] as const
 
-/** Agents in pods of a cluster whose nodes and whose network are struck too. */
+/** Agents in pods of a cluster whose nodes and network are disturbed too. */
 export function clusterGround(
   hands: ClusterHands,
   of: { readonly home: string; readonly homeId: string },
@@ -79,7 +79,7 @@ export function clusterGround(
     return (await list('pods')).map((item) => podSchema.parse(item))
   }
 
-  /** Those of agents whose program runs now. */
+  /** Lists the pods of agents that are in the phase `Running`. */
   async function live(): Promise<readonly Pod[]> {
     return (await pods()).filter((pod) => agentOf(pod) !== undefined && pod.status.phase === 'Running')
   }
@@ -103,7 +103,7 @@ export function clusterGround(
       const id = pod?.status.containerStatuses[0]?.containerID?.split('/').at(-1)
       return id !== undefined && (await killGroup(id))
     },
-    /** From the volumes themselves: agents may sleep. */
+    /** Reads the volumes themselves, since agents may be hibernated. */
     async commandEffects() {
       const claims = (await list('persistentvolumeclaims')).map((item) => claimSchema.parse(item))
       const texts = await Promise.all(
@@ -145,7 +145,7 @@ export function clusterGround(
     async afterReset() {
       const names = async (kind: string) =>
         (await list(kind)).map((item) => `${kind} ${namedSchema.parse(item).metadata.name}`)
-      // A claim goes once the node of its last pod has let go of it.
+      // Kubernetes deletes a claim only after the node of its last pod has released it.
       for (let left = 60; left > 0 && (await names('persistentvolumeclaims')).length > 0; left--)
         await sleep(1_000)
       const found = (await Promise.all(kinds.map(names))).flat()
@@ -163,7 +163,10 @@ function describePod(pod: Pod): string {
   return `${pod.metadata.name} of ${agent} on ${pod.spec.nodeName ?? 'no node'}`
 }
 
-/** Every process in control groups of a container's name; false where there was none. Pods are seen from outside. */
+/**
+ * Kills every process whose control group contains the container's id. Returns false if there was none. The
+ * processes of pods are visible from this machine.
+ */
 async function killGroup(id: string): Promise<boolean> {
   let killed = false
   for (const pid of await readdir('/proc')) {
@@ -174,13 +177,13 @@ async function killGroup(id: string): Promise<boolean> {
       process.kill(Number(pid), 'SIGKILL')
       killed = true
     } catch {
-      // It ended by itself meanwhile.
+      // The process ended by itself in between.
     }
   }
   return killed
 }
 
-/** One at a time: what befalls two nodes of three at once leaves a cluster of one. */
+/** Disturbances run one at a time, because losing two of three nodes at once leaves a cluster of one. */
 function disturbancesOf({ nodes, haltControl }: ClusterHands): readonly Disturbance[] {
   const away = async (ms: number, signal: AbortSignal) => {
     await sleep(ms, null, { signal }).catch(() => null)

@@ -17,7 +17,7 @@ const run = promisify(execFile)
 
 const logLinesMax = 400
 
-/** Agents in containers of the engine of this machine. */
+/** Agents in containers of the engine on this machine. */
 export function containerGround(
   docker: Dockerode,
   of: { readonly home: string; readonly homeId: string; wake(agent: string): Promise<void> },
@@ -120,7 +120,7 @@ function namesOf(found: Dockerode.ContainerInfo): string {
   return found.Names.join(' ')
 }
 
-/** Devices that stand for files below the home. */
+/** Lists the loop devices whose backing files lie below the home. */
 async function loopsOf(home: string): Promise<readonly string[]> {
   const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'NAME,BACK-FILE']).catch(
     () => ({

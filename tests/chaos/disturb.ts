@@ -3,10 +3,13 @@ import type { Chance } from './chance.ts'
 import type { Stage } from './stage.ts'
 import type { Struck } from './strike.ts'
 
-/** Between the end of one and the next, milliseconds: agents and nodes come back meanwhile, and some work is done. */
+/** Milliseconds between two disturbances, in which agents and nodes come back and some work is done. */
 const pauseMs = { least: 10_000, most: 30_000 }
 
-/** Lets one thing after the other befall what agents run on, until the signal; each is over when this resolves. */
+/**
+ * Disturbs what agents run on, one disturbance after the other, until the signal. Each disturbance is over when
+ * this resolves.
+ */
 export async function disturb(by: {
   readonly stage: Pick<Stage, 'ground'>
   readonly chance: Chance

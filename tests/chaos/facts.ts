@@ -1,15 +1,15 @@
 import type { StepName } from './steps.ts'
 
 /**
- * All that the checks judge, as plain rows: what stands in the database, and what was seen outside. Gathered without any
- * code of the product, so that a mistake there is not repeated here.
+ * Everything that the checks judge, as plain rows: the database, and what was observed from outside. It is gathered
+ * without any code of the product, so that a mistake of the product is not repeated here.
  */
 export interface Facts {
   readonly runs: readonly RunFact[]
-  /** How often the journal says of each run that it ended. */
+  /** Number of journal rows that say that a run ended, by run. */
   readonly endings: ReadonlyMap<string, number>
   readonly letters: readonly LetterFact[]
-  /** What runs were told by others. */
+  /** Notifications that runs received from tasks and messages. */
   readonly notes: readonly { readonly runId: string; readonly source: string }[]
   readonly tasks: readonly TaskFact[]
   readonly steers: readonly SteerFact[]
@@ -31,14 +31,17 @@ export interface RunFact {
   readonly id: string
   readonly agentId: string
   readonly state: string
-  /** Kind of whoever asked, such as `human`. */
+  /** Kind of origin, such as `human`. */
   readonly origin: string
   readonly parentId: string | null
   readonly taskId: string | null
   readonly key: string | null
-  /** Of the plan that it was asked for; null where there was none. */
+  /** Marker of the plan in the run's input; null if the input has no plan. */
   readonly marker: string | null
-  /** Of the last plan in its conversation, which may be an earlier run's: a steer that became a run brings none. */
+  /**
+   * Marker of the last plan in the run's conversation. It may be of an earlier run: a steer that became a run has
+   * no plan.
+   */
   readonly talksOf: string | null
   readonly outcome: { readonly status: string; readonly text: string; readonly code?: string } | null
   readonly costUsd: number
@@ -59,14 +62,14 @@ export interface TaskFact {
   readonly state: string
   readonly parentRunId: string | null
   readonly runId: string
-  /** How often its work began again: it was given to another agent, or tried again. */
+  /** How often the task began again, because it was given to another agent or retried. */
   readonly givenAnew: number
 }
 
-/** What an agent asked another. */
+/** A message of an agent to another agent. */
 export interface MessageFact {
   readonly id: string
-  /** The call that sent it. */
+  /** Id of the tool call that sent the message. */
   readonly callId: string
   readonly state: string
   readonly askingRunId: string
@@ -80,29 +83,29 @@ export interface SteerFact {
   readonly becameRunId: string | null
 }
 
-/** A due time of a job, or a delivery of a webhook: rows that wait for the outcome of their run. */
+/** A due time of a job or a delivery of a webhook, which wait for the outcome of their run. */
 export interface FiringFact {
   readonly what: string
   readonly runId: string | null
   readonly outcome: string | null
 }
 
-/** What somebody outside asked for and heard. */
+/** A request of an external client, and what the client learned of its outcome. */
 export interface AskedFact {
   readonly key: string
   readonly kind: 'chat' | 'webhook' | 'invoke' | 'steer'
   readonly way: string
-  /** Ids of runs that the mesh named for the key, each once. */
+  /** Distinct run ids that the mesh named for the key. */
   readonly runIds: readonly string[]
-  /** The outcome that it was told; null where it heard none. */
+  /** The outcome that the client received; null if it received none. */
   readonly told: { readonly status: string; readonly text: string } | null
-  /** Whether the mesh said that it has it. */
+  /** Whether the mesh confirmed that it accepted the request. */
   readonly accepted: boolean
-  /** The last refusal, for the reader. */
+  /** The last refusal, as text for the report. */
   readonly refused: string
 }
 
-/** A call of a tool, as whoever made it knows of it. */
+/** A tool call, as the model or client that made it knows it. */
 export interface CallFact {
   readonly id: string
   readonly marker: string
@@ -143,7 +146,7 @@ export interface SpendFact {
   readonly costNano: number
   readonly promptTokens: number
   readonly completionTokens: number
-  /** Why nobody can tell its cost; null where its provider told it. */
+  /** Why the cost is not known exactly; null if the provider reported it. */
   readonly unconfirmed: string | null
 }
 
@@ -162,16 +165,16 @@ export interface DailyFact {
   readonly calls: number
 }
 
-/** What should not be there any more, or twice. */
+/** Something that should no longer exist, or exists twice. */
 export interface Leftover {
   readonly check: 'orphan' | 'two-on-one-folder' | 'after-stop' | 'after-reset' | 'temporary-file' | 'journal'
   readonly what: string
 }
 
-/** What a check found wrong. */
+/** A fault that a check found. */
 export interface Finding {
   readonly check: string
   readonly what: string
-  /** Rows and ids that show it. */
+  /** Rows and ids that prove it. */
   readonly evidence: readonly string[]
 }

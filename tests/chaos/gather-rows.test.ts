@@ -10,7 +10,7 @@ import { aCall, someFacts } from './checks/some-facts.ts'
 import { gatherRows, openEnds } from './gather-rows.ts'
 import { sharedKey } from './steps.ts'
 
-/** A home whose database has these rows beside the tables of the product. */
+/** Creates a home whose database has these rows beside the tables of the product. */
 function aHome(sql: string): string {
   const home = mkdtempSync(join(tmpdir(), 'rows-'))
   for (const folder of ['data', 'config']) mkdirSync(join(home, folder))

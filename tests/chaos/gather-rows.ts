@@ -6,7 +6,7 @@ import type { EffectFact, Facts, FiringFact, MoneyFacts, RunFact } from './facts
 import { readPlan, sharedKey, topic } from './steps.ts'
 
 type Row = Readonly<Record<string, unknown>>
-/** What the database and the files of a home say. */
+/** The facts that the database and the files of a home contain. */
 export type HomeFacts = Pick<
   Facts,
   | 'runs'
@@ -22,7 +22,7 @@ export type HomeFacts = Pick<
   | 'money'
 >
 
-/** Reads the rows of a home beside a mesh that may run, and decides nothing. */
+/** Reads the rows of a home beside a mesh that may be running, without judging them. */
 export async function gatherRows(home: string): Promise<HomeFacts> {
   const ledger = openLedger(home)
   try {
@@ -84,12 +84,12 @@ const tasksSql = `SELECT id, title, state, parent_run_id, run_id,
   (SELECT count(*) FROM task_history WHERE task_id = tasks.id AND action IN ('reroute', 'retry')) AS given_anew
   FROM tasks`
 
-/** The call that a title or a message begins with. */
+/** Extracts the id of the call with which a title or a message begins. */
 function linkOf(words: string): string {
   return words.replace(/^Link ([^ :.]+\.\d+\.\d+)[^]*$/, '$1')
 }
 
-/** The rows of money alone, for a comparison between two lives. */
+/** Reads only the rows of money, for comparison between two processes of the mesh. */
 export function gatherMoney(home: string): MoneyFacts {
   const ledger = openLedger(home)
   try {
@@ -99,7 +99,7 @@ export function gatherMoney(home: string): MoneyFacts {
   }
 }
 
-/** What is not over yet, in words; empty once all has settled. */
+/** Describes what has not ended yet; empty once all work has settled. */
 export function openEnds(home: string): readonly string[] {
   const ledger = openLedger(home)
   const ends = {
@@ -128,7 +128,7 @@ export function openEnds(home: string): readonly string[] {
   }
 }
 
-/** Runs in the order in which they came, each with the plan that its conversation is about by then. */
+/** Reads runs in the order of their creation, each with the plan that its conversation is about at that time. */
 function withConversations(
   rows: readonly Row[],
   descriptions: ReadonlyMap<string, string>,
@@ -225,7 +225,7 @@ function effectsOf(ledger: LedgerView): EffectFact[] {
   ]
 }
 
-/** The mesh itself tells the owner of jobs by notes too. */
+/** True for notes of calls. The mesh also notifies the owner of jobs by notes. */
 function isOfCall(row: Row): boolean {
   return /^[a-z]\d+(?:-\d+)?\.\d+\.\d+$/.test(text(row, 'message'))
 }

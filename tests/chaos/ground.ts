@@ -4,28 +4,31 @@ import type { EffectFact, Leftover } from './facts.ts'
 
 export interface Disturbance {
   readonly name: string
-  /** Resolves when it is over, which the signal hastens. */
+  /** Resolves when the disturbance is over; the signal shortens it. */
   befall(chance: Chance, signal: AbortSignal): Promise<void>
 }
 
-/** What agents run on, seen from outside of the product: what is killed there, and what is left there. */
+/** What agents run on, seen from outside of the product: used to kill agents and to find what is left over. */
 export interface Ground {
   readonly kind: RuntimeName
-  /** What befalls the ground itself, beside the kills of mesh and agents. */
+  /** Disturbances of the ground itself, beside kills of mesh and agents. */
   readonly disturbances: readonly Disturbance[]
-  /** Agents that live now, by name. */
+  /** Names of agents that are running. */
   agents(): Promise<readonly string[]>
-  /** The last that its present life said. Rejects where nobody knows. */
+  /** Returns the last log lines of the agent's present process. Rejects if they cannot be read. */
   agentLog(agent: string): Promise<string>
-  /** Ends an agent at once; false where it does not live. */
+  /** Kills an agent; false if it is not running. */
   kill(agent: string): Promise<boolean>
-  /** Lines that commands of agents left on their own disks. */
+  /** Lines that commands of agents wrote to their own disks. */
   commandEffects(): Promise<readonly EffectFact[]>
-  /** While the mesh runs and all is settled: what it does not know, or has twice. */
+  /**
+   * Finds agents that the mesh does not know or that run twice. Called while the mesh runs and all work has
+   * settled.
+   */
   strangers(): Promise<readonly Leftover[]>
-  /** After the mesh was stopped: what still lives. */
+  /** Finds agents that still run after the mesh was stopped. */
   afterStop(): Promise<readonly Leftover[]>
-  /** After the home was reset: what is still there. Takes it away. */
+  /** Finds what still exists after the home was reset, and removes it. */
   afterReset(): Promise<readonly Leftover[]>
 }
 

@@ -4,8 +4,8 @@ import { formatCoverage, formatFindings, formatReadyTimes } from './report.ts'
 import type { ChaosReport } from './run-chaos.ts'
 
 /**
- * Keeps what a chaos did and found: as it was told, and as JSON with each call that was told otherwise than done, and the
- * last words of each life of the mesh that ended by itself. Returns the path of the text.
+ * Writes the report of a chaos test: as text, and as JSON with each call whose result was not `done` and the last
+ * lines of each mesh process that ended by itself. Returns the path of the text.
  */
 export async function keepReport(folder: string, report: ChaosReport): Promise<string> {
   const { options, facts, findings, lives, struck, seconds } = report

@@ -6,11 +6,11 @@ import type { Stage } from './stage.ts'
 import type { Struck } from './strike.ts'
 import { workers } from './work-plan.ts'
 
-/** Between two agents that are put to sleep, milliseconds. */
+/** Pause between two requests to hibernate an agent, milliseconds. */
 const pauseMs = { least: 500, most: 4000 }
 const replyMaxMs = 30_000
 
-/** Puts one agent after the other to sleep until the signal, as a person would: one that works refuses. */
+/** Hibernates one agent after the other until the signal, as a person would. Agents that are working refuse. */
 export async function lull(by: {
   readonly stage: Pick<Stage, 'supervisor'>
   readonly chance: Chance
@@ -25,7 +25,7 @@ export async function lull(by: {
     await supervisor.ready()
     const params = { id: by.chance.pick(workers) }
     const asked = call(controlEndpoints.agentHibernate, { params, timeoutMs: replyMaxMs })
-    // A mesh that is killed meanwhile answers nothing; what came of it stands in the rows.
+    // A mesh that is killed in between does not answer; the checks read the result from the rows.
     const reply = await asked.catch(() => null)
     if (reply && reply.status < 300) by.struck.asleep += 1
   }

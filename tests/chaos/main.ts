@@ -6,30 +6,36 @@ import { formatCoverage, formatFindings, formatReadyTimes } from './report.ts'
 import { runChaos } from './run-chaos.ts'
 
 /**
- * `npm run chaos`: a real mesh with real agents works while it and they are killed by `kill -9` at random moments, first
- * as plain processes, then in containers. A supervisor starts the mesh again each time. Ten agents work: the operator and
- * nine workers, which sleep when nothing is asked of them and are put to sleep in between. What is asked: chats whose askers
- * wait, ask twice, give up or leave; webhooks, jobs by the clock, tools without a model, and words to agents at work. What
- * agents do: blackboard, signals, artifacts, notes, jobs, agents, commands, POSTs to a server that counts; hand-offs, some of
- * them rerouted, cancelled or asked about; messages whose answer comes at once or later; agents made for one task. The model
- * is a fake on loopback that follows the plan in the conversation and wants money.
+ * `npm run chaos`: a real mesh with real agents works while `kill -9` ends it and them at random times, first as
+ * plain processes, then in containers. A supervisor restarts the mesh each time.
  *
- * At the end the checks judge the rows of the database and what was seen outside, never the product's own views:
+ * Ten agents work: the operator and nine workers, which hibernate when they have no work and on request.
  *
- * - `checks/check-runs`: each run ends once; one key is one run; nothing that was taken is lost.
- * - `checks/check-askers`: who waits hears the outcome of the row; letters, firings and steers are told once, and
- *   nothing counts as delivered that nobody read.
- * - `checks/check-effects`: a call has its effect at most once, exactly once where it was told as done, not at all where
- *   it was told as refused; a step of a plan is made once; versions have no gaps.
- * - `checks/check-hand-offs`: each task ends, and its parent is told once.
- * - `checks/check-messages`: each message is answered, the run that asked is told once, and its model reads it once.
- * - `checks/check-money`: totals are the sums of their rows and never negative (looked at after each kill, too), nothing
- *   stays set aside, and what was billed was booked.
- * - leftovers: no agent that the mesh does not know, no two on one data folder, nothing alive after `flotilla stop`,
- *   nothing in the engine after a reset, no temporary files, a whole journal.
+ * - Clients start chats and wait, ask twice, give up or disconnect. They call webhooks and tools without a model,
+ *   and steer agents that work. Cron jobs fire.
+ * - Agents use blackboard, signals, artifacts, notes, jobs, new agents, commands and POST requests to a server that
+ *   counts. They hand off tasks, some of which are rerouted, cancelled or asked about, and send messages that are
+ *   answered at once or later. They spawn agents for one task.
+ * - The model is a fake on loopback that follows the plan in the conversation and charges for each answer.
  *
- * Ends with 1 where anything was found. What was done and found is kept in `reports/chaos/`. The seed repeats the plan: the work, its moments and its targets, as far as
- * two runs of a machine are alike.
+ * At the end the checks judge the rows of the database and what was observed from outside, never the product's own
+ * views:
+ *
+ * - `checks/check-runs`: each run ends once; one key is one run; no accepted work is lost.
+ * - `checks/check-askers`: clients that wait get the outcome of the row; outbox rows, firings and steers are
+ *   delivered once, and nothing counts as delivered that no client read.
+ * - `checks/check-effects`: a call has its effect at most once, exactly once if its result said done, never if it
+ *   said refused; a step of a plan is carried out once; versions have no gaps.
+ * - `checks/check-hand-offs`: each task ends, and its parent is notified once.
+ * - `checks/check-messages`: each message is answered, the run that asked is notified once, and its model reads the
+ *   answer once.
+ * - `checks/check-money`: totals are the sums of their rows and never negative (also checked after each kill), no
+ *   reservation stays open, and what was billed was booked.
+ * - leftovers: no agent that the mesh does not know, no two on one data folder, nothing running after `flotilla
+ *   stop`, nothing in the engine after a reset, no temporary files, an unbroken journal.
+ *
+ * Exits with 1 if anything was found. The report is written to `reports/chaos/`. The seed repeats the plan: the
+ * work, the times of the kills and their targets, as far as two runs of a machine are alike.
  */
 const usage = `npm run chaos -- [--seed N] [--runs N] [--containers N] [--minutes N]
 

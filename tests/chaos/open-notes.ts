@@ -2,22 +2,25 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ChaosOptions } from './run-chaos.ts'
 
-/** One thing that was seen, with what it rests on. */
+/** One observation with its evidence. */
 export interface Note {
   readonly what: string
-  /** Names of lists of lines, such as those of the journal. */
+  /** Lines of evidence by their source, such as the journal. */
   readonly evidence: Readonly<Record<string, readonly string[]>>
 }
 
-/** What a chaos has found so far. Each is in the file at once, so that it is there whatever ends the chaos. */
+/**
+ * The observations of a chaos test so far. Each is written to the file at once, so that it is kept however the test
+ * ends.
+ */
 export interface Notes {
   readonly path: string
   put(note: Note): void
-  /** Pure but for what was put. */
+  /** Returns the notes as text for the report. */
   tell(): string
 }
 
-/** More of them say nothing new, and the file is to be read. */
+/** Notes beyond this number add nothing new, and a person has to read the file. */
 const notesMax = 500
 const listedMax = 20
 const toldLinesMax = 6

@@ -7,14 +7,14 @@ import type { EffectFact } from './facts.ts'
 export interface OutsideServer {
   readonly place: string
   readonly address: string
-  /** Each request that came, under the id of the call that it names. */
+  /** Each request that arrived, under the id of the call that it names. */
   effects(): readonly EffectFact[]
-  /** Resolves when so many requests have come from now on, or at the signal. */
+  /** Resolves after `count` further requests, or at the signal. */
   requests(count: number, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/** The world outside: counts what reaches it, and takes its time over the answer. */
+/** A server for external requests of agents: counts what reaches it, and answers after a delay. */
 export async function startOutsideServer(chance: Chance): Promise<OutsideServer> {
   const arrivals = new EventEmitter()
   const server = await startWebServer((_request, response) => {

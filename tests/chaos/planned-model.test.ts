@@ -11,7 +11,7 @@ test('the planned model follows its plan, remembers its inputs, and bills each a
     for (;;) {
       const body = JSON.stringify({ model: 'planned', stream: true, messages })
       const reply = await httpCall({ method: 'POST', url: `${model.baseUrl}/chat/completions`, body })
-      // It is out of order at times.
+      // The model answers some requests with an error.
       if (reply.status === 200) return reply.text
     }
   }
@@ -26,7 +26,7 @@ test('the planned model follows its plan, remembers its inputs, and bills each a
   )
   expect(model.calls()).toMatchObject([{ told: 'refused', words: 'Error (version-conflict): no' }])
   expect([...model.steersSeen()]).toEqual([['s4', 1]])
-  // Whether an answer was sent whole is known a moment after its reader has it.
+  // `whole` is set only after the reader has received the answer, a little later.
   await expect
     .poll(() => model.billed())
     .toMatchObject([

@@ -10,8 +10,8 @@ import { callFor, callId } from './steps.ts'
 import type { StepName, ToolCall } from './steps.ts'
 
 /**
- * US dollars for a million tokens, and the same in nano-dollars for one. What is said costs more than all that is read,
- * so that an answer which was billed and booked as its prompt alone is seen.
+ * US dollars for a million tokens, and the same in nano-dollars for one. Output costs more than all input, so that
+ * an answer that was billed but booked for its prompt alone is noticed.
  */
 export const price = { input_per_mtok: 0.01, output_per_mtok: 1 }
 const inputNano = 10
@@ -20,25 +20,25 @@ const answerTokens = 300
 
 export interface PlannedModel {
   readonly baseUrl: string
-  /** Calls of tools that it asked for, with what it was told of each. */
+  /** Tool calls that the model asked for, with the result of each. */
   calls(): readonly CallFact[]
-  /** What it wants to be paid for. */
+  /** What the model charges for. */
   billed(): readonly BilledFact[]
-  /** How often each steer stood in one conversation, at most. */
+  /** The most often that each steer appeared in one conversation. */
   steersSeen(): ReadonlyMap<string, number>
-  /** How often the answer to each message stood in one conversation, at most, by the call that sent it. */
+  /** The most often that the answer to each message appeared in one conversation, by the call that sent it. */
   answersSeen(): ReadonlyMap<string, number>
   close(): Promise<void>
 }
 
 /**
- * A provider on loopback that does what the plan in the conversation says, step by step. Each of its answers has a number
- * of its own, which it reports as the tokens of the prompt: so that each can be found again where it was paid for.
- * It is slow at times, and fails at times.
+ * A provider on loopback that follows the plan in the conversation, step by step. It numbers its answers and
+ * reports the number as the tokens of the prompt, so that each answer can be found where it was booked. It is slow
+ * at times, and fails at times.
  */
 export async function startPlannedModel(options: {
   readonly chance: Chance
-  /** Address of the server outside that counts. */
+  /** Address of the server that counts external requests. */
   readonly outside: string
 }): Promise<PlannedModel> {
   const { chance } = options
@@ -68,7 +68,7 @@ export async function startPlannedModel(options: {
   }
 
   upstream.answerWith(async (call, response) => {
-    const messages = call.body['messages'] as readonly SaidMessage[] // our own mesh sends it
+    const messages = call.body['messages'] as readonly SaidMessage[] // the mesh sends this request
     hear(messages)
     if (chance.percent(3)) {
       refuse(response, 500, { message: 'out of order for a moment' })

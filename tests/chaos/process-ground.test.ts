@@ -7,7 +7,7 @@ import process from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
 import { processGround } from './process-ground.ts'
 
-/** A home with one agent, and a way to start programs that look to the kernel as that agent does. */
+/** Creates a home with one agent, and a function that starts programs which look like that agent in `/proc`. */
 function aHome(entry = join('agent', 'src', 'main.ts')) {
   const home = mkdtempSync(join(tmpdir(), 'ground-'))
   const folder = join(home, 'data', 'agents', Buffer.from('left').toString('hex'))

@@ -11,7 +11,7 @@ export function processGround(home: string, disturbances: Ground['disturbances']
   const folders = join(home, 'data', 'agents')
   const nameOf = (folder: string): string => Buffer.from(folder, 'hex').toString()
 
-  /** The process that the mesh believes to be the agent. */
+  /** Returns the process id that the mesh has stored for each agent. */
   async function known(): Promise<Map<string, number>> {
     const found = new Map<string, number>()
     for (const folder of await readdir(folders).catch(() => [])) {

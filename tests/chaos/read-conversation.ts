@@ -2,7 +2,7 @@ import type { CallFact } from './facts.ts'
 import { readPlan } from './steps.ts'
 import type { AboutTask, Plan, Step } from './steps.ts'
 
-/** A message as a model gets it. */
+/** A message as a model receives it. */
 export interface SaidMessage {
   readonly role: string
   readonly content?: string | readonly { readonly text?: string }[] | null
@@ -18,19 +18,19 @@ interface SaidCall {
 export interface Heard {
   /** Results of calls by their ids. */
   readonly results: ReadonlyMap<string, string>
-  /** How often each steer stands in the conversation. */
+  /** How often each steer appears in the conversation. */
   readonly steers: ReadonlyMap<string, number>
-  /** How often the answer to each message stands there, by the call that sent it. */
+  /** How often the answer to each message appears, by the call that sent the message. */
   readonly answers: ReadonlyMap<string, number>
 }
 
 const steerPattern = /Steer (s\d+) is said\./g
-/** The news of an answer quotes the message, and in it the plan of somebody else. */
+/** The notification of an answer quotes the message, which contains the plan for the other agent. */
 const answerPattern = /Your message to \S+ \("Link ([^ ]+)\. [^"]*"\) is answered/g
 const questionPattern =
   /Task (task_\w+) "[^"]*", which you gave to \S+, is blocked\.\nSummary: Asked by (\S+)\./g
 
-/** What a conversation says of calls, steers and messages. Pure. */
+/** Extracts results, steers and answers from a conversation. Pure. */
 export function readConversation(messages: readonly SaidMessage[]): Heard {
   const results = new Map<string, string>()
   const steers = new Map<string, number>()
@@ -50,23 +50,23 @@ export function readConversation(messages: readonly SaidMessage[]): Heard {
   return { results, steers, answers }
 }
 
-/** A result of `message_agent` that holds what was answered. */
+/** True for a result of `message_agent` that contains the answer. */
 function isAnswer(words: string): boolean {
   return /"state":\s*"answered"/.test(words)
 }
 
 export interface Turn {
-  /** Null where nothing in the conversation is a plan. */
+  /** Null if no message of the conversation contains a plan. */
   readonly marker: string | null
   readonly index: number
-  /** Null when all is done, and while an answer is waited for. */
+  /** Null when all steps are done, and while an answer is awaited. */
   readonly step: Step | null
   readonly about: AboutTask | null
 }
 
 /**
- * The step that comes next: as many as there were calls since the plan was first said are done. Whoever asked waits for the answer; whoever was asked answers when all
- * of the plan is done. Pure.
+ * Returns the next step of the plan: each call since the plan first appeared counts as one done step. An agent that
+ * asked a question waits for the answer; an agent that was asked answers after its plan is done. Pure.
  */
 export function nextTurn(messages: readonly SaidMessage[]): Turn {
   const plan = messages.map(planOf).findLast((found) => found !== null) ?? null
@@ -87,8 +87,8 @@ function planOf(message: SaidMessage): Plan | null {
 }
 
 /**
- * A task that another agent is given begins its plan again, told of what was before: what was asked then is not asked
- * again. One that is answered goes on in the conversation in which it asked.
+ * Another agent that is given the task begins the plan again and reads what happened before, so a question that was
+ * already asked is left out. An agent whose question was answered continues in the same conversation.
  */
 function stepsLeft({ marker, steps }: Plan, since: readonly SaidMessage[]): readonly Step[] {
   if (since.some(({ tool_calls: made = [] }) => made.some(isQuestion))) return steps
@@ -98,7 +98,7 @@ function stepsLeft({ marker, steps }: Plan, since: readonly SaidMessage[]): read
   return asked ? steps.filter(({ name }) => name !== 'question') : steps
 }
 
-/** Its last call asked a question, and nobody has said anything since. */
+/** True if the last call asked a question and no answer has arrived since. */
 function isWaiting(since: readonly SaidMessage[]): boolean {
   const at = since.findLastIndex(({ tool_calls: made = [] }) => made.length > 0)
   const [call] = since[at]?.tool_calls ?? []
@@ -119,7 +119,7 @@ function lastTask(since: readonly SaidMessage[]): AboutTask | null {
   return found === undefined ? null : { taskId: found, question: '' }
 }
 
-/** The first question that was told and not answered yet. */
+/** The first question in the conversation that has no answer yet. */
 function openQuestion(since: readonly SaidMessage[], calls: readonly SaidCall[]): AboutTask | null {
   const answered = calls.map((call) => call.function?.arguments ?? '').join('\n')
   for (const message of since.filter(({ role }) => role === 'user')) {
@@ -130,10 +130,10 @@ function openQuestion(since: readonly SaidMessage[], calls: readonly SaidCall[])
   return null
 }
 
-/** Codes after which nobody knows whether the call had its effect. */
+/** Error codes after which it is unknown whether the call had its effect. */
 const unknownCodes = ['outcome-unknown', 'upstream-failed', 'upstream-timeout', 'internal-error']
 
-/** What the words of a result say became of the call. Pure. */
+/** Reads from the text of a result what became of the call. Pure. */
 export function outcomeOf(words: string): NonNullable<CallFact['told']> {
   const code = /^Error \(([a-z-]+)\)/.exec(words)?.[1]
   if (code === undefined) return words.startsWith('Error') ? 'unknown' : 'done'

@@ -23,7 +23,7 @@ test('the time from a kill to ready is reported with its parts', () => {
     { at: 2990, said: { ready: true } },
     {
       at: 3001,
-      said: { msg: 'the mesh is ready and takes work', loadedMs: 800, composedMs: 990, readyMs: 1980 },
+      said: { msg: 'the mesh is ready and accepts work', loadedMs: 800, composedMs: 990, readyMs: 1980 },
     },
   ]
   const told = formatReadyTimes([aLife({ killedBeforeAt: null }), aLife({ lines })])

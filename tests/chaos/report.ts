@@ -6,7 +6,7 @@ import { stepNames } from './steps.ts'
 /** Findings of one check that are shown in full. */
 const shownMax = 5
 
-/** The findings of one stage, with what they rest on. Pure. */
+/** Formats the findings of one stage with their evidence. Pure. */
 export function formatFindings({ findings, options, keptHome }: ChaosReport): string {
   if (findings.length === 0) return 'Nothing was found wrong.'
   const byCheck = [...Map.groupBy(findings, ({ check }) => check)]
@@ -44,7 +44,7 @@ function tellCheck(found: readonly Finding[]): string[] {
   ]
 }
 
-/** What was done, so that a clean result says how much it rests on. Pure. */
+/** Formats what was done, so that a clean result shows how much it covers. Pure. */
 export function formatCoverage({ facts, lives, struck, seconds }: ChaosReport): string {
   const states = countBy(facts.runs.map(({ state, outcome }) => outcome?.code ?? state))
   const told = stepNames
@@ -53,7 +53,7 @@ export function formatCoverage({ facts, lives, struck, seconds }: ChaosReport): 
       return `${name} ${made.filter((call) => call.told === 'done').length}/${made.length}`
     })
     .join(', ')
-  // The last one was asked to end.
+  // The last process was asked to end.
   const byThemselves = lives.slice(0, -1).filter(({ killed }) => !killed).length
   const others = facts.calls.filter((call) => call.told !== 'done' && call.words !== '')
   return [
@@ -75,7 +75,7 @@ function countBy(names: readonly string[]): string {
   return [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${all.length} ${name}`).join(', ')
 }
 
-/** How long a killed mesh takes until it is ready again, and where the time goes. Pure. */
+/** Formats how long a killed mesh takes until it is ready again, and in which parts. Pure. */
 export function formatReadyTimes(lives: readonly Life[]): string {
   const ready = lives.filter((life) => life.killedBeforeAt !== null && life.readyAt !== null)
   const totals = ready.map((life) => (life.readyAt ?? 0) - (life.killedBeforeAt ?? 0))
@@ -94,10 +94,13 @@ export function formatReadyTimes(lives: readonly Life[]): string {
   ].join('\n')
 }
 
-/** What the mesh itself says of its start, then from one line to the next, each under the words of the later one. */
+/**
+ * Splits a start into the parts that the mesh reports itself, then from one log line to the next. Each part has the
+ * text of the line that ends it.
+ */
 function partsOf(life: Life): [string, number][] {
   const from = life.killedBeforeAt ?? life.startedAt
-  const own = life.lines.find(({ said }) => said['msg'] === 'the mesh is ready and takes work')?.said
+  const own = life.lines.find(({ said }) => said['msg'] === 'the mesh is ready and accepts work')?.said
   const loadedMs = Number(own?.['loadedMs'] ?? 0)
   const composedMs = Number(own?.['composedMs'] ?? 0)
   const parts: [string, number][] = own
@@ -111,7 +114,7 @@ function partsOf(life: Life): [string, number][] {
     const name = said['ready'] === true ? 'ready' : (said['progress'] ?? said['msg'])
     if (
       typeof name !== 'string' ||
-      name === 'the mesh is ready and takes work' ||
+      name === 'the mesh is ready and accepts work' ||
       at < before ||
       at > (life.readyAt ?? 0)
     )

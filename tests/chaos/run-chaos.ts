@@ -27,17 +27,17 @@ import type { Work } from './work-plan.ts'
 
 export interface ChaosOptions {
   readonly runtime: RuntimeName
-  /** Where agents are pods. */
+  /** Given if agents run in pods. */
   readonly cluster?: ClusterHands
   readonly seed: number
-  /** Runs of the ledger that the work makes at least. */
+  /** Runs that the work creates at least. */
   readonly runs: number
-  /** When no more work is given and nothing is killed any more; what was given is waited for. */
+  /** Minutes after which no more work is submitted and nothing more is killed; submitted work is still awaited. */
   readonly maxMinutes: number
-  /** Blows at most; as many as there is time for where it is left out. */
+  /** Most kills; without it, as many as fit in the time. */
   readonly blows?: number
   readonly progress: (step: string) => void
-  /** Breaks it off; everything is taken away then, too. */
+  /** Aborts the test; everything is cleaned up then, too. */
   readonly signal?: AbortSignal
 }
 
@@ -48,17 +48,17 @@ export interface ChaosReport {
   readonly lives: readonly Life[]
   readonly struck: Struck
   readonly seconds: number
-  /** A copy of the home, where anything was found: rows and conversations say how it came. */
+  /** A copy of the home if anything was found: rows and conversations show how it happened. */
   readonly keptHome: string | null
 }
 
-/** Pieces of work that are asked for at once. */
+/** Pieces of work that are submitted at the same time. */
 const askersMax = 20
 const settleMaxMs = { process: 300_000, docker: 300_000, kubernetes: 900_000 } as const
 
 /**
- * One fleet from its first start to its reset, under random kills, and what was found wrong with it. What is found on the way
- * is in a file at once and told at the end, also where the chaos itself does not come to its end.
+ * Runs one fleet from its first start to its reset, under random kills, and reports what was wrong with it.
+ * Observations on the way are written to a file at once and repeated at the end, also if the test itself fails.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const notes = openNotes(reportFolder, options)
@@ -146,7 +146,7 @@ interface Given {
   readonly calls: readonly CallFact[]
 }
 
-/** A few askers at a time, each with the next piece of work. */
+/** Runs a few askers at a time, each with the next piece of work. */
 async function giveWork(
   {
     stage,
@@ -191,7 +191,7 @@ function moneyBetween(home: string, life: number): Finding[] {
   }))
 }
 
-/** Waits until nothing is open; answers what still was at the bound. */
+/** Waits until all work has ended; returns what was still open at the bound. */
 async function settled(stage: Stage, options: ChaosOptions): Promise<readonly string[]> {
   const end = performance.now() + settleMaxMs[options.runtime]
   let told = ''
@@ -220,7 +220,7 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
   if (verified.code !== 0)
     leftovers.push({ check: 'journal', what: `the journal is broken: ${verified.said}` })
   const rows = await gatherRows(stage.home)
-  // What a reset takes away is what says how a finding came.
+  // The copy is made before the reset, which deletes the rows that explain a finding.
   await cp(stage.home, beforeReset(stage), { recursive: true, verbatimSymlinks: true })
   if (ground.kind !== 'process') {
     const reset = await stage.command('reset')
@@ -239,7 +239,7 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
   }
 }
 
-/** No disturbance is a reason for a mesh that was ready to end. A start may fail on a full disk. */
+/** No disturbance of plain processes may end a mesh that was ready. A start may fail on a full disk. */
 function endedAlone({ supervisor, ground }: Stage): Finding[] {
   if (ground.kind !== 'process') return []
   return supervisor.lives
@@ -252,10 +252,10 @@ function endedAlone({ supervisor, ground }: Stage): Finding[] {
     }))
 }
 
-/** Where the home lies as it was before its reset. */
+/** Path of the copy of the home that is made before its reset. */
 const beforeReset = ({ home }: Stage): string => `${home}-before-reset`
 
-/** Names of files that are there for a moment only. */
+/** Names of files that exist only for a short time. */
 const temporaryNames = /\.tmp$|\.new$|^\.staged-/
 
 async function temporaryFiles(stage: Stage): Promise<Leftover[]> {
@@ -271,7 +271,7 @@ async function temporaryFiles(stage: Stage): Promise<Leftover[]> {
   )
 }
 
-/** What was seen after one kill is there after the next as well: told once. */
+/** Removes repeated findings: a fault that was seen after one kill is still there after the next. */
 function unique(findings: readonly Finding[]): Finding[] {
   return findings.filter((one, index) => !isAmong(one, findings.slice(0, index)))
 }

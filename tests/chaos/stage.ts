@@ -31,28 +31,28 @@ import type { Supervisor } from './supervise-mesh.ts'
 import { sayPlan, topic } from './steps.ts'
 import { workers } from './work-plan.ts'
 
-/** A fleet in a home of its own, and the world around it. */
+/** A fleet in a home of its own, with the servers around it. */
 export interface Stage {
   readonly home: string
-  /** The mesh's folder for what is there for a moment only. */
+  /** The mesh's folder for temporary files. */
   readonly temporary: string
   readonly supervisor: Supervisor
   readonly ground: Ground
   readonly model: PlannedModel
   readonly outside: OutsideServer
-  /** Null where the home lies on the disk of this machine. */
+  /** Null if the home lies on the disk of this machine. */
   readonly disk: HomeDisk | null
   readonly hooks: ReadonlyMap<string, Hook>
-  /** Jobs that fire by the clock while the chaos lasts. */
+  /** Jobs that fire during the chaos test. */
   readonly jobs: readonly string[]
   command(name: string): Promise<{ readonly code: number | null; readonly said: string }>
-  /** Takes everything away. */
+  /** Stops and removes everything. */
   close(): Promise<void>
 }
 
 export async function openStage(options: {
   readonly runtime: RuntimeName
-  /** Where agents are pods. */
+  /** Given if agents run in pods. */
   readonly cluster?: ClusterHands
   readonly chance: Chance
   readonly progress: (step: string) => void
@@ -63,7 +63,7 @@ export async function openStage(options: {
   const root = await mkdtemp(join(tmpdir(), 'flotilla-chaos-'))
   const [home, temporary] = [join(root, 'home'), join(root, 'tmp')]
   await mkdir(home)
-  // Containers bind folders of the home, which the disk of the engine holds.
+  // Containers bind folders of the home, which must be on the engine's disk.
   const disk = runtime === 'process' ? mountHomeDisk(home) : null
   await mkdir(join(home, 'config'), { recursive: true })
   await mkdir(temporary)
@@ -79,7 +79,7 @@ export async function openStage(options: {
   }
   const close = async (): Promise<void> => {
     await supervisor.end()
-    // For a chaos that was broken off; after a whole one there is nothing left to take away.
+    // Needed after an aborted test; after a complete one nothing is left to reset.
     if (runtime !== 'process') await meshCommand('reset')
     await endProcessesOf(home)
     await Promise.all([model.close(), outside.close()])
@@ -139,9 +139,9 @@ function settingsText(model: PlannedModel, outside: OutsideServer): string {
     models: { 'fake/planned': { price } },
     egress: { allowed_private: [outside.place] },
     webhooks: { per_minute: 5000 },
-    // Agents are killed far more often than one that is not broken dies.
+    // Agents are killed far more often here than healthy agents crash.
     restarts_per_hour: 1000,
-    // What is not asked for a minute sleeps by itself; others are put to sleep meanwhile.
+    // Agents without work for a minute hibernate by themselves; others are hibernated by request.
     hibernate_after_minutes: 1,
   })
 }
@@ -182,7 +182,7 @@ async function makeHooks(mesh: MeshCalls): Promise<Map<string, Hook>> {
   return hooks
 }
 
-/** Their plans are said again by each firing, so their markers begin with `j`. */
+/** Creates the jobs. Each firing repeats their plan, so their markers begin with `j`. */
 async function makeJobs(mesh: MeshCalls): Promise<string[]> {
   const made: string[] = []
   for (const [index, agent] of workers.slice(0, 2).entries()) {
@@ -198,7 +198,9 @@ async function makeJobs(mesh: MeshCalls): Promise<string[]> {
   return made
 }
 
-/** In whatever life runs, so that no further run begins by the clock. What they fired stays to be seen. */
+/**
+ * Disables the jobs in the mesh process that is running, so that no further run starts. Past firings stay readable.
+ */
 export async function silenceJobs(stage: Stage): Promise<void> {
   const mesh = meshCalls(stage.supervisor.url)
   for (const id of stage.jobs) {

@@ -2,7 +2,7 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 
 /**
- * What a model of the chaos does in one round, by the word that stands for it in a plan. Each has one effect that can be
+ * Words of a plan: each names what the planned model does in one round. Each step has one effect that can be
  * counted from outside under the id of the call.
  */
 export const stepNames = [
@@ -33,19 +33,19 @@ export type StepName = (typeof stepNames)[number]
 
 export interface Step {
   readonly name: StepName
-  /** Of what goes to others: to whom, and what is to be done there. */
+  /** For steps that give work to another agent: the agent, and the steps that it shall carry out. */
   readonly to?: string
   readonly steps?: readonly Step[]
 }
 
-/** A task that a step is about: the one handed off last, or the one that asks. */
+/** The task that a step is about: the one handed off last, or the one whose agent asks. */
 export interface AboutTask {
   readonly taskId: string
-  /** The call that asked; empty where nothing was asked. */
+  /** Id of the call that asked; empty if nothing was asked. */
   readonly question: string
 }
 
-/** What an agent is asked to do. Its marker is said once in the whole life of a fleet. */
+/** The work that an agent is asked to do. Its marker is unique among all plans of a fleet. */
 export interface Plan {
   readonly marker: string
   readonly steps: readonly Step[]
@@ -58,16 +58,16 @@ export interface ToolCall {
 
 export const sharedKey = 'output/shared'
 export const topic = 'chaos'
-/** Where a worker notes its commands, below its `/data`. */
+/** File in which a worker notes its commands, below its `/data`. */
 export const commandsFile = 'effects'
-/** A life of an agent made for one task: longer than that takes, and it ends by its task. */
+/** Lifetime of an agent spawned for one task. The task takes less, so that the agent ends with its task. */
 const spawnedSeconds = 1200
 /** Short, so that some answers come within the turn and others after it. */
 const askSeconds = 3
-/** A schedule that never comes while the chaos lasts. */
+/** A schedule that is never due during the test. */
 export const farSchedule = '0 0 29 2 1'
 
-/** A plan as it is said: `Plan m7: board hand-off=left/post+command reroute=right/.` */
+/** Writes a plan as text: `Plan m7: board hand-off=left/post+command reroute=right/.` */
 export function sayPlan({ marker, steps }: Plan): string {
   const word = ({ name, to, steps: given = [] }: Step): string =>
     to === undefined ? name : `${name}=${to}/${given.map((step) => step.name).join('+')}`
@@ -76,7 +76,7 @@ export function sayPlan({ marker, steps }: Plan): string {
 
 const planPattern = /Plan ([a-z]\d+(?:-\d+)?):((?: [a-z][a-z=/+-]*)*)\./
 
-/** The plan that a text holds, or null. */
+/** Parses the plan that a text contains; null if it contains none. */
 export function readPlan(text: string): Plan | null {
   const found = planPattern.exec(text)
   if (!found?.[1]) return null
@@ -98,7 +98,7 @@ function stepName(word: string): StepName {
   return found
 }
 
-/** Which step of which plan a call was, and the answer of the model that asked for it. */
+/** Id of a call: the plan's marker, the index of the step, and the number of the answer that asked for it. */
 export function callId(marker: string, index: number, answer: number): string {
   return `${marker}.${index}.${answer}`
 }
@@ -108,7 +108,7 @@ export function partsOfCall(id: string): { readonly marker: string; readonly ind
   return { marker, index: Number(index) }
 }
 
-/** The tool call that makes a step, so that its effect bears the id. */
+/** The tool call that carries out a step, built so that its effect contains the id. */
 export function callFor(
   step: Step,
   made: {
@@ -155,7 +155,7 @@ export function callFor(
     case 'spawn':
       return tool('spawn_fleet_agent', {
         role: `Link ${id}`,
-        // The first line is told its parent as the title.
+        // The parent is shown the first line as the title.
         task: `Do what follows.\n${given([{ name: 'complete' }])}`,
         permissions: { blackboard_write: ['output/**'], can_publish: [topic] },
         ttl: spawnedSeconds,
@@ -194,7 +194,7 @@ export function callFor(
   }
 }
 
-/** Ids of agents have no dots. */
+/** Id of the agent that a call creates; agent ids have no dots. */
 export function agentOf(id: string): string {
   return `made-${id.replaceAll('.', '-')}`
 }

@@ -6,15 +6,15 @@ import type { Stage } from './stage.ts'
 import type { Life } from './supervise-mesh.ts'
 import type { Blow } from './work-plan.ts'
 
-/** What was killed so far. */
+/** Counts of what was killed so far. */
 export interface Struck {
   mesh: number
   agents: number
-  /** Of the kills of the mesh: before it was ready. */
+  /** Kills of the mesh before it was ready. */
   inStart: number
-  /** Agents that were put to sleep. */
+  /** Agents that were hibernated on request. */
   asleep: number
-  /** How often each thing befell what agents run on. */
+  /** Count of each disturbance of what agents run on, by name. */
   readonly befallen: Record<string, number>
 }
 
@@ -23,27 +23,30 @@ export interface Striking {
   readonly next: () => Blow
   readonly chance: Chance
   readonly signal: AbortSignal
-  /** Blows at most. */
+  /** Most kills. */
   readonly most: number
   readonly struck: Struck
-  /** Pieces of work that are over. */
+  /** Number of pieces of work that have ended. */
   readonly over: () => number
-  /** Runs between the death of a mesh and its next start. */
+  /** Called after a mesh was killed and before its next start. */
   readonly between: (life: Life) => Promise<void>
 }
 
-/** A blow that waits for a write or a request comes at this moment all the same. */
+/** Longest wait for a write or a request, milliseconds; the kill happens after it in any case. */
 const patienceMs = 5000
 
-/** The time from a kill to ready that the delays of a plan are meant for, ms. On a slower machine they grow along. */
+/**
+ * The time from a kill to ready that the delays of a plan assume, ms. On slower machines the delays grow in
+ * proportion.
+ */
 const usualReadyMs = 3000
 
-/** Blows for each piece of work. A slow machine would else do little but start again. */
+/** Kills for each piece of work. Without this bound a slow machine would mostly restart. */
 const blowsPerPiece = 0.3
-/** A blow that is ahead of the work comes after this all the same, milliseconds. */
+/** Longest wait for the work to catch up with the kills, milliseconds. */
 const calmMaxMs = 20_000
 
-/** Kills the mesh and its agents, one blow after the other, until the signal. */
+/** Kills the mesh and its agents, one kill after the other, until the signal. */
 export async function strike(by: Striking): Promise<void> {
   for (let blows = 0; blows < by.most && !by.signal.aborted; blows++) {
     await calm(by, blows)
@@ -54,13 +57,16 @@ export async function strike(by: Striking): Promise<void> {
   }
 }
 
-/** Resolves when the work has come as far as so many blows. */
+/** Resolves when enough work has ended for this number of kills. */
 async function calm(by: Striking, blows: number): Promise<void> {
   const end = performance.now() + calmMaxMs
   while (blows > by.over() * blowsPerPiece && performance.now() < end && !by.signal.aborted) await sleep(50)
 }
 
-/** Resolves at the moment of the blow, with the agent that is to be killed: looking for one then would take too long. */
+/**
+ * Resolves when the kill is due, with the agent to be killed. The agent is chosen before, since looking for one at
+ * that time would take too long.
+ */
 async function momentOf(by: Striking, { after, delayMs, skip, target }: Blow): Promise<string | null> {
   const { supervisor, ground, outside, home } = by.stage
   if (after !== 'start') await supervisor.ready()
@@ -80,7 +86,7 @@ function lastReadyMs(lives: readonly Life[]): number {
   return (life?.readyAt ?? 0) - (life?.killedBeforeAt ?? 0)
 }
 
-/** Resolves when the database was written so often. */
+/** Resolves after `count` writes to the database's folder. */
 function writes(folder: string, count: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     let left = count
@@ -97,7 +103,7 @@ function writes(folder: string, count: number, signal: AbortSignal): Promise<voi
   })
 }
 
-/** A timer is not as fine as two writes are near. */
+/** Waits busily, since a timer is coarser than the time between two writes. */
 function spin(ms: number): void {
   const end = performance.now() + ms
   while (performance.now() < end);

@@ -6,17 +6,19 @@ import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { meshArguments, pinnedNode } from '../support/mesh-process.ts'
 import { httpCall } from '../support/http-call.ts'
 
-/** One life of a mesh. Moments are milliseconds of this process. */
+/** One process of the mesh. Times are milliseconds of `performance.now()`. */
 export interface Life {
   readonly number: number
   readonly startedAt: number
-  /** When the kill of the life before would have been, had nobody looked in between; null where it was not killed. */
+  /**
+   * When the previous process was killed, without the time that checks took in between; null if it was not killed.
+   */
   readonly killedBeforeAt: number | null
   readyAt: number | null
   endedAt: number | null
-  /** Whether its end was asked for by us. */
+  /** Whether the test ended it. */
   killed: boolean
-  /** What it said, with the moment. */
+  /** Its log lines with the time of each. */
   readonly lines: { readonly at: number; readonly said: Readonly<Record<string, unknown>> }[]
   errors: string
 }
@@ -24,25 +26,30 @@ export interface Life {
 export interface Supervisor {
   readonly lives: readonly Life[]
   url(): string
-  /** The life that runs, or the one that begins next. */
+  /** The process that runs, or the one that starts next. */
   current(): Life
-  /** Resolves in the life that runs when it is ready, or in one after it. Rejects when the bound is reached. */
+  /** Resolves when the current process, or a later one, is ready. Rejects after the bound. */
   ready(boundMs?: number): Promise<Life>
-  /** Ends the mesh at once; the next life begins when `between` is through. */
+  /** Kills the mesh; the next process starts after `between` has resolved. */
   kill(between?: (life: Life) => Promise<void>): Promise<void>
-  /** No further life begins once this one has ended. Resolves at its end. */
+  /** Starts no further process after this one has ended. Resolves at its end. */
   retire(): Promise<void>
-  /** The same, and ends this one now. */
+  /** Like `retire`, but also ends the current process now. */
   end(): Promise<void>
 }
 
-/** A mesh in a cluster may wait for a node that is gone and not missed yet. */
+/**
+ * Longest wait for a ready mesh, milliseconds. In a cluster the mesh may have to wait until a lost node is noticed.
+ */
 const readyMaxMs = { process: 180_000, docker: 180_000, kubernetes: 600_000 } as const
 const stopMaxMs = 30_000
-/** Lives that end by themselves before the chaos is given up: in a cluster, and on a disk that is full, a start may meet what befalls it. */
+/**
+ * Processes that may end by themselves before the test fails: disturbances of a cluster or a full disk can make a
+ * start fail.
+ */
 const deathsMax = { process: 40, docker: 5, kubernetes: 20 } as const
 
-/** Keeps a mesh alive on a home as a supervisor would: at once, on the same port. */
+/** Restarts a mesh on a home as a supervisor would: at once, on the same port. */
 export function superviseMesh(options: {
   readonly home: string
   readonly runtime: RuntimeName
@@ -107,7 +114,7 @@ export function superviseMesh(options: {
     void confirm(life)
   }
 
-  /** What it says of itself is asked from outside as well. */
+  /** Confirms the reported readiness through `/readyz`. */
   async function confirm(life: Life): Promise<void> {
     const url = `http://127.0.0.1:${port}/readyz`
     while (life.endedAt === null && life.readyAt === null) {

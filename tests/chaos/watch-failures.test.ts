@@ -15,7 +15,7 @@ function aFolder(): string {
   return folder
 }
 
-/** A home with the columns that are read here, and a run of each end. */
+/** Creates a home with the columns that are read here, and one run for each outcome. */
 function aHome(): { readonly home: string; readonly ledger: DatabaseSync } {
   const home = aFolder()
   mkdirSync(join(home, 'data'))

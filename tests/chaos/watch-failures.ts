@@ -7,18 +7,18 @@ import type { Stage } from './stage.ts'
 import type { Life } from './supervise-mesh.ts'
 
 const lookEveryMs = 2_000
-/** An API server that holds still answers nobody. */
+/** Longest wait for an agent's log, milliseconds; an API server that is halted does not answer. */
 const logMaxMs = 10_000
-/** Of each kind of line that goes with a failure. */
+/** Most lines of each kind that are noted with a failure. */
 const linesMax = 40
-/** Lives of the mesh whose lines may still tell of a run. */
+/** Last processes of the mesh whose lines are searched for a run. */
 const livesMax = 3
 
 type Watched = Pick<Stage, 'home' | 'ground'> & { readonly supervisor: { readonly lives: readonly Life[] } }
 
 /**
- * Notes each run that failed while it can still be asked why: with what the journal, the mesh and the agent itself say of it.
- * A pod that is gone says nothing any more.
+ * Notes each failed run while its reason can still be found, with the lines of the journal, the mesh and the agent.
+ * A pod that has been deleted has no log any more.
  */
 export function watchFailures(stage: Watched, notes: Notes) {
   const seen = new Set<string>()
@@ -46,7 +46,7 @@ export function watchFailures(stage: Watched, notes: Notes) {
 
   return {
     look,
-    /** Until the signal. A ledger that is just being opened is looked at the next time. */
+    /** Looks until the signal. If the ledger cannot be read now, the next look reads it. */
     async watch(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await look().catch(() => undefined)

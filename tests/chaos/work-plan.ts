@@ -2,39 +2,39 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { Chance } from './chance.ts'
 import type { Plan, Step, StepName } from './steps.ts'
 
-/** How somebody asks, and how long they stay. */
+/** How a client asks, and how long it stays connected. */
 export const askerWays = ['waits', 'asks-twice', 'gives-up', 'leaves'] as const
 export type AskerWay = (typeof askerWays)[number]
 
-/** One stimulus from outside, and all that shall come of it. */
+/** One request from outside, and everything that it shall cause. */
 export interface Work {
   readonly kind: 'chat' | 'webhook' | 'invoke'
   readonly agent: string
   readonly plan: Plan
   /**
-   * `waits`: asks again under the same key until it has the outcome. `asks-twice`: the same, and twice at once.
-   * `gives-up`: asks once and never again. `leaves`: goes once the run is a row.
+   * `waits`: asks again under the same key until it has the outcome. `asks-twice`: the same, in two requests at
+   * once. `gives-up`: asks once and never again. `leaves`: disconnects once the run is stored.
    */
   readonly way: AskerWay
-  /** What is said to the agent while it works; empty for nothing. */
+  /** Text that is sent to the agent while it works; empty for none. */
   readonly steer: string
-  /** Runs of the ledger that come of it: itself and its tasks. */
+  /** Runs that come of it: its own and those of its tasks. */
   readonly runs: number
 }
 
 /**
- * What is killed, and when: so long after the mesh was ready or was started, or so soon after one of the next writes of
- * its database or requests that reach the world outside, where an effect stands and nobody may know of it yet.
+ * What is killed, and when: `delayMs` after the mesh was started or ready, or after one of the next writes to its
+ * database or requests to external servers. At that time an effect exists that may not be recorded yet.
  */
 export interface Blow {
   readonly target: 'mesh' | 'agent' | 'both'
   readonly after: 'ready' | 'start' | 'write' | 'request'
   readonly delayMs: number
-  /** Writes or requests that are let pass. */
+  /** Writes or requests that pass before the kill. */
   readonly skip: number
 }
 
-/** With the operator they are ten agents. */
+/** The workers; with the operator they are ten agents. */
 export const workers = [
   'left',
   'right',
@@ -60,15 +60,15 @@ const workerSteps: readonly StepName[] = [
   'command',
   'slow',
 ]
-/** What only somebody who works on a task can say. */
+/** Steps that only an agent with a task can carry out. */
 const taskSteps: readonly StepName[] = [...workerSteps, 'progress', 'progress', 'question']
-/** Of an agent whose disk goes with it. */
+/** Steps of a spawned agent, whose disk is deleted with it. */
 const spawnedSteps: readonly StepName[] = ['board', 'board-new', 'shared', 'signal', 'post', 'progress']
 const operatorSteps: readonly StepName[] = ['board', 'board-new', 'shared', 'signal', 'note', 'post']
-/** A home has room for so many agents and jobs. */
+/** Most agents and jobs that a home has room for. */
 const rareMax = { create: 8, job: 30 }
 
-/** Work for at least so many runs. The same chance gives the same work. Pure. */
+/** Plans work for at least `runs` runs. The same seed gives the same work. Pure. */
 export function planWork(chance: Chance, runs: number): readonly Work[] {
   const made: Work[] = []
   const left = { ...rareMax }
@@ -105,7 +105,7 @@ function workerWork(chance: Chance, number: number, more: readonly Step[]): Work
   return { kind, agent, way: kind === 'chat' ? way : 'waits', steer, runs, plan: { marker, steps } }
 }
 
-/** A question to another agent, at times. */
+/** With some probability, a question to another agent. */
 function toOthers(chance: Chance, agent: string): Step[] {
   if (chance.percent(5)) return [{ name: 'report', to: '', steps: someSteps(chance, operatorSteps) }]
   if (!chance.percent(40)) return []
@@ -114,7 +114,7 @@ function toOthers(chance: Chance, agent: string): Step[] {
   return [{ name, to, steps: someSteps(chance, workerSteps) }]
 }
 
-/** An agent made for one task, at times. */
+/** With some probability, an agent spawned for one task. */
 function spawned(chance: Chance): Step[] {
   return chance.percent(15) ? [{ name: 'spawn', to: '', steps: someSteps(chance, spawnedSteps) }] : []
 }
@@ -122,7 +122,7 @@ function spawned(chance: Chance): Step[] {
 function handOffWork(chance: Chance, number: number, more: readonly Step[]): Work {
   const count = chance.between(1, 2)
   const own = chance.percent(50) ? someSteps(chance, operatorSteps).slice(0, 2) : []
-  // Only the operator makes agents, and its lane alone would hold up all the others.
+  // Only the operator creates agents, and its queue alone would delay all others.
   const agent = more.length > 0 || chance.percent(25) ? operatorAgentId : chance.pick(workers)
   const tasks = Array.from({ length: count }, () => handedOff(chance, agent)).flat()
   const plan = { marker: `h${number}`, steps: [...own, ...more, ...tasks] }
@@ -136,7 +136,7 @@ function handOffWork(chance: Chance, number: number, more: readonly Step[]): Wor
   }
 }
 
-/** A task, and at times what becomes of it before it is done. */
+/** A task, with some probability followed by what happens to it before it is done. */
 function handedOff(chance: Chance, from: string): Step[] {
   const others = workers.filter((one) => one !== from)
   const to = chance.pick(others)
@@ -156,8 +156,8 @@ function aWay(chance: Chance): AskerWay {
 }
 
 /**
- * The next thing to kill. Most moments are soon after a start, where recovery and new work meet; some are within a start,
- * and some let the work go on for a while. Pure.
+ * Plans the next kill. Most are soon after a start, where recovery and new work meet; some are during a start, and
+ * some let the work continue for a while. Pure.
  */
 export function planBlow(chance: Chance): Blow {
   const target = chance.percent(60) ? 'mesh' : chance.percent(60) ? 'agent' : 'both'

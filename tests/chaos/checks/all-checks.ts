@@ -6,7 +6,7 @@ import { checkMessages } from './check-messages.ts'
 import { checkMoney } from './check-money.ts'
 import { checkRuns } from './check-runs.ts'
 
-/** Everything that the checks find wrong, in the order in which the header of `main.ts` tells it. */
+/** Runs every check on the facts, in the order in which the header of `main.ts` lists them. */
 export function checkAll(facts: Facts): readonly Finding[] {
   return [
     ...checkRuns(facts),

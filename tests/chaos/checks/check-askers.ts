@@ -1,7 +1,7 @@
 import type { AskedFact, Facts, Finding, RunFact } from '../facts.ts'
 import { describeRun } from './check-runs.ts'
 
-/** Whoever asked is told: once where that is a row, at least once where it is a person who stayed. */
+/** Checks that every asker learns the outcome: a row exactly once, a person who stayed connected at least once. */
 export function checkAskers(facts: Facts): Finding[] {
   return [
     ...facts.asked.flatMap((one) => checkAsker(facts, one)),
@@ -34,7 +34,10 @@ function checkAsker({ runs }: Facts, asked: AskedFact): Finding[] {
   ]
 }
 
-/** A person has one letter for each run that they asked for, and it counts as read only where somebody read it. */
+/**
+ * A person gets one outbox row for each run they asked for; it may count as delivered only if that person read the
+ * outcome.
+ */
 function checkLetters({ letters, runs, asked }: Facts): Finding[] {
   const byRun = Map.groupBy(letters, ({ runId }) => runId)
   const heard = new Set(asked.filter(({ told }) => told !== null).flatMap(({ runIds }) => runIds))
@@ -70,7 +73,7 @@ function isOfPerson(run: RunFact): boolean {
 function checkFirings({ firings, runs }: Facts): Finding[] {
   return firings.flatMap(({ what, runId, outcome }) => {
     const run = runs.find(({ id }) => id === runId)
-    // Some histories add the reason to the status.
+    // Some history tables append the reason to the status, after a colon.
     if (runId === null || (run?.outcome && outcome?.split(':')[0] === run.outcome.status)) return []
     return [
       finding('trigger-not-told', `${what} has the outcome ${outcome ?? 'of nothing'}`, [

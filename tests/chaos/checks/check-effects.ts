@@ -1,12 +1,12 @@
 import type { CallFact, EffectFact, Facts, Finding } from '../facts.ts'
 import { partsOfCall, sharedKey } from '../steps.ts'
 
-/** Steps whose effect bears no id: they are counted together. */
+/** Steps whose effect carries no call id; only their total is compared. */
 const counted = ['shared', 'complete']
 
 /**
- * A call has its effect at most once; exactly once where it was told as done, and not at all where it was told as
- * refused. A step of a plan that is said once is made once, whatever the model was asked twice.
+ * A call has its effect at most once: exactly once if its result said done, never if its result said refused. A
+ * planned step is carried out once, even if the model was asked for it twice.
  */
 export function checkEffects(facts: Facts): Finding[] {
   const byCall = Map.groupBy(facts.effects, ({ callId }) => callId)
@@ -37,8 +37,8 @@ function checkCall(call: CallFact, found: readonly EffectFact[]): Finding[] {
 }
 
 /**
- * Two answers of the model for one step, of which both were acted on. Markers of jobs are said again by each firing, and
- * those of a task by each agent that it is given to.
+ * Finds steps that two answers of the model asked for and that both had an effect. Markers of jobs repeat with each
+ * firing, and those of a task with each agent that it is given to, so both are left out.
  */
 function checkSteps({ calls, effects, tasks, runs }: Facts): Finding[] {
   const anew = new Set(tasks.filter(({ givenAnew }) => givenAnew > 0).map(({ id }) => id))
@@ -64,7 +64,7 @@ function checkSteps({ calls, effects, tasks, runs }: Facts): Finding[] {
     )
 }
 
-/** A key that many write has one version for each write, without gaps. */
+/** A key that several agents write has one version for each write, without gaps. */
 function checkVersions({ versions, calls }: Facts): Finding[] {
   const found: Finding[] = []
   for (const [key, numbers] of versions) {

@@ -2,7 +2,7 @@ import type { Facts, Finding, TaskFact } from '../facts.ts'
 
 const terminal = ['done', 'failed', 'cancelled', 'blocked']
 
-/** Each task ends, and whoever gave it away is told once. */
+/** Checks that each task ends, and that the run that handed it off is notified once. */
 export function checkHandOffs({ tasks, notes, letters }: Facts): Finding[] {
   return tasks.flatMap((task) => {
     const found: Finding[] = []
@@ -10,16 +10,16 @@ export function checkHandOffs({ tasks, notes, letters }: Facts): Finding[] {
       found.push({ check: 'task-open', what: 'a task never ended', evidence: [describeTask(task)] })
     }
     if (task.parentRunId === null || !terminal.includes(task.state)) return found
-    // A question and its answer are news of their own, each of its round.
+    // A question and its answer have notifications of their own, one for each round; they are not counted here.
     const isOfEnd = (source: string) =>
       source === `task:${task.id}:${task.state}` || source.startsWith(`task:${task.id}:${task.state}:`)
     const told = notes.filter(({ runId, source }) => runId === task.parentRunId && isOfEnd(source)).length
-    // A parent that ended before its child hears nothing, and its letter says so.
+    // A parent run that ended before its task gets no note; its outbox row is `undeliverable` instead.
     const given = letters.filter(
       ({ recipient, source }) => recipient === `run:${task.parentRunId}` && isOfEnd(source),
     )
     const givenUp = given.some(({ state }) => state === 'undeliverable')
-    // Nobody is told a second time of a task that was blocked for good and ended with its agent.
+    // A task that was blocked and then cancelled with its agent sends only the notification that it is blocked.
     const blocked = notes.some(({ source }) => source.startsWith(`task:${task.id}:blocked`))
     if (told === 0 && task.state === 'cancelled' && blocked) return found
     const often = task.state !== 'blocked' && told > 1

@@ -1,8 +1,8 @@
 import type { Facts, Finding, MessageFact } from '../facts.ts'
 
 /**
- * Whoever asked another agent is told once: by a note of its run, which its model reads in one place of the conversation,
- * whether it waited for the answer or not.
+ * Checks that a run that messaged another agent is notified of the answer once, by one note. Its model reads the
+ * answer in one place of the conversation, whether the call waited for the answer or not.
  */
 export function checkMessages({ messages, notes, letters, runs, answersSeen }: Facts): Finding[] {
   const twice = [...answersSeen]
@@ -11,7 +11,7 @@ export function checkMessages({ messages, notes, letters, runs, answersSeen }: F
       finding('answer-twice', `the answer to ${id} stands ${times} times in one conversation`, []),
     )
   const found = messages.flatMap((message) => {
-    // What is kept for the operator's heartbeat is answered by nobody.
+    // Messages that are kept for the operator's heartbeat get no answer.
     if (message.state === 'kept') return []
     if (message.state === 'sent')
       return [finding('message-open', 'a message was never answered', [describeMessage(message)])]

@@ -1,6 +1,6 @@
 import type { DailyFact, Facts, Finding, MoneyFacts, SpendFact, TotalFact } from '../facts.ts'
 
-/** Sums of money that hold at every moment, also while calls are open. */
+/** Checks the sums of money that hold at any time, also while calls are open. */
 export function checkTotals({ spend, totals, daily }: MoneyFacts): Finding[] {
   const expected = sumsOf(spend)
   const keys = new Set([...expected.keys(), ...totals.map(keyOf)])
@@ -16,7 +16,7 @@ export function checkTotals({ spend, totals, daily }: MoneyFacts): Finding[] {
   ]
 }
 
-/** When all is over: nothing is set aside, and all that a provider billed was booked. */
+/** Checks the money at the end: nothing is reserved any more, and everything that the provider billed is booked. */
 export function checkMoney(facts: Facts): Finding[] {
   const { spend } = facts.money
   return [
@@ -92,8 +92,8 @@ function checkDaily(spend: readonly SpendFact[], daily: readonly DailyFact[]): F
 }
 
 /**
- * Each answer is booked once, or stands within what was booked unconfirmed for the conversation that it was an answer in:
- * the provider knows of that alone, and not which run of it asked.
+ * Checks that each billed answer is booked once, or is covered by the unconfirmed costs of its conversation. The
+ * provider knows only the conversation of an answer, not which of its runs asked.
  */
 function checkBilled({ billed, money, runs }: Facts): Finding[] {
   const markers = new Map(runs.map(({ id, talksOf }) => [id, talksOf ?? 'none']))
@@ -141,7 +141,7 @@ function checkBilled({ billed, money, runs }: Facts): Finding[] {
   return [...twice, ...unpaid]
 }
 
-/** Runs say what their own rows cost, within the rounding of a fraction. */
+/** The cost in a row of `runs` equals the sum of its spend rows, within the rounding of a fraction. */
 function checkRunCosts({ runs, money }: Facts): Finding[] {
   const byRun = Map.groupBy(money.spend, ({ runId }) => runId ?? '')
   return runs.flatMap((run) => {

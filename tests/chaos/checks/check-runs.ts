@@ -3,7 +3,7 @@ import type { Facts, Finding, RunFact } from '../facts.ts'
 
 const terminal: readonly string[] = runStates.filter(isTerminal)
 
-/** Each run ends once, and one key gives one run. */
+/** Checks that each run ends once, and that one idempotency key gives one run. */
 export function checkRuns({ runs, endings, asked }: Facts): Finding[] {
   const byKey = Map.groupBy(
     runs.filter((run) => run.key !== null),

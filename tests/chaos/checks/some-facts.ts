@@ -9,7 +9,7 @@ import type {
   TaskFact,
 } from '../facts.ts'
 
-/** Facts of a fleet where all went well: one chat whose agent wrote to the blackboard, and what it cost. */
+/** Facts of a fleet without faults: one chat whose agent wrote to the blackboard, and the cost of it. */
 export function someFacts(changes: Partial<Facts> = {}): Facts {
   return {
     runs: [aRun()],
@@ -119,7 +119,7 @@ export function aSpend(changes: Partial<SpendFact> = {}): SpendFact {
   }
 }
 
-/** Rows of money with the totals and the report that belong to them, added up by hand for one agent and one run. */
+/** Spend rows with the totals and the report that belong to them, added up by hand for one agent and one run. */
 export function someMoney(spend: readonly SpendFact[], changes: Partial<MoneyFacts> = {}): MoneyFacts {
   const settled = spend.filter(({ state }) => state === 'settled')
   const spentNano = settled.reduce((sum, row) => sum + row.costNano, 0)
