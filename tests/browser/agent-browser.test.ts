@@ -23,7 +23,7 @@ const asking: BrowserView = {
   screen: '/agent-vnc/operator/',
 }
 
-/** One dot. */
+/** An image of one pixel. */
 const pixel = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
     const card = page.getByRole('region', { name: 'Browser' })
     await looked.openWhole('/agents/operator', 'can_use_browser')
 
-    // This mesh has no containers: the page is told of a browser by a fake.
+    // This mesh has no containers, so the test answers the page's calls about browsers itself.
     let view = asking
     const asked: string[] = []
     let pictures = 0

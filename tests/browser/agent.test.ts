@@ -136,7 +136,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     })
     const { reason, field, line } = told.json()
     await simulator.getByText(String(reason)).waitFor()
-    // The mesh's repair is a command line; the page says where on it the same is done.
+    // The mesh's repair is a command line; the page names the control that does the same.
     await simulator.getByText(`Change ${String(field)} below to allow it.`).waitFor()
     await simulator.getByText(`config/permissions.json:${String(line)}`).waitFor()
     await picture('agent-may-it')
@@ -258,7 +258,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await expect.poll(textOf).toBe('Ada reads in the evening.')
 
-    // A form that was opened before sends nothing of what stood there then.
+    // A form sends only the fields that were changed in it, so it does not overwrite a change made elsewhere.
     await open('/fleet')
     await page.getByRole('button', { name: 'Edit courier' }).click()
     const dialog = page.getByRole('dialog')

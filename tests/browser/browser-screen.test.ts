@@ -39,7 +39,7 @@ withEngine(
 
     const navigate = async (url: string): Promise<string> =>
       JSON.stringify((await mesh.invoke('ada', 'browser_navigate', { url })).outcome)
-    /** How many colors stand in the middle of the screen; one alone is no picture yet. */
+    /** Counts the colors of the screen; a picture has more than one. */
     const colors = (page: Page): Promise<number> =>
       page.evaluate<number>(`(() => {
         const canvas = document.querySelector('canvas')
@@ -54,7 +54,7 @@ withEngine(
       if (box === null) throw new Error('there is no screen')
       await page.mouse.click(box.x + box.width / 2, box.y + (box.height * 2) / 3)
     }
-    /** The header of a screen says so. */
+    /** Waits until the header of the screen shows this text. */
     const stands = (page: Page, words: string | RegExp) => page.locator('#state').getByText(words).waitFor()
 
     it.runIf(hasBrowser)(
@@ -62,7 +62,7 @@ withEngine(
       async () => {
         heedsLesson(120)
         let told = await navigate(shop.buttonUrl)
-        // The first of a machine makes its image.
+        // The first browser of a machine has to wait until its image is built.
         for (let tries = 0; tries < 15 && told.includes('browser-unavailable'); tries++)
           told = await navigate(shop.buttonUrl)
         expect(told).toContain('Button')

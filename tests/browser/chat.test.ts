@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await end.getByRole('link', { name: 'Details' }).click()
     await page.getByRole('heading', { name: run?.id ?? '' }).waitFor()
     await page.goBack()
-    // What was said is still there, though the page was left.
+    // The conversation is still there after the page was loaded again.
     await log.getByRole('table').waitFor()
     await page.reload()
     await log.getByRole('table').waitFor()
@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await page.getByText('reads it before its next step').waitFor()
     const [run] = await mesh.runs(1)
     expect(run?.steers).toMatchObject([{ text: 'mind the gap' }])
-    // Whoever loads the page anew finds the run still under way, and can stop it.
+    // After a reload the page shows that the run is still executing, and can stop it.
     await page.reload()
     await log.getByText('slow work').waitFor()
     await page.getByRole('textbox', { name: /while it works/ }).waitFor()
@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await stopped.locator('.turn-end').getByText('cancelled').waitFor()
     expect(await stopped.count()).toBe(1)
     expect((await mesh.ended(run?.id ?? '')).state).toBe('cancelled')
-    // What nobody was told before the stop is a question of its own.
+    // A steer that the run had not read before it was stopped is sent as a message of its own.
     await log.getByText('mind the gap').waitFor()
     await stopped.getByRole('button', { name: 'Ask again' }).click()
     await expect.poll(async () => (await mesh.runs(1))[0]?.input).toMatchObject({ message: 'slow work' })
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await shown.getByText('artifact of scribe').waitFor()
     await shown.getByText('<svg onload=').first().waitFor()
     await picture('chat-artifacts')
-    // The end stays in view, though what the artifact shows comes after it.
+    // The end of the log stays in view, although an artifact renders after it.
     const bottomOf = async (part: typeof log) => {
       const box = await part.boundingBox()
       return (box?.y ?? Number.NaN) + (box?.height ?? 0)
@@ -163,7 +163,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     expect(await first.getByText('Are you there?').count()).toBe(0)
     await picture('chat-panes')
     expect(await breaches()).toEqual([])
-    // A session of a long name pushes nothing out of its pane.
+    // A session with a long name does not push anything out of its pane.
     await page.goto(
       `${mesh.url}/chat/courier?session=${'long-'.repeat(16)}name&beside=scribe&beside=operator`,
     )
@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     verifies('limits:dashboard-auto-escaping')
     const { page, say, log, faults, open, context } = await chatWith('scribe')
     await say('hostile words please')
-    // The turn of these words, and not the one that was the last before it is drawn.
+    // Waits for the turn of these words; until it is drawn, the last turn is an earlier one.
     const turn = log.locator('.turn').filter({ hasText: 'hostile words please' })
     await turn.locator('.turn-end').getByText('done').waitFor()
     await turn.locator('details.tool summary').last().click()

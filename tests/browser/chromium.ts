@@ -4,12 +4,14 @@ import process from 'node:process'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** The distribution's Chromium, or one like it; null where there is none. */
+/** Path of an installed Chromium or Chrome; null if none is installed. */
 export function findChromium(): string | null {
   return places.find((path) => existsSync(path)) ?? null
 }
 
-/** Installs that of the distribution, where this process may; null where it may not or none can be had. */
+/**
+ * Installs the distribution's Chromium. Returns null if this process may not install packages or none is available.
+ */
 export function installChromium(): string | null {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return null
   if (process.env['FLOTILLA_NO_INSTALL'] === '1') {
@@ -23,7 +25,7 @@ export function installChromium(): string | null {
       env: environment,
       stdio: 'ignore',
     }).status === 0
-  // A machine that has never looked knows of no packages.
+  // On a new machine, apt has no package lists until the first update.
   if (!install()) {
     spawnSync('apt-get', ['update'], { env: environment, stdio: 'ignore' })
     install()

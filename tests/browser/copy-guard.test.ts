@@ -6,7 +6,7 @@ import { createCopyGuard } from '../../packages/browser/src/tabs/copy-guard.ts'
 import { createSecrets } from '../../packages/browser/src/tabs/secrets.ts'
 import { hasBrowser, openBrowser } from './open-browser.ts'
 
-/** Its scripts copy by themselves, in the ways that need no key. */
+/** A page whose scripts copy text without any key press. */
 const html = `<!doctype html><p id="shown" draggable="true">tops3cret-value</p><script>
   const ends = {}
   addEventListener('copy', (event) => { event.clipboardData.setData('text/plain', 'of the page'); event.preventDefault() }, true)

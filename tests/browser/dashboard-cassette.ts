@@ -1,6 +1,6 @@
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 
-/** Markup and addresses as somebody hostile would write them wherever a text of theirs is shown. */
+/** Markup and addresses that an attacker writes wherever the dashboard shows a text of theirs. */
 export const hostileText = [
   '<img src=x onerror="alert(1)">',
   '<script>alert(2)</script>',
@@ -11,7 +11,7 @@ export const hostileText = [
   '<a href="data:text/html,<script>alert(5)</script>">x</a>',
 ].join('\n\n')
 
-/** A file that would be a page of its own, were it opened as one. */
+/** A file that would run scripts if the browser opened it as a page. */
 export const hostileFileName = '<img src=x onerror=alert(6)>.html'
 export const hostileFile = '<script>alert(7)</script><svg onload="alert(8)"></svg>'
 
@@ -30,7 +30,7 @@ const report = [
   '- the [policy](https://example.org/policy) asks for one',
 ].join('\n')
 
-/** Long enough that it is still being said when a page looks. */
+/** An answer so long that it is still being streamed when the page shows it. */
 const slowWords = Array.from({ length: 40 }, (_, index) => `word${index}`).join(' ')
 
 export const dashboardCassette = aCassette(

@@ -4,7 +4,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { dashboardCassette } from './dashboard-cassette.ts'
 
-/** A mesh with a few agents. */
+/** Starts a mesh with a few agents. */
 export async function startDashboardFleet(): Promise<MeshProcess> {
   const mesh = await startMesh({ cassettes: { dashboard: dashboardCassette } })
   await mesh.createWorker('scribe', { role: 'Reads licences of packages and says which ones need a look.' })

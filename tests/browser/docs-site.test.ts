@@ -28,7 +28,7 @@ let address = ''
 
 beforeAll(async () => {
   if (!hasBrowser) return
-  // vitest sets PROD, MODE and others in the environment, which Astro would take for its own.
+  // vitest sets PROD, MODE and others in the environment, which Astro would read as its own settings.
   const { PATH, HOME } = process.env
   const script = join(root, 'scripts', 'build-docs-site.ts')
   const build = spawnSync(process.execPath, [script], { encoding: 'utf8', env: { PATH, HOME } })

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { expect } from 'vitest'
 import type { WatchedPage } from './open-browser.ts'
 
-/** Colors differ by theme, everything else by width: the whole of the rules is asked once for each width. */
+/** Colors differ by theme, everything else by width, so all rules are checked once for each width. */
 const views = [
   { theme: 'light', width: 1280, of: 'all' },
   { theme: 'dark', width: 1280, of: 'colors' },
@@ -10,14 +10,15 @@ const views = [
   { theme: 'light', width: 390, of: 'colors' },
 ] as const
 
-/** Each theme and each width once; the soak tests see each theme at each width. */
+/** Each theme and each width once; the soak tests check each theme at each width. */
 const corners = views.filter(({ of }) => of === 'all')
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 let looked = 0
 
 /**
- * What is wrong with a page as it stands, in both themes and at both widths; takes a picture of each. The rules of
- * accessibility are asked in one of the two corners by turns, by the soak tests in each view.
+ * Returns what is wrong with the page that is open, in both themes and at both widths, and takes a picture of each
+ * view. The accessibility rules are checked in one of two views, alternating between calls; the soak tests check
+ * them in each.
  */
 export async function wrongWith(watched: WatchedPage, name: string): Promise<readonly string[]> {
   const { page, faults } = watched

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Posts as another system does, signed with a secret. */
+/** Posts to a webhook as an external system does, signed with its secret. */
 export async function fireHook(url: string, secret: string, body: string): Promise<string> {
   const signature = createHmac('sha256', secret).update(body).digest('hex')
   const { stdout } = await run('curl', [

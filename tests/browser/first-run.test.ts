@@ -38,16 +38,16 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await page.getByRole('button', { name: 'Make starter' }).click()
     await page.getByText('worker-1, worker-2 and the operator').waitFor()
     await picture('welcome-ready')
-    // Whoever comes back, or let it play in a terminal, is offered what the recording answers.
+    // The welcome page offers the question of the recording also on a later visit.
     await open('/welcome')
     await page.getByText('Show me what this fleet can do.').waitFor()
     await page.getByRole('button', { name: 'Ask operator' }).click()
     await page.getByRole('button', { name: 'Send' }).click()
     const log = page.getByRole('log', { name: 'Messages' })
     await log.getByText('every tool call was real').waitFor()
-    // The address offers the question once.
+    // The address keeps the offered question only until it was sent.
     expect(new URL(page.url()).search).toBe('')
-    // What the worker saved stands in the conversation.
+    // The artifact that the worker saved is shown in the conversation.
     await log.locator('details.artifact').getByText('first-look.md').first().waitFor()
     await log.locator('details.artifact').getByText('Processors:').waitFor()
     await picture('first-answer')
@@ -64,10 +64,10 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await page.getByLabel('Model', { exact: true }).fill('hello')
     await page.getByLabel('Key', { exact: true }).fill('sk-wrong-0123456789abcdef')
     await page.getByRole('button', { name: 'Check and save' }).click()
-    // An address that is not everybody's.
+    // The address is not the provider's usual one, so the page requires the owner's proof.
     await giveProof(meshes[1] as MeshProcess, page)
     await page.getByRole('alert').getByText('Incorrect API key').waitFor()
-    // Where it is mended, and nowhere else.
+    // The error is shown beside the field to be corrected, and not as a toast.
     expect(await page.locator('.toast').count()).toBe(0)
     await page.getByLabel('Key', { exact: true }).fill(rightKey)
     await page.getByRole('button', { name: 'Check and save' }).click()

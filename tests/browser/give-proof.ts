@@ -2,7 +2,7 @@ import { peopleAdminEndpoints } from '@flotilla/protocol/people-api'
 import type { Page } from 'playwright-core'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
-/** Answers the page's question with the code that `flotilla proof` would print. */
+/** Enters the code that `flotilla proof` would print. */
 export async function giveProof(mesh: MeshProcess, page: Page): Promise<void> {
   const field = page.getByRole('textbox', { name: 'Code of flotilla proof' })
   await field.waitFor()

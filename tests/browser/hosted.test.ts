@@ -67,7 +67,8 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
         expect(reply?.status(), `${how} ${path}`).toBe(401)
         expect(await refused.page.locator('main, #app').count(), `${how} ${path}`).toBe(0)
       }
-      // The policy of a refusal lets no socket be tried, so it is tried from a page that has none.
+      // The content security policy of a refused page forbids sockets, so the test opens one from a page without a
+      // policy.
       await refused.page.route('**/empty', (route) => route.fulfill({ contentType: 'text/html', body: '' }))
       await refused.page.goto(`${mesh.url}/empty`)
       expect(await opensSocket(refused.page, socketOf(mesh.url)), how).toBe(false)
@@ -80,12 +81,13 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>A stranger</title>')
     })
     onTestFinished(() => stranger.close())
-    // A cookie knows hosts and no ports, so this one goes along with what the stranger's page asks for.
+    // Cookies are shared between the ports of a host, so the browser sends this one with requests of the foreign
+    // page.
     const url = `http://127.0.0.1:${stranger.port}`
     const { page, context } = await openPage(browser, url, { cookie: cookie() })
     await page.goto(url)
     const body = JSON.stringify({ reason: 'a stranger wants it' })
-    // It goes out, since nothing of it needs leave; the mesh says no.
+    // A simple request needs no preflight, so the browser sends it; the mesh refuses it.
     expect(await asksForPause(page, { url: mesh.url, mode: 'no-cors', headers: {}, body })).toBe('refused')
     expect(await paused()).toBe(0)
     const asked = { 'x-requested-with': 'flotilla', 'content-type': 'application/json' }
@@ -106,7 +108,7 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
     const own = await openPage(browser, mesh.url, { cookie: cookie() })
     await own.open('/fleet')
     const ask = { url: mesh.url, mode: 'same-origin', body } as const
-    // Its own page forgets the header that no form can send, and remembers it.
+    // The mesh's own page is refused without the header that no form can send, and accepted with it.
     expect(await asksForPause(own.page, { ...ask, headers: { 'content-type': 'application/json' } })).toBe(
       '403',
     )
@@ -133,7 +135,9 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
   })
 })
 
-/** As a script of the page asks: the status, or what became of a reply that it may not read. */
+/**
+ * Sends the request from a script of the page. Returns the status, or how it failed if the page may not read it.
+ */
 async function asksForPause(
   page: Page,
   call: {

@@ -13,7 +13,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
-/** Each of them would set `ran`, open a dialog or ask another host, were it markup. */
+/** Each element would set `ran`, open a dialog or send a request to another host if it were rendered as markup. */
 const markup = [
   '<img src=x onerror="window.ran=1;alert(1)">',
   '<svg onload="window.ran=2"><image href="http://203.0.113.9/a.png"/></svg>',
@@ -23,7 +23,7 @@ const markup = [
   '<form action="http://203.0.113.9/"><button formaction="javascript:window.ran=7">y</button></form>',
   '[link](javascript:window.ran=8) ![picture](http://203.0.113.9/b.png)',
 ].join('\n\n')
-/** For what is one short line. */
+/** Hostile text for fields of one short line. */
 const short = '<img src=x onerror="window.ran=9">'
 const page = `<!doctype html>${markup}<link rel=stylesheet href="http://203.0.113.9/c.css">`
 const drawing = `<svg xmlns="http://www.w3.org/2000/svg" onload="window.ran=10">${markup}</svg>`
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
     }
     for (const [path, shows] of Object.entries(shown)) {
       await watched.turnTo(path, shows)
-      // What is folded is shown as well.
+      // Opens all folded parts, so that their content is checked too.
       await watched.page.evaluate(
         `for (const one of document.querySelectorAll('main details:not([open]) > summary')) one.click()`,
       )
@@ -186,7 +186,7 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
         links.filter((link) => /^(?:javascript|data|vbscript):/i.test(link.trim())),
         path,
       ).toEqual([])
-      // What a person may follow is a link; nothing is fetched for being shown.
+      // An address may be a link that a person follows; displaying it sends no request.
       const fetched = await addresses('img, image, form, link, use, video, audio, source')
       expect(
         fetched.filter((address) => address.includes('203.0.113.9')),

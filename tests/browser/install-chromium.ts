@@ -1,4 +1,4 @@
 import { findChromium, installChromium } from './chromium.ts'
 
-/** Run by `npm test` while other tests are at work, so that those in a browser need not wait for it. */
+/** `npm test` runs this beside other tests, so that the browser tests need not wait for the installation. */
 if (findChromium() === null) installChromium()

@@ -14,7 +14,7 @@ import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
 const eventsTold = process.env['FLOTILLA_SOAK'] === '1' ? 5000 : 2000
-/** Told at once. */
+/** Events that are published at once. */
 const together = 100
 const perMinute = 20_000
 
@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
       }
       const tookMs = performance.now() - startedAt
       await expect.poll(drawn).toBe(eventsTold)
-      // It was drawn all the while, not at the end alone.
+      // The page drew events all the time, and not only at the end.
       expect(seen.size).toBeGreaterThan(3)
       const pauses = asked.slice(1).map((at, index) => at - (asked[index] ?? 0))
       expect(asked.length).toBeGreaterThan(2)
@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
       last = socket
       const server = socket.connectToServer()
       server.onMessage((message) => {
-        // What the mesh still sends to a socket that the page has lost is not heard by the page.
+        // The page receives nothing from a socket that it has lost, although the mesh still sends.
         if (refused || socket !== last) return
         const frame = JSON.parse(String(message)) as { type: string; event?: { seq: number } }
         if (frame.event) heard.push(frame.event.seq)

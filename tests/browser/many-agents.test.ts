@@ -7,7 +7,7 @@ import { wrongWith } from './every-view.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
 const agentsMade = 120
-/** Of all cards; the others are drawn when they come into view. */
+/** Most cards that may be drawn; the others are drawn when they scroll into view. */
 const cardsDrawnMax = 60
 
 describe.skipIf(!hasBrowser)('a fleet of many agents', () => {

@@ -7,7 +7,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
-/** More than the mesh looks through for one question. */
+/** More runs than the mesh searches for one request. */
 const runsCopied = 10_400
 
 describe.skipIf(!hasBrowser)('a ledger of many runs', () => {
@@ -42,7 +42,7 @@ describe.skipIf(!hasBrowser)('a ledger of many runs', () => {
     await newer.click()
     await expect.poll(() => list.getByRole('link').first().getAttribute('href')).toBe(first)
     await page.getByRole('searchbox', { name: 'Search runs' }).fill('the NEEDLE')
-    // It is among none of those that one question looks through.
+    // The run is not among those that one request searches.
     await page.getByText('Older looks further back').waitFor()
     await older.click()
     await list.getByText('Where is the needle?').waitFor()

@@ -62,7 +62,7 @@ withEngine(
     let homeId: string
     beforeAll(async () => {
       const environment = { FLOTILLA_NO_INSTALL: '1' }
-      // Nobody has chosen a model yet.
+      // The settings name no default model.
       const settings = { default_model: undefined }
       mesh = await startMesh({
         runtime: 'docker',
@@ -88,7 +88,7 @@ withEngine(
       watched.page.setDefaultTimeout(patient(60_000))
       return watched
     }
-    // One fleet for all: each goes on with what the one before it has made.
+    // The tests share one fleet; each continues with what the one before created.
 
     it.skipIf(!hasBrowser)(
       'the first run leads to a model, and an agent is made, changed and changed back',
@@ -99,7 +99,7 @@ withEngine(
         await page.getByRole('button', { name: 'Show me a recording' }).click()
         await page.getByRole('button', { name: 'Play the recording' }).click()
         await page.getByText('scripted/first-look').waitFor()
-        // From here on the answers are fakes.
+        // From here on a scripted model answers.
         await mesh.call(setupEndpoints.setupModel, { body: { model: 'scripted/containers' } })
         await open('/fleet')
         await page.getByRole('button', { name: 'New agent …' }).first().click()

@@ -9,7 +9,7 @@ import { patient } from '../support/patience.ts'
 import { browserVariable } from './set-up.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-/** Ignored by git; whoever changes a page looks at them. */
+/** Pictures for people who change a page; ignored by git. */
 const pictures = join(root, 'reports', 'screenshots')
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -21,27 +21,33 @@ export interface PageOptions {
   readonly theme?: 'light' | 'dark'
   readonly width?: number
   readonly cookie?: { readonly name: string; readonly value: string }
-  /** Of a person, as a proxy in front of the mesh sends it along with each call. */
+  /** Token of a person, which the browser sends with each call, as a proxy in front of the mesh would. */
   readonly token?: string
 }
 
-/** A page, and what it did that no page of ours may do. */
+/** A page, and the faults that were observed on it. */
 export interface WatchedPage {
   readonly page: Page
   readonly context: BrowserContext
-  /** Breaches of its policy, errors of its scripts, dialogs, and requests to other hosts. */
+  /** Violations of its policy, script errors, dialogs, and requests to other hosts. */
   readonly faults: string[]
   open(path: string): Promise<void>
-  /** Opens a path and waits until its data are there; where they do not come, says what stands there instead, and why. */
+  /**
+   * Opens a path and waits until its data are shown. Otherwise rejects with the text of the page and the failed
+   * requests.
+   */
   openWhole(path: string, shows: string, skeletons?: number): Promise<void>
-  /** The same by the way that a link of the page leads, where one of ours is open; the soak tests load each anew. */
+  /**
+   * Like `openWhole`, but navigates within the page if one is open, as a link does; the soak tests load each page
+   * anew.
+   */
   turnTo(path: string, shows: string, skeletons?: number): Promise<void>
   picture(name: string): Promise<void>
-  /** Rules of accessibility that it breaks, with the elements. */
+  /** Accessibility rules that the page violates, with the elements. */
   breaches(of?: 'all' | 'colors'): Promise<readonly string[]>
 }
 
-/** A line to the one browser of all files; closing it ends the contexts that it opened. */
+/** Connects to the one browser of all files; closing the connection closes the contexts that it opened. */
 export function openBrowser(): Promise<Browser> {
   return chromium.connect(browserUrl)
 }
@@ -84,7 +90,7 @@ export async function openPage(
     await page.goto(url + path)
     await page.locator('main').waitFor()
   }
-  // What stood there before is gone with the second frame: where data are awaited, their place is drawn meanwhile.
+  // After two frames nothing of the page before is drawn: parts that wait for data show a placeholder.
   const turn = (path: string): Promise<void> =>
     soak || !page.url().startsWith(url)
       ? open(path)
@@ -114,7 +120,7 @@ export async function openPage(
     turnTo: (path, shows, skeletons) => turn(path).then(() => whole(path, shows, skeletons)),
     picture: async (name) => {
       mkdirSync(pictures, { recursive: true })
-      // What was changed just before, a theme or a width, is drawn with the second frame from here.
+      // A change of theme or width just before is drawn with the second frame from here.
       await page.evaluate(
         'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn))))',
       )
@@ -124,7 +130,7 @@ export async function openPage(
   }
 }
 
-/** Runs the checker in the world of the test, where the policy of the page does not reach. */
+/** Runs axe in an isolated world, to which the page's policy does not apply. */
 async function axeBreaches(page: Page, of: 'all' | 'colors'): Promise<readonly string[]> {
   const runOnly =
     of === 'colors'

@@ -21,7 +21,7 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     await mesh?.stop()
   })
 
-  /** As the page itself could, with whatever a script of somebody else's would set. */
+  /** Sends a request from a script of the page, with the headers that a foreign script would set. */
   async function fromPage(
     page: Awaited<ReturnType<typeof openPage>>['page'],
     call: { readonly path: string; readonly method: string; readonly headers?: Record<string, string> },
@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
         expect(refused.text, route).toContain('proof-wanted')
       }
     }
-    // A page that could ask for the code itself would prove nothing.
+    // If a page could request the code itself, the code would prove nothing.
     const code = await fromPage(page, { path: '/api/proof/code', method: 'POST', headers: asked })
     expect(code.text).toContain('proof-wanted')
     await context.close()
@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     expect(await breaches()).toEqual([])
     await giveProof(mesh, page)
     await page.getByText('The token of grace').waitFor()
-    // The proof holds for a while.
+    // The proof is still valid for the next action.
     await page.getByRole('button', { name: 'Remove grace' }).click()
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
     await page.getByText('Only you').waitFor()

@@ -8,7 +8,7 @@ import { startDashboardFleet } from './dashboard-fleet.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 import type { WatchedPage } from './open-browser.ts'
 
-/** Of everything that the first page loads before it shows its frame. */
+/** Most bytes, compressed, that the first page loads before it shows its frame. */
 const firstLoadMaxBytes = 150 * 1024
 
 const pages = [
@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
   let browser: Browser
   let runId = ''
   let looked: WatchedPage | undefined
-  /** One for all that is looked at, at its first width. */
+  /** The page that all tests of this file share, reset to its first width. */
   async function aPage(): Promise<WatchedPage> {
     looked ??= await openPage(browser, mesh.url)
     await looked.page.setViewportSize({ width: 1280, height: 800 })
@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     ;[mesh, browser] = await Promise.all([startDashboardFleet(), openBrowser()])
     const [run] = await Promise.all([
       mesh.ask('audit the licences', { agent: 'scribe', session: 'dashboard' }),
-      // It waits for a person.
+      // This run waits for the approval of a person.
       mesh.submit('remove tryout'),
       mesh.ask('hostile', { agent: 'scribe', session: 'hostile' }),
     ])
@@ -73,7 +73,8 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/fleet')
     await page.locator('[data-line=live]').waitFor()
-    // What the document names is loaded before anything is shown; all else comes with the page that needs it.
+    // The page loads what its document names before it shows anything, and everything else with the view that needs
+    // it.
     const document = await (await fetch(mesh.url)).text()
     const first = [...document.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '')
     const bodies = await Promise.all(
@@ -92,7 +93,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
 
   it('are reached by keyboard alone', async () => {
     const { page, open, context } = await openPage(browser, mesh.url)
-    // It is there before it is called, so that what is typed at once is not lost.
+    // The palette is loaded before it is opened, so that keys typed at once are not lost.
     const palette = page.waitForResponse(/\/assets\/palette-[^/]+\.js$/)
     await open('/fleet')
     expect((await palette).status()).toBe(200)

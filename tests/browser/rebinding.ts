@@ -1,13 +1,18 @@
 import type { Browser, Page } from 'playwright-core'
 
-/** Makes a browser look up the name of a stranger at this machine, as a stranger's name server can. */
-/** And keeps the browser's own wall before private addresses out of it: what is attacked is ours. */
+/**
+ * Resolves an attacker's name to this machine, as the attacker's name server can. Disables the browser's own
+ * protection of private addresses, since the tests attack the mesh's.
+ */
 export const rebound = [
   '--host-resolver-rules=MAP evil.example 127.0.0.1',
   '--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights',
 ]
 
-/** Addresses that a page could ask for, and what its browser was answered; `socket` is whether one opened. */
+/**
+ * Fetches these paths from a page of a rebound name. Returns the statuses; `socket` says whether a WebSocket
+ * opened.
+ */
 export async function asksAsStranger(
   browser: Browser,
   meshUrl: string,
@@ -16,7 +21,8 @@ export async function asksAsStranger(
   const url = `http://evil.example:${new URL(meshUrl).port}`
   const context = await browser.newContext()
   const page = await context.newPage()
-  // Served while the name still led to the stranger; its script reads its own origin freely, wherever that leads now.
+  // The page was served while the name still led to the attacker. Its script may read its own origin, wherever the
+  // name leads now.
   await page.route(`${url}/stranger`, (route) =>
     route.fulfill({ contentType: 'text/html', body: '<p>Hello' }),
   )
@@ -30,7 +36,7 @@ export async function asksAsStranger(
   return { statuses, socket }
 }
 
-/** Whether a socket that a script of the page opens is let in. */
+/** Returns whether the mesh accepts a WebSocket that a script of the page opens. */
 export async function opensSocket(page: Page, url: string): Promise<boolean> {
   return await page.evaluate(
     async (address) =>

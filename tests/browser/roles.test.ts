@@ -27,7 +27,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     tokens[name] = String(added.json()['token'])
   }
 
-  /** The page of that person, and what the mesh refused of what it asked by itself. */
+  /** Opens the page of that person, and records the paths of its own requests that the mesh refused. */
   async function pageOf(name: string) {
     const watched = await openPage(browser, mesh.url, { token: tokens[name] ?? '' })
     const refused: string[] = []
@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     return { ...watched, refused }
   }
 
-  /** Names of the buttons of the page that can be pressed, and the reasons of the others. */
+  /** The state of each named button: `free` if it is enabled, otherwise its title, which is the reason. */
   async function buttonsOf(page: Page, names: readonly string[]) {
     const found = await Promise.all(
       names.map(async (name) => {

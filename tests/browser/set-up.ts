@@ -7,12 +7,12 @@ import { builtProgram } from '@flotilla/protocol/built-program'
 import { findChromium, installChromium } from './chromium.ts'
 import { rebound } from './rebinding.ts'
 
-/** Where tests read how the one Chromium of all files is reached; empty where there is none. */
+/** The environment variable with the address of the one Chromium of all files; empty if none is installed. */
 export const browserVariable = 'FLOTILLA_TEST_BROWSER'
 
 /**
- * The pages as they are built of the sources as they stand, and the distribution's Chromium to look at them with. It is
- * started once: every file has contexts of its own, which share nothing. Gives what ends it.
+ * Builds the dashboard from the present sources and starts the distribution's Chromium. It is started once: every
+ * file has contexts of its own, which share nothing. Returns a function that ends it.
  */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   const root = join(import.meta.dirname, '..', '..')
@@ -21,7 +21,7 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   }
   const found = findChromium() ?? installChromium()
   if (found !== null) {
-    // The sandbox of Chromium cannot be had by root; what is looked at is ours.
+    // Chromium's sandbox does not work for root, and the tests open only pages of this repository.
     const args = ['--no-sandbox', '--disable-dev-shm-usage', ...rebound]
     const server = await chromium.launchServer({ executablePath: found, args, host: '127.0.0.1' })
     process.env[browserVariable] = server.wsEndpoint()

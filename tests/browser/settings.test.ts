@@ -142,7 +142,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
       await open('/settings/providers')
       const row = page.getByRole('listitem').filter({ hasText: own.baseUrl })
       await row.getByText('groq', { exact: true }).waitFor()
-      // A key that is typed would leave for the provider itself, and the page says so.
+      // A typed key would go to the provider's usual address, and the page says so.
       await page.getByRole('combobox', { name: 'Provider', exact: true }).selectOption('groq')
       await page.getByText(`Now it is ${own.baseUrl}. A key that you give goes to the usual one`).waitFor()
       await row.getByRole('button', { name: /^Forget/ }).click()
@@ -168,7 +168,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await open('/settings/people')
     await page.getByLabel('Name', { exact: true }).fill('ada')
     await page.getByRole('button', { name: 'Add' }).click()
-    // A page that was loaded anew holds no proof any more.
+    // A page that was loaded again has no proof any more.
     await giveProof(mesh, page)
     const token = (await page.locator('code.secret').textContent()) ?? ''
     expect(token).toMatch(/^flp_/)

@@ -25,15 +25,15 @@ import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
 const mnemonic = `${'test '.repeat(11)}junk`
-/** At index 1 of the seed of development chains. */
+/** The address at index 1 of the seed phrase of development chains. */
 const payer = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const stranger = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
-/** A token calls itself so, in the 20 characters that are kept of it; an RPC says the other of a payment. */
+/** Hostile texts: the symbol of a token, of which 20 characters are kept, and the error text of an RPC server. */
 const symbol = '<svg/onload=ran(1)>'
 const note = '<img src=x onerror="window.ran=2">'
 
-/** Pages of a fleet that has paid, on a chain of a process and at prices of a server. */
+/** Pages of a fleet with payments, on a local chain and with prices of a local server. */
 describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', () => {
   let anvil: Anvil
   let rpc: TrickyRpc
@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
       settings: {
         egress: { allowed_private: [rpc.place, prices.place] },
         wallet: {
-          // Nobody opened the second place.
+          // The egress settings do not allow the address of the second chain.
           chains: { base: { rpc_url: rpc.url }, polygon: { rpc_url: 'http://127.0.0.1/v2' } },
           price_sources: ['coinbase', 'kraken', 'coingecko', 'defillama'].map((kind) => ({
             kind,
@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
     }
     const first = await stuck()
     const row = page.getByRole('row').filter({ hasText: symbol })
-    // What landed has no such buttons.
+    // Payments that are on the chain have no such buttons.
     expect(await page.getByRole('button', { name: /^(Speed up|Cancel) … Payment/ }).count()).toBe(2)
 
     await row.getByRole('button', { name: 'Speed up …' }).click()
@@ -158,10 +158,10 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
 
     await row.getByRole('button', { name: 'Cancel …' }).click()
     expect(await wrongWith(looked, 'wallet-cancel')).toEqual([])
-    // The proof of a moment ago holds still.
+    // The proof given a moment ago is still valid.
     await page.getByRole('button', { name: 'Cancel the payment', exact: true }).click()
     await page.getByText('A transaction that moves nothing was signed in its place.').waitFor()
-    // What is sent from now on is the newest of its signatures.
+    // From now on the RPC accepts transactions, and the mesh sends the newest of its signatures.
     rpc.trick = () => null
     await eventually('it is cancelled', async () => {
       await anvil.rpc('anvil_mine', ['0x42'])
@@ -173,7 +173,8 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
   })
 
   it('says why nothing is signed any more, and lets it go on with the owner’s proof', async () => {
-    // A second program on the same seed, which is ahead of the one payment that nobody took.
+    // Simulates a second program with the same seed, whose nonces are ahead of the one payment that no node
+    // accepted.
     await anvil.rpc('anvil_impersonateAccount', [payer])
     for (const value of ['0x1', '0x2']) await sendFrom(anvil, { from: payer, to: friend, value })
     expect(await pays({ to: friend, amount: '0.01' })).toContain('another program pays from the same seed')

@@ -9,7 +9,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { hostileText } from './dashboard-cassette.ts'
 
-/** Pictures and pages as somebody hostile saves them. */
+/** Pictures and pages that an attacker saves. */
 export const hostileFiles = {
   'logo.svg': `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(2)</script><image href="http://203.0.113.9/x.png"/></svg>`,
   'report.html': `<!doctype html><script>alert(3)</script><img src="http://203.0.113.9/y.png" onerror="alert(4)"><form action="http://203.0.113.9/"></form>`,
@@ -40,11 +40,11 @@ const cassette = aCassette(
   },
   { agents: ['scribe'], when: '^Task ', turns: [calls('complete_task', { summary: 'It is written.' })] },
   { agents: ['scribe'], when: '^good morning$', turns: [says('Yes.')] },
-  // Whoever waits for an answer is not answered by the cassette.
+  // Only `courier` answers other messages; the person that `scribe` waits for is played by the test.
   { agents: ['courier'], turns: [says('Yes.')] },
 )
 
-/** A mesh where work was given, shared and watched, some of it by somebody hostile. */
+/** Starts a mesh in which work was given, shared and watched, some of it by an attacker. */
 export async function startWorkFleet(): Promise<MeshProcess> {
   const mesh = await startMesh({ cassettes: { work: cassette } })
   const good = async (endpoint: Parameters<MeshProcess['call']>[0], options: CallOptions) => {
@@ -97,7 +97,7 @@ export async function startWorkFleet(): Promise<MeshProcess> {
   return mesh
 }
 
-/** Gives a task and gives back its id. */
+/** Creates a task and returns its id. */
 export async function giveTask(mesh: MeshProcess, title: string): Promise<string> {
   const reply = await mesh.call(taskHumanEndpoints.taskGive, { body: { to: 'scribe', title } })
   if (reply.status !== 201) throw new Error(reply.text)

@@ -14,7 +14,7 @@ import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 import type { WatchedPage } from './open-browser.ts'
 import { giveTask, hostileFiles, startWorkFleet } from './work-fleet.ts'
 
-/** What the tests before have left, looked at afterwards. */
+/** Views of what the tests before have left. */
 const views = [
   { name: 'work-board', path: '/work', shows: 'Write the report' },
   { name: 'work-list', path: '/work?as=list', shows: 'Write the report' },
@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     const card = (title: string) => page.getByRole('article', { name: title })
     await done.getByRole('article', { name: 'Write the report' }).waitFor()
     await done.getByRole('article', { name: 'Write it short' }).waitFor()
-    // What has ended can be judged and nothing else.
+    // Only tasks that have ended can be accepted or sent back.
     expect(await card('Write the report').getByRole('button').allTextContents()).toEqual([
       'Accept',
       'Rework …',
@@ -173,7 +173,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await page.getByRole('button', { name: 'Write …' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox').fill('{"step": 3}')
-    // Somebody else is faster.
+    // Another client writes the key first.
     const faster = { params: { key: 'output/report' }, body: { value: 'mine' } }
     expect((await mesh.call(blackboardHumanEndpoints.blackboardPut, faster)).status).toBe(200)
     await dialog.getByRole('button', { name: 'Write' }).click()
@@ -256,7 +256,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
       })
       .first()
       .waitFor({ state: 'detached' })
-    // In the list it is told by what was asked, as the others are.
+    // The list names the run by its request, as it does for other runs.
     await open('/runs?agent=scribe')
     await page.getByRole('region', { name: 'Runs' }).getByText('Task: Count the licences').first().waitFor()
     expect(faults).toEqual([])
@@ -363,7 +363,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await open('/journal')
     await page.getByRole('button', { name: 'Check the chain' }).click()
     await page.getByText(/The chain is intact: \d+ rows checked\./).waitFor()
-    // What is written while somebody looks is seen without a reload.
+    // A new row appears without a reload while the page is open.
     await mesh.invoke('scribe', 'write_blackboard', { key: 'output/looked-at', value: 1 })
     await page.getByRole('region', { name: 'Rows' }).getByText('output/looked-at').first().waitFor()
     await page.getByRole('textbox', { name: 'Action' }).fill('blackboard.*')

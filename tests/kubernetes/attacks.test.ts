@@ -17,7 +17,7 @@ import { agentImage } from './cluster/images.ts'
 import { fabric } from './cluster/layout.ts'
 import { giveMeshRights } from './mesh-rights.ts'
 
-/** What a taken-over agent tries from inside its pod, and what each attempt came to, in one table at the end. */
+/** Attacks that a compromised agent tries from inside its pod. The results are printed as one table at the end. */
 const { mesh: asMesh, nodes, api } = clusterOfThisRun()
 const secret = 'what-only-the-other-knows'
 const table: (readonly [string, string])[] = []
@@ -78,7 +78,7 @@ it(
     ]
     const shown = await Promise.all(targets.map(({ host, port }) => reaches(host, port)))
     expect(targets.filter((_, index) => !shown[index])).toEqual([])
-    // Of the cluster's own network, which this machine is not in: what stands behind it was just shown.
+    // A Service address exists only in the cluster's network; the API server behind it was reached above.
     const all = [...targets, at('the Service of the API server', fabric.apiService, 443)]
     const door = at('the agent door', fabric.address, 8_420)
     const said = await attack(connects([...all, door]))

@@ -1,4 +1,4 @@
-/** What a program tries in its own pod, and what is seen where the wall holds. */
+/** An attack that a program tries in its own pod, and the output that shows that the isolation holds. */
 export interface LocalAttack {
   readonly what: string
   readonly command: string
@@ -110,20 +110,23 @@ except OSError as e: print('open refused')
   },
 ]
 
-/** Where a pod differs from a container of one machine: `/tmp` is smaller, and its files end with the pod's memory. */
+/**
+ * Differences between a pod and a local container: `/tmp` is smaller, and only the pod's memory bounds the number
+ * of its files.
+ */
 export const exhaustionBounds: ReadonlyMap<string, RegExp> = new Map([
   ['memory through /tmp and /dev/shm', /6[67]\d{6}\s*$/],
   ['inodes of /tmp', /made \d+/],
-  // As many as the volume of the test cluster has.
+  // The number of inodes that a volume of the test cluster has.
   ['inodes of /data', /refused after 32\d{3} 28/],
 ])
 
-/** What a command said, without the tool's own first line. */
+/** The output of a command, without the first line that the tool adds. */
 export function saidBy(text: string): string {
   return text.replace(/^exit code \d+\n/, '').trim()
 }
 
-/** For one line of a table. */
+/** The output shortened to one line of the table. */
 export function attackWords(text: string): string {
   return saidBy(text)
     .replaceAll(/\s*\n\s*/g, '; ')

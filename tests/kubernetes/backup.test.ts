@@ -11,7 +11,7 @@ import { agentImage } from './cluster/images.ts'
 import { keeperCassette } from './keeper.ts'
 import { giveMeshRights } from './mesh-rights.ts'
 
-/** A fleet of one machine goes into the cluster, lives there, and goes back, by what docs/operations say. */
+/** Moves a fleet from one machine into the cluster and back, with the commands of docs/operations. */
 const { mesh: asMesh } = clusterOfThisRun()
 const environment = {
   KUBECONFIG: asMesh.kubeconfig,
@@ -83,7 +83,8 @@ it(
       expect(kept).toContain(String.raw`kept\n/usr/bin/env\n750`)
       expect(kept).toContain('flotilla-')
       expect((await cluster.runs()).map(({ id }) => id)).toEqual(expect.arrayContaining(before))
-      // A process of the agent that could write into the reading would break the backup or forge its archive.
+      // A process of the agent that could write into the reader's output would break the backup or forge its
+      // archive.
       await cluster.invoke('keeper', 'run_command', {
         command: `cat > intruder.py <<'END'\n${intruder}\nEND\n(setsid python3 intruder.py >/dev/null 2>&1 &) ; true`,
       })

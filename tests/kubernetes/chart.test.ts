@@ -7,7 +7,7 @@ import { parseAllDocuments } from 'yaml'
 import { repositoryRoot } from '../support/mesh-process.ts'
 import { manifestsOf, type Manifest } from './mesh-rights.ts'
 
-/** Rendered by Helm itself. */
+/** The chart, which the tests render with Helm itself. */
 const chart = join(repositoryRoot, 'deploy', 'kubernetes', 'chart')
 
 async function rendered(...settings: readonly string[]): Promise<readonly Manifest[]> {
@@ -16,7 +16,7 @@ async function rendered(...settings: readonly string[]): Promise<readonly Manife
     'template',
     'fleet',
     chart,
-    // Helm that was not built by its own makers takes clusters to be old ones.
+    // A Helm binary that was not built by the Helm project assumes an old Kubernetes version.
     '--kube-version=1.35.4',
     ...sets,
   ])

@@ -15,10 +15,10 @@ const namespace = 'flotilla'
 const seedMax = 2 ** 32
 
 /**
- * `npm run test:kubernetes -- --chaos`: the work, the kills and the checks of `npm run chaos`, with agents in pods of this
- * cluster and the mesh on a machine beside it. What befalls the cluster comes to that: a node loses its power and comes
- * back, a node's line is cut, the API server holds still. `--seed N`, `--runs N` (300) and `--minutes N` (60) are those of
- * `npm run chaos`. Gives 1 where anything was found.
+ * `npm run test:kubernetes -- --chaos`: the work, the kills and the checks of `npm run chaos`, with agents in pods
+ * of this cluster and the mesh on a machine beside it. In addition the cluster is disturbed: a node loses its power
+ * and comes back, the network of a node is cut, the API server is halted. `--seed N`, `--runs N` (300) and
+ * `--minutes N` (60) mean the same as for `npm run chaos`. Exits with 1 if anything was found.
  */
 export async function runClusterChaos(
   cluster: Cluster,

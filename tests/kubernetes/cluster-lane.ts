@@ -31,7 +31,7 @@ const podSchema = z.looseObject({
 
 export type Pod = z.infer<typeof podSchema>
 
-/** The cluster that this process stands beside, in its network. */
+/** Reads where the cluster is that the current run started; this process is in the cluster's network. */
 export function clusterOfThisRun() {
   const file = process.env['FLOTILLA_TEST_CLUSTER']
   if (file === undefined) throw new Error('there is no cluster here: run `npm run test:kubernetes`')
@@ -45,7 +45,7 @@ export async function readPod(api: Api, namespace: string, name: string): Promis
   return podSchema.parse(await api.get(podPath(namespace, name)))
 }
 
-/** Resolves once it is in one of `phases`; tells what the cluster said of it where it is not. */
+/** Resolves once the pod is in one of `phases`; otherwise rejects with its status and its events. */
 export async function podReaches(
   api: Api,
   at: { readonly namespace: string; readonly name: string },
@@ -67,7 +67,7 @@ export async function podReaches(
   return pod
 }
 
-/** An agent that runs the subject, made of the very objects that the mesh makes. */
+/** Starts an agent that runs the conformance subject, from the same objects that the mesh creates. */
 export async function startAgent(
   api: Api,
   ground: PodGround,
@@ -88,7 +88,7 @@ export async function startAgent(
     await api.create(of('secrets'), secret)
   }
   await api.create(of('persistentvolumeclaims'), objects.claim).catch((error: unknown) => {
-    // It outlives its pods.
+    // The claim outlives its pods.
     if (!(error instanceof Error && error.message.includes('already exists'))) throw error
   })
   await api.create(of('pods'), objects.pod)
@@ -116,7 +116,7 @@ const agentPodsSchema = z.looseObject({
   ),
 })
 
-/** Which agent each pod of a namespace is, and where it is reached. */
+/** Lists the agent and the address of each pod of a namespace. */
 export async function podsOfAgents(api: Api, namespace: string) {
   const { items } = agentPodsSchema.parse(await api.get(`/api/v1/namespaces/${namespace}/pods`))
   return items.map(({ metadata, spec, status }) => ({
@@ -128,7 +128,7 @@ export async function podsOfAgents(api: Api, namespace: string) {
   }))
 }
 
-/** Resolves when it is gone. */
+/** Resolves when the pod is gone. */
 export async function removePod(api: Api, namespace: string, name: string): Promise<void> {
   await api.remove(podPath(namespace, name), { gracePeriodSeconds: 1 })
   const isGone = () =>

@@ -18,7 +18,9 @@ import { hollowHome, namespace } from './scale-names.ts'
 
 const podsPerNode = 250
 const hollowAnnotation = 'kwok.x-k8s.io/node'
-/** Of one order to the mesh's side: what takes longer does not fit this machine. */
+/**
+ * Longest time for one command to the mesh's side, milliseconds; what takes longer is too much for this machine.
+ */
 const orderMaxMs = 1_800_000
 const idleSeconds = 60
 const readyMs = 240_000
@@ -37,9 +39,9 @@ const summarySchema = z.looseObject({
 type Told = z.infer<typeof summarySchema>
 
 /**
- * `npm run test:kubernetes -- --scale 1000,5000`: so many pods of agents on nodes that are nowhere, for which KWOK says
- * what their kubelets would. Everything else is real: the API server, etcd, the scheduler, the controllers, and the mesh's
- * side of it, which starts them, follows them and takes them up again after its own end.
+ * `npm run test:kubernetes -- --scale 1000,5000`: so many pods of agents on simulated nodes, whose kubelets KWOK
+ * plays. Everything else is real: the API server, etcd, the scheduler, the controllers, and the mesh's Kubernetes
+ * runtime, which starts the pods, follows them and adopts them after a restart.
  */
 export async function runClusterScale(
   cluster: Cluster,
@@ -66,7 +68,7 @@ export async function runClusterScale(
     [
       `--kubeconfig=${cluster.kubeconfigFile}`,
       `--config=${stages}`,
-      // This cluster misses nobody for an hour, so no leases of nodes are needed.
+      // This cluster counts no node as lost for an hour, so nodes need no leases.
       '--node-lease-duration-seconds=0',
       '--manage-all-nodes=false',
       `--manage-nodes-with-annotation-selector=${hollowAnnotation}=fake`,
@@ -82,7 +84,7 @@ export async function runClusterScale(
   for (const name of hollow) await api.create('/api/v1/nodes', hollowNode(name))
   let mesh = await startSide(cluster)
   try {
-    // Trials are for real nodes: a pod that is nowhere prints nothing.
+    // Trial pods run on real nodes, since a simulated pod prints nothing.
     tell(`prepared: ${words(await mesh.order('prepare'))}`)
     await close(real, true)
     await close(hollow, false)
@@ -141,7 +143,7 @@ function words({ seconds, cpuSeconds, megabytes, known, failed, error }: Told): 
   ].join(', ')
 }
 
-/** The mesh's side, in a process of its own. */
+/** Starts the mesh's side in a process of its own. */
 async function startSide(cluster: Cluster) {
   const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, 'scale-mesh.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -179,12 +181,12 @@ function hollowNode(name: string) {
       labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' },
     },
     spec: { unschedulable: true },
-    // KWOK keeps what stands here; by itself it gives a node no disk, and agents are promised some of one.
+    // KWOK keeps the capacity that is set here. By itself it gives a node no disk, but agents request some.
     status: { allocatable: hollowRoom, capacity: hollowRoom },
   }
 }
 
-/** One for each claim that is coming, so that none is made of disk. */
+/** Creates a volume for each claim that will follow, so that none needs space on the disk. */
 async function makeVolumes({ api }: Cluster, from: number, to: number): Promise<void> {
   const ids = Array.from({ length: to - from }, (_, index) => `agent-${from + index}`)
   const next = ids.values()

@@ -20,7 +20,7 @@ import { agentImage } from './cluster/images.ts'
 import { storageClass } from './cluster/controllers.ts'
 import { fabric } from './cluster/layout.ts'
 
-/** Agents as pods behind a real mesh, whose API is on another machine than any of them. */
+/** Agents as pods of a real mesh, whose agent API is on another machine than the pods. */
 const { api, mesh: asMesh } = clusterOfThisRun()
 const namespace = 'flotilla'
 const secretsSchema = z.looseObject({
@@ -43,7 +43,7 @@ beforeAll(async () => {
     cassettes: { fleet: aCassette(...voyageCassette.tracks) },
     settings: { data_limit_mb: 64 },
     environment: {
-      // With the rights that docs/operations tell, and no others.
+      // The mesh has only the rights that docs/operations grants.
       KUBECONFIG: asMesh.kubeconfig,
       FLOTILLA_KUBERNETES_IMAGE: agentImage,
       FLOTILLA_KUBERNETES_STORAGE_CLASS: storageClass,
@@ -61,7 +61,7 @@ async function inside(agent: string, command: string): Promise<string> {
   return typeof result === 'string' ? result : `${run.outcome?.text} ${JSON.stringify(result)}`
 }
 
-/** What a wire of the cluster carries while something is done. */
+/** Records which of these words cross the cluster's network while `work` runs. */
 async function wireDuring<T>(words: readonly string[], work: () => Promise<T>) {
   const program = join(import.meta.dirname, 'listen-on-wire.py')
   const child = spawn('python3', [program, fabric.bridge, ...words], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -104,13 +104,13 @@ it(
     )
     expect(done).toBe(answer)
     expect(bytes).toBeGreaterThan(content.length)
-    // The wire is heard, and what is said plainly on it too.
+    // The recording works: a word that was sent unencrypted is found.
     expect(heard).toEqual(['canary-on-the-wire'])
   },
   patient(240_000),
 )
 
-/** To a node, by way of the same wire. */
+/** Sends a word unencrypted to a node, over the same network. */
 async function sayPlainly(word: string): Promise<void> {
   const socket = connect(10_250, '10.90.0.11')
   socket.on('error', () => undefined)
@@ -127,10 +127,10 @@ it(
       /http:\/\/127\.0\.0\.1:8420\/v1 http:\/\/clerk:[^@]+@127\.0\.0\.1:8421/,
     )
     expect(await inside('clerk', `${models} "$OPENAI_BASE_URL/models"`)).toContain('200')
-    // The API itself speaks with nobody who has no key.
+    // The agent API does not answer a client without a key.
     const api = `http://${fabric.address}:8420/v1/models`
     expect(await inside('clerk', `${models} --noproxy '*' ${api}; echo " code $?"`)).toMatch(/000 code \d+/)
-    // The proxy hears it, and its filter refuses the address.
+    // The proxy receives the request, and its filter refuses the address.
     const proxied = await inside('clerk', 'curl -s -o /dev/null -w "%{http_code}" http://10.90.0.11:10250/')
     expect(proxied).toMatch(/40\d/)
   },

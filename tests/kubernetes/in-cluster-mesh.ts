@@ -9,12 +9,12 @@ import { clusterOfThisRun } from './cluster-lane.ts'
 import { until } from './cluster/until.ts'
 import { apply, manifestsOf, type Manifest } from './mesh-rights.ts'
 
-/** Where our manifests put the mesh. */
+/** Namespace of the mesh in the manifests. */
 export const ownNamespace = 'flotilla-mesh'
 export const accessToken = 'the-access-token-of-this-test'
-/** As the secret of its settings says it. */
+/** The model that the secret with the settings names. */
 export const defaultModel = 'scripted/first-look'
-/** What belongs to the cluster of this run, on this machine. */
+/** Folder on this machine with the files of the current run's cluster. */
 export const clusterFolder = dirname(process.env['FLOTILLA_TEST_CLUSTER'] ?? '')
 export const meshPodPath = `/api/v1/namespaces/${ownNamespace}/pods/mesh-0`
 
@@ -29,7 +29,7 @@ const podSchema = z.looseObject({
 })
 export type MeshPod = z.infer<typeof podSchema>
 
-/** Null where there is none. */
+/** Returns null if there is no mesh pod. */
 export async function readMesh(): Promise<MeshPod | null> {
   const { api } = clusterOfThisRun()
   return api.get(meshPodPath).then(
@@ -38,7 +38,7 @@ export async function readMesh(): Promise<MeshPod | null> {
   )
 }
 
-/** Of a pod that is not the one of `before`. */
+/** Waits for a ready mesh pod other than the pod `before`. */
 export async function meshReady(before: string, boundMs: number): Promise<MeshPod> {
   const { api } = clusterOfThisRun()
   let seen: MeshPod | null = null
@@ -58,13 +58,13 @@ export async function meshReady(before: string, boundMs: number): Promise<MeshPo
   return seen
 }
 
-/** The owner, from outside. */
+/** Calls the people's API as the owner, from outside of the pod. */
 export const ownerOf = (pod: () => MeshPod) =>
   meshCalls(() => `http://${pod().status.podIP ?? ''}:8422`, {
     cookie: `ol_session=${sessionOf(accessToken, 7_200)}`,
   })
 
-/** What an owner makes beforehand, and the namespaces for it. */
+/** Creates the secrets that an owner creates before the installation, and the namespaces for them. */
 export async function giveSecrets(manifests: readonly Manifest[]): Promise<void> {
   await apply(manifests.filter(({ kind }) => kind === 'Namespace'))
   const secret = (name: string, stringData: object) => ({
@@ -79,7 +79,7 @@ export async function giveSecrets(manifests: readonly Manifest[]): Promise<void>
   ])
 }
 
-/** By our own manifests as they are; one that is there stays. */
+/** Installs the unchanged manifests; a mesh that exists is kept. */
 export async function installMesh(): Promise<MeshPod> {
   const { nodes } = clusterOfThisRun()
   const isThere = (await readMesh()) !== null

@@ -4,7 +4,7 @@ import { randomId, systemClock } from '../../packages/mesh/src/platform/index.ts
 import { clusterOfThisRun } from './cluster-lane.ts'
 import { giveMeshRights } from './mesh-rights.ts'
 
-/** With the rights that docs/operations tell, and no others. */
+/** The mesh has only the rights that docs/operations grants. */
 leaseRecordsConformance('a cluster', async () => {
   await giveMeshRights()
   const { mesh } = clusterOfThisRun()

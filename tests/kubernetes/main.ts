@@ -12,10 +12,15 @@ import { ensureHelm, ensureKubectl, ensureKwok, ensurePrograms } from './cluster
 import { startCluster, type Cluster } from './cluster/start-cluster.ts'
 
 /**
- * `npm run test:kubernetes`: a cluster of three nodes on this machine, the tests on it, and its end. All of it lives in
- * namespaces of its own, which end with their first process: nothing is left on the machine however this ends, but its
- * folder and empty control groups, which the next run takes away. `--shell` opens a shell there in the place of the
- * tests, `--chaos` kills a fleet's mesh, agents, nodes and lines there (`cluster-chaos.ts`), and `--scale` makes more pods than it has room for (`cluster-scale.ts`). Needs root, the distribution's packages and the Go toolchain; the programs are built once and kept in the cache.
+ * `npm run test:kubernetes`: starts a cluster of three nodes on this machine, runs the tests on it, and removes it.
+ * All of it runs in namespaces of its own, which end with their first process. However the run ends, only its
+ * folder and empty control groups are left on the machine, which the next run removes.
+ *
+ * - `--shell` opens a shell there in place of the tests.
+ * - `--chaos` kills a fleet's mesh, agents, nodes and network there (`cluster-chaos.ts`).
+ * - `--scale` creates more pods than the machine has room for (`cluster-scale.ts`).
+ *
+ * Needs root, the distribution's packages and the Go toolchain. The programs are built once and kept in the cache.
  */
 const root = join(import.meta.dirname, '..', '..')
 const cache = join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla', 'kubernetes')
@@ -80,7 +85,7 @@ async function inside([folder = '', images = '', ...args]: readonly string[]): P
     tell: (words) => console.error(words),
     controlGroup: controlGroupOf(folder),
     images: images.split(','),
-    // Nodes that are nowhere speak late where two cores speak for all of them.
+    // Simulated nodes report late when two cores work for all of them.
     ...(args.includes('--scale') ? { missedAfterSeconds: 3_600 } : {}),
     seccompProfile: {
       name: 'flotilla.json',
@@ -95,7 +100,7 @@ async function inside([folder = '', images = '', ...args]: readonly string[]): P
   return code
 }
 
-/** What is done with the cluster. */
+/** Chooses what is done with the cluster. */
 function workOf(args: readonly string[]): (cluster: Cluster) => Promise<number> {
   const tell = (words: string): void => console.log(words)
   if (args.includes('--chaos')) return (cluster) => runClusterChaos(cluster, args, tell)
@@ -129,7 +134,7 @@ async function runTests(cluster: Cluster, args: readonly string[]): Promise<numb
   return typeof code === 'number' ? code : 1
 }
 
-/** What earlier runs left whose process is gone. */
+/** Removes the folders of earlier runs whose process has ended. */
 async function sweep(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(prefix)) continue
@@ -139,7 +144,7 @@ async function sweep(): Promise<void> {
   }
 }
 
-/** Whether a process of that number lives and runs this very program. */
+/** True if the process with that id is alive and runs this program. */
 async function isOurs(pid: number): Promise<boolean> {
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
   return command.includes('tests/kubernetes/main.ts')
@@ -156,7 +161,7 @@ async function removeCluster(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** From the leaves up; the kernel refuses one that still has a process. */
+/** Removes control groups from the leaves up; the kernel refuses to remove one that still has a process. */
 async function removeGroups(group: string): Promise<void> {
   const entries = await readdir(group, { withFileTypes: true }).catch(() => [])
   for (const entry of entries) if (entry.isDirectory()) await removeGroups(join(group, entry.name))

@@ -19,8 +19,8 @@ import { until } from './cluster/until.ts'
 import { clusterFolder, installMesh, meshReady, ownerOf, readMesh, type MeshPod } from './in-cluster-mesh.ts'
 
 /**
- * The mesh as a pod, installed by our own manifests as they are. Each test goes on where the one before ended: the fleet
- * that is made here lives through all that happens to its nodes.
+ * The mesh as a pod, installed by the unchanged manifests. Each test continues from the state that the one before
+ * left: the fleet lives through everything that happens to its nodes.
  */
 const { api, nodes } = clusterOfThisRun()
 const profiles = nodes.map(({ name }) => join(clusterFolder, name, 'kubelet', 'seccomp', 'flotilla.json'))
@@ -36,10 +36,10 @@ async function inside(agent: string, command: string): Promise<string> {
   return typeof result === 'string' ? result : `${ended.outcome?.text} ${JSON.stringify(result)}`
 }
 
-/** Figures for whoever runs it. */
+/** Prints measurements for the person who runs the test. */
 const tell = (words: string): void => void process.stdout.write(`${words}\n`)
 
-/** What of the machine's processes runs the mesh's program, in whichever pod. */
+/** Lists the processes of this machine that run the mesh's program, in whichever pod. */
 async function meshProcesses(): Promise<readonly string[]> {
   const said = await run('pgrep', ['--full', 'lib/flotilla/dist/package/mesh/main.mjs serve']).catch(() => '')
   return said.split('\n').filter((pid) => pid !== '')
@@ -95,7 +95,7 @@ it(
       tell(`the mesh is there again after ${seconds()} s`)
       expect(moved.spec.nodeName).not.toBe(node)
       pod = moved
-      // The node lives on and cannot be told: what ran there has ended itself before the lease could be had.
+      // The node is alive but cannot be reached. Its mesh ended itself before another one could get the lease.
       expect(await meshProcesses()).not.toContain(old)
       expect(Number(seconds()) * 1_000).toBeGreaterThan(leaseMs)
       const after = await people.runs()
@@ -121,12 +121,12 @@ it(
 it(
   'an agent is started on another node when its node is disconnected, and its requester gets the outcome of the run',
   async () => {
-    // Walls of a node that came back are tried with the next round, and no agent is put there before.
+    // The isolation of a node that came back is checked in the next round; no agent is placed there before.
     const [elsewhere] = nodes
       .map(({ name }) => name)
       .filter((name) => ![pod.spec.nodeName, cutOff].includes(name))
     if (elsewhere === undefined) throw new Error('there are several nodes')
-    // Where the mesh is not, so that it is the agent's node alone that is lost.
+    // A node without the mesh, so that only the agent's node is lost.
     await people.createWorker('traveller')
     await moveAgent('traveller', elsewhere)
     expect(await inside('traveller', 'echo luggage > /data/luggage; cat /data/luggage')).toContain('luggage')
@@ -182,7 +182,7 @@ async function nodeOf(agent: string): Promise<string> {
 
 const isAtWork = (view: RunView) => view.state === 'running' && view.agent_id === 'traveller'
 
-/** Until it is where a test wants it: the other nodes are closed for its start. */
+/** Starts the agent on the node that the test needs: the other nodes are cordoned during its start. */
 async function moveAgent(agent: string, node: string): Promise<void> {
   const others = nodes.map(({ name }) => name).filter((name) => name !== node)
   const close = (unschedulable: boolean) =>
@@ -208,7 +208,7 @@ async function isReady(node: string): Promise<boolean> {
   return status.conditions.some((one) => one.type === 'Ready' && one.status === 'True')
 }
 
-/** Says that a node is gone for good, as its owner does, or takes that back. */
+/** Marks a node as lost for good, as an administrator does, or removes the mark. */
 async function callAway(node: string, isAway: boolean): Promise<void> {
   const { spec } = nodeSchema.parse(await api.get(`/api/v1/nodes/${node}`))
   const others = spec.taints.filter(({ key }) => key !== awayTaint.key)
@@ -223,7 +223,7 @@ const leaseListSchema = z.looseObject({
   ),
 })
 
-/** As the lease of the fleet has it, and as its ledger on the volume does. */
+/** The epochs in the lease of the fleet and in its ledger on the volume. */
 async function epochs(): Promise<readonly number[]> {
   const { items } = leaseListSchema.parse(
     await api.get('/apis/coordination.k8s.io/v1/namespaces/flotilla/leases'),

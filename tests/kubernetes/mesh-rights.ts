@@ -29,13 +29,13 @@ const collections: Readonly<Record<string, (namespace: string) => string>> = {
   Ingress: (namespace) => `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`,
 }
 
-/** Of the repository. */
+/** Path from the root of the repository. */
 export async function manifestsOf(...path: readonly string[]): Promise<readonly Manifest[]> {
   const text = await readFile(join(repositoryRoot, ...path), 'utf8')
   return parseAllDocuments(text).map((document) => documentSchema.parse(document.toJS()))
 }
 
-/** As `kubectl create` does; what is there stays. */
+/** Like `kubectl create`, but an object that exists is kept. */
 export async function apply(
   manifests: readonly Manifest[],
   { api }: { readonly api: Api } = clusterOfThisRun(),
@@ -49,7 +49,7 @@ export async function apply(
   }
 }
 
-/** Applies what our documentation has an administrator apply. Idempotent. */
+/** Applies the rights that the documentation tells an administrator to apply. Idempotent. */
 export async function giveMeshRights(to: { readonly api: Api } = clusterOfThisRun()): Promise<void> {
   await apply(await manifestsOf('docs', 'operations', 'kubernetes-rights.yaml'), to)
 }

@@ -31,10 +31,13 @@ import {
 } from './in-cluster-mesh.ts'
 import { apply, type Manifest } from './mesh-rights.ts'
 
-/** Ways in and out of a mesh that is a pod: an Ingress for people, a drain that moves it. And what an agent costs there. */
+/**
+ * Traffic into a mesh that is a pod through an Ingress, a drain that moves it, and the memory that an agent costs
+ * there.
+ */
 const { api } = clusterOfThisRun()
 const host = 'fleet.example'
-/** Some on each node. */
+/** Agents without work, enough for some on each node. */
 const idlers = 6
 const restMs = 60_000
 let pod: MeshPod
@@ -87,7 +90,7 @@ it(
       await people.createWorker(name)
       await people.invoke(name, 'run_command', { command: 'true' })
     }
-    // What they took for their start they give back by and by.
+    // Processes release memory that they needed for their start within this time.
     await delay(restMs)
     const pods = (await podsOfAgents(api, 'flotilla')).filter(({ agent = '' }) => names.includes(agent))
     expect(pods).toHaveLength(idlers)
@@ -127,7 +130,7 @@ it(
       expect(moved.spec.nodeName).not.toBe(node)
       expect(moved.metadata.uid).toBe(starting)
       pod = moved
-      // The next one may, and only says so.
+      // The next eviction would be allowed; `dryRun` only asks.
       await movesAllowed(1)
       await evict('?dryRun=All')
     } finally {
@@ -141,7 +144,7 @@ it(
   patient(400_000),
 )
 
-/** One mesh, which a drain may move: not one that has not come up again from the move before. */
+/** One mesh, which a drain may move, except while it is still starting after the move before. */
 const budget = {
   maxUnavailable: 1,
   selector: { matchLabels: { 'app.kubernetes.io/name': 'flotilla-mesh' } },
@@ -152,7 +155,10 @@ const budgetSchema = z.looseObject({
   status: z.looseObject({ disruptionsAllowed: z.number() }),
 })
 
-/** As the cluster's own controller counts them, a moment after a pod is ready. */
+/**
+ * Waits until the cluster's own controller counts so many allowed evictions, which is a little after a pod is
+ * ready.
+ */
 async function movesAllowed(count: number): Promise<void> {
   const counted = async () =>
     budgetSchema.parse(await api.get(budgetPath)).status.disruptionsAllowed === count
@@ -182,8 +188,8 @@ async function ofChart(kind: string, ...settings: readonly string[]): Promise<Ma
 }
 
 /**
- * The next pod after `before`, whose program runs and was not asked yet whether it is ready. Not sooner: Kubernetes lets a
- * pod that is pending go, whatever a budget says.
+ * Waits for the next pod after `before` whose program runs but whose readiness was not probed yet. An earlier state
+ * would prove nothing: Kubernetes evicts a pending pod whatever a budget says.
  */
 async function meshStarting(before: string): Promise<string> {
   let seen = ''
@@ -214,7 +220,10 @@ function statusOver(asked: {
   })
 }
 
-/** In MB, by proportional set size: of the agent's processes, and of the pause process and the shim beside them. */
+/**
+ * Memory in MB, by proportional set size: of the agent's processes, and of the pause process and the shim beside
+ * them.
+ */
 async function memoryOf(uid: string): Promise<{ readonly own: number; readonly around: number }> {
   const sums = { own: 0, around: 0 }
   let sandbox = ''

@@ -17,7 +17,7 @@ import { run } from './cluster/run.ts'
 import { until } from './cluster/until.ts'
 import { giveMeshRights } from './mesh-rights.ts'
 
-/** Two machines with the same home, as after a disk was copied, or a node was taken for dead. */
+/** Two machines with the same home, as after a disk was copied, or after a node was wrongly considered lost. */
 const { mesh: asMesh } = clusterOfThisRun()
 const secondAddress = '10.90.0.2'
 const optionsAt = (address: string) => ({
@@ -57,7 +57,7 @@ it(
     const told = JSON.stringify(lines)
     expect(told).toContain('home-in-use')
     expect(told).toContain('holds its lease')
-    // Nor is what both are taken away under it.
+    // A reset is refused, too, so the second mesh cannot delete what both use.
     const wiped = await second.command('reset')
     expect(wiped.code).toBe(1)
     expect(JSON.stringify(wiped.lines)).toContain('holds its lease')
@@ -79,7 +79,7 @@ it(
     const before = first.log()
     process.kill(pid, 'SIGCONT')
     await until(async () => !existsSync(`/proc/${pid}`), patient(10_000), 'the first has ended')
-    // Not a word after it woke up: nothing of it went on.
+    // The first mesh logged nothing about readiness after it was resumed: it ended itself.
     expect(first.log().slice(before.length)).not.toContain('"ready"')
     const answered = await second.invoke('clerk', 'run_command', { command: 'echo the second speaks' })
     expect(JSON.stringify(answered.outcome)).toContain('the second speaks')

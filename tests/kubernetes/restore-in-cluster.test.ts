@@ -18,8 +18,8 @@ import { manifestsOf } from './mesh-rights.ts'
 import { guideBlocks, openTypist, type Typist } from './type-guide.ts'
 
 /**
- * A fleet of one machine goes into a mesh that is a pod, and comes back, by the lines of docs/operations/kubernetes.md as
- * they stand there. Each test goes on where the one before ended.
+ * Moves a fleet from one machine into a mesh that is a pod, and back, with the literal commands of
+ * docs/operations/kubernetes.md. Each test continues from the state that the one before left.
  */
 const { api } = clusterOfThisRun()
 const passphrase = 'a long sentence that nobody guesses'
@@ -37,7 +37,7 @@ let before: readonly string[]
 let page: readonly (readonly string[])[]
 let pod: MeshPod
 const people = ownerOf(() => pod)
-/** In the order in which the page has its blocks. */
+/** Names of the command blocks, in the order of the page. */
 const blockNames = ['leave', 'enter', 'chart', 'empty', 'back', 'copy'] as const
 type BlockName = (typeof blockNames)[number]
 const block = (name: BlockName): readonly string[] => {
@@ -70,16 +70,16 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await clearAway()
-  // What Helm notes of its release; what it made, others of this cluster use.
+  // Deletes Helm's record of its release only, since other tests of this cluster use the objects that it created.
   await typist.type('kubectl delete secret --selector owner=helm,name=fleet')
   await machine?.stop()
   await rm(folder, { recursive: true, force: true })
 }, patient(300_000))
 
-/** What this test or another left: no mesh, and no home for one. */
+/** Removes what this test or another left: the mesh, and its home. */
 async function clearAway(): Promise<void> {
   await withoutMesh()
-  // Who installs a mesh after us looks whether it is put on the nodes anew.
+  // A later test that installs a mesh checks whether the profiles are put on the nodes anew.
   await typist.type('kubectl -n flotilla-profiles delete daemonset profiles --ignore-not-found')
   const claims = await namesIn(ownNamespace, 'persistentvolumeclaims')
   if (!claims.includes('home-mesh-0')) return
@@ -93,9 +93,9 @@ async function withoutMesh(): Promise<void> {
   await until(async () => (await readMesh()) === null, patient(120_000), 'the mesh is gone')
 }
 
-/** The lines that have the pod wait. */
+/** The commands that make the pod wait. */
 const waiting = () => [line('enter', 'restore.yaml'), line('enter', 'rollout')]
-/** Those that let the mesh take its place. */
+/** The commands that let the mesh start in the pod. */
 const working = () => block('enter').slice(-2)
 
 const listSchema = z.looseObject({
@@ -107,7 +107,7 @@ async function namesIn(namespace: string, kind: string, group = '/api/v1'): Prom
   return listSchema.parse(found).items.map(({ metadata }) => metadata.name)
 }
 
-/** Of agents; those of trials come and go. */
+/** Lists claims of agents; those of trial pods come and go. */
 const agentClaims = async () =>
   (await namesIn('flotilla', 'persistentvolumeclaims')).filter((name) => !name.includes(trialInfix))
 
@@ -132,12 +132,12 @@ it(
     const restore = others.findIndex((one) => one.includes('flotilla restore'))
     const said = await typist.type(others.slice(0, restore + 1))
     expect(said).toContain('is restored: 2 agents')
-    // What goes on is told in words that hold there.
+    // The output names only commands that work in a cluster.
     expect(said).toContain('deploy/kubernetes/flotilla.yaml')
     expect(said).not.toContain('flotilla start')
     const places = '/proc/*/cmdline /backup /tmp /var/lib/flotilla'
     const search = `${inMesh} exec mesh-0 -- sh -c "grep -rlsaF '${passphrase}' ${places}"`
-    // The search itself is a process whose line has it.
+    // The search itself is a process whose command line contains the text.
     expect((await typist.try(search)).said.split('\n').filter((one) => !one.startsWith('/proc'))).toEqual([
       '',
     ])
@@ -150,7 +150,7 @@ it(
     expect(kept).toContain(String.raw`kept\n/usr/bin/env\n750`)
     expect(kept).toContain('flotilla-')
     expect(await runIds()).toEqual(expect.arrayContaining([...before]))
-    // The secret wins over `.env`, and the place of the mesh is the manifests' business.
+    // The secret takes precedence over `.env`, and the manifests decide where the mesh listens.
     const status = meshHumanApi.status.response.parse((await people.call(meshHumanEndpoints.status)).json())
     expect(status.default_model?.name).toBe(defaultModel)
     const log = await typist.type(`${inMesh} logs mesh-0`)
@@ -160,7 +160,7 @@ it(
     const names = await typist.type(`${inMesh} exec mesh-0 -- flotilla credentials list`)
     expect(names).toContain('planted')
     expect(await typist.type(`${inMesh} exec mesh-0 -- flotilla journal verify`)).toContain('holds')
-    // The volume of the backup went with the pod that waited.
+    // The volume of the backup was deleted with the pod that waited.
     const isGone = async () =>
       !(await namesIn(ownNamespace, 'persistentvolumeclaims')).includes('mesh-0-backup')
     await until(isGone, patient(60_000), 'the volume of the backup is gone')
@@ -209,7 +209,7 @@ it(
     expect((await cut).code).not.toBe(0)
     const [lease = ''] = await namesIn('flotilla', 'leases', leases)
     const half = await agentClaims()
-    // No mesh begins on half a fleet, and its pod goes to let another wait.
+    // A mesh refuses to start on an incomplete restore, and its pod is replaced by one that waits.
     await typist.type([line('enter', 'rollout'), working()[0] ?? ''])
     const refuses = async () => (await typist.try(`${inMesh} logs mesh-0`)).said.includes('was cut off')
     await until(refuses, patient(120_000), 'the mesh does not begin')
@@ -220,7 +220,7 @@ it(
     const claims = await agentClaims()
     expect(claims.filter((name) => half.includes(name))).toEqual([])
     expect(claims.length).toBeGreaterThan(0)
-    // One home has been made, and the other's lease went with it.
+    // One home was created, and the lease of the other was deleted with it.
     const now = await namesIn('flotilla', 'leases', leases)
     expect(now).toHaveLength(1)
     expect(now).not.toContain(lease)
@@ -241,7 +241,8 @@ it(
   async () => {
     const ids = await runIds()
     const home = join(folder, 'home-again')
-    // Containers of this machine have no way to a mesh in the network of this cluster: plain processes have.
+    // Containers of this machine cannot reach a mesh in the cluster's network, so the agents run as plain
+    // processes.
     const onMachine = (one: string) =>
       one.replace('/srv/fleet', home).replace('--runtime docker', '--runtime process')
     expect(block('back').some((one) => one !== onMachine(one))).toBe(true)

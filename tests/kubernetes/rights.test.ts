@@ -5,7 +5,9 @@ import { openApi, type Api } from './cluster/api.ts'
 import { meshUser } from './cluster/start-cluster.ts'
 import { apply, giveMeshRights, manifestsOf } from './mesh-rights.ts'
 
-/** What whoever takes over the mesh may do in the cluster, which is what its user may, or its account where it is a pod. */
+/**
+ * What an attacker who controls the mesh can do in the cluster: the rights of its user, or of its service account.
+ */
 const { api, mesh, files } = clusterOfThisRun()
 const namespace = 'flotilla'
 const ownNamespace = 'flotilla-mesh'

@@ -48,7 +48,10 @@ async function open(name: string) {
   return runtime
 }
 
-/** In the period of the spec: nodes take one of their own, and the share is the same. */
+/**
+ * Reads the CPU quota and scales it to the period of the spec; nodes use a period of their own, with the same
+ * share.
+ */
 async function shareOf(agentId: string) {
   const options = optionsOf('conformance')
   const place = {
@@ -95,7 +98,8 @@ it('the walls of every node are tested, and unenforced ones are reported', async
   expect(walls.length).toBeGreaterThan(10)
   for (const { name } of nodes) expect(walls.every(({ detail }) => detail.includes(`${name}: `))).toBe(true)
   const { namespace, homeId } = optionsOf('walls')
-  // A node that comes later has no agents before its walls were tried too.
+  // A pod is placed only on nodes whose isolation was checked, so a node that joins later has no agents before
+  // that.
   await runtime.start(aSpec({ agentId: 'placed', briefingDirectory }))
   const pod = await api.get(`/api/v1/namespaces/${namespace}/pods/${sandboxName(homeId, 'placed')}`)
   for (const { name } of nodes) expect(JSON.stringify(pod)).toContain(`"values":["${name}"]`)
@@ -128,7 +132,7 @@ it('a lack of memory is reported as such, and an erased home leaves nothing', as
     const lists = kinds.map((kind) => api.get(`/api/v1/namespaces/${namespace}/${kind}`))
     return JSON.stringify(await Promise.all(lists))
   }
-  // A claim goes once its pod's node has let go of it.
+  // Kubernetes deletes a claim only after the node of its pod has released it.
   await expect.poll(left, { timeout: patient(20_000) }).not.toContain(of)
 })
 

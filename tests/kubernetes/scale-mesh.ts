@@ -14,8 +14,8 @@ import { fabric } from './cluster/layout.ts'
 import { hollowHome, namespace } from './scale-names.ts'
 
 /**
- * The mesh's side of many pods, in a process of its own so that it can be measured: what it does to start them, to follow
- * them and to take them up again. Told by lines: `prepare`, `start FROM TO`, `idle SECONDS`; answers each by one of JSON.
+ * The mesh's Kubernetes runtime for many pods, in a process of its own so that its memory and time can be measured.
+ * Commands are lines on stdin: `prepare`, `start FROM TO`, `idle SECONDS`; each is answered with one line of JSON.
  */
 const runtime = createKubernetesRuntime({
   homeId: hollowHome,
@@ -29,7 +29,7 @@ const runtime = createKubernetesRuntime({
   clock: systemClock,
   log: silentLog,
 })
-/** A mesh lets 2,000 wait for their start and refuses what comes beyond. */
+/** Starts that wait at the same time; a mesh itself queues up to 2,000 and refuses more. */
 const waitingAtOnce = 1_000
 const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
 await chmod(briefingDirectory, 0o755)

@@ -1,3 +1,3 @@
-/** The home whose pods are on nodes that are nowhere. */
+/** The home whose pods are on simulated nodes. */
 export const hollowHome = 'hollow-fleet'
 export const namespace = 'flotilla'

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers'
 import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
 import { cliProgram } from '../support/programs.ts'
 
-/** One who reads a page of docs/operations and types what stands there, in a folder of their own. */
+/** Runs the commands of a page of docs/operations literally, in a folder of its own. */
 export interface Typist {
-  /** Rejects where a line of it fails; gives what it printed. */
+  /** Runs lines and returns their output; rejects if one fails. */
   type(lines: readonly string[] | string): Promise<string>
-  /** One line, however it ends. */
+  /** Runs one line and returns its output and exit code. */
   try(line: string): Promise<Typed>
 }
 
@@ -19,7 +19,7 @@ export interface Typed {
   readonly said: string
 }
 
-/** The blocks of commands below a heading, up to the next of its level. */
+/** Returns the command blocks below a heading, up to the next heading of its level. */
 export async function guideBlocks(page: string, heading: string): Promise<readonly (readonly string[])[]> {
   const lines = (await readFile(join(repositoryRoot, page), 'utf8')).split('\n')
   const start = lines.indexOf(heading)
@@ -33,7 +33,7 @@ export async function guideBlocks(page: string, heading: string): Promise<readon
   return blocks.filter((block) => block.length > 0)
 }
 
-/** `flotilla` is that of this checkout, on the home that is named; `deploy` is what the package brings. */
+/** In the commands, `flotilla` is that of this checkout on the given home, and `deploy` is the package's folder. */
 export async function openTypist(
   folder: string,
   environment: Readonly<Record<string, string>>,

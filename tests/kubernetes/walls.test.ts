@@ -87,7 +87,7 @@ const allWalls = (report: ProbeReport, controls: Controls) => [
   openFilesWall(report),
 ]
 
-/** Everything that an agent must not reach, and the API, which it must. */
+/** Everything that an agent must not reach, and the agent API, which it must reach. */
 function targets() {
   const at = (group: string, host: string, port: number) => ({ group, host, port })
   return [
@@ -101,7 +101,10 @@ function targets() {
   ]
 }
 
-/** The rules of a pod follow it: until its API is open, nothing else is, and a try would say so of the API too. */
+/**
+ * The rules of a pod come into force a little after its start. Until the agent API is reachable nothing is, so the
+ * probe waits for it.
+ */
 const probeOnceMeshAnswers = `
 const attempt = () => {
   const socket = require('node:net').connect(${meshPort}, '${fabric.address}')

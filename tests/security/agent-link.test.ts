@@ -15,7 +15,7 @@ import { createProxyGate } from '../../packages/mesh/src/egress/proxy/proxy-gate
 import { linkedAgentOf } from '../../packages/mesh/src/http/link/linked-sockets.ts'
 import { freeShares } from '../support/free-shares.ts'
 
-/** An agent whose pod was taken over, and who got hold of another agent's tokens. */
+/** An attacker who controls an agent's pod and has another agent's tokens. */
 const host = '127.0.0.1'
 const keys = { scout: Buffer.alloc(32, 1), thief: Buffer.alloc(32, 2) }
 type Name = keyof typeof keys

@@ -22,7 +22,7 @@ afterAll(() => mesh.stop())
 
 const params = new Proxy<Record<string, string>>({}, { get: () => 'nobody' })
 
-/** Status and headers; what follows is not waited for, since some answers never end. */
+/** Reads status and headers only, since some answers never end. */
 function headOf(
   endpoint: Pick<Endpoint, 'method' | 'path'>,
   more: Record<string, string>,
@@ -66,7 +66,7 @@ describe("every answer of the people's API", () => {
       { accept: 'text/event-stream' },
     ]
     for (const [index, endpoint] of endpoints.entries()) {
-      // Each in every manner where all long proofs run, else in one, in turn.
+      // With all long proofs each endpoint gets every variant; otherwise one variant each, in turn.
       const some = isSoak ? manners : manners.slice(index % manners.length).slice(0, 1)
       for (const more of [{}, ...some]) {
         const answer = await headOf(endpoint, more)
@@ -77,7 +77,7 @@ describe("every answer of the people's API", () => {
         statuses.add(answer.status)
       }
     }
-    // The walk passed the gates, and was not only refused at them.
+    // The walk reached the handlers, and was not only refused at the gates.
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404]))
     expect(endpoints.length).toBeGreaterThan(80)
   })

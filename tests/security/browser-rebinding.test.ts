@@ -8,14 +8,15 @@ import { aBrowserProxy } from '../../packages/mesh/src/testing/browser-proxy-har
 import type { BrowserProxyHarness } from '../../packages/mesh/src/testing/browser-proxy-harness.ts'
 import { proxyAuthorization } from '../../packages/mesh/src/testing/proxy-harness.ts'
 
-/** Takes the role of an internet address, because the tests use no network. */
+/** Represents an internet address, because the tests use no network. */
 const publicAddress = '127.0.0.2'
 const privateAddress = '127.0.0.1'
 const name = 'turns.test'
 
 /**
- * A name whose servers are a stranger's: it answers with an address of the internet while it is looked at, and with one of
- * this machine when it is used. What a page loads and what it keeps open go by the proxy, which is all that resolves names.
+ * The name servers of this name belong to an attacker: they answer with an internet address when the name is
+ * checked, and with an address of this machine when it is used. Everything that a page loads goes through the
+ * proxy, which alone resolves names.
  */
 describe('a name that changes its address between two questions', () => {
   const counts = { public: 0, private: 0, lookups: 0 }
@@ -65,7 +66,7 @@ describe('a name that changes its address between two questions', () => {
     answers = []
   })
 
-  /** One request through a tunnel, and what came back. */
+  /** Sends one request through a tunnel and returns the answer. */
   async function through(socket: Socket): Promise<string> {
     socket.write(`GET / HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`)
     const chunks: Buffer[] = []
@@ -89,7 +90,7 @@ describe('a name that changes its address between two questions', () => {
       expect.stringMatching(/^HTTP\/1\.1 200 /),
       expect.stringContaining('address-refused'),
     ])
-    // What was opened before stays where it was judged to be.
+    // A tunnel that is open stays connected to the address that was checked.
     expect(await through(first.socket)).toMatch(/\r\npublic$/)
     expect(counts).toEqual({ public: 1, private: 0, lookups: 2 })
   })

@@ -55,7 +55,8 @@ describe('after a day with credentials', () => {
     }
     expect(environments).toContain('FLOTILLA_MESH_URL')
     hunt.search('environments of agents', environments)
-    // While the mesh runs there is a write-ahead log beside the database; once it has ended, all is in the file.
+    // While the mesh runs, a write-ahead log lies beside the database; after its end everything is in the database
+    // file.
     await hunt.searchFolder(mesh.home, [envFile])
     expect(await mesh.terminate()).toBe(0)
     const rows = hunt.searchDatabase(join(mesh.home, 'data', 'mesh.db'))

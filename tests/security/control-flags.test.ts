@@ -16,7 +16,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { verifies } from '../verifies.ts'
 
-/** As the specification names them. */
+/** The names of the flags in the specification. */
 const controlPlaneFlags = [
   'can_manage_fleet',
   'can_manage_projects',
@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.stop())
 
-/** A call as the agent's own process makes it. */
+/** Sends a request as the agent's own process does. */
 const knockAt = ({ method, path }: Endpoint, who: AgentAtWork, body?: unknown) =>
   knock(who, { method, path, body })
 
@@ -48,13 +48,13 @@ const handOff = (who: AgentAtWork, to: string) =>
   knockAt(meshAgentEndpoints.handOff, who, { to, title: 'count' })
 const file = () => join(mesh.home, 'config', 'permissions.json')
 
-/** Edits the file by hand, and waits until the mesh has seen it. */
+/** Edits the file by hand, and waits until the mesh has read it. */
 async function byHand(change: (records: Record<string, Record<string, unknown>>) => void): Promise<void> {
   const whole = JSON.parse(await readFile(file(), 'utf8')) as {
     permissions: Record<string, Record<string, unknown>>
   }
   change(whole.permissions)
-  // An entry that only this edit makes tells when it holds.
+  // An entry that only this edit makes shows when the edit is in force.
   const mark = `mark-${(count += 1)}`
   whole.permissions['bob'] = { ...whole.permissions['bob'], can_publish: [mark] }
   await writeFile(file(), JSON.stringify(whole, null, 2))
@@ -143,7 +143,7 @@ describe('routing tasks', () => {
   })
 })
 
-// The last: who may nothing loses its run too.
+// This test is the last, because an operator without permissions loses its run.
 describe('an operator without a record', () => {
   it('is given nothing', async () => {
     await byHand((records) => {

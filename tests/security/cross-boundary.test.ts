@@ -14,7 +14,10 @@ type Call = readonly [method: string, path: string, body?: object]
 const chat = { model: 'scripted/works', messages: [{ role: 'user', content: 'x' }] }
 const task = { to: 'bob', title: 'count' }
 
-/** What leaves an agent, by the field of its record that is asked and what that field must hold for it. */
+/**
+ * Calls that leave an agent, each with the field of the permission record that allows it and the value it must
+ * have.
+ */
 const worker: readonly (readonly [field: string, value: unknown, call: Call])[] = [
   ['can_message', ['bob'], ['POST', '/mesh/tasks', task]],
   ['can_route_tasks', true, ['POST', '/mesh/tasks', task]],
@@ -56,11 +59,11 @@ afterAll(() => mesh?.stop())
 
 const knockAt = (who: AgentAtWork, [method, path, body]: Call) => knock(who, { method, path, body })
 
-/** Replaces the agent's whole record in the file, and waits until the mesh goes by it. */
+/** Replaces the agent's whole record in the file, and waits until the mesh uses it. */
 async function hold(id: string, record: object): Promise<void> {
   const path = join(mesh.home, 'config', 'permissions.json')
   const file = JSON.parse(await readFile(path, 'utf8')) as { permissions: Record<string, object> }
-  // An entry of another agent that only this edit makes tells when it holds.
+  // An entry of another agent that only this edit makes shows when the edit is in force.
   const mark = `mark-${(count += 1)}`
   file.permissions[id] = record
   file.permissions['bob'] = { ...file.permissions['bob'], can_publish: [mark] }
@@ -93,18 +96,18 @@ describe('what crosses the boundary of an agent', () => {
     await hold(id, { ...off, ...every })
     for (const [field, , call] of table) {
       const reply = await knockAt(who(), call)
-      // It may have no provider, or no such place; it is not denied.
+      // The call may fail for lack of a provider or of the object, but it is not denied.
       if (call[0] === 'GET') expect(reply.status, reply.text).toBe(200)
       expect(reply.text, `${field}: ${call[1]}`).not.toMatch(/problem:denied|permission_error|stale-fence/)
     }
-    // One field after the other is empty, and all others are as before.
+    // One field after the other is emptied, while all others keep their values.
     for (const [field, value, call] of table) {
       const less = Array.isArray(value)
         ? (every[field] as unknown[]).filter((entry) => !value.includes(entry))
         : false
       await hold(id, { ...off, ...every, [field]: less })
       const reply = await knockAt(who(), call)
-      // What may not be read looks like what is not there.
+      // A key that may not be read looks like a key that does not exist.
       const hidden = field === 'blackboard_read'
       expect(reply.status, `${call[1]} ${reply.text}`).toBe(hidden ? 404 : 403)
       if (!hidden) expect(reply.text, call[1]).toContain(field)

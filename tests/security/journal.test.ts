@@ -14,7 +14,7 @@ import { flotilla } from '../support/flotilla-command.ts'
 import { copyMeshForTest, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
-/** Two homes that have lived, of which tests have copies: one whose mesh was killed in its first life, and one that was stopped. */
+/** Two used homes, of which tests get copies: one whose first mesh was killed, and one that was stopped. */
 let mesh: MeshProcess
 const killed = { home: '' }
 beforeAll(async () => {
@@ -52,7 +52,7 @@ async function rowsOf(
   })
 }
 
-/** The changes of an attacker who can write to the database and nothing else. */
+/** Changes the database as an attacker can who has write access to it alone. */
 function tamper(mesh: MeshProcess, sql: string): void {
   const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
   database.exec(sql)
@@ -120,7 +120,7 @@ describe('the journal of a running mesh', () => {
     expect(verified.out).toContain('anchored outside')
     await mesh.restart()
     const reply = await mesh.call(meshHumanEndpoints.readyz)
-    // The mesh keeps running, and every status report says so.
+    // The mesh keeps running, and every status report shows the problem.
     expect(reply.status).toBe(200)
     const told = { ready: true, problems: [{ id: 'journal-broken', stops_agents: false }] }
     expect(reply.json()).toMatchObject(told)
@@ -137,7 +137,7 @@ describe('the journal of a running mesh', () => {
       ]),
     )
     expect(mesh.log()).toContain('the audit log was modified')
-    // It goes on, and keeps what it finds.
+    // The mesh continues to work, and the row about the finding stays.
     expect((await mesh.ask('hello', { session: 'after' })).state).toBe('done')
     expect((await rowsOf(mesh, { action: 'journal.broken' })).length).toBe(1)
     const accepted = await flotilla(mesh, 'journal', 'accept')

@@ -22,16 +22,19 @@ import { startWebServer } from '../support/web-server.ts'
 import type { WebServer } from '../support/web-server.ts'
 
 /**
- * What waits for the loop waits as long as its thread works in one stretch. Stretches are measured in time on the
- * processor, so that a busy machine judges nothing.
+ * Other work waits for the event loop as long as the thread works without a break. Such stretches are measured in
+ * processor time, so that the load of the machine does not matter.
  */
 const stretchMaxMs = 100
-/** Part of all that the mesh works in a flood that longer stretches may have: the 99th percentile, and a collection of garbage. */
+/**
+ * Share of the mesh's work during a flood that may be in longer stretches: the slowest percent, and garbage
+ * collections.
+ */
 const longPartMax = 0.05
 const keysOnBoard = 20_000
 const callsOfFlood = 48
 const callsAtOnce = 16
-/** In the place of a status, for an answer that broke off. */
+/** Used as a status for an answer that broke off. */
 const cutOff = 0
 
 /** 64 MB of text in 64 KB. */
@@ -42,7 +45,7 @@ let mesh: MeshProcess
 let web: WebServer
 let second: AgentAtWork
 
-/** The worst patterns that a record may hold, none of which matches. */
+/** The most expensive patterns that a record may hold, none of which matches. */
 const worstPatterns = Array.from({ length: permissionListLimits.entriesMax }, (_, index) =>
   `${'**/'.repeat(60)}x${index}`.slice(0, permissionListLimits.entryMaxChars),
 )
@@ -83,7 +86,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Keys as agents would have written them before the mesh was started. */
+/** Writes keys as agents would have written them before the mesh was started. */
 function fillBoard(path: string): void {
   const database = new DatabaseSync(path)
   try {
@@ -99,7 +102,7 @@ function fillBoard(path: string): void {
   }
 }
 
-/** Time on the processor between two rounds of the mesh's loop, since this was asked the last time, milliseconds. */
+/** Returns the processor time between two rounds of the mesh's event loop since the last call, milliseconds. */
 async function stretches(): Promise<readonly number[]> {
   const path = join(folder, 'stretches.json')
   rmSync(path, { force: true })
@@ -115,7 +118,7 @@ async function stretches(): Promise<readonly number[]> {
 
 const sum = (of: readonly number[]): number => of.reduce((all, one) => all + one, 0)
 
-/** An agent that has all of its share of the loop, at work. */
+/** Creates a new agent with an active run; its share of the event loop is not used yet. */
 async function aFlooder(id: string, reads: readonly string[]): Promise<AgentAtWork> {
   await mesh.createWorker(id)
   await editPermissions(mesh, id, {
@@ -136,7 +139,7 @@ interface Flood {
   readonly what: string
   readonly reads?: readonly string[]
   readonly atOnce?: number
-  /** It uses up its share of the loop on the way, and is refused then. */
+  /** True if the flood uses up the agent's share of the loop, so that its last calls are refused. */
   readonly isEnded?: boolean
   call(by: AgentAtWork): Promise<{ readonly status: number }>
 }
@@ -191,7 +194,7 @@ const floods: readonly Flood[] = [
   })),
   {
     what: 'answers of an MCP server',
-    // More are too much to hold for one agent, and break off.
+    // More at once exceed the memory for one agent, and break off.
     atOnce: 3,
     call: (by) =>
       knock(by, {
@@ -230,7 +233,8 @@ describe('a flood of one agent', () => {
       }
       const answers = await flooding
       const all = await stretches()
-      // A flood that was refused at the gate would show nothing. A model that the agent may not ask is known later.
+      // A flood that the gate refused would show nothing. Whether the agent may use a model is decided only after
+      // the gate.
       const refused = [cutOff, 401, ...(one.isEnded === true ? [] : [429])]
       expect(answers.filter((status) => !refused.includes(status)).length, answers.join(' ')).toBeGreaterThan(
         0,

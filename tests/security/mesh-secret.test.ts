@@ -11,7 +11,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 
-/** A home that has lived, with its mesh stopped: each test has a copy of it. */
+/** A used home whose mesh is stopped; each test gets a copy of it. */
 let lived: MeshProcess
 beforeAll(async () => {
   lived = await startMesh({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
@@ -41,7 +41,10 @@ async function refusal(mesh: MeshProcess): Promise<Record<string, string>> {
   return mesh.told().findLast((line) => 'problem' in line)?.['problem'] as Record<string, string>
 }
 
-/** After beginning anew. That a mesh starts then is tried once below, and each time where all long proofs run. */
+/**
+ * Checks the home after `journal begin-anew`. A start of the mesh is checked once below, and here only with all
+ * long proofs.
+ */
 async function isTheHomesNow(mesh: MeshProcess): Promise<void> {
   if (isSoak) {
     await mesh.restart()
@@ -94,7 +97,7 @@ describe('the secret of the mesh', () => {
     expect(problem).toMatchObject({ code: 'mesh-secret-refused' })
     expect(problem['detail']).toContain(secretOf(mesh))
     expect(problem['repair']).toContain('flotilla journal begin-anew')
-    // Nothing was made in its place: the one of a backup goes back.
+    // No new secret was created, so that the one of a backup can be put back.
     await expect(stat(secretOf(mesh))).rejects.toThrow('ENOENT')
     await writeFile(secretOf(mesh), secret, { mode: 0o600 })
     if (isSoak) {
@@ -165,7 +168,7 @@ describe('the secret of the mesh', () => {
     expect(await keptAside(mesh)).toEqual([])
   })
 
-  // What is on the disk after each step is the same as after a kill there: the next one fails instead.
+  // A kill after a step leaves the same files as a failure of the next step, so the tests make the next step fail.
   it('a secret from an interrupted new beginning is replaced by the next one', async () => {
     const mesh = await aLivedHome()
     await rm(secretOf(mesh))

@@ -140,7 +140,9 @@ describe('the operator’s part of the agent API', () => {
   })
 })
 
-/** Asks at an address as it is written: everybody is refused but the operator and programs of this machine. */
+/**
+ * Sends a request to the literal path: all callers except the operator and programs of this machine are refused.
+ */
 async function askAtTheGate(path: string, method: 'GET' | 'POST' = 'GET') {
   const endpoint = { method, path, summary: '' } as const
   const internal = { [headers.meshInternal]: '1' }
@@ -159,7 +161,7 @@ async function askAtTheGate(path: string, method: 'GET' | 'POST' = 'GET') {
 }
 
 describe('behind the operator-or-internal gate', () => {
-  /** A worker with every right that its use cases ask for: what refuses it then is the gate. */
+  /** Gives a worker every permission that the use cases check, so that only the gate can refuse it. */
   const allow = async (can: boolean) => {
     const value = { set: { can_view_fleet_metrics: can, can_manage_fleet: can } }
     const edit = { params: { id: 'ann' }, body: { field: 'permissions', value } }
@@ -241,14 +243,14 @@ describe('figures on the people’s port', () => {
       params: { id: 'ann' },
       body: { field: 'permissions', value: add },
     })
-    // Membership refuses it, and no pattern helps; the count is for people to look at.
+    // Membership in the project decides, and no pattern overrides it; the count is for people to read.
     expectProblem(await write('projects/theirs/plan'), 'denied')
     expect(await figures()).toMatchObject({
       id: 'ann',
       tool_denials_24h: { 'write-blackboard': 2 },
       _blackboard_xproject_count: { read: 0, write: 2 },
     })
-    // However often it was counted: what it may do it may.
+    // The count never changes a permission: an allowed write stays allowed.
     expect((await write('tasks/ours')).status).toBe(200)
     expect(await figures()).toMatchObject({ _blackboard_xproject_count: { read: 0, write: 2 } })
   })

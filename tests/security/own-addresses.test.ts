@@ -31,7 +31,7 @@ describe('with every port opened by the owner', () => {
   let mesh: MeshProcess
   let names: NameServer
   let agent: AgentAtWork & { readonly proxy: URL }
-  /** A program of the owner's on all addresses of this machine, that no agent may reach. */
+  /** A program of the owner on all addresses of this machine, which no agent may reach. */
   let bystander: Server
   let reached = 0
   let ports: readonly number[] = []
@@ -70,7 +70,7 @@ describe('with every port opened by the owner', () => {
     egress: { dns_servers: [`127.0.0.1:${names.port}`], allowed_ports: [80, 443, ...allowed] },
   })
 
-  /** What the proxy answers, all of it. */
+  /** Sends raw text to the proxy and returns the whole answer. */
   function raw(text: string): Promise<string> {
     const { username, password, port } = agent.proxy
     const proof = Buffer.from(`${username}:${password}`).toString('base64')
@@ -89,7 +89,10 @@ describe('with every port opened by the owner', () => {
   }
   const codeIn = (answer: string) => /"code":"([a-z-]+)"/.exec(answer)?.[1] ?? answer.slice(0, 80)
 
-  /** Refused for where it leads; what is no address and no name is no request, and what no server knows has none. */
+  /**
+   * Addresses of this machine are refused, names that no server knows are unresolved, and other text is a bad
+   * request.
+   */
   const expected = /^(?:address-refused|name-unresolved|bad-request)$/
   const isLiteral = (spelling: string) => /^[\d.xX[\]:a-fA-F]+$/.test(spelling)
 

@@ -9,9 +9,9 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { heedsLesson } from '../verifies.ts'
 
 let mesh: MeshProcess
-/** Of project red, with a record that allows everything that a worker can be allowed. */
+/** A member of project red, whose record allows everything that a worker can be allowed. */
 let ann: AgentAtWork
-/** Of project blue. */
+/** A member of project blue. */
 let bob: AgentAtWork
 let taskOfBob = ''
 
@@ -62,7 +62,7 @@ afterAll(() => mesh?.stop())
 interface Attempt {
   readonly what: string
   readonly call: readonly [method: string, path: () => string, body?: object]
-  /** Denied, or as if it were not there. */
+  /** 403 for denied, 404 if the object must look as if it did not exist. */
   readonly status: 403 | 404
 }
 const denied = (what: string, ...call: Attempt['call']): Attempt => ({ what, call, status: 403 })

@@ -62,7 +62,7 @@ interface Answer {
   readonly detail: string
 }
 
-/** A call whose answer is read to its end only where it refuses. */
+/** Sends a request; the body of the answer is read only if it is a refusal. */
 async function ask(route: string, token: string | null, body: unknown = {}): Promise<Answer> {
   const [method = '', path = ''] = route.split(' ')
   const stop = new AbortController()
@@ -317,7 +317,10 @@ function handlersOf(modules: readonly MeshModule[]): readonly (readonly [string,
   return found
 }
 
-/** Whatever a schema would have made of what was sent: the guard is asked before any of it counts. It is a number, too. */
+/**
+ * Takes the place of every parsed input, since the guard decides before any of it is used. Also converts to a
+ * number.
+ */
 const anything: object = new Proxy(
   {},
   { get: (_none, name) => (typeof name === 'symbol' ? undefined : '1'), has: () => false },

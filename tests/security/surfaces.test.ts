@@ -51,7 +51,7 @@ const params = {
 }
 
 let mesh: MeshProcess
-/** Both work on a run all the time. */
+/** Both agents have an active run all the time. */
 let ann: AgentAtWork
 let bob: AgentAtWork
 
@@ -62,7 +62,7 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.stop())
 
-/** An agent at work that may give tasks to others. */
+/** Creates an agent with an active run that may hand off tasks. */
 async function handingOn(id: string): Promise<AgentAtWork> {
   await mesh.createWorker(id)
   const value = { set: { can_route_tasks: true } }
@@ -156,7 +156,7 @@ describe("the people's API", () => {
     )
     const ports = [mesh.url, ann.api, ann.server].map((url) => Number(new URL(url).port))
     for (const port of ports) expect(await opens('127.0.0.1', port), String(port)).toBe(true)
-    // Side by side: each end of each container's bridge is an address, and some of them answer nothing at all.
+    // All attempts run in parallel, since every container bridge adds addresses, and some of them never answer.
     const tried = others.flatMap(({ address, scopeid }) =>
       ports.map(async (port) => {
         const host = scopeid ? `${address}%${scopeid}` : address
@@ -221,7 +221,7 @@ describe('what a page of the dashboard does', () => {
     const widened = await edit(more, proof)
     expect(widened.status, widened.text).toBe(200)
     expect((await budget(2, proof)).status).toBe(200)
-    // What is taken back may widen as well.
+    // Undoing a change may widen permissions as well.
     const undo = await mesh.call(controlEndpoints.changeUndo, {
       params: { token: String(widened.json()['undo_token']) },
       headers: page(),
@@ -283,7 +283,7 @@ describe('the internal API', () => {
 })
 
 describe('the agent API', () => {
-  // The rest of the model surface refuses in words of its own; its clients' tests hear them.
+  // The other model endpoints refuse in the format of their provider, which the tests of their clients check.
   const { embeddings, model } = modelEndpoints
   const models = { embeddings, model }
   const all = everyOf(
@@ -364,7 +364,7 @@ describe('the agent API', () => {
     const { method, path } = meshAgentEndpoints.blackboardWrite
     const elsewhere = { method, path: fillPath(path, { key: 'secrets/x' }), summary: '' } as const
     expectProblem(await knock(elsewhere, ann.token, { more: ticket(ann), body: { value: 1 } }), 'denied')
-    // Who may not be messaged and who is not there look the same.
+    // A forbidden recipient and one that does not exist look the same.
     for (const to of ['bob', 'nobody']) {
       const body = { to, title: 't' }
       expectProblem(await knock(meshAgentEndpoints.handOff, ann.token, { more: ticket(ann), body }), 'denied')
@@ -448,7 +448,7 @@ describe("an agent's own server", () => {
   })
 })
 
-/** Every endpoint of these, by its address: names are each file's own. */
+/** Every endpoint of these files with its name; names are unique within a file only. */
 function everyOf(...files: readonly Readonly<Record<string, Endpoint>>[]): [string, Endpoint][] {
   return files.flatMap((file) =>
     Object.entries(file).map(([name, endpoint]): [string, Endpoint] => [
@@ -460,7 +460,7 @@ function everyOf(...files: readonly Readonly<Record<string, Endpoint>>[]): [stri
 
 const nameOf = (title: string): string => title.split(' ')[0] ?? ''
 
-/** Bodies that fit, so that nothing but the caller can be wrong. */
+/** Valid bodies, so that only the caller can be the reason of a refusal. */
 const bodies: Readonly<Record<string, unknown>> = {
   blackboardWrite: { value: 1 },
   handOff: { to: 'operator', title: 't' },
@@ -480,7 +480,9 @@ const bodies: Readonly<Record<string, unknown>> = {
   chatCompletions: { model: 'scripted/works', messages: [{ role: 'user', content: 'work' }] },
 }
 
-/** Writes of owners that a page does without the proof, each with its reason. Set-up decides in its own use cases. */
+/**
+ * Writes of owners for which a page needs no proof, each with its reason. Set-up decides this in its own use cases.
+ */
 const unprovedWrites: Readonly<Record<string, string>> = {
   'DELETE /api/blackboard/{*key}': 'its history keeps what stood there',
   'DELETE /api/recording': 'gives conversations to who may read them anyway',
@@ -528,7 +530,7 @@ function opens(host: string, port: number): Promise<boolean> {
   })
 }
 
-/** Local addresses, as the kernel writes them, of listeners on these ports; IPv6 ones included. */
+/** Local addresses of listeners on these ports as the kernel writes them, IPv6 included. */
 async function listeningAddresses(ports: readonly number[]): Promise<string[]> {
   const tables = await Promise.all(
     ['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8').catch(() => '')),

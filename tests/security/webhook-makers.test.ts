@@ -31,7 +31,7 @@ describe('a webhook', () => {
       const { api, programToken } = await agentSurroundings(mesh, id)
       for (const token of [addDoorToken(mesh.home, id), programToken]) {
         const authorization = `Bearer ${token}`
-        // Its own API has no such path, and the people's knows no agents.
+        // The agent API has no such path, and the people's API does not accept agents.
         const more = { authorization, 'content-type': 'application/json', [headers.meshInternal]: '1' }
         const own = { method, url: `${api}${path}`, headers: more, body: JSON.stringify(body) }
         expectProblem(await httpCall(own), 'not-found')

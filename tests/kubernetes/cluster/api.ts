@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { fabric } from './layout.ts'
 
-/** What the API server said no with. */
+/** A refusal of the API server. */
 export class ApiRefusal extends Error {
   override readonly name = 'ApiRefusal'
   readonly status: number
@@ -16,18 +16,18 @@ export class ApiRefusal extends Error {
 export interface Api {
   get(path: string): Promise<unknown>
   create(path: string, body: object): Promise<unknown>
-  /** As a merge patch. */
+  /** Sends a merge patch. */
   patch(path: string, body: object): Promise<unknown>
-  /** One that is not there is no error. */
+  /** Deletes an object; an object that does not exist is no error. */
   remove(path: string, body?: object): Promise<void>
 }
 
-/** Whom the server takes us for: the owner of a certificate, or of a token. */
+/** Credentials of a client: a certificate with its key, or a token. */
 export type ApiFiles =
   | { readonly authority: string; readonly certificate: string; readonly key: string }
   | { readonly authority: string; readonly token: string }
 
-/** The few calls that the tests make, over one connection each at most. */
+/** The few calls of the Kubernetes API that the tests make. */
 export function openApi(files: ApiFiles): Api {
   const agent = new Agent({
     ca: readFileSync(files.authority),
@@ -46,7 +46,8 @@ export function openApi(files: ApiFiles): Api {
           agent,
           headers: {
             ...('token' in files ? { authorization: `Bearer ${files.token}` } : {}),
-            // Where nobody says it, what a DELETE carries is read as the next request.
+            // Without this header Node sends the body of a DELETE without a length, and the server reads it as the
+            // next request.
             ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(JSON.stringify(body)) }),
             'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
           },

@@ -11,7 +11,10 @@ export interface KeyPair {
   readonly key: string
 }
 
-/** The authority of one cluster, and what it signs; everything lies in `folder` and ends with the cluster. */
+/**
+ * Creates the certificate authority of one cluster and its certificates. All files are in `folder` and are deleted
+ * with the cluster.
+ */
 export async function openAuthority(folder: string) {
   const certificate = join(folder, 'ca.crt')
   const key = join(folder, 'ca.key')
@@ -57,7 +60,7 @@ export async function openAuthority(folder: string) {
       certificate,
       '-CAkey',
       key,
-      // A file of the last one would be written by several at once.
+      // A file with the last serial number would be written by several processes at once.
       '-set_serial',
       `0x${randomBytes(8).toString('hex')}`,
       '-out',
@@ -76,7 +79,7 @@ export async function openAuthority(folder: string) {
     apiServer: () =>
       issue('api-server', {
         user: 'kube-apiserver',
-        // The server shows it to kubelets too, when it passes on logs and commands.
+        // The API server also shows this certificate to kubelets, when it forwards logs and commands.
         group: 'system:masters',
         places: [
           `IP:${fabric.address}`,
@@ -85,12 +88,12 @@ export async function openAuthority(folder: string) {
           'DNS:kubernetes.default.svc',
         ],
       }),
-    /** Who may do nothing, until somebody gives rights to that name. */
+    /** A user without any rights, until a test grants some to that name. */
     user: (name: string) => issue(name, { user: name, group: 'people' }),
     admin: () => issue('admin', { user: 'admin', group: 'system:masters' }),
     node: ({ name, address }: NodePlace) =>
       issue(name, { user: `system:node:${name}`, group: 'system:nodes', places: [`IP:${address}`] }),
-    /** Signs tokens of service accounts; also serves to check them. */
+    /** Creates the key that signs tokens of service accounts; the same file also serves to verify them. */
     async tokenKey(): Promise<string> {
       const path = join(folder, 'tokens.key')
       await run('openssl', ['genpkey', '-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048', '-out', path])
@@ -101,7 +104,7 @@ export async function openAuthority(folder: string) {
 
 export type Authority = Awaited<ReturnType<typeof openAuthority>>
 
-/** A client's way to the cluster, as the file that every client of Kubernetes reads. */
+/** A kubeconfig: the file with address and credentials that every Kubernetes client reads. */
 export function kubeconfig(authority: Authority, user: KeyPair): string {
   return JSON.stringify({
     apiVersion: 'v1',

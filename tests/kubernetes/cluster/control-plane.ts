@@ -9,23 +9,23 @@ import { keep, run } from './run.ts'
 import { until } from './until.ts'
 
 const readyMs = 240_000
-/** A second, of each controller and of the scheduler: the machine is to be what bounds them, and not themselves. */
+/** Calls per second of each controller and of the scheduler; so high that only the machine limits them. */
 const callsMax = 500
 
 export interface ControlPlane {
   readonly api: Api
   readonly kubeconfigFile: string
-  /** The API server holds still for so long, and goes on. */
+  /** Halts the API server for `ms` milliseconds. */
   halt(ms: number): Promise<void>
 }
 
-/** etcd, the API server, the controllers and the scheduler, in this very namespace. */
+/** Starts etcd, the API server, the controllers and the scheduler in the network namespace of this process. */
 export async function startControlPlane(
   programs: Programs,
   options: {
     readonly folder: string
     readonly authority: Authority
-    /** A node that says nothing is taken for lost after so long. */
+    /** Seconds after which a silent node counts as lost. */
     readonly missedAfterSeconds: number
     readonly onEnd: (program: string, code: number | null) => void
   },
@@ -44,7 +44,7 @@ export async function startControlPlane(
   const kubeconfigFile = join(folder, 'admin.json')
   await writeFile(kubeconfigFile, kubeconfig(authority, admin))
 
-  // Nothing of it outlives the cluster, so no disk needs to know it.
+  // The data are deleted with the cluster, so etcd need not sync them to the disk.
   const data = join(folder, 'etcd')
   await mkdir(data)
   await run('mount', ['-t', 'tmpfs', 'tmpfs', data])
@@ -72,8 +72,9 @@ export async function startControlPlane(
     '--authorization-mode=Node,RBAC',
     '--enable-admission-plugins=NodeRestriction',
     '--allow-privileged=true',
-    // The etcd of the distribution (3.4.23) lacks what a watch that begins with a list stands on: such a one is accepted
-    // and broken off, and whoever asked waits longer and longer. A server that says no at once is asked for a list.
+    // The etcd of the distribution (3.4.23) lacks what a watch that begins with a list needs. The API server
+    // accepts such a watch and then breaks it off, so that clients wait longer and longer. With this gate the
+    // server refuses it at once, and clients send a list request.
     '--feature-gates=WatchList=false',
   ])
   const api = openApi({ authority: authority.certificate, certificate: admin.certificate, key: admin.key })

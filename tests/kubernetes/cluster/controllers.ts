@@ -9,7 +9,7 @@ import { filterTable, policySchema } from './policy-rules.ts'
 import { run } from './run.ts'
 
 const pollEveryMs = 150
-/** Of a large cluster it looks less often: for so many times as long as a look takes it does not. */
+/** The pause after each look, as a multiple of the look's duration, so that large clusters are read less often. */
 const restShare = 4
 const itemsSchema = z.looseObject({ items: z.array(z.unknown()) })
 const metadataSchema = z.looseObject({
@@ -33,9 +33,12 @@ const claimSchema = z.looseObject({
   status: z.looseObject({ phase: z.string().optional() }).default({}),
 })
 
-/** The storage class of the cluster, whose volumes every node reaches. */
+/** Storage class of the cluster, whose volumes every node can mount. */
 export const storageClass = 'shared'
-/** Of pods that are nowhere: their volumes are made by whoever makes them, but for those that are tried in a real pod. */
+/**
+ * Storage class of pods on simulated nodes. `cluster-scale.ts` creates their volumes, except for those of trial
+ * pods, which run on real nodes.
+ */
 export const hollowClass = 'hollow'
 
 async function list<Item>(api: Api, path: string, schema: z.ZodType<Item>): Promise<readonly Item[]> {
@@ -43,8 +46,8 @@ async function list<Item>(api: Api, path: string, schema: z.ZodType<Item>): Prom
 }
 
 /**
- * Enforces NetworkPolicies, as a network plugin does: the rules of each node follow what the API server has. No plugin
- * of others that does it could be had from the distribution or the registry that the rest comes from.
+ * Enforces NetworkPolicies as a network plugin does: the rules of each node follow the API server. No network
+ * plugin that enforces policies is available from the distribution or from the registry of the other programs.
  */
 export async function enforcePolicies(
   api: Api,
@@ -55,7 +58,7 @@ export async function enforcePolicies(
   while (!signal.aborted) {
     const startedAt = performance.now()
     const [pods, policies, namespaces] = await Promise.all([
-      // Pods of nodes that are not ours send nothing.
+      // Pods of simulated nodes send nothing.
       Promise.all(nodes.map(({ name }) => list(api, podsOf(name), podSchema))).then((all) => all.flat()),
       list(api, '/apis/networking.k8s.io/v1/networkpolicies', policySchema),
       list(api, '/api/v1/namespaces', z.looseObject({ metadata: metadataSchema })),
@@ -75,7 +78,7 @@ export async function enforcePolicies(
     for (const node of nodes) {
       const life = node.life()
       if (life === null) continue
-      // One that was started again has no rules.
+      // A node that was restarted has no rules.
       const table = filterTable(harness, node.podRange)
       if (inForce.get(node.name) === `${life} ${table}`) continue
       await node.run('iptables-restore', ['--wait', '5'], table).catch((error: unknown) => {
@@ -94,7 +97,9 @@ async function rest(startedAt: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined)
 }
 
-/** Makes a volume for each claim: a file system of the size that was asked for, so that nothing can be written past it. */
+/**
+ * Creates a volume for each claim: a file system of the requested size, so that more than that cannot be written.
+ */
 export async function provisionVolumes(api: Api, folder: string, signal: AbortSignal): Promise<void> {
   const made = new Set<string>()
   while (!signal.aborted) {

@@ -17,21 +17,21 @@ import { imageCaches } from '../../docker/image-caches.ts'
 import { pauseImage } from './node-configuration.ts'
 import { run } from './run.ts'
 
-/** The image of agents, with the subject of the conformance suite in the agent's place. */
+/** The agent image, with the subject of the conformance suite in place of the agent. */
 export const subjectImage = 'flotilla.local/subject:1'
-/** The agent itself, and the mesh, by the names that our manifests have. */
+/** The image with agent and mesh, under the name that the manifests use. */
 export const agentImage = clusterImage
 
 export interface ImagesOptions {
   readonly cache: string
-  /** Of the repository. */
+  /** Root folder of the repository. */
   readonly root: string
   readonly progress: (step: string) => void
 }
 
-/** All images as archives in `cache`; the agent's is written anew, as `flotilla image` does. */
+/** Writes all images as archives into `cache`; the agent's is rebuilt each time, as `flotilla image` does. */
 export async function makeImages(options: ImagesOptions): Promise<readonly string[]> {
-  // One after the other: both build on the engine, and the second finds what the first made.
+  // One after the other, since both build on the engine and the second reuses what the first built.
   return [await makePause(options.cache), await makeSubject(options), await makeFleet(options)]
 }
 
@@ -64,7 +64,7 @@ async function makePause(cache: string): Promise<string> {
   })
 }
 
-/** Of the package, as whoever installed it has them made. */
+/** Builds the image of agent and mesh from the package, as a user who installed it does. */
 async function makeFleet(options: ImagesOptions): Promise<string> {
   const { cache, progress } = options
   const packageDirectory = await packed(options)
@@ -91,7 +91,7 @@ async function makeFleet(options: ImagesOptions): Promise<string> {
   return file
 }
 
-/** What `npm pack` makes of the sources, unpacked; made anew where any of them changed. */
+/** Runs `npm pack` and unpacks the result; repeated only if a source has changed. */
 async function packed({ cache, root, progress }: ImagesOptions): Promise<string> {
   const hash = createHash('sha256')
   const sources = [
@@ -151,7 +151,7 @@ async function makeSubject({ cache, root, progress }: ImagesOptions): Promise<st
   })
 }
 
-/** Appears under its name once it is whole. */
+/** Makes the file under another name and renames it once it is complete. */
 async function madeOnce(path: string, make: (target: string) => Promise<void>): Promise<string> {
   const isThere = await access(path).then(
     () => true,

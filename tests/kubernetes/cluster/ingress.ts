@@ -39,9 +39,9 @@ const endpointsSchema = z.looseObject({
 })
 
 /**
- * A reverse proxy that does what an Ingress says and nothing else: it ends TLS with the secret that is named there, and
- * brings what comes for a host to the pods behind the Service. In the place of a controller of others, whose build takes longer than
- * all of the tests. Hears on `host`, on a port that it gives.
+ * A reverse proxy that implements Ingress and nothing else: it terminates TLS with the secret that the Ingress
+ * names, and forwards requests for a host to the pods behind the Service. It replaces a published controller, whose
+ * build takes longer than all tests. Listens on `host`, on a port that it returns.
  */
 export async function serveIngress(
   api: Api,

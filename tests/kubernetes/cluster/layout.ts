@@ -1,6 +1,7 @@
 /**
- * Addresses of the cluster, all inside network namespaces of its own. Those outside its networks stand on the fabric's
- * loopback, so that a pod that gets through is answered, and a refusal is the work of a wall.
+ * Addresses of the cluster, all inside network namespaces of its own. Addresses that represent external networks
+ * are on the fabric's loopback: a pod that gets through is answered, so a refusal proves that a policy was
+ * enforced.
  */
 export const fabric = {
   bridge: 'fabric',
@@ -8,10 +9,10 @@ export const fabric = {
   prefix: 24,
   pods: '10.91.0.0/16',
   services: '10.92.0.0/24',
-  /** The first of them, which is the API server's. */
+  /** The first address of the services, which is the API server's. */
   apiService: '10.92.0.1',
   apiPort: 6443,
-  /** As if it were the internet. */
+  /** An address that represents the internet. */
   internet: '198.51.100.1',
   metadata: '169.254.169.254',
 } as const
@@ -19,7 +20,7 @@ export const fabric = {
 export interface NodePlace {
   readonly name: string
   readonly address: string
-  /** Of its pods. */
+  /** Address range of the node's pods. */
   readonly podRange: string
 }
 

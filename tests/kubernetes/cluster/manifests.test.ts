@@ -52,11 +52,11 @@ it('the mesh’s pod is what this release makes, and what policies of agents loo
   const [container] = spec.containers
   expect(metadata.labels).toEqual(meshPodLabels)
   expect(container.image).toBe(meshImage)
-  // Else it is the first process of its container and could not end itself.
+  // Otherwise the mesh would be the first process of its container and could not end itself by a signal.
   expect(spec.shareProcessNamespace).toBe(true)
   const variables = Object.fromEntries(container.env.map(({ name, value }) => [name, value]))
   expect(variables['FLOTILLA_KUBERNETES_IMAGE']).toBe(clusterImage)
-  // As the cluster fills it in.
+  // The cluster fills in these variables.
   const filled = { ...variables, FLOTILLA_KUBERNETES_SERVICE: '10.96.0.5', FLOTILLA_HOME: '/home' }
   const environment = readEnvironment(filled)
   expect(environment.warnings).toEqual([])
@@ -87,7 +87,7 @@ it('what waits for a backup has the home, the account and the walls of the mesh,
   expect(container['command']).toEqual(['sleep', 'infinity'])
   const backup = { name: 'backup', mountPath: '/backup' }
   expect(container.volumeMounts).toContainEqual(backup)
-  // What is made of a backup for a look would else fill what is bounded.
+  // Otherwise files that a check of the backup unpacks would fill a volume of limited size.
   expect(container.env).toContainEqual({ name: 'TMPDIR', value: backup.mountPath })
   expect(spec.volumes).toContainEqual(expect.objectContaining({ name: backup.name, ephemeral: anything }))
 

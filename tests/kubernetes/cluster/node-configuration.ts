@@ -5,7 +5,7 @@ import type { NodePlace } from './layout.ts'
 import type { NodeOptions } from './node.ts'
 import type { Programs } from './programs.ts'
 
-/** What containerd, the network plugin and the kubelet of a node are told. */
+/** Writes the configuration files of containerd, the network plugin and the kubelet of a node. */
 export async function writeConfiguration(
   programs: Programs,
   { folder, authority, place, controlGroup, seccompProfile }: NodeOptions & { readonly place: NodePlace },
@@ -22,7 +22,8 @@ export async function writeConfiguration(
       name: 'pods',
       plugins: [
         {
-          // Every pod has a link of its own to the node, so that even what goes from pod to pod passes its rules.
+          // Every pod has a link of its own to the node, so that traffic between pods of one node passes the rules,
+          // too.
           type: 'ptp',
           ipMasq: false,
           ipam: {
@@ -55,7 +56,7 @@ export async function writeConfiguration(
       cgroupRoot: `/${controlGroup}/${place.name}`,
       failCgroupV1: false,
       failSwapOn: false,
-      // What lowers it below 0 needs a capability that not every root has.
+      // The default is below 0, which needs a capability that root may lack.
       oomScoreAdj: 0,
       protectKernelDefaults: true,
       podPidsLimit: 256,
@@ -89,5 +90,5 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
 `
 }
 
-/** What holds the namespaces of a pod. */
+/** Image of the process that holds the namespaces of a pod. */
 export const pauseImage = 'flotilla.local/pause:1'

@@ -11,7 +11,10 @@ import { until } from './until.ts'
 
 const startMs = 60_000
 
-/** What a kubelet would set for the whole machine; it finds it there, in files that only its own namespace has. */
+/**
+ * Kernel settings that a kubelet would change for the whole machine. It finds these values in files that only its
+ * own mount namespace has, and leaves the machine's alone.
+ */
 const tunables = {
   'vm/overcommit_memory': 1,
   'vm/panic_on_oom': 0,
@@ -22,37 +25,40 @@ const tunables = {
 } as const
 
 export interface ClusterNode extends NodePlace {
-  /** How often it was started; null while it is off. */
+  /** Number of starts so far; null while the node is off. */
   life(): number | null
-  /** Runs a program inside. */
+  /** Runs a program on the node. */
   readonly run: (command: string, args: readonly string[], input?: string) => Promise<string>
-  /** Takes its plug out: every process of it ends at once, and what it kept on its disk is there. */
+  /** Simulates a power loss: every process of the node ends at once, and its disk is kept. */
   kill(): Promise<void>
-  /** Starts it again after that, with its own disk. */
+  /** Starts the node again with the same disk. */
   boot(): Promise<void>
-  /** Takes its cable out, or puts it back. */
+  /** Cuts the node's network; `join` restores it. */
   cut(): Promise<void>
   join(): Promise<void>
 }
 
 export interface NodeOptions {
   readonly index: number
-  /** Everything that the node keeps. */
+  /** Folder of everything that the node keeps on its disk. */
   readonly folder: string
   /** Volumes of the cluster, the same on every node. */
   readonly volumes: string
-  /** Below every hierarchy of control groups. */
+  /** Path below every cgroup hierarchy. */
   readonly controlGroup: string
   readonly authority: Authority
-  /** Of whoever may look at all services. */
+  /** Credentials of a client that may list all services. */
   readonly servicesKubeconfig: string
   readonly images: readonly string[]
-  /** Profile of system calls, by the name that pods ask for. */
+  /** Seccomp profile, by the name that pods use. */
   readonly seccompProfile: { readonly name: string; readonly path: string }
   readonly onEnd: (program: string, code: number | null) => void
 }
 
-/** A machine of the cluster: its own processes, mounts, network; containerd, a kubelet and kube-proxy in them. */
+/**
+ * Starts a machine of the cluster: its own processes, mounts and network, with containerd, a kubelet and
+ * kube-proxy.
+ */
 export async function startNode(programs: Programs, options: NodeOptions): Promise<ClusterNode> {
   const place = nodePlace(options.index)
   const { folder } = options
@@ -80,7 +86,7 @@ export async function startNode(programs: Programs, options: NodeOptions): Promi
       start: (name, program, args) =>
         keep('nsenter', [...inside(), program, ...args], {
           logFile: join(folder, `${name}.log`),
-          // containerd finds what it starts by its name.
+          // containerd finds the programs that it starts through PATH.
           env: { ...process.env, PATH: `${programs.folder}:${process.env['PATH'] ?? ''}` },
           onEnd: (code) => {
             if (first === opened) options.onEnd(`${name} of ${place.name}`, code)
@@ -102,7 +108,7 @@ export async function startNode(programs: Programs, options: NodeOptions): Promi
       if (dying === null) return
       process.kill(dying.pid, 'SIGKILL')
       await dying.ended
-      // The kernel takes its end of the cable away some time after its last process.
+      // The kernel removes the node's end of the network link some time after its last process.
       const links = () => run('ip', ['-brief', 'link', 'show', 'type', 'veth'])
       await until(async () => !(await links()).includes(`${place.name}@`), startMs, `${place.name} is off`)
     },
@@ -140,7 +146,7 @@ async function startPrograms(
     `--hostname-override=${place.name}`,
     '--proxy-mode=iptables',
     `--cluster-cidr=${fabric.pods}`,
-    // What it would set for the whole machine stays as it is.
+    // 0 leaves the machine-wide settings of connection tracking unchanged.
     '--conntrack-max-per-core=0',
     '--conntrack-tcp-timeout-established=0',
     '--conntrack-tcp-timeout-close-wait=0',
@@ -152,11 +158,14 @@ async function startPrograms(
 
 interface FirstProcess {
   readonly pid: number
-  /** Once it and everything of its namespaces is gone. */
+  /** Resolves once the process and everything in its namespaces has ended. */
   readonly ended: Promise<unknown>
 }
 
-/** The first process does nothing but take in orphans; with it everything of the node ends. */
+/**
+ * Starts the first process of the node's namespaces. It only reaps orphans; when it ends, everything of the node
+ * ends.
+ */
 async function openNamespaces(place: NodePlace, { folder }: NodeOptions): Promise<FirstProcess> {
   await rm(join(folder, 'open'), { force: true })
   const fakes = await Promise.all(
@@ -170,9 +179,9 @@ async function openNamespaces(place: NodePlace, { folder }: NodeOptions): Promis
     'set -e',
     `hostname ${place.name}`,
     'mount -t tmpfs tmpfs /run',
-    // What programs keep in fixed places of /var stays the node's own.
+    // Gives the node its own copy of /var, where programs keep files at fixed paths.
     `mount -t overlay overlay -o lowerdir=/var,upperdir=${folder}/var,workdir=${folder}/var-work /var`,
-    // Where pods that put profiles on nodes look for them.
+    // The folder in which DaemonSet pods put seccomp profiles.
     'mkdir -p /var/lib/kubelet/seccomp',
     `mount --bind ${folder}/kubelet/seccomp /var/lib/kubelet/seccomp`,
     ...fakes,

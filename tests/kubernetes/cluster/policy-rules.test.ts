@@ -41,7 +41,7 @@ describe('filterTable', () => {
     const cluster = aCluster({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
     expect(rulesOf(cluster, 'FROM-10.91.1.2')).toEqual(['-j DROP'])
     expect(rulesOf(cluster, 'TO-10.91.1.2')).toEqual(['-j DROP'])
-    // Also what goes to the node itself.
+    // The rules also cover traffic to the node itself.
     expect(rulesOf(cluster, 'INPUT')).toContain('-s 10.91.1.0/24 -j SENDERS')
   })
 

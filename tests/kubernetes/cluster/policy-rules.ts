@@ -10,8 +10,8 @@ const portSchema = z.strictObject({ protocol: z.enum(['TCP', 'UDP']).optional(),
 const portsSchema = z.array(portSchema).optional()
 
 /**
- * What of a NetworkPolicy is understood here. Anything else is refused, since what is read past is not enforced: whoever
- * needs more adds it here and to the rules below.
+ * The fields of a NetworkPolicy that this file understands. Other fields are rejected, since an ignored field would
+ * not be enforced. To support a further field, add it here and to the rules below.
  */
 export const policySchema = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
@@ -37,14 +37,15 @@ export interface PolicyPod {
 export interface PolicyCluster {
   readonly policies: readonly NetworkPolicy[]
   readonly pods: readonly PolicyPod[]
-  /** Labels of namespaces. */
+  /** Labels of each namespace. */
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
 
 /**
- * The filter table of a node whose pods have addresses of `podRange`, for `iptables-restore`. Pure. A pod that no policy
- * selects may do everything, as Kubernetes has it; an address of the range whose pod is not known yet may do nothing, so
- * that no pod is ahead of its rules. What the node itself sends to its pods passes, as its kubelet must.
+ * The filter table of a node whose pods have addresses of `podRange`, for `iptables-restore`. Pure. A pod that no
+ * policy selects may do everything, as in Kubernetes. An address of the range whose pod is not known yet may do
+ * nothing, so that no pod sends before its rules are in force. Traffic of the node itself to its pods passes, as
+ * the kubelet needs.
  */
 export function filterTable(harness: PolicyCluster, podRange: string): string {
   const local = harness.pods.filter(({ address }) => isInRange(address, podRange))
@@ -82,7 +83,10 @@ export function filterTable(harness: PolicyCluster, podRange: string): string {
   ].join('\n')
 }
 
-/** Goes back where one policy allows; ends with a drop where at least one selects the pod. */
+/**
+ * Returns to the caller's chain if one policy allows the traffic; ends with a drop if at least one policy selects
+ * the pod.
+ */
 function chainRules(harness: PolicyCluster, pod: PolicyPod, type: 'Ingress' | 'Egress'): readonly string[] {
   const selecting = harness.policies.filter(
     ({ metadata, spec }) =>
@@ -140,6 +144,6 @@ function portMatches(ports: Ports): readonly string[] {
 const selects = (selector: Selector, labels: Readonly<Record<string, string>>): boolean =>
   Object.entries(selector.matchLabels ?? {}).every(([name, value]) => labels[name] === value)
 
-/** Ranges of pods end at a byte. */
+/** Pod ranges end at a byte boundary. */
 const isInRange = (address: string, range: string): boolean =>
   address.startsWith(range.slice(0, range.lastIndexOf('.') + 1))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { run } from './run.ts'
 
-/** Of the distribution, unpacked into the cache and nowhere else. */
+/** Packages of the distribution, unpacked into the cache and nowhere else. */
 const packages = ['etcd-server', 'containerd', 'runc', 'containernetworking-plugins'] as const
 const kubernetesParts = [
   'kube-apiserver',
@@ -15,7 +15,7 @@ const kubernetesParts = [
 ] as const
 
 export interface Programs {
-  /** Where all of them are, under their own names. */
+  /** Folder of all programs, under their own names. */
   readonly folder: string
   readonly networkPlugins: string
   readonly etcd: string
@@ -28,7 +28,10 @@ export interface Programs {
   readonly ctr: string
 }
 
-/** Everything that a cluster runs; made where it is not in `cache` yet, which takes a while, and told by `progress`. */
+/**
+ * Builds or downloads every program that a cluster runs, unless `cache` has it. This takes a while; `progress` gets
+ * each step.
+ */
 export async function ensurePrograms(cache: string, progress: (step: string) => void): Promise<Programs> {
   const recipe = join(import.meta.dirname, '..', 'programs')
   const sums = await Promise.all(['go.mod', 'go.sum'].map((name) => readFile(join(recipe, name))))
@@ -55,22 +58,25 @@ export async function ensurePrograms(cache: string, progress: (step: string) => 
   }
 }
 
-/** Helm, which renders our chart; made where it is not in `cache` yet. Gives its path. */
+/** Builds Helm, which renders the chart, unless `cache` has it. Returns its path. */
 export function ensureHelm(cache: string, progress: (step: string) => void): Promise<string> {
   return ensureProgram({ name: 'helm', source: 'helm.sh/helm/v3/cmd/helm', cache, progress })
 }
 
-/** What people type against a cluster, of the release that ours is. Likewise. */
+/** Builds kubectl in the version of the cluster, unless `cache` has it. Returns its path. */
 export function ensureKubectl(cache: string, progress: (step: string) => void): Promise<string> {
   return ensureProgram({ name: 'kubectl', source: 'k8s.io/kubernetes/cmd/kubectl', cache, progress })
 }
 
-/** KWOK, which says of nodes that are nowhere what a kubelet would say of its own. Likewise. */
+/** Builds KWOK, which plays the kubelets of simulated nodes, unless `cache` has it. Returns its path. */
 export function ensureKwok(cache: string, progress: (step: string) => void): Promise<string> {
   return ensureProgram({ name: 'kwok', source: 'sigs.k8s.io/kwok/cmd/kwok', cache, progress })
 }
 
-/** What KWOK says of nodes and pods, as its makers have it: as fast as it can, and with the heartbeats of a kubelet. */
+/**
+ * KWOK's own default stages of nodes and pods: transitions as fast as it can make them, and the heartbeats of a
+ * kubelet.
+ */
 export async function kwokStages(): Promise<string> {
   const cwd = join(import.meta.dirname, '..', 'programs', 'kwok')
   const module = (await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kwok'], { cwd })).trim()
@@ -85,10 +91,10 @@ export async function kwokStages(): Promise<string> {
   return texts.join('\n---\n')
 }
 
-/** One program of a recipe beside those of Kubernetes. */
+/** Builds one program from a recipe beside that of Kubernetes. */
 async function ensureProgram(program: {
   readonly name: string
-  /** The package that it is. */
+  /** The Go package of the program. */
   readonly source: string
   readonly cache: string
   readonly progress: (step: string) => void
@@ -108,7 +114,7 @@ async function ensureProgram(program: {
   return join(home, name)
 }
 
-/** A folder that is there wholly or not at all. */
+/** Creates a folder under another name and renames it, so that it exists completely or not at all. */
 async function madeWhole(home: string, make: (making: string) => Promise<void>): Promise<void> {
   if (await isThere(home)) return
   await mkdir(join(home, '..'), { recursive: true })
@@ -130,7 +136,7 @@ async function unpackPackages(home: string, progress: (step: string) => void): P
   await rm(files, { recursive: true })
   const bin = join(home, 'bin')
   await mkdir(bin)
-  // A program may stand in both, as a link in the first.
+  // A program may be in both folders, as a link in the first.
   for (const folder of ['usr/sbin', 'usr/bin']) {
     const there = await readdir(bin)
     for (const name of await readdir(join(target, folder))) {

@@ -2,10 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 
-/** Kept of what a failed program said, characters. */
+/** Characters that an error keeps of the output of a failed program. */
 const wordsMax = 2_000
 
-/** Runs a program to its end and gives what it printed; rejects with its last words where it failed. */
+/** Runs a program to its end and returns its output; rejects with the end of its output if it failed. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -13,7 +13,7 @@ export async function run(
     readonly input?: string
     readonly cwd?: string
     readonly env?: NodeJS.ProcessEnv
-    /** Shows what it says as it says it. */
+    /** Also prints the output while the program runs. */
     readonly shown?: boolean
   } = {},
 ): Promise<string> {
@@ -37,7 +37,7 @@ export async function run(
   return stdout
 }
 
-/** A program that goes on; what it says goes into a file, and its end is told to `onEnd`. */
+/** Starts a program that keeps running. Its output goes into a file, and `onEnd` is called when it ends. */
 export function keep(
   command: string,
   args: readonly string[],

@@ -12,10 +12,10 @@ import type { Programs } from './programs.ts'
 import { run } from './run.ts'
 import { until } from './until.ts'
 
-/** Who a mesh comes as that has no more rights than it needs. */
+/** User of a mesh that has only the rights it needs. */
 export const meshUser = 'flotilla-mesh'
 const readyMs = 240_000
-/** Sooner than a cluster does by itself, which takes 50 s. */
+/** Sooner than the default of Kubernetes, 50 s. */
 const missedAfterSeconds = 20
 const hierarchies = '/sys/fs/cgroup'
 const nodesSchema = z.looseObject({
@@ -29,16 +29,16 @@ const nodesSchema = z.looseObject({
   ),
 })
 
-/** Starts everything in the namespaces that this process is the first of; with it everything ends. */
+/** Starts everything in the namespaces whose first process this is; when it ends, everything ends. */
 export async function startCluster(
   programs: Programs,
   options: {
     readonly folder: string
-    /** Hears what went wrong. */
+    /** Called with a description of each failure. */
     readonly tell: (words: string) => void
     readonly controlGroup: string
     readonly images: readonly string[]
-    /** Of a node that says nothing. */
+    /** Seconds after which a silent node counts as lost. */
     readonly missedAfterSeconds?: number
     readonly seccompProfile: NodeOptions['seccompProfile']
   },
@@ -115,7 +115,7 @@ export async function startCluster(
 
 const filesSchema = z.strictObject({ authority: z.string(), certificate: z.string(), key: z.string() })
 
-/** What tests are told of the cluster. */
+/** The description of the cluster that tests read from a file. */
 export const clusterPlaceSchema = z.strictObject({
   files: filesSchema,
   mesh: z.strictObject({ kubeconfig: z.string(), files: filesSchema }),
@@ -145,7 +145,7 @@ async function readyNodes(api: Api): Promise<readonly string[]> {
     .map(({ metadata }) => metadata.name)
 }
 
-/** The bridge between the nodes, and what stands in for everything outside. */
+/** Creates the bridge between the nodes, and the addresses that represent external networks. */
 async function layFabric(): Promise<void> {
   await run('ip', ['-batch', '-'], {
     input: [
@@ -161,7 +161,7 @@ async function layFabric(): Promise<void> {
   await writeFile('/proc/sys/net/ipv4/ip_forward', '1')
 }
 
-/** Below every hierarchy, where a kubelet puts the groups of its pods. */
+/** Creates this group in every hierarchy; kubelets put the groups of their pods below it. */
 async function makeControlGroups(path: string): Promise<void> {
   for (const hierarchy of await readdir(hierarchies)) {
     const parts = path.split('/')

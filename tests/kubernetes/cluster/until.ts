@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const askEveryMs = 100
 
-/** Resolves once `holds` gives true; what it throws counts as false, and stands in the error of a wait that was in vain. */
+/**
+ * Resolves once `holds` returns true. A rejection counts as false, and its reason is part of the error at the
+ * deadline.
+ */
 export async function until(holds: () => Promise<boolean>, boundMs: number, what: string): Promise<void> {
   const deadline = AbortSignal.timeout(boundMs)
   let last: unknown
