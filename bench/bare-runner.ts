@@ -5,8 +5,9 @@ import { openDatabase } from '../packages/mesh/src/storage/database.ts'
 import { modelRequest } from './model-call.ts'
 
 /**
- * The least that could answer a chat durably: a question becomes a row, the model is asked once, its answer becomes the
- * row's other half. No queue, no agent, no money, no events. A process of its own; tells its port to its parent.
+ * The minimum that can answer a chat durably: the question is stored as a row, the model is called once, and its
+ * answer is added to the row. It has no queue, agents, money or events. It runs as a process and sends its port to
+ * the parent.
  */
 const [path = '', upstreamPort = '0'] = process.argv.slice(2)
 const database = openDatabase(path)

@@ -42,8 +42,8 @@ const knownShare = 0.85
 const fillers = ['the', 'of', 'a', 'is', 'with', 'and', 'for', 'in'] as const
 
 /**
- * Facts and questions from a made-up vocabulary: each concept has three words without a letter in common by intent, some
- * concepts are far more frequent than others, and a question asks for one fact by four of its six concepts.
+ * Facts and questions from an invented vocabulary. Each concept has three words that are random and independent,
+ * some concepts are far more frequent than others, and a question asks for one fact by four of its six concepts.
  */
 export function makeFacts(count: number, perKind: number): MadeFacts {
   const random = seededRandom(7)

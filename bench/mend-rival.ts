@@ -1,9 +1,9 @@
 import { registerHooks } from 'node:module'
 
 /**
- * Preloaded into a second copy of the rival, so that its streams can be measured at all: as published it appends to
- * headers that cannot be changed and answers a streamed call with HTTP 500. One expression is given a copy to work on;
- * nothing on disk changes.
+ * Preloaded into a second copy of the compared gateway, so that its streams can be measured: as published, it
+ * appends to immutable headers and answers a streamed call with HTTP 500. The loader replaces one expression in
+ * memory; nothing on disk changes.
  */
 const file = '/@portkey-ai/gateway/build/start-server.js'
 const faulty = 'this.updateHeaders(i,n.cacheStatus,o)'

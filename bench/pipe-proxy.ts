@@ -1,8 +1,8 @@
 import { Agent, createServer, request } from 'node:http'
 
 /**
- * The floor: an HTTP server that passes each call on and its answer back, bytes as they come, and does nothing else.
- * `node:http` at both ends, keep-alive at both ends. Arguments: the port of the far end.
+ * The lower bound of a proxy's cost: an HTTP server that passes on each call and its answer byte by byte and does
+ * nothing else. Both sides use `node:http` with keep-alive. Arguments: the port of the upstream server.
  */
 if (import.meta.main) {
   const upstreamPort = Number(process.argv[2])

@@ -110,8 +110,8 @@ export function nextMessage(contender: Contender, signal: AbortSignal, timeoutMs
 }
 
 /**
- * One core for the load and the far end, one for the measured program, so that a contender is compared by what it
- * does with one core. Null where the machine has a single one, or no `taskset`.
+ * One core for the load and the upstream server, one for the measured program, so that programs are compared by
+ * what they do with one core. Null if the machine has only one core, or no `taskset`.
  */
 export function chooseCores(): { readonly load: number; readonly contender: number } | null {
   const hasTaskset = ['/usr/bin', '/bin'].some((folder) => readdirSync(folder).includes('taskset'))

@@ -18,8 +18,8 @@ export interface TimedStart {
   readonly container: Dockerode.Container
   readonly group: ContainerGroup
   /**
-   * From before the engine is asked to create until the first 200 on `/status`; of an agent, until it is held to its
-   * share as well, since only then it is given work.
+   * Time from the request to create the container until the first 200 on `/status`. For an agent it includes
+   * setting its resource limits, since it gets work only after that.
    */
   readonly readyMs: number
   readonly createMs: number

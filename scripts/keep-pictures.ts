@@ -13,8 +13,8 @@ const kept = {
 const pictureMaxBytes = 150 * 1024
 
 /**
- * Keeps what the tests in a browser have seen last: `npx vitest run --project browser tests/browser/pages.test.ts
- * tests/browser/work.test.ts`, then `node scripts/keep-pictures.ts`.
+ * Copies the latest pictures of the browser tests into the documentation. First run `npx vitest run --project
+ * browser tests/browser/pages.test.ts tests/browser/work.test.ts`, then `node scripts/keep-pictures.ts`.
  */
 function keepPictures(root: string): string | null {
   const target = join(root, 'docs', 'images')

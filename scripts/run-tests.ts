@@ -18,13 +18,18 @@ import {
 } from '../tests/run-record/test-record.ts'
 
 /**
- * `npm test` runs the unit tests, then flows, pages in a browser, and container tests on a real engine, which it prepares
- * first. `npm run test:long` (`--long`) runs the files of `tests/long-tests.ts`. `--soak` runs both, with the long proofs at
- * full length. Where no engine can run, the container tests are listed as not run. A file with a failed test runs once more
- * by itself (`--once` omits that): a test that passes only then is reported, because it depends on a busy machine.
- * With FLOTILLA_REQUIRE_ENGINE=1 a missing engine is a failure. With it, after the long tests, so is each clause of the
- * specification that is called covered, and each lesson called heeded, that neither this run nor the `npm test` before it
- * proved. The last line is `N passed, N failed, N skipped`.
+ * Runs the tests.
+ *
+ * - `npm test` runs the unit tests, then flows, browser tests, and container tests on a real engine, which it
+ *   prepares first. Without an engine the container tests are listed as not run.
+ * - `npm run test:long` (`--long`) runs the files of `tests/long-tests.ts`.
+ * - `--soak` runs both, with the long proofs at full length.
+ * - A file with a failed test runs once more by itself (`--once` omits that). A test that passes only then is
+ *   reported, because it depends on the load of the machine.
+ * - With FLOTILLA_REQUIRE_ENGINE=1 a missing engine is a failure. After the long tests it is also a failure if
+ *   neither this run nor the `npm test` before it proved a clause marked as covered, or a lesson marked as heeded.
+ *
+ * The last line is `N passed, N failed, N skipped`.
  */
 const root = join(import.meta.dirname, '..')
 const vitest = join(root, 'node_modules', '.bin', 'vitest')

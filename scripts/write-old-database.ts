@@ -14,9 +14,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
 
 /**
- * `node scripts/write-old-database.ts COMMIT...`: runs the mesh of each commit over a home of its own, lets its operator
- * answer once, and keeps the database that it leaves as `tests/support/old-databases/NEWEST-STEP.db.gz`, for the test that
- * every one of them is opened by the release of today. To be run for every commit that is released or adds a step.
+ * `node scripts/write-old-database.ts COMMIT...`: runs the mesh of each commit on a home of its own, lets its
+ * operator answer once, and stores the database as `tests/support/old-databases/NEWEST-STEP.db.gz`. A test checks
+ * that the present release opens each of them. Run it for every commit that is released or adds a schema step.
  */
 const root = join(import.meta.dirname, '..')
 const target = join(root, 'tests', 'support', 'old-databases')

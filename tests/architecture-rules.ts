@@ -32,8 +32,8 @@ export interface MeshModule {
 }
 
 /**
- * The modules of the mesh, from the ground up: each may import those above its own line and no other, so that no circle
- * can come about. `main.ts` and `app/` stand below all of them, `testing/` serves tests alone.
+ * The modules of the mesh, from the lowest up: each may import only modules listed above its own line, so that no
+ * import cycle is possible. `main.ts` and `app/` come after all of them; `testing/` is for tests only.
  */
 export const meshModules: readonly MeshModule[] = [
   { folder: 'platform', holds: 'the clock, chance, the log, the version' },
@@ -187,8 +187,8 @@ export interface JsonParser {
 }
 
 /**
- * Files of the mesh that make values of JSON by themselves. Whatever an agent or a stranger wrote goes through
- * `intake/read-json.ts`, which looks at it first; each of these says whose text it reads instead.
+ * Files of the mesh that parse JSON themselves. Text of agents and external clients goes through
+ * `intake/read-json.ts`, which checks it first; each entry here names the source of the text that its file parses.
  */
 export const jsonParsers: readonly JsonParser[] = [
   { file: 'intake/read-json.ts', why: 'the one way, after the look' },

@@ -11,8 +11,8 @@ export interface SourceCitations {
 }
 
 /**
- * Comments, templates, strings and regular expressions are matched only to be stepped over, so that a call
- * written inside one is not taken for a call. The last part is the call itself, up to its first `)`.
+ * Matches comments, templates, strings and regular expressions only to skip them, so that a call that is written
+ * inside one does not count as a call. The last part matches the call itself, up to its first `)`.
  */
 const token = new RegExp(
   [

@@ -9,8 +9,8 @@ export interface MarkedSource {
 const clauseState = /\bid: '([^']+)', state: '(planned|covered)'/g
 
 /**
- * Rewrites the states in one file of the ledger to what the tests cite: planned becomes covered where a test
- * cites the clause, covered becomes planned where none does. Nothing else in the file changes.
+ * Updates the states in one file of clauses to what the tests cite: `planned` becomes `covered` where a test cites
+ * the clause, and `covered` becomes `planned` where no test does. Nothing else in the file changes.
  */
 export function markStates(source: string, cited: ReadonlySet<string>): MarkedSource {
   const covered: string[] = []

@@ -1,6 +1,6 @@
 /**
- * Files that import each other, however long the way around: each circle once, its files sorted. Imports for types
- * count too, since whoever reads one file of a circle has to read them all.
+ * Finds files that import each other, directly or through others: each cycle once, with its files sorted. Type
+ * imports count too, since a reader of one file of a cycle has to read all of them.
  */
 export function importCircles(
   imports: readonly { readonly from: string; readonly to: string }[],

@@ -1,7 +1,7 @@
 /**
- * Files of tests that kill processes again and again, wait for what happens after minutes, flood the mesh, or boot machines.
- * `npm run test:long` runs them; `npm test` runs all others. The list replaces a suffix in the file names, so that a file
- * keeps its name when it moves from one lane to the other.
+ * Test files that kill processes repeatedly, wait for what happens after minutes, flood the mesh, or boot virtual
+ * machines. `npm run test:long` runs them; `npm test` runs all others. The list replaces a suffix in the file
+ * names, so that a file keeps its name when it moves between the two commands.
  */
 const flows = [
   'agent-dies-in-call',

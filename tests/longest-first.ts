@@ -2,8 +2,8 @@ import type { TestSpecification } from 'vitest/node'
 import { BaseSequencer } from 'vitest/node'
 
 /**
- * Files that mostly wait for what an agent or a mesh does after minutes. They begin first, so that others
- * work meanwhile and none of them is waited for alone at the end.
+ * Test files that mostly wait for what an agent or a mesh does after minutes. They start first, so that the other
+ * files run meanwhile and the run does not wait for one of them alone at its end.
  */
 const longest: readonly string[] = [
   'tests/flows/guide.test.ts',

@@ -9,9 +9,10 @@ const memoryFolder = '/dev/shm'
 const roomMinBytes = 2 * 1024 ** 3
 
 /**
- * Everything that a test run leaves in the system's temporary folder goes with one folder at its end. That lies in memory
- * where there is enough of it: each commit of each mesh waits for its disk, and those of all tests wait for each other.
- * Containers' data stays on a disk, since what they write into memory would count as their own.
+ * Puts everything that a test run leaves in the system's temporary folder into one folder, which is deleted at the
+ * end. The folder is in memory if enough is free, since each commit of each mesh waits for the disk, and tests
+ * would wait for each other. Data of containers stay on a disk, since files in memory would count as the
+ * containers' own memory.
  */
 export function setup({ name }: TestProject): () => void {
   const inMemory = !name.startsWith('docker') && hasRoomInMemory()

@@ -7,10 +7,10 @@ const knownLessons: ReadonlySet<number> = new Set(lessons.map((lesson) => lesson
 const metaName = 'verifies'
 
 /**
- * Says which clauses of the specification the surrounding test, or all tests of the surrounding `describe`,
- * prove. It is noted at the test that runs, so that only a test that ran and passed proves anything. Pass
- * literals: what is cited is also read from the source. Throws on an id that no clause has, and where no test
- * and no group of tests is around it.
+ * Says which clauses of the specification the surrounding test, or all tests of the surrounding `describe`, prove.
+ * The citation is recorded with the running test, so that only a test that ran and passed proves a clause. Pass
+ * literals, because citations are also read from the source. Throws for an unknown clause id, and outside of a test
+ * or `describe`.
  */
 export function verifies(...ids: readonly [ClauseId, ...ClauseId[]]): void {
   for (const id of ids) {
@@ -21,7 +21,7 @@ export function verifies(...ids: readonly [ClauseId, ...ClauseId[]]): void {
 
 /**
  * Says which lessons of `tests/requirements/lessons.ts` the surrounding test, or all tests of the surrounding
- * `describe`, keep learned. Noted, read and refused as with `verifies`.
+ * `describe`, keep. Recorded and checked as with `verifies`.
  */
 export function heedsLesson(...numbers: readonly [LessonNumber, ...LessonNumber[]]): void {
   for (const number of numbers) {

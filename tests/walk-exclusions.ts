@@ -1,6 +1,6 @@
 /**
- * Files that a message passes without being on its walk (docs/reference/code-walks.md), from the repository's root.
- * `**` ends a prefix.
+ * Files that a message passes but that are not part of its walk (docs/reference/code-walks.md), by their paths from
+ * the repository's root. `**` ends a prefix.
  */
 export const walkExclusions: readonly { readonly why: string; readonly paths: readonly string[] }[] = [
   {

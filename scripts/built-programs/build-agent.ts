@@ -4,8 +4,9 @@ import { agentFiles } from '../../packages/mesh/src/sandbox/image/bundle-agent.t
 import { existing, recordBuild } from './build-program.ts'
 
 /**
- * Joins the agent into the same files that containers get, for agents that are plain processes, and writes the record that
- * makes the next of them begin there. Rejects with what the bundler met, or if a source was written meanwhile.
+ * Bundles the agent into the same files that containers get, for agents that are plain processes, and writes the
+ * record with which later agents start from the bundle. Rejects with the errors of the bundler, or if a source was
+ * written during the build.
  */
 export async function buildAgent(root: string): Promise<ProgramRecord> {
   const beganMs = Date.now()

@@ -6,8 +6,8 @@ import { existing, recordBuild } from './build-program.ts'
 import type { Build } from './build-program.ts'
 
 /**
- * Compiles the pages into files named by their content, and then writes the record that makes the next start of the mesh
- * serve them. Rejects with what the bundler met.
+ * Compiles the pages into files named by their content hash, and then writes the record with which the mesh serves
+ * them from its next start. Rejects with the errors of the bundler.
  */
 export async function buildDashboard(root: string): Promise<ProgramRecord> {
   return recordBuild(root, await compileDashboard(root))

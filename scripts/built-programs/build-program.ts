@@ -10,8 +10,9 @@ import { placesHere, readSources } from './read-sources.ts'
 import type { Places } from './read-sources.ts'
 
 /**
- * Joins one program and what it imports into files of its own folder, named by their content, and then writes the record
- * that makes the next start take them. What is imported late stays apart and late. Rejects with what the bundler met.
+ * Bundles one program and its imports into files in its own folder, named by their content hash, and then writes
+ * the record with which the next start uses them. Dynamic imports stay separate files. Rejects with the errors of
+ * the bundler.
  */
 export async function buildProgram(root: string, name: ProgramName): Promise<ProgramRecord> {
   const inputs = new Map<string, FileStamp>()

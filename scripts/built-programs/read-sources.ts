@@ -18,8 +18,8 @@ export const placesHere: Places = {
 }
 
 /**
- * Reads every source for the bundler and calls `onRead` before each. A source that asks for its own location gets that of
- * the source, not that of the bundle.
+ * Reads every source for the bundler and calls `onRead` before each. A source that reads its own location gets the
+ * path of the source, not that of the bundle.
  */
 export function readSources(onRead: (file: string) => void, places: Places = placesHere): Plugin {
   return {

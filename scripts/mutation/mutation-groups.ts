@@ -3,8 +3,9 @@ import { groupOfOneMesh } from './group-of-one-mesh.ts'
 import { groupsOfWallet } from './groups-of-wallet.ts'
 
 /**
- * Groups of files that decide something, with the tests that prove the decisions. Wiring, routes, tables and code that
- * talks to processes, engines and providers are left out: their mutants test the fake and not the decision.
+ * Groups of files that make decisions, with the tests that prove them. Wiring, routes, tables and code that
+ * communicates with processes, engines and providers are left out: their mutants would test the fake and not the
+ * decision.
  */
 export interface MutationGroup {
   readonly name: string

@@ -10,8 +10,9 @@ import { patience } from '../../tests/support/patience.ts'
 const root = join(import.meta.dirname, '..', '..')
 
 /**
- * The first failure ends a mutant, and most are killed by the test beside their file, which needs no fleet: the smallest
- * go first. Vitest by itself begins with what takes longest. It takes an order as a class.
+ * Orders test files by size, the smallest first: the first failure ends a mutant, and the small test beside the
+ * changed file kills most of them. By default vitest starts with the slowest files. It requires the order as a
+ * class.
  */
 class SmallestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -19,8 +19,9 @@ const workers = [
 const licenceMaxBytes = 128 * 1024
 
 /**
- * Writes what `npm pack` takes beside recipes, templates and cassettes: the programs joined and free of this checkout, the
- * pages, the agent, its browser, its vector search, what the demo looks at, and the manual page. `root` is that of the checkout.
+ * Writes what `npm pack` packs besides recipes, templates and cassettes: the bundled programs without references to
+ * this checkout, the pages, the agent, its browser, its vector search, the files that the demo reads, and the
+ * manual page. `root` is the root of the checkout.
  */
 export async function writePackage(root: string): Promise<void> {
   const folder = join(root, packageFolder)

@@ -41,14 +41,14 @@ const cassette = aCassette(
   },
 )
 const nonce = 'word-of-two '
-/** Every sixth, and each that the check cannot see. */
+/** Every sixth skill, and each that passes the source check. */
 const share = skillEscapes.filter((escape, index) => index % 6 === 0 || escape.passesCheck)
 const targets = { secretFile: '/data/secret', newFile: '/data/new', port: 8400 }
 
 const skillOf = (name: string, body: string) => `import { skill } from '@flotilla/skill'
 export default skill('${name}', 'From a test', {}, async (input, { mesh_client }) => { ${body} })`
 
-/** One mesh for all: each container costs a second of a processor, and each start of a mesh four of them. */
+/** The tests share one mesh: each container start costs a second of CPU time, and each mesh start four. */
 withEngine(
   'an agent in a container',
   (engine) => {
@@ -84,7 +84,9 @@ withEngine(
         })
         return heartbeatApi.heartbeatRun.response.parse(reply.json())
       }
-      /** Of the agent's own volume, as its programs see it or as the mesh counts it. */
+      /**
+       * Fills the agent's volume with a file of this size; prints the used share as programs of the agent see it.
+       */
       const keep = (megabytes: number) =>
         mesh.invoke('clerk', 'run_command', {
           command: `head -c ${megabytes}M /dev/urandom > /data/parcel; sync; df --output=pcent /data | tail -1`,
@@ -192,14 +194,14 @@ withEngine(
         expect(servers).toMatchObject([
           { name: 'inside', state: 'running', protocol: '2026-07-28' },
           { name: 'outside', state: 'running', protocol: '2026-07-28' },
-          // It may be tried again behind this run.
+          // The second attempt to start the server may already run.
           {
             name: 'away',
             state: expect.stringMatching(/failed|starting/),
             detail: expect.stringContaining('redirect'),
           },
         ])
-        // The container has no way to it but the mesh.
+        // Only the mesh can connect the agent to the server; the container cannot.
         const direct = await run('run_command', {
           command: `curl -s -m 2 --noproxy '*' http://127.0.0.1:${web.port}/mcp || echo no way`,
         })

@@ -71,7 +71,7 @@ withEngine(
       })
       expect(reply.status, reply.text).toBe(200)
     }
-    /** Of the agent's own process, as root on this machine sees it. */
+    /** Process id of the agent as root on this machine sees it. */
     const agentPid = async (agent = 'clerk') => {
       const top = await container(agent).top({ ps_args: '-eo pid,args' })
       const row = (top.Processes as string[][]).find(
@@ -80,11 +80,13 @@ withEngine(
       return row?.[0] ?? ''
     }
     const agentFile = async (name: string) => readFile(`/proc/${await agentPid()}/${name}`, 'utf8')
-    /** As a disk with errors does, in the middle of a run; nothing inside can. */
+    /**
+     * Remounts a folder read-only in the middle of a run, as a failing disk does; no process inside can undo it.
+     */
     const diskFails = async () => {
       const run = await mesh.submit('dig', { agent: 'digger' })
       await eventually('the tool runs', async () =>
-        // It begins with its work.
+        // The failure begins once the command runs.
         JSON.stringify(
           await container('digger')
             .top()
@@ -92,7 +94,7 @@ withEngine(
         ).includes('sleep 200'),
       )
       const before = (await container('digger').inspect()).Id
-      // Below the folder that its health is judged by.
+      // A folder inside /data; the health check looks at /data itself.
       const state = '/data/.flotilla'
       const remount = `mount --bind ${state} ${state} && mount -o remount,bind,ro ${state}`
       const asHost = ['-t', await agentPid('digger'), '-m', 'sh', '-c', remount]
@@ -126,11 +128,11 @@ withEngine(
         preload: true,
       })
       await restart()
-      // What is loaded at first use is loaded now.
+      // Makes the agent load the modules that it loads at first use.
       expect((await mesh.ask('say yes', { agent: 'clerk' })).outcome?.text).toBe('Yes.')
       await mesh.invoke('clerk', 'memory_search', { query: 'anything' })
       expect(await inside('cat /data/marks 2>&1')).toContain('No such file')
-      // Its memory's database is mapped from there too; code is not.
+      // The database of its memory is mapped from /data, too, but no code is.
       expect(await agentFile('maps')).not.toMatch(/ ..x. .*\/data\//)
       expect(await agentFile('environ')).not.toMatch(/NODE_OPTIONS=-|LD_PRELOAD=\/|inspect/)
       expect(await agentFile('cmdline')).toContain('--disable-sigusr1')
@@ -172,7 +174,7 @@ withEngine(
           folder: 'entered',
           'killed first': 'written',
         },
-        // Of the container, which its engine put there.
+        // The program of the first process, which the engine puts into the container.
         first: 'EROFS',
       })
     })
@@ -186,7 +188,7 @@ withEngine(
       })
     })
 
-    // Last: the others run in the two minutes that it takes to notice.
+    // This test is the last: the others run during the two minutes until the mesh notices the failure.
     it(
       'is cut off with its agent where that can write nothing more, though its server answers',
       async () => {

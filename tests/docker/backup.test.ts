@@ -27,7 +27,7 @@ const cassette = aCassette({
 
 const oddName = `Buffer.concat([Buffer.from('a'.repeat(80)), Buffer.alloc(9, 255), Buffer.from('18 size=999999999')])`
 const readOddName = `console.log('odd ' + require('fs').readFileSync(${oddName}))`
-/** What a restore takes and what it does not, as an agent can make it. */
+/** Files of an agent, some of which a backup stores and some of which it refuses. */
 const hostileFiles = [
   'mkfifo pipe',
   'ln -s ../../../../etc/passwd up && ln -s /etc/passwd away && ln -s nowhere dangling',
@@ -165,7 +165,7 @@ withEngine(
 
     it('an agent that was paused by a backup when the mesh was killed continues with the next start', async () => {
       await mesh.kill9()
-      // It may be held already, by the reading that was cut off before.
+      // The interrupted backup may have paused the container already.
       if (!(await stateOf('keeper')).Paused) await (await containerOf(mesh, 'keeper')).pause()
       await mesh.restart()
       expect(await stateOf('keeper')).toMatchObject({ Running: true, Paused: false })

@@ -77,7 +77,7 @@ withEngine(
         await containers.prepare(never)
         await listen(containers.proxyPlace())
       },
-      // The first time on a machine their image is made.
+      // On a new machine the image is built first.
       patient(15 * 60_000),
     )
     afterAll(async () => {
@@ -148,7 +148,7 @@ withEngine(
 
     describe('what one keeps', () => {
       it('the browser of an agent survives a stop, is deleted with its agent, and its absence is reported', async () => {
-        // Of those that were tried before.
+        // Removes the profiles of the tests before.
         for (const agentId of ['ada', 'bob']) await containers.removeProfile(agentId)
         await containers.start(specOf('living'))
         await containers.start(specOf('gone'))

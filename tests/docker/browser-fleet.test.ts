@@ -31,7 +31,7 @@ withEngine(
     beforeAll(async () => {
       shop = await startShop()
       url = shop.url
-      /** The reference behind these words of the page. */
+      /** Captures the reference of the element with this text. */
       const find = (name: string, words: string) => ({ capture: { [name]: `${words}[^\\[]*\\[(e\\d+)\\]` } })
       const waits = (when: string, timeoutMs: number) => ({
         when,
@@ -60,7 +60,7 @@ withEngine(
               ],
             },
             waits('^wait$', 30_000),
-            // By a run that waits once more in the next life of its mesh.
+            // Used by a run that waits again after its mesh was restarted.
             waits('^wait briefly$', 8000),
           ),
         },
@@ -84,7 +84,7 @@ withEngine(
       const run = await mesh.invoke(agent, tool, params)
       return JSON.stringify(run.outcome)
     }
-    /** The first of a machine makes its image. */
+    /** Opens a browser; on a new machine the first attempts wait until the image is built. */
     async function opened(): Promise<void> {
       for (let tries = 0; tries < 15; tries++) {
         if (!(await use('ada', 'browser_navigate', { url })).includes('browser-unavailable')) return
@@ -110,7 +110,7 @@ withEngine(
     it('one more is refused by name, and what is private stays closed', async () => {
       expect(await use('bob', 'browser_navigate', { url })).toContain('browsers-full')
       const inside = await use('ada', 'browser_navigate', { url: 'http://127.0.0.1:8420/' })
-      // The proxy's own refusal, in the place of a page.
+      // The browser shows the proxy's refusal instead of a page.
       expect(inside).toMatch(/http_status\W+403/)
     })
 
@@ -151,7 +151,10 @@ withEngine(
           label: ['flotilla.role=browser', `flotilla.home=${homeTag(homeId)}`, `flotilla.agent=${agent}`],
         },
       })
-    /** In the container of the browser of `ada`, as what runs there: its root may not end what is another's. */
+    /**
+     * Runs a command in the container of ada's browser as the user of its programs, since root in there may not
+     * kill other users' processes.
+     */
     async function inside(command: string): Promise<string> {
       const [container] = await containersOf('ada')
       const exec = await engine.docker.getContainer(container?.Id ?? '').exec({
@@ -165,14 +168,14 @@ withEngine(
       for await (const chunk of await exec.start({ Tty: true })) said += String(chunk)
       return said
     }
-    /** A run that waits in the middle of an action, in a conversation of its own. */
+    /** Starts a run that waits in the middle of a browser action, in a conversation of its own. */
     async function waiting(session: string, words = 'wait'): Promise<string> {
       const id = await mesh.submit(words, { agent: 'ada', session })
       await eventually('its browser is at work', async () => (await viewOf('ada'))?.acting === true)
       return id
     }
 
-    // That of its display is browser-service's too.
+    // A kill of the display program is also tested in browser-service.test.ts.
     it.each(isSoak ? ['chromium', 'Xvnc'] : ['chromium'])(
       'a kill of %s in mid-action costs neither the run nor a display',
       async (program) => {
@@ -192,7 +195,7 @@ withEngine(
       heedsLesson(122)
       await opened()
       const id = await waiting('service')
-      // Its own words are left out of what is looked for.
+      // The brackets keep pgrep from finding this command itself.
       await inside('kill -9 $(pgrep -f "[b]rowser.cjs")').catch(() => '')
       expect((await mesh.ended(id)).outcome).toMatchObject({ text: 'Went on after upstream-failed.' })
       const lost = await eventually('its end is noticed', async () => {
@@ -212,7 +215,7 @@ withEngine(
       await mesh.kill9()
       await mesh.restart()
       expect((await mesh.ended(id)).outcome).toMatchObject({ text: expect.stringMatching(/^Went on after /) })
-      // Of the browsers before and after it, one at most is there.
+      // Of the old and the new browser, at most one container exists.
       expect((await containersOf('ada')).length).toBeLessThanOrEqual(1)
     })
 

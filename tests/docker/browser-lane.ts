@@ -41,14 +41,14 @@ export const agentId = 'surfer'
 
 export interface TestBrowser {
   readonly proxy: TestProxy
-  /** What a browser shows itself by at the proxy. */
+  /** The token with which the browser authenticates at the proxy. */
   readonly proxyToken: string
   readonly image: string
   readonly network: { readonly name: string; readonly gateway: string; readonly gateway6: string }
   readonly address: string
   readonly briefingDirectory: string
   readonly proof: (subject?: string, lifeSeconds?: number) => string
-  /** Does it, or fails with the problem. */
+  /** Carries out the action; rejects with its problem. */
   readonly act: <Name extends BrowserAction>(
     name: Name,
     params: BrowserActionParams[Name],
@@ -56,23 +56,26 @@ export interface TestBrowser {
   ) => Promise<BrowserActionData[Name]>
   readonly refused: (name: string, params: object, deadlineMs?: number) => Promise<BrowserProblem>
   readonly status: () => Promise<BrowserStatus>
-  /** For who looks on, base64. */
+  /** The picture for people who watch, base64. */
   readonly picture: () => Promise<string | null>
   readonly post: (path: string, body?: object) => Promise<unknown>
-  /** Runs a shell command inside, as UID 1000 unless told otherwise. */
+  /** Runs a shell command inside, as UID 1000 unless another user is given. */
   readonly run: (command: string, user?: string) => Promise<{ readonly code: number; readonly text: string }>
-  /** Another container of the image, from its start to its end. */
+  /** Runs another container of the image to its end. */
   readonly once: (changes: {
     readonly command?: readonly string[]
     readonly capabilities?: readonly string[]
   }) => Promise<{ readonly code: number; readonly text: string }>
   readonly inspect: () => Promise<{ HostConfig: Record<string, unknown> }>
-  /** Takes it away and makes another on the same volume. */
+  /** Removes the container and starts another one on the same volume. */
   readonly restart: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** The real image, in a container as the mesh makes it, on an internal network of its own with both families. */
+/**
+ * Starts the real image in a container as the mesh creates it, on an internal network of its own with IPv4 and
+ * IPv6.
+ */
 export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
   const { docker } = engine
   const directory = await mkdtemp(join(tmpdir(), 'flotilla-browser-'))
@@ -94,7 +97,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
   })
   const networkName = `flotilla-test-${mark}`
   const gateway6 = `fd${mark.slice(0, 2)}:${mark.slice(2, 6)}::1`
-  // Beside the range that fleets take their networks from (10.64.0.0/10).
+  // Outside the range from which fleets take their networks (10.64.0.0/10).
   const network = await docker.createNetwork({
     Name: networkName,
     Internal: true,
@@ -127,7 +130,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
     network: { name: networkName, gateway },
     seccomp: dialect.seccomp,
     ulimits: dialect.ulimits,
-    // The walls of IPv6 are tried, so it is on.
+    // IPv6 is enabled, so that the tests can attack its isolation.
     sysctls: { 'net.ipv6.conf.all.disable_ipv6': '0' },
     logOptions: dialect.logOptions,
   }
@@ -200,7 +203,7 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
     async act(name, params, deadlineMs) {
       const reply = await attempt(name, params, deadlineMs)
       if (!reply.ok) {
-        // What the service wrote of it: the problem tells an agent no more than it may know.
+        // Adds the log of the service, since the problem contains only what an agent may read.
         const said = await place.container.logs({ stdout: true, stderr: true, tail: 3 }).catch(() => '')
         throw new Error(`${name}: ${reply.problem.code}: ${reply.problem.message}\n${String(said)}`)
       }

@@ -36,7 +36,7 @@ const pages: Readonly<Record<string, string>> = {
   '/secret': `<title>Secret</title><input aria-label="Card" oninput="document.getElementById('copy').textContent = this.value; fetch('/seen?card=' + this.value)">
     <p id="copy"></p><iframe src="http://other.test/field"></iframe>`,
   '/search': `<title>Search</title><form action="/results"><input aria-label="Search" name="q"><button>Find</button></form>`,
-  // Shows the search words in every way in which pages do.
+  // A page that displays its search words in every way in which pages do.
   '/results': `<title>Results</title><body style="font: 16px monospace"><p>Results for: <b id="whole"></b></p>
     <p id="split"></p><input id="again" aria-label="Again" style="font: inherit; width: 20em">
     <p id="attribute"></p><style>#attribute::before { content: attr(data-said) }</style>
@@ -89,7 +89,7 @@ function serve(incoming: IncomingMessage, response: ServerResponse): void {
     more()
     return
   }
-  // What its query holds, as the page's own script.
+  // The page runs its query as a script.
   const script = decodeURIComponent((incoming.url ?? '').split('?')[1] ?? '')
   const page = path === '/run' ? `<title>Run</title><body><script>${script}</script>` : pages[path]
   response.writeHead(page === undefined ? 404 : 200, {
@@ -107,8 +107,8 @@ export interface TestProxy {
 }
 
 /**
- * Stands where the mesh's proxy does: takes the token, knows the names that end in `.test`, each of which leads to the pages
- * above, and refuses everything else.
+ * Takes the place of the mesh's proxy: checks the token, resolves names that end in `.test` to the pages above, and
+ * refuses everything else.
  */
 export async function startTestProxy(options: { host: string; token: string }): Promise<TestProxy> {
   const site = createServer(serve)

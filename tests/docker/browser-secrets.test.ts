@@ -17,7 +17,7 @@ withEngine(
       async () => {
         browser = await openTestBrowser(engine)
       },
-      // The first time its packages are fetched.
+      // On a new machine the packages of the image are fetched first.
       patient(15 * 60_000),
     )
     afterAll(() => browser?.close())
@@ -37,7 +37,10 @@ withEngine(
     const keys = async (...names: readonly string[]) => {
       for (const key of names) await act('press_key', { key })
     }
-    /** Characters that a page of another origin is given by a paste with keys or with the middle button. */
+    /**
+     * Returns how many characters a page of another origin receives by a paste with the keyboard or the middle
+     * button.
+     */
     async function pasted(how: 'keys' | 'middle'): Promise<string> {
       if (how === 'middle') await click('Paste', { button: 'middle' })
       else {
@@ -160,7 +163,7 @@ withEngine(
         ]
         expect(JSON.stringify(texts)).not.toMatch(/tops|cret-v|-value/)
         expect(JSON.stringify(texts)).toContain('[secret]')
-        // Told it would be with the 490 letters before it.
+        // The page's alert consists of 490 letters and then the secret; the letters are returned.
         expect(JSON.stringify(texts)).toContain('xxxxxxxxx')
         const saved = await act('download', { ref: await refOf('Save') })
         expect(Buffer.from(saved.content_base64, 'base64').toString()).toBe('Found: [secret]')

@@ -26,7 +26,7 @@ withEngine(
       async () => {
         browser = await openTestBrowser(engine)
       },
-      // The first time its packages are fetched.
+      // On a new machine the packages of the image are fetched first.
       patient(15 * 60_000),
     )
     afterAll(() => browser?.close())
@@ -34,7 +34,7 @@ withEngine(
     const refused: TestBrowser['refused'] = (name, params, deadlineMs) =>
       browser.refused(name, params, deadlineMs)
     const open = (path: string) => act('navigate', { url: `http://shop.test${path}` })
-    /** The reference in the line of a new snapshot that holds these words. */
+    /** Returns the reference in the line of a new snapshot that contains these words. */
     async function refOf(words: string): Promise<string> {
       const { text } = await act('snapshot', {})
       const line = text.split('\n').find((one) => one.includes(words)) ?? ''
@@ -82,7 +82,7 @@ withEngine(
           browser.once({
             command: ['sh', '-c', `sed '${change}' /opt/flotilla/enter.sh > /tmp/e; exec sh /tmp/e`],
           })
-        // What was laid is not what is asked for afterwards.
+        // The script sets one rule less than it checks afterwards.
         const missing = await broken('s#"$2" | sed#"$2" | grep -v 192.168 | sed#')
         expect([missing.code, missing.text]).toEqual([
           78,
@@ -111,7 +111,7 @@ withEngine(
             })
           ).status
         expect(await ask(browser.proof())).toBe(200)
-        // One for the agent itself is not one for its browser.
+        // A proof for the agent itself is not valid for its browser.
         const proofs = [
           undefined,
           browser.proof('surfer'),
@@ -123,10 +123,10 @@ withEngine(
     })
 
     describe('its filter', () => {
-      /** What a connection from inside ends with, as UID 1000. */
+      /** Returns how a connection from inside ends, as UID 1000. */
       const reach = async (host: string, port: number) => (await browser.run(connectTo(host, port))).text
 
-      /** The filter's rule refuses at once; without a rule there is no route, and that error has another name. */
+      /** The filter refuses at once. Without its rule there is no route, which is another error. */
       const refusals = async (...addresses: readonly string[]) => [
         ...new Set(await Promise.all(addresses.map((address) => reach(address, 80)))),
       ]
@@ -262,7 +262,7 @@ withEngine(
         expect(others).toEqual([])
       })
 
-      /** Runs a script as the page itself would, by a form that it has none of. */
+      /** Runs a script as the page's own, through a page that executes its query. */
       async function inPage(script: string): Promise<void> {
         await act('navigate', { url: `http://shop.test/run?${encodeURIComponent(script)}` })
       }
@@ -397,7 +397,7 @@ withEngine(
       })
 
       it('is no look of who looks on: that begins no browser, waits for nothing and takes no word from the agent', async () => {
-        // What comes before the answer is told with it.
+        // Dialogs that open before the action ends are returned with its result.
         for (const waitMs of [500, 1000, 2000, 4000, 8000]) {
           const script = `setTimeout(() => { alert('late'); document.title = 'told' }, ${waitMs})`
           const { dialogs } = await act('navigate', {
@@ -417,7 +417,7 @@ withEngine(
         await eventually('it waits', async () => (await browser.status()).busy)
         expect(await browser.picture()).not.toBeNull()
         expect((await browser.status()).busy).toBe(true)
-        // Ends the wait as well, after its turn.
+        // The kill also ends the pending action.
         await browser.run('kill -9 $(ps -C chromium -o pid= | head -1)')
         await waiting
         await eventually('it is gone', async () => !(await browser.status()).live)
@@ -446,7 +446,7 @@ withEngine(
         ]
         expect(JSON.stringify(told)).not.toContain('tops3cret-value')
         expect(JSON.stringify(told)).toContain('[hidden]')
-        // The page has it: what it said on was really typed.
+        // The value was typed: the page sent it on.
         expect(browser.proxy.asked.join()).toContain('/seen?card=tops3cret-value')
       })
 
@@ -521,7 +521,7 @@ withEngine(
         expect(await refused('snapshot', {})).toMatchObject({ code: 'person-in-control' })
         expect(await browser.status()).toMatchObject({ mode: 'control', idle_seconds: 0 })
         viewer.click(600, 500)
-        // Both go through the same screen, in order: what came before it would be counted first.
+        // Both inputs go through the same screen in order, so an earlier click would have been counted first.
         owner.click(600, 500)
         await eventually('the click is counted', async () => (await title()) !== '0')
         expect(await title()).toBe('1')
@@ -570,7 +570,7 @@ withEngine(
 
       it('a launch that fails leaves no display and no process, and the next one that can works', async () => {
         heedsLesson(117)
-        // There is a profile from here on.
+        // From here on the browser has a profile.
         await open('/form')
         await browser.post('/close')
         await browser.run('mv /data/profile /data/kept && mkdir /data/profile && chmod 500 /data/profile')

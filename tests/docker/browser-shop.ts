@@ -4,26 +4,26 @@ import { startNameServer } from '../support/name-server.ts'
 
 const host = 'shop.outside.test'
 
-/** A page of a shop: a field, a button that says what was typed, and a file. */
+/** A shop page: a field, a button that greets with the typed name, and a file. */
 const page = `<!doctype html><title>Shop</title>
 <label>Name <input id="name"></label> <button onclick="said.textContent='Hello '+document.getElementById('name').value">Greet</button>
 <p id="said"></p><a href="/bill.txt" download="bill.txt">Bill</a>`
 
-/** All of it is one button, which tells the shop. */
+/** A page that consists of one button, which reports each press to the shop. */
 const button = `<!doctype html><title>Button</title>
 <button style="position:fixed;inset:0;width:100%;height:100%;background:teal" onclick="fetch('/pressed')">Press</button>`
 
 export interface Shop {
   readonly url: string
   readonly buttonUrl: string
-  /** What a mesh needs to be let there. */
+  /** Egress settings with which a mesh can reach the shop. */
   readonly egress: { readonly dns_servers: readonly string[]; readonly allowed_private: readonly string[] }
-  /** How often its button was pressed. */
+  /** Number of presses of the button. */
   readonly pressed: () => number
   close(): Promise<void>
 }
 
-/** A site on loopback, under a name that a name server of its own knows. */
+/** Starts a site on loopback, with a name that only its own name server resolves. */
 export async function startShop(): Promise<Shop> {
   let pressed = 0
   const site = createServer((request, response) => {

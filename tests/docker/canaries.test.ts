@@ -12,7 +12,7 @@ import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
 const agents = ['operator', 'clerk', 'thinker', 'player'] as const
-/** What a container's user can write, and what the mesh puts before it. */
+/** Folders that the container's user can write, or into which the mesh puts files. */
 const folders = ['/data', '/briefing', '/home', '/var', '/run', '/etc', '/opt'] as const
 const memoryMaxBytes = 512 * 1024 * 1024
 const emptyPage = Buffer.alloc(4096)
@@ -36,7 +36,10 @@ withEngine(
       await day?.close()
     })
 
-    /** Settings, log, files, and what every process of it was started with and holds in memory. */
+    /**
+     * Searches the container's settings, log and files, and the start environment and memory of each of its
+     * processes.
+     */
     async function searchContainer(hunt: CanaryHunt, agent: string): Promise<void> {
       const one = container(agent)
       hunt.search(`${agent}: settings`, JSON.stringify(await one.inspect()))
@@ -60,13 +63,13 @@ withEngine(
       const control = { name: 'decoy', value: decoy }
       const hunt = createCanaryHunt([...day.canaries, control])
       for (const agent of agents) {
-        // One that was not needed since the mesh was restarted does not run.
+        // Starts the agent, which does not run if it had no work since the mesh was restarted.
         await mesh.invoke(agent, 'vault_list', {})
         await searchContainer(hunt, agent)
       }
       const ofControl = (one: Finding) => one.canary === control.name
       expect(hunt.findings().filter((one) => !ofControl(one))).toEqual([])
-      // What came back beside the canaries did get there: the search sees files and memory.
+      // The decoys that came back beside the canaries are found, so the search sees files and memory.
       const seen = hunt
         .findings()
         .filter(ofControl)
@@ -86,7 +89,7 @@ withEngine(
   found,
 )
 
-/** Writable memory of a process on this machine, as far as its owner or root may read it. */
+/** Reads the writable memory of a process on this machine, as far as the owner or root may. */
 async function memoryOf(pid: string): Promise<Buffer> {
   const maps = await readFile(`/proc/${pid}/maps`, 'utf8')
   const memory = await open(`/proc/${pid}/mem`)
@@ -108,7 +111,7 @@ async function memoryOf(pid: string): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-/** Most of what a process may write to it never did, and no canary holds a byte of that. */
+/** Returns the pages that are not empty: most writable pages were never written and cannot contain a canary. */
 function writtenPages(memory: Buffer): Buffer[] {
   const pages: Buffer[] = []
   for (let from = 0; from < memory.length; from += emptyPage.length) {

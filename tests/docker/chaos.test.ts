@@ -11,7 +11,7 @@ const tell = (text: string) => process.stderr.write(`${text}\n`)
 withEngine(
   'a fleet under random kills',
   () => {
-    // A minute or two for each ten runs: with all that is proved elsewhere, only the long proofs have time for it.
+    // It takes a minute or two for each ten runs, so only the long proofs include it.
     it.runIf(soak)(
       'the fleet does each thing once, notifies every requester, and leaves nothing in the engine',
       async () => {

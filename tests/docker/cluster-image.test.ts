@@ -30,7 +30,7 @@ withEngine(
       expect(images).toEqual([])
       expect(JSON.stringify((await write(file)).lines)).toContain('is there already')
       expect(JSON.stringify((await write(join(folder, 'none', 'agent.tar'))).lines)).toContain('no folder')
-      // That of the mesh is made of what is installed, and this is a checkout.
+      // An image with the mesh is built from an installed package, and this is a checkout.
       const both = meshArguments('image-with-mesh', '--home', join(folder, 'home'), '--file', file)
       expect(JSON.stringify((await runMeshCommand(both, environment)).lines)).toContain('npm pack')
     })

@@ -20,7 +20,7 @@ const bound = process.getuid?.() === 0 ? 'volume' : 'meter'
 const fill =
   'for i in $(seq 40); do dd if=/dev/zero of=/data/f$i bs=1M count=4 2>&1 | grep -o "No space.*"; done; sync; head -c 9M /dev/zero > /data/f0; sync'
 
-/** Takes in the background whatever is set free, block by block. */
+/** A background program that takes all space that becomes free, block by block. */
 const greed = [
   'import os,time',
   "f=[os.open('/data/greed%d' % i, os.O_WRONLY|os.O_CREAT|os.O_APPEND) for i in range(2)]",
@@ -45,7 +45,7 @@ const cassette = aCassette(
       runs(`${fill}; true`),
       calls(
         'write_file',
-        // Each folder takes a block of 4 KB; the whole reserve of the agent's own state is less.
+        // Each folder needs a block of 4 KB, which together is more than the reserve for the agent's own state.
         { path: `${'d/'.repeat(700)}note.txt`, content: 'deep' },
         { capture: { heard: '(No space left)' } },
       ),

@@ -13,7 +13,7 @@ import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const mb = 1024 * 1024
-/** What `ulimit -f` counts in. */
+/** Unit of `ulimit -f`, bytes. */
 const shellBlockBytes = 512
 const isRoot = process.getuid?.() === 0
 
@@ -101,14 +101,14 @@ if (isRoot)
         await home().runtime.stop('moved', { graceMs: 2000 })
         await expect.poll(() => devicesOver(imageOf('moved')), { timeout: patient(10_000) }).toEqual([])
 
-        // A mesh that was killed as it was about to hand it over.
+        // The state after a mesh was killed before it handed the loop device to the container.
         await run('losetup', '--find', '--show', '--nooverlap', imageOf('moved'))
         expect(await devicesOver(imageOf('moved'))).toHaveLength(1)
         const later = await home().again()
         onTestFinished(() => later.close())
         expect(await devicesOver(imageOf('moved'))).toEqual([])
 
-        // Without its file it is refused rather than begun anew.
+        // Without its volume file the agent is refused, and does not start with an empty one.
         await rename(imageOf('moved'), `${imageOf('moved')}.backup`)
         await expect(home().start({ agentId: 'moved' })).rejects.toThrow(/data\/volumes.*\n?.*put it back/s)
         await rename(`${imageOf('moved')}.backup`, imageOf('moved'))
@@ -162,7 +162,7 @@ if (isRoot)
         await run('cp', '--sparse=always', imageOf('cut'), `${imageOf('cut')}.copy`)
         await engine.docker.getContainer(sandboxName(home().homeId, 'cut')).kill()
         await writing
-        // What the disk held at that moment, as a power cut leaves it.
+        // The content of the disk at the time of a power cut.
         await expect.poll(() => devicesOver(imageOf('cut')), { timeout: patient(10_000) }).toEqual([])
         await rename(`${imageOf('cut')}.copy`, imageOf('cut'))
         const again = await home().start({ agentId: 'cut' })
@@ -243,7 +243,7 @@ if (isRoot)
       it('meters, and says why, where a volume cannot be mounted', async () => {
         const folder = await mkdtemp(join(tmpdir(), 'flotilla-no-loop-'))
         onTestFinished(() => rm(folder, { recursive: true, force: true }))
-        // Programs that are there and fail, as on a machine whose kernel has no loop devices left.
+        // A `losetup` that fails, as on a machine whose kernel has no free loop devices.
         await mkdir(join(folder, 'bin'))
         await writeFile(join(folder, 'bin', 'losetup'), '#!/bin/sh\necho no free device >&2\nexit 1\n', {
           mode: 0o755,

@@ -7,13 +7,13 @@ import { patient } from '../support/patience.ts'
 
 export interface DiggerMesh {
   readonly mesh: MeshProcess
-  /** What a command printed, run by the agent as its own program. */
+  /** Returns the output of a command that the agent runs as its own program. */
   readonly run: (command: string) => Promise<string>
-  /** The longest that the people's API was silent while something went on, milliseconds. */
+  /** Measures the longest time, milliseconds, that the people's API did not answer during the work. */
   readonly longestSilence: <T>(during: Promise<T>) => Promise<{ readonly ms: number; readonly came: T }>
 }
 
-/** A mesh with one agent in a container, `digger`, which has programs of the attacker's in its data, by their file names. */
+/** A mesh with one agent in a container, `digger`, whose /data has these programs of an attacker, by file name. */
 export async function startDiggerMesh(programs: Readonly<Record<string, string>>): Promise<DiggerMesh> {
   const mesh = await startMesh({
     runtime: 'docker',

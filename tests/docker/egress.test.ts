@@ -31,7 +31,7 @@ withEngine(
     let mesh: MeshProcess
     let site: PackageSite
     let names: NameServer
-    /** Questions for the name that changes its mind after one look-up, which asks for both families. */
+    /** Number of queries for the name that changes its address after the first lookup of both families. */
     let flips = 0
     let gateway: string
     let proxy: string
@@ -60,7 +60,8 @@ withEngine(
               `rebinding.outside.test:${site.plainPort}`,
             ],
             allowed_hosts: { narrow: ['*.allowed.test'] },
-            // So that nothing but the address can refuse a listener of the mesh or of an agent.
+            // Allows these ports, so that only the address can be the reason to refuse a listener of the mesh or of
+            // an agent.
             allowed_ports: [80, 443, 8400, 8420, 8421],
           },
         },
@@ -89,9 +90,9 @@ withEngine(
     const plain = () => `http://${host}:${site.plainPort}`
     const curl = (url: string, more = '') =>
       `curl -s -o /dev/null --noproxy '' --max-time 10 -w '%{http_connect} %{http_code}' ${more} '${url}'`
-    /** The proxy's answer to a CONNECT, and curl's to the whole. */
+    /** Returns the proxy's status for the CONNECT, and that of the whole request. */
     const asked = (url: string, more = '') => inside('clerk', curl(url, more))
-    /** The same of many, each with what was asked for. */
+    /** Does the same for many addresses, with each address before its result. */
     const askedOfAll = async (urls: readonly string[]) =>
       (await inside('clerk', urls.map((url) => `echo '${url}' $(${curl(url)})`).join('\n'), 250))
         .trim()
@@ -212,7 +213,7 @@ withEngine(
 
     it('leads to no listener of the mesh by any spelling of any address of this machine, with their ports opened', async () => {
       const other = /(\d+\.\d+\.\d+\.\d+)/.exec(await inside('other', 'hostname -i'))?.[1] ?? ''
-      // Each network of this engine's brings an address; the soak test has them all in every spelling.
+      // Each network of the engine adds an address; the soak test tries all of them in every spelling.
       const spelt = ['127.0.0.1', '0.0.0.0', gateway]
       const isSpelt = (address: string) => isSoak || spelt.includes(address)
       const spellings = ownAddressSpellings(['inside.outside.test'], isSpelt)
@@ -246,7 +247,7 @@ withEngine(
       const before = names.asked.length
       const get = () => asked(`http://rebinding.outside.test:${site.plainPort}/page`)
       expect(await get()).toMatch(/000 200$/)
-      // One question for each family of addresses; what the name says from then on leads to metadata.
+      // One query for each address family; from then on the name resolves to the metadata address.
       expect(names.asked.slice(before)).toEqual(['rebinding.outside.test', 'rebinding.outside.test'])
       expect(await get()).toMatch(/000 403$/)
     })
@@ -274,7 +275,7 @@ withEngine(
           `curl -sS -o /dev/null -w '%{http_code}' --proxy http://${gateway}:8421 --proxy-user ${user}:${password} ${plain()}/page`,
         )
       expect(await get('other', own)).toMatch(/200$/)
-      // `other` has no run now.
+      // `other` has no active run now.
       expect(await get('other', others)).toMatch(/403$/)
       const counted = (await mesh.call(meshHumanEndpoints.metrics)).text
       expect(counted).toMatch(
@@ -341,13 +342,14 @@ python3 ask.py 127.0.0.11 ${gateway} ${outside} 8.8.8.8; getent hosts tunnel.out
         expect(said).not.toContain('6.6.6.6')
         for (const server of [gateway, outside, '8.8.8.8'])
           for (const way of ['udp', 'tcp']) expect(said).toMatch(new RegExp(`${server} ${way} (?!answered)`))
-        // The engine's own server, which knows all containers of the network, is out of reach where the mesh is root.
+        // The engine's own name server, which knows all containers of the network, is unreachable if the mesh runs
+        // as root.
         expect(said).not.toContain('a sibling has a name')
         for (const way of ['udp', 'tcp'])
           expect(said).toMatch(new RegExp(`127\\.0\\.0\\.11 ${way} \\w+Error`))
         expect(said).not.toMatch(/answered with an address/)
         expect(listeners.map(({ asked: questions }) => questions)).toEqual([[], []])
-        // The listeners are there: this machine reaches them.
+        // The listeners exist: this machine reaches them.
         await promisify(execFile)('python3', ['-c', askProgram, gateway, outside])
         for (const { asked: questions } of listeners) {
           expect(questions.some((question) => question.startsWith('a connection'))).toBe(true)
@@ -388,7 +390,7 @@ async function homeIdOf(mesh: MeshProcess): Promise<string> {
   return id
 }
 
-/** The wheel of pip that Python installations carry; the agents' image has no pip. */
+/** Path of the pip wheel that Python installations include; the agent image has no pip. */
 async function bundledPip(): Promise<string | null> {
   const program =
     'import ensurepip, pathlib; print(next((pathlib.Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")))'
@@ -399,7 +401,10 @@ async function bundledPip(): Promise<string | null> {
   }
 }
 
-/** Asks the forward proxy for each target and port, both ways, and tells the code of each refusal. */
+/**
+ * A program that requests each target and port from the forward proxy, by CONNECT and by GET, and prints the code
+ * of each refusal.
+ */
 const knockProgram = `
 import base64, json, socket, sys
 from urllib.parse import urlsplit
@@ -427,7 +432,7 @@ for target in open('targets').read().split('\\n'):
 print(json.dumps({'count': count, 'odd': odd[:20], 'literals': literals}))
 `
 
-/** One question for A over UDP and one connection over TCP to each server named. */
+/** A program that sends one A query over UDP and opens one TCP connection to each of these servers. */
 const askProgram = `
 import socket, sys
 question = b'\\\\x12\\\\x34\\\\x01\\\\x00\\\\x00\\\\x01\\\\x00\\\\x00\\\\x00\\\\x00\\\\x00\\\\x00\\\\x06secret\\\\x07outside\\\\x04test\\\\x00\\\\x00\\\\x01\\\\x00\\\\x01'
@@ -442,7 +447,7 @@ for server in sys.argv[1:]:
     except Exception as e: print(server, 'tcp', type(e).__name__)
 `.replaceAll('\\\\', '\\')
 
-/** Every other way that a packet could take. */
+/** A program that tries every other way in which a packet could leave the container. */
 const escapeProgram = `
 import socket, struct, sys, json
 gateway, seen = sys.argv[1], {}

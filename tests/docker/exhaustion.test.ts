@@ -56,7 +56,7 @@ withEngine(
         expect(others).toBeGreaterThan(0)
         const { run, text } = await attack
         expect(isTerminal(run.state)).toBe(true)
-        // Done with what the attacker saw, or ended with a reason in words.
+        // The run is done with the output of the attacker, or ended with a reason.
         if (run.state === 'done' && bound !== null) expect(text).toMatch(bound)
         else expect(run.outcome?.text ?? '', JSON.stringify(run)).not.toBe('')
         await eventually(

@@ -176,7 +176,8 @@ withEngine(
         const [, address = said, agentApi = ''] =
           /^exit code 0\n([\d.]+)\s+http:\/\/([\d.]+):/.exec(said) ?? []
         addresses.add(address)
-        // Local address and port, remote ones, state: 0A listens, 01 is a connection. 127.0.0.11 is Docker's own.
+        // Columns: local address and port, remote ones, and the state: 0A listens, 01 is a connection. 127.0.0.11
+        // is Docker's own.
         const listening = [...said.matchAll(/: ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F:]+ 0A /g)]
           .filter(([, host]) => host !== '0B00007F')
           .map(([, , port = '']) => Number.parseInt(port, 16))
@@ -187,7 +188,7 @@ withEngine(
         expect(health.json()).toEqual({ status: 'ok' })
         const url = `http://${address}:8400/status`
         expect((await httpCall({ method: 'GET', url })).status, agent).toBe(401)
-        // The call that runs this very command came from the mesh to that address.
+        // The connection from the mesh that runs this command is open.
         const [own, peer] = [inTable(address), inTable(agentApi)]
         expect(said, agent).toMatch(new RegExp(`: \\w*${own}:20D0 \\w*${peer}:\\w{4} 01 `))
       }
@@ -229,7 +230,7 @@ withEngine(
         files: number
         found: Record<string, string>
       }
-      // The program token is there to be used; that it is found shows that the search sees what is there.
+      // Only the program token, which programs may use, is found. That it is found proves that the search works.
       expect(Object.keys(seen.found).map((hash) => kinds.get(hash))).toEqual(['program'])
       expect(seen.files).toBeGreaterThan(50)
       expect(said).not.toContain(upstreamKey)
@@ -350,7 +351,7 @@ withEngine(
       await container('clerk').kill()
       const run = await mesh.ended(asked, 200_000)
       expect(run.outcome).toMatchObject({ status: 'done', text: 'Dug: all.' })
-      // The task is over before the turn that worked on it has said its last words.
+      // The task ends before the turn that worked on it.
       expect(await mesh.ended(child.id)).toMatchObject({ state: 'done', attempt: 2 })
       expect((await container('clerk').inspect()).Id).not.toBe(before)
       // The interrupted command is reported as of unknown outcome, and is not repeated.
@@ -390,7 +391,7 @@ withEngine(
       const second = await container('other').inspect()
       expect(second.Id).not.toBe(first.Id)
       expect(mesh.pid).toBe(pid)
-      // The clock that counted the due times was never stopped: one row after the other, five seconds apart.
+      // The cron clock kept running: the due times are five seconds apart without a gap.
       const all = rows()
       for (const [index, row] of all.slice(1).entries()) {
         expect(Number(row['due_at'])).toBe(Number(all[index]?.['due_until']) + 5000)
@@ -430,13 +431,13 @@ withEngine(
   found,
 )
 
-/** An IPv4 address as the kernel's table of connections writes it. */
+/** Formats an IPv4 address as the kernel's connection table does. */
 function inTable(address: string): string {
   const bytes = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
   return bytes.toReversed().join('').toUpperCase()
 }
 
-/** Looks for words whose hash is given, in all that the worker's user can read. */
+/** A program that searches everything that the worker's user can read for words with these hashes. */
 const searchProgram = `
 import sys, os, re, json, hashlib
 wanted, found, files = set(sys.argv[1:]), {}, 0

@@ -93,7 +93,7 @@ describe.skipIf(!canBeHosted)('the servers behind a real reverse proxy', () => {
       expectProblem(await asks(proxy.url), 'host-refused', 'unauthenticated')
       const inside = meshInternalEndpoints.journalVerify.path
       expectProblem(await asks(proxy.url, { 'x-mesh-internal': '1' }, inside), 'unauthenticated')
-      // What anyone may ask is answered, so that a proxy can watch the mesh.
+      // Public endpoints answer, so that a proxy can monitor the mesh.
       expect((await asks(proxy.url, {}, '/healthz')).status).toBe(200)
       expect((await asks(mesh.url)).status).toBe(200)
       // A delivery needs no session; creating a webhook does.
@@ -203,7 +203,7 @@ describe.skipIf(!canBeHosted)('the servers behind a real reverse proxy', () => {
 
     it('a caller without permission to read the access token gets no session', async () => {
       const inside = ['--target', String(mesh.pid), '--mount']
-      // A folder in which every user may read the program, though only its owner may enter the original folder.
+      // A bind mount through which every user may read the program; only its owner may enter the original folder.
       const open = '/mnt/'
       await run('nsenter', [...inside, 'mount', '--bind', repositoryRoot, open])
       const program = [pinnedNode, ...meshArguments('session')]

@@ -3,5 +3,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { cachesFolder } from '@flotilla/protocol/compiled-modules'
 
-/** Where a mesh keeps images and what they are made of, so that what was prepared before the tests is found: a base takes a minute. */
+/**
+ * Folder in which a mesh caches images and their sources. The tests share it with this machine's user, because a
+ * base image takes a minute.
+ */
 export const imageCaches = join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla', 'images')

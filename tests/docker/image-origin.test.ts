@@ -46,7 +46,7 @@ withEngine(
       await rm(directory, { recursive: true, force: true })
     })
 
-    /** Gives a name to an image without Flotilla's content, as any user who may load images can. */
+    /** Gives this name to an image without Flotilla's content, as any user who may load images can. */
     async function plant(reference: string): Promise<string> {
       const tar = await tarOf(`planted ${reference}`)
       await followEngine(engine, await engine.docker.importImage(Readable.from([tar]), { repo: reference }))
@@ -73,16 +73,17 @@ withEngine(
       expect(first).not.toBe(stranger)
       expect(steps.at(-1)).toContain(`${digest} from now on`)
 
-      // The name is given away again, here and in the registry.
+      // The name is given to another image, here and in the registry.
       expect(await plant(registry.name)).not.toBe(first)
       registry.publish('second')
       expect(await base('a')).toBe(first)
 
-      // Gone from the engine, it is fetched by what it was, not by what the name means now.
+      // A base image that was removed from the engine is fetched by its digest, and not by the present meaning of
+      // its name.
       await engine.docker.getImage(first).remove({ force: true })
       registry.asked.length = 0
       expect(await base('a')).toBe(first)
-      // The engine may hold the list of its layers still, and asks for no name in any case.
+      // The engine may still have the layers, but in no case does it request the name.
       expect(registry.asked).not.toContain('stable')
       expect(steps.at(-1)).toBe(`Fetching ${registry.name.replace(':stable', '')}@${digest}`)
 

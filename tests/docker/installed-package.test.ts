@@ -13,9 +13,12 @@ import { patient } from '../support/patience.ts'
 import { imageCaches } from './image-caches.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
-/** Packing, making a machine and installing take minutes: with the other long ones, `npm run test:soak`. */
+/**
+ * Packing, creating a machine and installing take minutes, so this runs with the long proofs of `npm run
+ * test:soak`.
+ */
 const soak = process.env['FLOTILLA_SOAK'] === '1'
-/** Of a machine where bare Node takes 0.08 s and help is to take 0.3 s. */
+/** Highest ratio of the time for help to that of bare Node: 0.3 s on a machine on which bare Node takes 0.08 s. */
 const helpToNodeMax = 3.75
 const found = await engineOfThisMachine()
 const run = promisify(execFile)
@@ -43,7 +46,7 @@ withEngine(
         await rm(folder, { recursive: true, force: true })
       }, longMs)
 
-      /** With the package in it, as npm installs it, and neither npm nor Node after that. */
+      /** Starts a machine on which npm installed the package, and then removes npm and Node. */
       async function installed(options: { readonly manager: boolean }): Promise<CleanDebian> {
         if (image === null) throw new Error('no image of this distribution can be made here')
         const machine = await startCleanDebian(engine, image, options)
@@ -122,7 +125,7 @@ withEngine(
           }
           await said('mkdir -m 700 /root/.flotilla && echo FLOTILLA_RUNTIME=process > /root/.flotilla/.env')
           await said('flotilla service install --print > /tmp/flotilla.service')
-          // The pages of manuals are left out of this machine.
+          // This machine has no manual pages.
           expect(await said('systemd-analyze verify --man=no /tmp/flotilla.service 2>&1')).toBe('')
           await said('flotilla service install')
           const until = (test: string) =>
@@ -131,7 +134,7 @@ withEngine(
           const pidOf = async () => (await said('systemctl show -P MainPID flotilla')).trim()
           const first = await pidOf()
 
-          // It is started again by itself, by the manager of services.
+          // The service manager restarts it.
           await said(`kill -9 ${first}`)
           await until(
             `[ "$(systemctl show -P MainPID flotilla)" != "${first}" ] && flotilla status >/dev/null 2>&1`,
@@ -159,7 +162,7 @@ withEngine(
           expect(await said('flotilla status')).toContain('Ready')
           expect((await said('ls -A /usr/local/lib/node_modules')).trim()).toBe('flotilla')
 
-          // One that changes the database first: the older release would refuse what it finds.
+          // A release that first changes the database, so that the older release would refuse it.
           const later = [
             `const path = process.argv[process.argv.indexOf('--home') + 1] + '/data/mesh.db'`,
             `const database = new (process.getBuiltinModule('node:sqlite').DatabaseSync)(path)`,
@@ -188,7 +191,9 @@ withEngine(
         longMs,
       )
 
-      /** The same package under another number; `fault` is what its mesh does when it is to serve. */
+      /**
+       * Packs the same package with another version; `fault` is the code that its mesh runs when it should serve.
+       */
       async function anotherRelease(version: string, fault: string): Promise<string> {
         const place = join(folder, version)
         await mkdir(place)
@@ -220,7 +225,7 @@ async function versionHere(): Promise<string> {
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** Time of the processor for help of commands, beside that of a Node that does nothing: medians of nine rounds. */
+/** Returns CPU time of `--help` for each command, divided by that of an idle Node: medians of nine rounds. */
 async function helpRatios(machine: CleanDebian): Promise<readonly (readonly [string, number])[]> {
   const node = '$(ls /usr/local/lib/node_modules/flotilla/node_modules/*/bin/node)'
   const asked = [

@@ -51,7 +51,7 @@ withEngine(
         runtime: 'docker',
         cassettes: { idle: aCassette({ when: '.', turns: [says('Well.')] }) },
         environment: { FLOTILLA_NO_INSTALL: '1' },
-        // It is about the order of steps, not about agents that are broken.
+        // The test is about the order of steps, so restarts do not lead to a quarantine.
         settings: { restarts_per_hour: 1000 },
       })
       homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()

@@ -53,7 +53,7 @@ const cassette = aCassette(
       calls('complete_task', { summary: 'dug as {{uid}}' }, { capture: { uid: '\\b(1000)\\b' } }),
     ],
   },
-  // A child that does as its parent did, and so on: what a fork bomb is.
+  // A fork bomb: each child spawns as many children as its parent did.
   {
     agent_kind: 'worker',
     when: 'Go forth',
@@ -96,7 +96,9 @@ withEngine(
         })
       ).filter(({ Labels }) => Labels[labelKeys.agent]?.startsWith('spawn_'))
 
-    /** From now until it is asked: how many containers of spawned agents there were at once. */
+    /**
+     * Starts to count; the returned function tells the largest number of containers of spawned agents at one time.
+     */
     async function countSpawned(): Promise<() => number> {
       const there = new Set<string>()
       let most = 0
@@ -133,7 +135,7 @@ withEngine(
       }
       const first: number[] = []
       for (let round = 0; round < wakes; round++) {
-        // Beside each other, so that what else this machine does is the same for both.
+        // Both starts are measured in the same round, so that other load affects both.
         await mesh.createWorker(`fresh-${round}`)
         await mesh.ask('hello', { agent: `fresh-${round}` })
         first.push(...readyMs(`fresh-${round}`))
@@ -165,7 +167,7 @@ withEngine(
     it('are lost by name where the kernel killed them for want of memory, and come back to their work', async () => {
       await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'glutton' } })
       await squeeze()
-      // Its first run loads what makes runs, for which there is no room.
+      // The first run of an agent loads modules, for which its memory has no room.
       const run = await mesh.ask('hello', { agent: 'glutton' })
       expect(run).toMatchObject({ state: 'done', outcome: { text: 'Here.' } })
       const ledger = openLedger(mesh.home)
@@ -180,7 +182,7 @@ withEngine(
       expect(await viewOf('glutton')).toMatchObject({ state: 'running', last_error: null })
     })
 
-    /** The least limit that the engine takes: what the idle agent holds, and hardly more. */
+    /** Sets the lowest memory limit that the engine accepts, just above what the idle agent uses. */
     async function squeeze(): Promise<void> {
       for (let limit = 8; limit < 64; limit++) {
         const bytes = limit * 1024 * 1024

@@ -38,7 +38,7 @@ const agentOf = async (mesh: MeshProcess, id: string) =>
 withEngine(
   'a fleet that wishes for machines',
   (engine) => {
-    /** Caches like those of this machine, but with no room for what machines start from. */
+    /** Returns caches like those of this machine, but without space for the images of virtual machines. */
     async function cachesWithoutMachines(): Promise<string> {
       const caches = await mkdtemp(join(tmpdir(), 'flotilla-caches-'))
       onTestFinished(() => rm(caches, { recursive: true, force: true }))
@@ -108,7 +108,7 @@ withEngine(
       expect(mesh.log()).toContain('an isolation level is unavailable')
       const ready = mesh.told().find((line) => Array.isArray(line['notices']))
       expect(JSON.stringify(ready)).toContain('Agents run in a container instead of microvm')
-      // One that requires it is not run on less.
+      // An agent that requires a virtual machine is not run in a container.
       await mesh.createWorker('strict')
       const refused = await mesh.ask('hello', { agent: 'strict' })
       expect(refused).toMatchObject({ state: 'failed' })
@@ -138,7 +138,7 @@ withEngine(
           })
           expect(JSON.stringify(kernel.outcome)).toContain('/dev/vda / ext4 ro')
 
-          // The mesh is killed; the machine goes on, and is adopted.
+          // After the mesh is killed the machine continues to run, and the next mesh adopts it.
           const { Id } = await container('scout').inspect()
           await mesh.kill9()
           await mesh.restart()
@@ -152,7 +152,7 @@ withEngine(
           const read = await mesh.invoke('scout', 'run_command', { command: 'cat /data/note' })
           expect(JSON.stringify(read.outcome)).toContain('kept')
 
-          // A sleep ends the machine and nothing else.
+          // A restart ends the machine and keeps the data.
           await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'scout' } })
           const again = await mesh.invoke('scout', 'run_command', { command: 'cat /data/note' })
           expect(JSON.stringify(again.outcome)).toContain('kept')

@@ -48,7 +48,7 @@ withEngine(
           await run()
           expect(group.oomKills(), name).toBe(0)
         }
-        // The figures are those of what went on.
+        // The stages used memory, and the process is still the same.
         expect(group.memory().anonymousBytes).toBeGreaterThan(2 * idle)
         const { Id: same, State: after } = await (await container()).inspect()
         expect([same, after.StartedAt, after.Pid]).toEqual([id, before.StartedAt, before.Pid])
@@ -64,7 +64,8 @@ withEngine(
       })
       expect(greedy.outcome?.text).toContain('the container ran out of memory')
       expect(group.oomKills()).toBe(1)
-      // Each holds less than the agent does, which a kernel without advice would end.
+      // Each process uses less memory than the agent, so the kernel would kill the agent first if the mesh did not
+      // tell it otherwise.
       const many = await life.mesh.invoke(operatorAgentId, 'run_command', {
         command: 'for i in $(seq 5); do head -c 24M /dev/zero | tail > /dev/null & done; wait; echo over',
         // The kernel needs a while to detect exhausted memory, with a twentieth of a processor.

@@ -75,7 +75,7 @@ withEngine(
       if (reply.status !== 200) throw new Error(reply.text)
     }
 
-    /** As an owner does who edits the file; heard of once a request is refused. */
+    /** Removes `http` by an edit of the file, as an owner does. The edit is in force once a request is refused. */
     async function takeHttpFrom(agent: string): Promise<void> {
       const path = join(mesh.home, 'config', 'permissions.json')
       const file = z
@@ -89,7 +89,7 @@ withEngine(
       })
     }
 
-    /** What a program inside was answered, call by call. */
+    /** Sends these calls from a program inside and returns the answers. */
     async function sends(agent: string, calls: Calls): Promise<z.infer<typeof seenSchema>> {
       await write(agent, 'calls.json', Buffer.from(JSON.stringify(calls)))
       const run = await mesh.invoke(agent, 'run_command', {

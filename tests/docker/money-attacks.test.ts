@@ -21,10 +21,13 @@ const nanoPerPromptToken = 1000
 const nanoPerToken = 2000
 const stormSeconds = 8
 
-/** What each agent was served, in nano-USD, whatever became of the answer; an agent writes its name into its prompts. */
+/**
+ * What the provider charged for each agent, in nano-USD, whatever became of the answer. Agents write their name
+ * into prompts.
+ */
 type Bill = Map<string, number>
 
-/** A provider that makes all that it was allowed, bills it, and loses some of its lines. */
+/** A provider that generates and bills as many tokens as it may, and breaks some connections off. */
 function billAll(upstream: LlmUpstream): Bill {
   const bill: Bill = new Map()
   upstream.answerWith(async ({ body }, response) => {
@@ -108,7 +111,7 @@ withEngine(
     }
     const storm = (agent: string) => inside(agent, `node attack.mjs ${agent} ${model} storm ${stormSeconds}`)
 
-    /** No budget is passed by what is spent and set aside; asked of the mesh itself. */
+    /** According to the mesh, no budget is exceeded by spending and reservations together. */
     async function expectWithinBudgets(): Promise<void> {
       const reply = await mesh.call(moneyEndpoints.budgets)
       for (const { scope, id, daily } of moneyApi.budgets.response.parse(reply.json()).budgets) {
@@ -119,7 +122,7 @@ withEngine(
       }
     }
 
-    /** Of each agent, all that the provider billed is booked or set aside; at rest nothing is set aside. */
+    /** Returns for each agent what is booked and what is reserved; without open calls nothing is reserved. */
     function booked(): ReadonlyMap<string, { readonly spent: number; readonly open: number }> {
       const ledger = openLedger(mesh.home)
       try {
@@ -203,7 +206,7 @@ withEngine(
       await sleep(2000)
       expect(upstream.calls.length).toBeLessThanOrEqual(before + 1)
       const looksAt = Date.now()
-      // While it looks at itself its own run is live again, so that only calls that were over by then count.
+      // The command itself starts a run of the agent, so only calls that had ended before it count.
       const lines = (await inside('late', 'tail -n 400 log'))
         .split('\n')
         .map((line) => line.trim().split(' '))

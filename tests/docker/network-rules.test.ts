@@ -10,7 +10,7 @@ import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 import { cliProgram } from '../support/programs.ts'
 
 const found = await engineOfThisMachine()
-/** Who is not root sets the rules from a container, where no program of the host is in the way. */
+/** Without root the mesh sets the rules from a container, and programs of the host cannot interfere. */
 const setsRulesItself = process.getuid?.() === 0
 
 let folder = ''

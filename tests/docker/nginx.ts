@@ -13,7 +13,9 @@ const run = promisify(execFile)
 const installed = '/usr/sbin/nginx'
 const stopMaxMs = patient(10_000)
 
-/** The distribution's nginx as a program in a folder of its own where it is not installed: nothing is set up or started. */
+/**
+ * Returns the distribution's nginx, unpacked into a folder if it is not installed; nothing is set up or started.
+ */
 export async function fetchNginx(folder: string): Promise<string> {
   if (existsSync(installed)) return installed
   const fetch = () => run('apt-get', ['download', 'nginx'], { cwd: folder })
@@ -31,7 +33,10 @@ export interface Nginx {
   stop(): Promise<void>
 }
 
-/** A reverse proxy on loopback before `target`, with these lines in its one location, its workers as this user. */
+/**
+ * Starts a reverse proxy on loopback in front of `target`, with these lines in its one location and its workers as
+ * this user.
+ */
 export async function startNginx(options: {
   readonly program: string
   readonly port: number

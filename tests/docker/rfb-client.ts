@@ -12,7 +12,10 @@ export interface RfbClient {
   close(): void
 }
 
-/** As much of RFC 6143 as a person at the screen needs. Rejects with the HTTP status where it is refused. */
+/**
+ * Implements the part of RFC 6143 that a person at the screen needs. Rejects with the HTTP status if the connection
+ * is refused.
+ */
 export async function openRfb(url: string, headers: Readonly<Record<string, string>>): Promise<RfbClient> {
   const socket = new WebSocket(url, 'binary', { headers, perMessageDeflate: true })
   let held = Buffer.alloc(0)
@@ -48,7 +51,7 @@ export async function openRfb(url: string, headers: Readonly<Record<string, stri
   await read((await read(1))[0] ?? 0)
   socket.send(Buffer.from([1]))
   await read(4)
-  // Not shared: the service makes it so.
+  // Requests exclusive access; the service makes it shared.
   socket.send(Buffer.from([0]))
   const begin = await read(24)
   await read(begin.readUInt32BE(20))

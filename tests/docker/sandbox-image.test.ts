@@ -47,7 +47,7 @@ withEngine(
         progress: (step) => steps.push(step),
       })
 
-    /** Runs a command in the image with a host configuration of the test's own. */
+    /** Runs a command in the image with the given host configuration. */
     const inside = async (
       command: string,
       host: Parameters<typeof runOnce>[1]['host'] = { NetworkMode: 'none' },
@@ -101,7 +101,7 @@ withEngine(
     it('the profile for other processors lets node work and refuses ptrace and namespaces here too', async () => {
       const profile = await readFile(join(root, 'images', 'agent', 'seccomp-any.json'), 'utf8')
       const said = await inside(
-        // One stream: what the two of an engine say has no order between them.
+        // Both outputs go into one stream, since the engine does not keep their order.
         'exec 2>&1; node -p 40+2; git --version; unshare --user true || echo refused; python3 -c "import ctypes; print(\'ptrace\', ctypes.CDLL(None).ptrace(16, 1, 0, 0))"; sleep 60 & prlimit --pid $! --nofile=4 || echo unlimited; kill -STOP $! || echo running; renice 9 $! || echo prompt; kill -CONT $! && kill $! && ulimit -n 64 && ulimit -n',
         { NetworkMode: 'none', CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges', `seccomp=${profile}`] },
       )

@@ -30,8 +30,8 @@ const hints = {
 }
 
 /**
- * Runs a suite that needs an engine. Without one it fails where `FLOTILLA_REQUIRE_ENGINE=1`, else it is skipped and
- * says so with its name.
+ * Runs a suite that needs an engine. Without an engine it fails if `FLOTILLA_REQUIRE_ENGINE=1`; otherwise it is
+ * skipped and reported as such by its name.
  */
 export function withEngine(title: string, suite: (engine: Engine) => void, found: FoundEngine): void {
   describe(`on a real engine: ${title}`, () => {
@@ -51,7 +51,7 @@ export function withEngine(title: string, suite: (engine: Engine) => void, found
 
 export type FoundEngine = Awaited<ReturnType<typeof findEngine>>
 
-/** Asked once per file, before its suites are collected. */
+/** Finds the engine; called once for each file, before its suites are collected. */
 export function engineOfThisMachine(): Promise<FoundEngine> {
   return findEngine(hints)
 }
@@ -64,11 +64,14 @@ export interface DockerHome {
   readonly briefingDirectory: string
   readonly volumesFolder: string
   readonly specOf: (spec: Partial<SandboxSpec> & { readonly agentId: string }) => SandboxSpec
-  /** Another runtime over the same home, prepared. */
+  /** Opens and prepares another runtime on the same home. */
   readonly again: (changes?: Partial<DockerRuntimeOptions>) => Promise<SandboxRuntime>
-  /** Starts an agent that runs the subject, waits until it answers and holds it to its share, as the fleet does. */
+  /**
+   * Starts an agent that runs the subject, waits until it answers, and then limits its CPU share, as the fleet
+   * does.
+   */
   readonly start: (spec: Partial<SandboxSpec> & { readonly agentId: string }) => Promise<SandboxState>
-  /** What the engine says of an agent's processor share. */
+  /** Returns the CPU limit that the engine reports for an agent. */
   readonly shareOf: (agentId: string) => Promise<SandboxSpec['cpu']>
   /** Runs a shell command inside as the agent would. */
   readonly run: (
@@ -78,19 +81,22 @@ export interface DockerHome {
   readonly close: () => Promise<void>
 }
 
-/** One place for all files of this clone: what was bundled from an entry is remembered by where that lies. */
+/**
+ * The subject lies at one path for all test files of this clone, because bundles are cached by the path of their
+ * entry.
+ */
 async function subjectEntry(): Promise<string> {
   const folder = join(root, 'node_modules', '.cache', 'flotilla-subject')
   const fresh = join(folder, `${process.pid}`)
   await mkdir(fresh, { recursive: true })
   const entry = join(folder, 'subject.cjs')
-  // Whole or not at all: another file of the tests may be reading it.
+  // The rename makes the file appear completely, since another test file may be reading it.
   await rename(await writeSubject(fresh), entry)
   await rm(fresh, { recursive: true })
   return entry
 }
 
-/** A home of its own on the real engine; `close` takes everything of it away again. */
+/** Opens a home of its own on the real engine; `close` removes everything that belongs to it. */
 export async function openDockerHome(
   engine: Engine,
   changes: Partial<DockerRuntimeOptions> = {},
@@ -167,7 +173,7 @@ export async function openDockerHome(
   }
 }
 
-/** Opens a home before a suite and closes it after; the getter is for use inside tests. */
+/** Opens a home before a suite and closes it after; call the getter inside tests. */
 export function useDockerHome(engine: Engine, changes: Partial<DockerRuntimeOptions> = {}): () => DockerHome {
   let home: DockerHome | undefined
   beforeAll(async () => {

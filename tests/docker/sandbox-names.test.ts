@@ -8,7 +8,7 @@ import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 
-/** What the engine's name server says, asked by datagram and by connection: names forth, addresses back. */
+/** A program that queries the engine's name server over UDP and TCP: addresses of names, and names of addresses. */
 const probeProgram = String.raw`
 import socket, struct, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +37,7 @@ withEngine(
   (engine) => {
     const home = useDockerHome(engine)
 
-    /** One that others ask for, started once. */
+    /** The agent whose name others look up; it is started once. */
     let other: Promise<SandboxState> | undefined
     const theOther = () => (other ??= home().start({ agentId: 'other' }))
 
@@ -66,7 +66,7 @@ withEngine(
       for (const line of said) expect(line).toMatch(/ (?:udp|tcp) (?:ConnectionRefused|Permission)Error$/)
     })
 
-    /** A mesh that may not shut it, and an agent that it started. */
+    /** An agent whose mesh lacks the rights to close the name server. */
     let unshut: Promise<{ readonly runtime: SandboxRuntime; readonly state: SandboxState }> | undefined
     const startUnshut = async () => {
       const runtime = await home().again({ uid: 1000 })
@@ -92,7 +92,7 @@ withEngine(
         .not.toBeNull()
       const seen = await home().run(state, program)
       const answered = seen.text.split('\n').filter((line) => line.endsWith(' answered'))
-      // The server is there, and the one who knows the home's id finds it so.
+      // The name server works: with the home's id, the name is found.
       expect(answered).toEqual([
         expect.stringContaining(`${sandboxName(homeId, 'other')} udp`),
         expect.anything(),
@@ -117,7 +117,8 @@ withEngine(
       ])
       expect(outside.asked).toEqual([])
       const { HostConfig } = await engine.docker.getContainer(own).inspect()
-      // With servers of its own an engine asks from inside the container; without, from the host if that asks itself.
+      // With a configured server the engine's resolver queries from inside the container; without one it may query
+      // from the host.
       expect(HostConfig.Dns).toEqual([gateway])
     })
 
@@ -144,7 +145,7 @@ withEngine(
     })
 
     it('a container of an earlier release, whose name contains the agent id, is found and renamed', async () => {
-      // Last, since it is looked for under its own name above.
+      // This test is the last, since it renames the container that the others look up.
       const state = await theOther()
       const name = sandboxName(home().homeId, 'other')
       await engine.docker.getContainer(name).rename({ name: spelledName(home().homeId, 'other') })

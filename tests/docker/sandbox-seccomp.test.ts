@@ -4,7 +4,7 @@ import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.t
 
 const found = await engineOfThisMachine()
 
-/** Programs that agents work with; each must do its work under the system call filter and the other walls. */
+/** Programs that agents use; each must work under the system call filter and the other restrictions. */
 const programs: readonly (readonly [name: string, command: string, says: RegExp])[] = [
   [
     'git commits and clones',
@@ -78,7 +78,7 @@ const programs: readonly (readonly [name: string, command: string, says: RegExp]
   ],
 ]
 
-/** System calls by number, x64 and arm64 in turn, made through libc's `syscall`; all must fail. */
+/** System calls with their numbers on x64 and arm64, called through libc's `syscall`; all must fail. */
 const refused: readonly (readonly [name: string, x64: number, arm64: number, args: string])[] = [
   ['ptrace', 101, 117, '16, os.getppid(), 0, 0'],
   ['process_vm_readv', 310, 270, 'os.getppid(), 0, 0, 0, 0, 0'],
@@ -105,7 +105,7 @@ const refused: readonly (readonly [name: string, x64: number, arm64: number, arg
 ]
 
 const stop = 19
-/** A number whose upper half the kernel does not read, so that a filter must not either. */
+/** A 64-bit argument of which the kernel reads only the lower half, so the filter must do the same. */
 const wide = (number: string) => `ctypes.c_ulong((1 << 32) | ${number})`
 
 /** Calls that a program may make only on itself, or not at all; `args` are refused arguments. */
@@ -130,7 +130,7 @@ const onOthers: readonly (readonly [name: string, x64: number, arm64: number, ar
   ['stopping a process by its descriptor', 424, 424, `os.pidfd_open(agent), ${stop}, 0, 0`],
   ['choosing the signal of a file', 72, 25, `0, 10, ${stop}`],
 ]
-/** The same calls on the caller itself, or with a signal that stops no process. */
+/** The same calls on the caller itself, or with a signal that does not stop a process. */
 const onItself: readonly (readonly [name: string, x64: number, arm64: number, args: string])[] = [
   ['reading its limits', 302, 261, '0, 7, 0, buffer'],
   ['setting its limits', 302, 261, '0, 7, few, 0'],
@@ -175,7 +175,7 @@ print('result', result, errno.errorcode.get(ctypes.get_errno()))`
       return (await python(script)).text
     }
 
-    /** Past the shell's quoting. */
+    /** Passes the script in base64, so that the shell's quoting does not matter. */
     const python = (script: string) =>
       home().run(
         state,
@@ -203,7 +203,7 @@ print('result', result, errno.errorcode.get(ctypes.get_errno()))`
     })
 
     it.runIf(engine.architecture === 'x64')('ends a process that speaks the 32-bit interface', async () => {
-      // int 0x80 with eax=20 (getpid there), from memory that python maps executable.
+      // int 0x80 with eax=20 (getpid in the 32-bit table), from memory that python maps as executable.
       const script = `import ctypes,mmap
 m=mmap.mmap(-1,4096,prot=7); m.write(bytes([0xb8,20,0,0,0,0xcd,0x80,0xc3]))
 f=ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))

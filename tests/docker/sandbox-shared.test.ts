@@ -6,7 +6,10 @@ import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 
-/** Takes every inotify instance and every full pipe that it gets, tells how many, and holds them until it is ended. */
+/**
+ * A program that takes as many inotify instances and full-sized pipes as it can, prints how many, and holds them
+ * until it ends.
+ */
 const takeProgram = String.raw`
 import ctypes, fcntl, json, os, time
 libc, watchers, pipes = ctypes.CDLL(None), 0, []
@@ -18,7 +21,10 @@ full = sum(fcntl.fcntl(w, 1032) >= 65536 for r, w in pipes)
 print(json.dumps({'watchers': watchers, 'pipes': len(pipes), 'full': full}), flush=True)
 time.sleep(600)
 `
-/** Takes one of each, moves a megabyte through the pipe, and writes more than a small pipe holds at once. */
+/**
+ * A program that takes one of each, moves a megabyte through a pipe, and writes more than a small pipe holds at
+ * once.
+ */
 const useProgram = String.raw`
 import ctypes, json, os, subprocess
 got = ctypes.CDLL(None).inotify_init1(0) >= 0
@@ -52,7 +58,8 @@ withEngine(
       expect(taken['pipes']).toBeGreaterThanOrEqual(1000)
       const facts = await inspectShared({ uid: process.getuid?.() ?? 0 }, process.getuid?.() ?? 0)
       const [watchers] = sharedFindings(facts)
-      // The kernel counts by user id, and this engine gives all containers the same: it cannot be prevented here.
+      // The kernel counts by user id, and Docker gives all containers the same user ids, so this cannot be
+      // prevented here.
       if (engine.facts.flavour === 'docker') {
         expect(taken['watchers']).toBeLessThanOrEqual(facts.watchers ?? 0)
         expect(watchers?.detail).toContain(`${facts.watchers} inotify instances`)

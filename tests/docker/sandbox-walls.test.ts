@@ -42,7 +42,7 @@ withEngine(
     })
 
     const attack = (command: string) => home().run(attacker, command)
-    /** One TCP connection from inside; what python calls the outcome. */
+    /** Opens a TCP connection from inside; returns the outcome as Python names it. */
     const tcp = async (host: string, port: number) =>
       (
         await attack(
@@ -108,7 +108,7 @@ except Exception as e: print(type(e).__name__, e)"`,
     it('an agent reaches no other port of the host, on any of its addresses', async () => {
       const addresses = [...new Set([...(await hostAddresses()), home().runtime.listenHost()])]
       for (const address of addresses) {
-        // Other homes come and go beside this one, and their networks' addresses with them.
+        // Other homes come and go during the test, and their networks' addresses with them.
         if (!(await hostAddresses()).includes(address)) continue
         expect([address, await reaches(address, canary.port)]).toEqual([address, true])
         expect(`${address}: ${await tcp(address, canary.port)}`).toMatch(/OSError|timeout/i)
@@ -186,7 +186,7 @@ except Exception as e: print('refused', e)"`,
 
     it('/tmp holds 100 MB and no more', async () => {
       const said = await attack(
-        // In several files: how large one may be is another bound.
+        // In several files, since the size of one file has a limit of its own.
         'for n in 1 2 3 4; do dd if=/dev/zero of=/tmp/big$n bs=1M count=50 2>&1; done; cat /tmp/big* | wc -c; rm /tmp/big*',
       )
       expect(said.text).toMatch(/No space left/)
@@ -194,7 +194,8 @@ except Exception as e: print('refused', e)"`,
     })
 
     it('a fork bomb stops at 256 and the agent answers on', async () => {
-      // Each outlasts the attack, since what ends meanwhile makes room for the next; the shell around it ends them.
+      // Each process runs longer than the attack, since one that ended would make room for the next; the
+      // surrounding shell ends them.
       const bomb = 'i=0; while [ $i -lt 400 ]; do sleep 600 & i=$((i+1)); done; echo all'
       const said = await attack(
         `exec setsid --wait sh -c '( ${bomb} ) 2>&1; trap "" TERM; kill 0; echo over'`,

@@ -12,7 +12,7 @@ import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 const found = await engineOfThisMachine()
 const pipelineSeconds = process.env['FLOTILLA_SOAK'] === '1' ? 5 : 3
 
-/** What a program in a container sends to the model gateway: bodies of one length, of one text or of two million values. */
+/** A program that sends bodies of one length to the model gateway: one text, or two million values. */
 const parsingProgram = `
 const { request } = require('node:http')
 const { writeFileSync } = require('node:fs')
@@ -37,7 +37,7 @@ const call = (method, address, sent) => new Promise((resolve) => {
   sending.end(sent)
 })
 async function main() {
-  // The run that started this program ends first.
+  // Waits until the run that started this program has ended.
   while (file && (await call('GET', url + '/models', '')) !== 403) await new Promise((resolve) => setTimeout(resolve, 50))
   const said = JSON.stringify(await Promise.all(Array.from({ length: Number(count) }, () => call('POST', asked, body))))
   if (file) writeFileSync(file, said)
@@ -46,7 +46,10 @@ async function main() {
 main()
 `
 
-/** Pipelined requests, or such as wait for their answers, on many connections at once, for some seconds; says how often it was hung up on. */
+/**
+ * A program that sends requests on many connections for some seconds, pipelined or one at a time, and prints how
+ * many connections were closed on it.
+ */
 const pipelineProgram = `
 const { connect } = require('node:net')
 const [kind, where, seconds] = process.argv.slice(2)
@@ -111,14 +114,14 @@ withEngine(
       )
       const answers: unknown = JSON.parse(/\[[^\]]*\]/.exec(late.came)?.[0] ?? '[]')
       expect(answers).toHaveLength(16)
-      // Who still sends when its moment to finish is over is hung up on.
+      // The mesh closes connections that still send after their time to finish.
       for (const answer of answers as readonly unknown[])
         expect([403, 'EPIPE', 'ECONNRESET']).toContain(answer)
       expect(answers).toContain(403)
       expect(late.ms, `without a run, against ${honest.ms} ms`).toBeLessThan(4 * honest.ms)
     })
 
-    // A machine that many use is silent for a quarter of a second by itself.
+    // On a busy machine the API may be silent for a quarter of a second by itself, so the two are compared.
     it('a client that does not wait for answers delays people no more than one that does, at the agent API and at the proxy', async () => {
       const { run, longestSilence } = digger
       for (const where of ['api', 'proxy']) {

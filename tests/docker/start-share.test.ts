@@ -12,12 +12,15 @@ import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.t
 const found = await engineOfThisMachine()
 const worker = sandboxSizes.worker.cpu
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
-/** A loan holds for some twenty looks; each costs the engine an inspection for each agent. */
+/**
+ * Pause between two looks. A lent share lasts for some twenty of them, and each makes the engine inspect every
+ * agent.
+ */
 const pollEveryMs = isSoak ? 0 : 100
-/** Burns what two processors give, for a while. */
+/** Uses two processors fully for some seconds. */
 const burn = `timeout 4 sh -c 'while :; do :; done' & timeout 4 sh -c 'while :; do :; done' & wait`
 
-/** Whether an agent answers within the time. */
+/** Returns whether an agent answers within the time. */
 function answersWithin({ address }: SandboxState, ms: number): Promise<boolean> {
   return fetch(`http://${address?.host}:${address?.port}/healthz`, { signal: AbortSignal.timeout(ms) }).then(
     () => true,
@@ -50,7 +53,7 @@ withEngine(
         await subjectHands.answers(state)
         await home().runtime.endStartShare(agentId)
         expect(await home().shareOf(agentId)).toEqual(cpu)
-        // What the kernel holds it to is what the engine says.
+        // The kernel enforces the limit that the engine reports.
         const from = await usedMs(agentId)
         const startedAt = performance.now()
         await home().run(state, burn)
@@ -102,7 +105,7 @@ withEngine(
         const state = await home().runtime.start(home().specOf({ agentId: 'crasher' }))
         lent.push(await hasMore('crasher'))
         await subjectHands.answers(state)
-        // It has had it for a second then, which its own share takes seven to come to.
+        // By then it has used a second of CPU time, which takes seven seconds with its own share.
         await delay(1_000)
         await subjectHands.endWith(state, 1)
       }

@@ -11,7 +11,7 @@ import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.t
 
 const found = await engineOfThisMachine()
 
-/** A home folder that a crashed mesh has left, with this id. */
+/** Creates the home folder that a crashed mesh with this id leaves. */
 function aLeftHome(homeId: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'flotilla-left-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -104,13 +104,13 @@ withEngine(
       const probe = await container(own, 'probe')
       const kept = [await container(own, 'agent', 'living'), await container(other, 'agent', 'gone')]
 
-      // A probe that is a minute old is in use.
+      // A container of a probe that is only a minute old counts as in use.
       const now = await names(Date.now())
       expect(now.map(({ name }) => name).toSorted()).toEqual([gone, held, orphan.slice(0, 12)].toSorted())
       const later = await names(Date.now() + twoHoursMs)
       expect(later.map(({ name }) => name)).toContain(probe.slice(0, 12))
 
-      // A volume that a container has, and a container that came to have an agent, stay.
+      // A volume cannot be removed while a container uses it; after the container was removed, it can.
       expect(await later.find(({ name }) => name === held)?.remove()).toBe(false)
       for (const thing of later) if (thing.name !== held) expect(await thing.remove(), thing.name).toBe(true)
       expect(await later.find(({ name }) => name === held)?.remove()).toBe(true)
@@ -125,7 +125,7 @@ withEngine(
       ) as [string, string, string]
       const folders = new Map([gone, moved, there].map((id) => [id, join(cacheDirectory, `home-${id}`)]))
       for (const [id, folder] of folders) await noteUse(cacheDirectory, { id, folder }, 'sha256:0')
-      // In the place of the second is another home by now.
+      // By now the folder of the second home contains another home.
       for (const id of [moved, there]) {
         await mkdir(folders.get(id) ?? '', { recursive: true })
         await writeFile(join(folders.get(id) ?? '', 'home-id'), `${id === moved ? own : id}\n`)

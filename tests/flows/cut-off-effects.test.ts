@@ -428,8 +428,9 @@ async function onFork<T>(home: CutHome, work: (copy: CutHome) => Promise<T>): Pr
 }
 
 /**
- * Lives that are cut, then two that are not: what the call is answered, and what is there after all. Null where a life was
- * over before its cut: what looks at files beside the call passes boundaries too, one time more than another.
+ * Runs mesh processes that end in a power cut, then two complete ones. Returns the replies to the call and the
+ * resulting effects. A reply is null if the process had ended before its cut, because work beside the call passes
+ * boundaries, too, in varying number.
  */
 async function lives(
   home: CutHome,

@@ -138,7 +138,7 @@ it('a first start that settings end says the field and what to write, and doctor
 })
 
 describe('a question that is ended in place of an answer', () => {
-  /** At a terminal; `env` says what a person has in their surroundings. */
+  /** Runs a command at a pseudo-terminal, with the environment of this file's mesh. */
   const atTerminal = (...words: readonly string[]) => {
     const surroundings = ['FLOTILLA_RUNTIME=process', `FLOTILLA_PORT=${port}`, `XDG_CACHE_HOME=${userCaches}`]
     return runAtTerminal(['env', ...surroundings, process.execPath, cliProgram, ...words], {
@@ -248,7 +248,7 @@ it('a provider that is not there is said before its model is asked for', async (
   await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
   screen.type(`${/(\d+) {2}Your own server/.exec(screen.rows().join('\n'))?.[1]}\r`)
   await screen.shows(/A key of openai is stored here/)
-  // The question before it once more, and not one about a model.
+  // The program repeats the question before, and does not go on to the model.
   await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
   screen.type('\u0003')
   await screen.ended

@@ -71,7 +71,7 @@ async function aMeshWithAHeldModel() {
   const billed: BilledFact[] = []
   upstream.answerWith(async (call, response) => {
     const number = billed.length + 1
-    const { marker } = nextTurn(call.body['messages'] as readonly SaidMessage[]) // our own mesh sends it
+    const { marker } = nextTurn(call.body['messages'] as readonly SaidMessage[]) // the mesh sends this request
     billed.push({ number, marker, costNano: number * 10 + 300_000, whole: false })
     await Promise.race([gates[number - 1]?.promise, call.closed])
     response.writeHead(200, { 'content-type': 'text/event-stream' })

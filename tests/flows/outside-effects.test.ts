@@ -41,7 +41,10 @@ afterAll(async () => {
 })
 beforeEach(() => mesh.standUp())
 
-/** A worker that sends one request to a far end which answers when the test says so, and then says what it was told. */
+/**
+ * A worker that sends one request to a server, which answers when the test releases it, and then reports the
+ * result.
+ */
 async function aSender() {
   const name = `sender-${++senders}`
   const before = web.requests.length

@@ -234,7 +234,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
 
   it('failing payments are predicted, and cost only their fee if they are sent all the same', async () => {
     const [from, to] = [aRichWallet(sol), aWallet()]
-    // Its fee is wanted too.
+    // The whole balance is sent, so nothing is left for the fee.
     expect((await planOf(from, to.address, sol)).simulation).toMatchObject({
       kind: 'fails',
       reason: expect.stringMatching(/^it holds 1000000000 lamports, and 10000\d+ are wanted/),
@@ -284,7 +284,10 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
 
   describe('of an address whose key somebody else has', () => {
     const nobodys = () => false
-    /** What is seen of it with what is the mesh's own, from where it was looked last. */
+    /**
+     * Returns what the chain adapter sees of the address since `since`, where `isOwn` names the mesh's own
+     * transactions.
+     */
     async function looked(address: string, since: string | null, isOwn: (id: string) => boolean = nobodys) {
       const found = await chainAt(server).signedElsewhere(address, { since, isOwn }, never)
       if (found === null) throw new Error('numbers do not tell it here')

@@ -19,7 +19,10 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { readEvents } from '../support/sse-reader.ts'
 import { patient } from '../support/patience.ts'
 
-/** `slow N` works for N tenths of a second, or until it may `go`; the words that are said to it meanwhile decide what it does next. */
+/**
+ * `slow N` works for N tenths of a second, or until the file `go` exists. A steer that arrives meanwhile decides
+ * its next step.
+ */
 const cassette = aCassette(
   {
     when: 'Said by your user while you work.*also (\\w+)$',

@@ -17,7 +17,9 @@ import { verifies } from '../verifies.ts'
 
 const spawn = (goal: string) => ({ name: 'spawn_subagent', arguments: { goal } })
 
-/** `three parts` needs three sub-agents, and one of them one of its own; `crash` is cut off while it waits. */
+/**
+ * `three parts` needs three sub-agents, one of which needs one of its own; `crash` is interrupted while it waits.
+ */
 const cassette = aCassette(
   { when: 'was interrupted, and', turns: [says('I was told of it.')] },
   {
@@ -219,7 +221,10 @@ function goalOf(call: UpstreamCall): string {
 }
 
 let answered = 0
-/** The agent begins three and waits; one of them begins another; all go on calling tools for as long as they may. */
+/**
+ * The agent spawns three sub-agents and waits; one of them spawns another. All sub-agents call tools until a limit
+ * stops them.
+ */
 async function answerByGoal(call: UpstreamCall, response: ServerResponse): Promise<void> {
   const messages = call.body['messages'] as { role: string }[]
   const turn = messages.filter(({ role }) => role === 'assistant').length

@@ -26,7 +26,9 @@ interface Fleet extends MeshCalls {
   meshPid(): Promise<number>
 }
 
-/** A fleet in the background, as `flotilla start -d` leaves it; on a disk of its own where a size is given. */
+/**
+ * A fleet in the background, as `flotilla start -d` leaves it; with `sizeMb`, its home is on a disk of that size.
+ */
 async function aFleet(sizeMb?: number): Promise<{ fleet: Fleet; disk: SmallDisk | null }> {
   const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))

@@ -11,7 +11,7 @@ const iterationsMax = 6
 const handsOn = calls('hand_off', { to: 'right', title: 'Part' })
 const neverEnds = Array.from({ length: 60 }, (_, step) => runs(`echo ${step}`))
 
-/** `left` gives a part of its task away, and when that is back it works without end. */
+/** `left` hands off a part of its task, and calls tools without end once the part is done. */
 const cassette = aCassette(
   { agents: ['operator'], when: '"Count", which you gave', turns: [says('Told.')] },
   {

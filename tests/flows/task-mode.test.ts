@@ -26,7 +26,7 @@ function decide(messages: readonly Said[]): ScriptedAnswer {
     if (last === undefined) return call('read_file', { path: 'no/such/file' })
     return call('complete_task', { summary: `It said ${last.slice(0, 17)}`, result: { found: false } })
   }
-  // Each step takes its number from what the step before returned.
+  // Each step gets its number from the result of the step before.
   const step = Number(/step (\d+)/.exec(last ?? '')?.[1] ?? 0) + 1
   return call('run_command', { command: `echo "step ${step}" | tee -a steps` })
 }

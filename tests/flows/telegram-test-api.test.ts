@@ -14,9 +14,9 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
 /**
- * A Bot API server that others wrote, fetched by npm without running any script of it. It stands behind the soak switch: it
- * brings seventy packages of years ago, and knows less of Telegram than the server that our tests play (no conflicts, no
- * topics, no files, no menus).
+ * A Bot API server by other authors, fetched by npm without install scripts. It runs only in the soak tests: it
+ * depends on seventy old packages, and implements less of Telegram than the server of the other tests (no
+ * conflicts, topics, files or menus).
  */
 const version = '4.2.1'
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'

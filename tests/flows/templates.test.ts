@@ -20,8 +20,8 @@ import { startWebServer } from '../support/web-server.ts'
 import type { WebServer } from '../support/web-server.ts'
 
 /**
- * Every fleet that ships is applied by its name to a real mesh with real agent processes, given what it is made for, and
- * judged by what a person gets of it. The model is the cassette that ships beside the template.
+ * Applies every template of this repository by its name to a real mesh with real agent processes, gives it the work
+ * it is made for, and checks what a person gets of it. The model is the cassette beside the template.
  */
 
 const run = promisify(execFile)

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => mesh?.stop())
 
-/** What each asker outside was told, by run. */
+/** State of the notification to the client of each run, from the outbox. */
 function told(): Record<string, unknown> {
   const ledger = openLedger(mesh.home)
   try {

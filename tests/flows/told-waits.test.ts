@@ -46,7 +46,7 @@ const callsOf = (model: string) => upstream.calls.filter((call) => call.body['mo
 function behave(call: UpstreamCall, response: ServerResponse): void {
   const model = String(call.body['model'])
   if (model === 'limited' && callsOf(model) % 2 === 1) limit(response, 3)
-  // Longer than the mesh waits itself, so that the agent waits and asks again.
+  // Longer than the mesh itself waits, so that the agent waits and repeats the call.
   else if (model === 'limited-long' && callsOf(model) === 1) limit(response, 11)
   else if (model === 'hangs') answerHanging = () => answerStream(call, response)
   else answerStream(call, response)
@@ -66,7 +66,7 @@ const ask = (agent: string) =>
 
 type Delayed = Extract<FleetEventBody, { type: 'model.delayed' }>
 
-/** The next news of a wait; null when the run has ended before there was any. */
+/** Returns the next event with this state of the wait; null if the run ended before. */
 async function nextWait(reader: SseReader, state: Delayed['state']): Promise<Delayed | null> {
   for (;;) {
     const frame = chatStreamFrameSchema.parse((await reader.next(60_000)).data)

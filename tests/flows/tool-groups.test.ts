@@ -93,7 +93,7 @@ describe('the tools of a running agent', () => {
     expect(operator.groups.get('fleet_tool')).toMatchObject({ inspect_fleet: 'inspect_fleet' })
     expect(operator.groups.get('operator_tools')).toMatchObject({ list_pending: 'list_pending' })
     for (const name of worker.groupOf.keys()) expect(operator.groupOf.has(name), name).toBe(true)
-    // What is named is there: one of each group, and one of the groups that both have.
+    // The listed tools exist: one of each operator group, and one of a group that all agents have.
     for (const name of ['inspect_fleet', 'list_pending', 'list_files']) {
       const made = await mesh.invoke('operator', name, {})
       expect(made.outcome, name).toMatchObject({ status: 'done' })

@@ -72,7 +72,7 @@ describe('the tools of an agent', () => {
   let mesh: MeshProcess
   let web: WebServer
   beforeAll(async () => {
-    // In the shape that a SearXNG with `json` among its formats answers in.
+    // Answers in the format of a SearXNG whose formats include `json`.
     web = await startWebServer((_request, response) => {
       const results = [1, 2, 3].map((index) => ({
         title: `Tea ${index}\u200B`,

@@ -69,7 +69,7 @@ it.each(rounds)('exactly one of two detached starts on a new home wins, round %i
   expect(won.err).not.toContain('already')
   expect(lost.out).not.toContain(says)
   expect(lost.err).toMatch(new RegExp(`already (being started .*by|runs .*) ?process ${pid}`))
-  // Nothing of the other's start.
+  // The second start stopped before its mesh opened any API.
   expect(lost.err).not.toMatch(/Opening the agent API/)
   expect(await ask({ home }, 'status')).toMatchObject({ code: 0 })
 

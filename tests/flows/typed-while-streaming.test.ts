@@ -74,7 +74,7 @@ describe('what a person types at a terminal while an answer streams', () => {
     await program.shows(/^The end$/)
     await program.shows(/will read “make it short”/)
     end()
-    // What was said is read after the answer, in one more round of the run.
+    // The steer is read after the answer, in a further model call of the same run.
     await program.shows(/^Once upon a time$/)
     end()
     await program.shows(/^teller ›$/)
@@ -96,7 +96,7 @@ describe('what a person types at a terminal while an answer streams', () => {
     say(' small words')
     await program.shows(/^ords$/)
     end()
-    // readline shows it whole again, in as many rows as it takes.
+    // readline draws the typed text again, in as many rows as it needs.
     await program.shows(/^at is far wider than thi$/)
     const said = program.rows().join('|')
     expect(said).toContain('Once upon a time in a la|nd of many, many small w|ords')
@@ -151,7 +151,7 @@ describe('what a person types at a terminal while an answer streams', () => {
     say(' and more')
     await program.shows(/^leet of ships at sea and more$/)
     await program.resize(70)
-    // The terminal has put both rows into one; the program takes its own out again.
+    // The terminal has joined both rows; the program removes the prompt again.
     await program.shows(/^leet of ships at sea and more$/)
     say(' ships')
     await program.shows(/and more ships$/)

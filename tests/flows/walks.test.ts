@@ -43,7 +43,7 @@ beforeAll(async () => {
     ],
   })
   await mesh.createWorker('helper')
-  // Both agents are there, and have loaded what a run needs.
+  // Starts both agents, and makes them load what a run needs.
   await mesh.ask('delegate first', { session: 'first' })
   await mesh.ask('hello')
 })

@@ -23,10 +23,10 @@ import { aWallet } from '../support/solana/solana-wallet.ts'
 import { nativeSvm } from '../support/solana/svm.ts'
 import { startPriceServer, startTrickyRpc } from '../support/wallet-stand-ins.ts'
 
-/** A chain that somebody stands before: what is sent to it is kept, and each question and each answer is a boundary. */
+/** A chain behind a recording proxy: each request and each answer is a boundary at which the power may be cut. */
 interface Rig {
   readonly chain: ChainName
-  /** By index 1 of the seed of development chains. */
+  /** Address of the proxy. */
   readonly url: string
   readonly place: string
   readonly coin: { readonly symbol: string; readonly name: string }
@@ -34,10 +34,10 @@ interface Rig {
   /** A hundredth of a coin in base units. */
   readonly paidRaw: bigint
   readonly sent: Set<string>
-  /** The boundary at which the first bytes came of the life that sent last. */
+  /** The boundary at which the last mesh process first sent a transaction. */
   sendsAt(): number
   holds(address: string): Promise<bigint>
-  /** What landed stays from here on. */
+  /** Adds blocks until transactions that landed are final. */
   bury(): Promise<void>
   close(): Promise<void>
 }
@@ -107,10 +107,13 @@ async function solanaRig(): Promise<Rig> {
 /** The short tests try one boundary in 15, alternately before and after a request or answer; the long tests try each. */
 const isLong = process.env['FLOTILLA_SOAK'] === '1'
 const share = isLong ? 1 : 15
-/** As on a quiet machine: hundreds of lives, each with a mesh of its own. */
+/** For an idle machine: this makes hundreds of mesh processes, one after the other. */
 const longMs = 20 * 60_000
 if (isLong) vi.setConfig({ testTimeout: patient(longMs) })
-/** The longest look has as many questions as a chain has, a second of pause before it. */
+/**
+ * Longest wait for one look at all open payments, which sends many requests to the chain and waits a second before
+ * each.
+ */
 const pollMs = 60_000
 
 describe.each([
@@ -174,7 +177,7 @@ describe.each([
       body: { chain: rig.chain, to: rig.shop, amount },
     })
 
-    /** One look of the reconciler at all that is open; null where the power went before its end. */
+    /** Runs the reconciler until it has looked once at every open payment; null if the power was cut before. */
     async function pollOnce(home: CutHome, endsAt: number | null = null) {
       return home.with(async ({ modules: { wallet }, kernel: { database } }) => {
         database.exec('UPDATE wallet_intents SET next_look_at = 0 WHERE ended_at IS NULL')

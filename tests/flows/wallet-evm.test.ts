@@ -11,7 +11,7 @@ const never = new AbortController().signal
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const other = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
 
-/** The adapter for real chains, on a real one of a process. */
+/** The production EVM adapter on a real local chain. */
 describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', () => {
   let anvil: Anvil
   let rpc: TrickyRpc
@@ -163,7 +163,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
       const { simulation } = await plan(order)
       return simulation.kind === 'moves' ? simulation.others : simulation
     }
-    // Who may take is told by what they may take, and the token by what is taken of it.
+    // The spender of an approval and its token are listed in the grant, so they are not among the others.
     expect(await others(approves)).toEqual([])
     const reads = call(at.dollar, 'balanceOf(address)', [other])
     expect(await others(reads)).toEqual([lower(other)])
@@ -215,7 +215,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
       code: 'upstream-failed',
       detail: expect.stringContaining('the costs of a transaction beside its gas'),
     })
-    // As before the upgrade that brought the second: what it was asked is undone.
+    // The oracle before the upgrade that added the second function: a call of that function reverts.
     const older = `0x60003560e01c63275aedd2146038577f${word(7)}60005260206000f35b60006000fd`
     await anvil.rpc('anvil_setCode', [dataFeeOracle, older])
     expect((await plan(transfer(null, 5n))).feeMaxRaw).toBe(gas + 2n * 7n)
@@ -251,7 +251,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('anvil_reorg', [1, []])
     const after = await fate(dropped)
     expect(['missing', 'waiting']).toContain(after.kind)
-    // Refused where a pool has it again already.
+    // The node may refuse it, because the transaction is in its pool again after the reorganization.
     await chain.broadcast(dropped, never).catch(() => {})
     await anvil.rpc('anvil_mine', [])
     expect(await fate(dropped)).toMatchObject({ kind: 'landed' })
@@ -262,7 +262,8 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('evm_setAutomine', [false])
     const stuck = await sent(transfer(null, 13n))
     await anvil.rpc('anvil_dropTransaction', [stuck.id])
-    // The same number, another content: as a second wallet on the seed would sign, with a higher fee.
+    // Another transaction with the same nonce and a higher fee, as a second wallet with the same seed would sign
+    // it.
     const replacing = await sent(transfer(null, 14n), stuck.place)
     await anvil.rpc('anvil_mine', [])
     expect(await fate(stuck)).toEqual({ kind: 'missing' })

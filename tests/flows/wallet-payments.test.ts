@@ -28,7 +28,7 @@ import {
 import type { PriceServer, TrickyRpc } from '../support/wallet-stand-ins.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 
-/** At index 1 of the seed of development chains. */
+/** The address at index 1 of the seed phrase of development chains. */
 const payer = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const stranger = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
@@ -259,7 +259,8 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     'before INSERT INTO wallet_intents',
     'after UPDATE wallet_intents',
   ]
-  // Sent and not written; the others where all long proofs run, and without processes in wallet-cuts.test.ts.
+  // The short tests try only the kill after the payment was sent and before this was written. The long tests try
+  // the others, too; wallet-cuts.test.ts covers them without processes.
   it.each(process.env['FLOTILLA_SOAK'] === '1' ? moments : moments.slice(1, 2))(
     'are made once by a mesh that is killed %s',
     async (moment) => {
@@ -324,7 +325,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     })
     const allows = call('approve(address,uint256)', at.dollar, [at.taker, '900000'])
     expect(await told('wallet_simulate', allows)).toContain('may take 0.9 of the token')
-    // The spender was never let take anything: a person is asked, and the test is one.
+    // The mesh would ask a person before it approves a new spender, so the test sends the approval itself.
     await anvil.rpc('anvil_impersonateAccount', [payer])
     await sendFrom(anvil, { from: payer, to: at.dollar, data: `0x095ea7b3${word(at.taker)}${word(900_000)}` })
     // That was a transaction which the mesh did not sign.

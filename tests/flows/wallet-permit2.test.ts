@@ -41,7 +41,8 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
       const { data } = encodeCall({ function: 'mint(address,uint256)', args: [payer, '1000000'] })
       await sendFrom(anvil, { from: faucet, to: token, data })
     }
-    // As people do once: Permit2 may take all of a token, and decides itself whom it lets take how much.
+    // The usual one-time approval: Permit2 may take all of a token, and itself limits which spender may take how
+    // much.
     for (const token of [at.dollar, at.coin])
       await landed(call(token, 'approve(address,uint256)', [permit2, all256]))
   })
@@ -140,7 +141,7 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
         { asset: lower(at.coin), spender: lower(other), raw: 1_000_000n, unlimited: true },
       ],
     })
-    // Signed for another time: it would be undone.
+    // The signature is for another deadline, so the contract would revert.
     const wrong = signed('PermitBatch', types, { ...message, sigDeadline: 7n })
     expect(await effects(call(permit2, name, [payer, batch, wrong]))).toMatchObject({ kind: 'fails' })
   })
@@ -307,7 +308,7 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
         : null
   }
 
-  /** The same code with another topic in the place of `Approval`'s: what it writes of it says nothing to anybody. */
+  /** The same code with another topic in place of that of `Approval`, so that its logs report no approvals. */
   function withoutApprovals(code: string): string {
     const topic = '8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925'
     if (!code.includes(topic)) throw new Error('it writes no approvals')

@@ -22,7 +22,7 @@ import { startPriceServer } from '../support/wallet-stand-ins.ts'
 import type { PriceServer } from '../support/wallet-stand-ins.ts'
 
 const never = new AbortController().signal
-/** Of `test ... junk` at index 1, as common wallets derive it. */
+/** The address at index 1 of the seed phrase `test ... junk`, as common wallets derive it. */
 const scouts = 'AqynRZwvVqUPRwRJXvm6odUb3t93fDjnWe3p6BeuUFxD'
 
 describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
@@ -44,7 +44,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
           solana_derivation: 'slip-10',
           chains: {
             solana: { rpc_url: server.url },
-            // Mainnet answers there.
+            // The endpoint serves mainnet instead.
             'solana-devnet': { rpc_credential: 'rpc_of_devnet' },
           },
           price_sources: ['coinbase', 'kraken', 'coingecko', 'defillama'].map((kind) => ({
@@ -157,7 +157,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     const pending = await flotilla({ url: mesh.url, home: mesh.home }, 'pending')
     expect(pending.out).toContain('its issuer can take it out of any account at any time')
     expect(pending.out).toContain('its issuer keeps back 20000 of 2000000 base units')
-    // What the stranger's new account of it keeps.
+    // The rent that the recipient's new account for the token costs.
     expect(pending.out).toMatch(/0\.002\d+ SOL/)
     expect(await issuer.holds(token, stranger.address)).toBe(0n)
   })
@@ -189,7 +189,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
   })
 
   it('stops before it pays beside another program on the same seed', async () => {
-    // What was there before is believed once.
+    // The first look at an address accepts the transactions that it already has.
     expect(await told('wallet_transfer', { chain: 'solana', to: shop.address, amount: '1' })).toContain(
       'paid',
     )

@@ -99,7 +99,7 @@ describe('the wallet of a fleet', () => {
     const deleted = await mesh.call(controlEndpoints.agentDelete, { params: { id: 'scout' } })
     expect(deleted.status, deleted.text).toBe(200)
     await mesh.createWorker('scout')
-    // Another agent under the same name: the money of the one before is not its own.
+    // A new agent with the same name gets another address: the money of the deleted agent is not its own.
     expect((await give('scout')).json()).toMatchObject(expected(2))
     const listed = await cli('addresses')
     expect(listed.out).toMatch(/scout \(deleted\) +1 /)
@@ -205,7 +205,7 @@ describe('the wallet of a fleet', () => {
       }
       expect(hunt.findings()).toEqual([])
       expect(raw).toEqual([])
-      // What was looked for is found where it is.
+      // The search works: it finds the words in the one answer that contains them.
       const proof = createCanaryHunt([{ name: 'words', value: words.slice(0, 3).join(' ') }])
       proof.search('the answer', mnemonic)
       expect(proof.findings().length).toBeGreaterThan(0)

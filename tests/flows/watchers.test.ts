@@ -79,7 +79,7 @@ it('a watched folder makes one run of each new file, also when the mesh is kille
   const broken = await flotilla(mesh, 'watchers', 'check')
   expect(broken).toMatchObject({ code: 1, out: expect.stringContaining('config/watchers.yaml line 2: ') })
   await writeFile(yaml, whole)
-  // A look that a busy machine does not give its time says so, and is asked for again.
+  // On a busy machine a check may run out of time and say so; the test then repeats it.
   await eventually('the check finds them all', async () =>
     (await flotilla(mesh, 'watchers', 'check')).out.includes(`matches ${oldFiles + 3} files now`),
   )

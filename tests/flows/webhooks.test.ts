@@ -108,7 +108,7 @@ describe('senders that nobody here wrote', () => {
       outcome: { status: 'done', text: words },
     })
     expect(ended.input).toMatchObject({ message: expect.stringContaining('"result": "failed"') })
-    // The same again, now that the agent has answered: still not a word of it.
+    // The same delivery again, after the agent has answered: the reply contains nothing of the answer.
     const again = await curl(place, ...json, '-d', body, '-H', `x-webhook-signature: ${stdout.trim()}`)
     expect(JSON.parse(again.replace(/\n202$/, ''))).toEqual({
       status: 'accepted',

@@ -21,7 +21,7 @@ it('a tool is put to work in a fleet that has no model and no key, and talk is r
   expect(refused.outcome).toMatchObject({ status: 'failed', code: 'not-configured' })
   expect(refused.outcome?.text).toContain('default_model')
 
-  // A mesh that comes after goes on with the same process, and knows that it has no model.
+  // A restarted mesh adopts the same agent process, and knows that it has no model.
   await mesh.kill9()
   await mesh.restart()
   expect(await flotilla({ url: mesh.url, home: mesh.home }, 'invoke', 'hand', 'list_files')).toMatchObject({

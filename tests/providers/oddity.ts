@@ -1,20 +1,22 @@
 /** One oddity of a provider, with what the mesh, an agent and the official clients make of it. */
 export interface Oddity {
   readonly what: string
-  /** Where users or maintainers tell of it: a documentation page, or a repository and the subject of a thread. */
+  /** Where users or maintainers report it: a documentation page, or a repository and the subject of a thread. */
   readonly source: string
   /** The body of the answer as the provider writes it, with status 200. */
   readonly wire: string | Uint8Array
-  /** Left out for the type that the form of the wire has. */
+  /** Omitted if it is the usual content type of the wire format. */
   readonly contentType?: string
   readonly contentEncoding?: string
-  /** `agentCode`: how a run ends where the gateway knows more of the error, or the loop tries to heal it. */
+  /**
+   * `agentCode`: the error code of the run, where the gateway knows more about the error or the agent loop retries.
+   */
   readonly normal:
     | NormalAnswer
     | { readonly problem: string; readonly says?: string; readonly agentCode?: string }
   /**
-   * What OpenAI's client sees through the gateway, where that is another thing than the same bytes: its programs read for
-   * themselves.
+   * What OpenAI's client receives through the gateway, if that differs from the provider's own bytes, which its
+   * programs parse themselves.
    */
   readonly openAiClient?: 'the normal form' | 'an error'
   /** A stream cannot take words back that turn out to be thinking: a client of the Messages API keeps them as words. */

@@ -1,6 +1,6 @@
 import type { Clause } from './clause.ts'
 
-// One clause a line, so that a state changes in one line and two people rarely meet in one.
+// One clause a line, so that a change of state changes one line and rarely conflicts with another change.
 // oxfmt-ignore
 export const authenticationClauses = [
   { line: 190, id: 'authentication:zone-0:external-input', state: 'planned', by: 'security', text: 'Zone 0 is untrusted: external input.' },

@@ -25,9 +25,8 @@ export type ClauseState =
   | { readonly state: 'deviates'; readonly decision: `docs/decisions/${string}.md` }
 
 /**
- * One statement of the specification. `line` is where it stands in `specification.md`; `text` is the statement
- * in one sentence. Where the specification does not show something, `decided` names the document section that
- * states the choice.
+ * One statement of the specification. `line` is its line in `specification.md`; `text` is the statement in one
+ * sentence. If the specification leaves something open, `decided` names the document section with the decision.
  */
 export type Clause<In extends Section = Section> = ClauseState & {
   readonly id: `${In}:${string}`

@@ -1,6 +1,6 @@
 import type { Clause } from './clause.ts'
 
-// One clause a line, so that a state changes in one line and two people rarely meet in one.
+// One clause a line, so that a change of state changes one line and rarely conflicts with another change.
 // oxfmt-ignore
 export const endpointsClauses = [
   { line: 147, id: 'endpoints:mesh:base-url', state: 'planned', by: 'api', text: 'The mesh is at its base URL, port 8420 in the sample webhook call.' },

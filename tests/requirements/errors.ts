@@ -1,6 +1,6 @@
 import type { Clause } from './clause.ts'
 
-// One clause a line, so that a state changes in one line and two people rarely meet in one.
+// One clause a line, so that a change of state changes one line and rarely conflicts with another change.
 // oxfmt-ignore
 export const errorsClauses = [
   { line: 227, id: 'errors:wallet-seed', state: 'covered', by: 'wallet', text: '`GET /api/wallet/seed` at any time after the reveal results in HTTP 410 Gone.' },

@@ -1,6 +1,6 @@
 import type { Clause } from './clause.ts'
 
-// One clause a line, so that a state changes in one line and two people rarely meet in one.
+// One clause a line, so that a change of state changes one line and rarely conflicts with another change.
 // oxfmt-ignore
 export const eventsClauses = [
   { line: 210, id: 'events:outbound', state: 'covered', by: 'events', text: 'Outbound event kinds and payloads are not shown.', decided: 'docs/reference/http-api.md#events' },

@@ -1,7 +1,7 @@
 /**
- * What an older system of this kind learned by going wrong, each as the rule that it taught. A lesson is kept
- * by the tests that cite its number with `heedsLesson`; one that none can keep says either with which part it
- * will come, or why there is nothing here that could break it.
+ * Faults of an earlier system of this kind, each as the rule that prevents it. A lesson is kept by the tests that
+ * cite its number with `heedsLesson`. A lesson without a test names either the part with which a test will come, or
+ * why nothing here could violate the rule.
  */
 export interface Lesson {
   readonly number: number

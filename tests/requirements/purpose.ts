@@ -1,6 +1,6 @@
 import type { Clause } from './clause.ts'
 
-// One clause a line, so that a state changes in one line and two people rarely meet in one.
+// One clause a line, so that a change of state changes one line and rarely conflicts with another change.
 // oxfmt-ignore
 export const purposeClauses = [
   { line: 3, id: 'purpose:fleet-behind-mesh', state: 'covered', by: 'sandbox', text: 'The service runs a fleet of isolated agents behind a trusted control host, the mesh.' },

@@ -1,6 +1,6 @@
 import type { Clause } from './clause.ts'
 
-// One clause a line, so that a state changes in one line and two people rarely meet in one.
+// One clause a line, so that a change of state changes one line and rarely conflicts with another change.
 // oxfmt-ignore
 export const statesClauses = [
   { line: 131, id: 'states:agent:lifecycle', state: 'covered', by: 'fleet', text: 'The lifecycle states of an agent are not shown.', decided: 'docs/reference/agents.md#lifecycle' },

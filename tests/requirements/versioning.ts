@@ -1,6 +1,6 @@
 import type { Clause } from './clause.ts'
 
-// One clause a line, so that a state changes in one line and two people rarely meet in one.
+// One clause a line, so that a change of state changes one line and rarely conflicts with another change.
 // oxfmt-ignore
 export const versioningClauses = [
   { line: 288, id: 'versioning:engine-version', state: 'covered', by: 'cli', text: 'The engine version is v0.1.0.' },

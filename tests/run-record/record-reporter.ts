@@ -11,8 +11,8 @@ const stackChars = 800
 const framesShown = 3
 
 /**
- * Writes which tests ran and what became of each, with the clauses and lessons that they cite, into the folder of
- * FLOTILLA_TEST_RECORD: `npm run spec` takes its proofs from there, and not from what a source says.
+ * Writes the result of each test, with the clauses and lessons that it cites, into the folder of
+ * FLOTILLA_TEST_RECORD. `npm run spec` reads its proofs there, and not in the sources.
  */
 // oxlint-disable-next-line import/no-default-export -- the runner loads a reporter by its default export
 export default class RecordReporter implements Reporter {

@@ -1,8 +1,8 @@
 import type { ProjectRecord, RecordedTest } from './test-record.ts'
 
 /**
- * Files that are run a second time. More of them at once is no accident of a busy machine, and a run that is broken
- * through and through should end soon.
+ * Most files that are run a second time. More failures than that are not caused by a busy machine, and a run with
+ * so many should end soon.
  */
 export const secondTryFilesMax = 8
 
@@ -25,8 +25,8 @@ export interface TwoTries {
 }
 
 /**
- * Of a file that was run again the second try counts, in whole: a test that it no longer holds, or that did not run in
- * it, stays as it was. Pure.
+ * For a file that was run again the second result counts, as a whole; a test that is missing from the second run or
+ * did not run in it keeps its first result. Pure.
  */
 export function afterSecondTry(
   first: ProjectRecord,

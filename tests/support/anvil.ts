@@ -25,8 +25,8 @@ function findProgram(): string | null {
 }
 
 /**
- * A real chain of the EVM in a process of its own, of that number, on a port that is free. `network`: of which family, where
- * it has contracts from its first block that are wanted.
+ * A real EVM chain with this chain id, in a process of its own on a free port. `network` is the family of chains
+ * whose predeployed contracts it has.
  */
 export async function startAnvil(chainId: number, network = 'ethereum'): Promise<Anvil> {
   if (anvilProgram === null) throw new Error('there is no anvil here')
@@ -72,7 +72,7 @@ export const dataFeeRaw = 1_000_000_007n
 export const operatorFeeRaw = 30_011n
 const word = (value: bigint): string => value.toString(16).padStart(64, '0')
 /**
- * Returns one word to `getOperatorFee(uint256)` (the first four bytes of the call, 0x35 and a shift by 0xe0, are its selector) and
- * another one to everything else.
+ * Bytecode that returns one word to `getOperatorFee(uint256)` (recognized by its selector, the first four bytes of
+ * the call) and another word to every other call.
  */
 const tellsDataFee = `0x60003560e01c63275aedd2146038577f${word(dataFeeRaw)}60005260206000f35b7f${word(operatorFeeRaw)}60005260206000f3`

@@ -35,9 +35,10 @@ export interface CanaryDay {
 }
 
 /**
- * A fleet that uses credentials in every way it can, against a far end that sends everything back in all spellings,
- * lies about where it redirects to, and breaks off. Canaries: a provider key and another of the system tier, two of
- * the agent tier that are bound, one that is not, one that the owner stores while the fleet works, one of the CAPTCHA names.
+ * A fleet that uses credentials in every possible way, against a server that echoes everything in all encodings,
+ * redirects to misleading addresses, and breaks connections off. The canaries are two provider keys of the system
+ * tier, two bound credentials of the agent tier, an unbound one, one that the owner stores while the fleet works,
+ * and one with a CAPTCHA name.
  */
 export async function aCanaryDay(options: { readonly isolated: boolean }): Promise<CanaryDay> {
   // Without isolation, a program may read the environment of the mesh itself.

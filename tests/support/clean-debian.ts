@@ -27,7 +27,10 @@ export interface CleanDebian {
   remove(): Promise<void>
 }
 
-/** The image of such a machine, made of this host's packages where the engine has none. Null where that cannot be done. */
+/**
+ * The image of such a machine; if the engine lacks it, it is built from this host's packages. Null if it cannot be
+ * built.
+ */
 export async function cleanDebianImage(engine: Engine): Promise<string | null> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
   const codename = /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1] ?? ''
@@ -54,7 +57,10 @@ export async function cleanDebianImage(engine: Engine): Promise<string | null> {
   }
 }
 
-/** Starts one; `manager` is its systemd as the first process, which needs to mount, and nothing else of the host. */
+/**
+ * Starts such a machine. With `manager` its systemd is the first process, which may mount file systems and has no
+ * other rights on the host.
+ */
 export async function startCleanDebian(
   engine: Engine,
   image: string,

@@ -34,8 +34,9 @@ export interface ApiReply {
 export interface CutHome {
   readonly home: string
   /**
-   * One life of the mesh on this home: composed as always, called once under this key, and gone again. Null for the
-   * reply where the power went before it was given. `passed` counts the boundaries of the call.
+   * Runs one mesh process on this home, composed as in production, with one call under this idempotency key, and
+   * removes it. The reply is null if the power cut came before it. `passed` is the number of boundaries that the
+   * call passed.
    */
   life(
     caller: string,
@@ -115,7 +116,8 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
 
   async function shut(parts: Composed): Promise<void> {
     const { models, credentials } = parts.modules
-    // What polls files alone: what the power cut off in the midst of never ends, and would be waited for.
+    // Closes only the parts that poll files. Closing others would wait for work that the power cut interrupted,
+    // which never ends.
     await Promise.allSettled([
       models.close?.(),
       credentials.close?.(),

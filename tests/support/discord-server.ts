@@ -32,7 +32,7 @@ interface KeptMessage extends Readonly<Record<string, unknown>> {
 
 export interface DiscordCall {
   readonly method: string
-  /** Without the version. */
+  /** Path without the API version. */
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
   readonly contentType: string
@@ -77,7 +77,10 @@ export interface DiscordServer {
 
 const discordEpochMs = 1_420_070_400_000
 
-/** Discord, its REST and its gateway, as far as discord.js and our adapter ask it; one guild, one channel, one thread, one person. */
+/**
+ * Discord's REST API and gateway, as far as discord.js and the adapter use them: one guild, one channel, one
+ * thread, one person.
+ */
 export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise<DiscordServer> {
   let count = 0
   const newId = () => ((BigInt(Date.now() - discordEpochMs) << 22n) + BigInt(++count)).toString()

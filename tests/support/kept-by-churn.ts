@@ -8,8 +8,9 @@ const visitors = 10_000
 const betweenCollections = 200
 
 /**
- * Bytes that are kept by small collections alone after `visitors` have come and gone, each with `payloadNumbers` of its own:
- * some of them should be none. What outlives small collections in a mesh that is busy makes every one of them long.
+ * Returns the bytes that survive minor garbage collections alone after `visitors` objects were created and
+ * released, each with `payloadNumbers` numbers; ideally 0. In a busy mesh, every object that survives minor
+ * collections makes each of them longer.
  */
 export function keptByChurn(enter: (payload: readonly number[]) => () => unknown): number {
   setFlagsFromString('--expose-gc')

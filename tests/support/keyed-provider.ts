@@ -14,8 +14,8 @@ export interface KeyedProvider {
 }
 
 /**
- * A model server on loopback in OpenAI's form, with a list of its models. With a key it refuses every other as a large
- * provider does: with the wrong one in its words.
+ * A model server on loopback in OpenAI's format, with a list of its models. With a key it refuses every other key
+ * as a large provider does: the error message contains the wrong key.
  */
 export async function startKeyedProvider(options: {
   readonly key?: string

@@ -13,8 +13,8 @@ export interface NameServer {
 }
 
 /**
- * A real name server that answers questions for A and AAAA: over UDP, and over TCP too where a port is named. A mere
- * connection over TCP counts as a question.
+ * A real name server that answers A and AAAA queries over UDP, and also over TCP if a port is given. A TCP
+ * connection counts as a query even if nothing is sent.
  */
 export async function startNameServer(
   answerOf: (name: string) => NameAnswer,

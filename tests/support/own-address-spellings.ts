@@ -1,8 +1,8 @@
 import { hostname, networkInterfaces } from 'node:os'
 
 /**
- * Every way to write the addresses of this machine that a parser somewhere takes, as they stand in an authority. Of those
- * that `isSpelt` leaves out, the usual one alone.
+ * Every spelling of the addresses of this machine that some parser accepts in the authority of a URL. For addresses
+ * for which `isSpelt` is false, only the usual spelling.
  */
 export function ownAddressSpellings(
   names: readonly string[],

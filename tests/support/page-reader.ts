@@ -54,8 +54,8 @@ export interface PageReader {
   readonly met: ReadonlySet<string>
   take(step: ReadmeStep): Promise<void>
   /**
-   * A line as somebody types it, in a shell of its own; one that only asks the mesh, in this process. One that does not
-   * end is ended, and that shows in its code.
+   * Runs a line as a person types it, in a shell of its own; a line that only calls the mesh runs in this process.
+   * A command that does not end is terminated, which its exit code shows.
    */
   run(line: string, input?: string, environment?: Readonly<Record<string, string>>): Promise<CommandEnded>
   close(): Promise<void>
@@ -96,8 +96,8 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
     environment: Readonly<Record<string, string>> = {},
   ): Promise<CommandEnded> {
     const bins = [ownBin, dirname(pinnedNode), join(repositoryRoot, 'node_modules', '.bin')]
-    // npx finds the program, which a test of its own says, and takes as long as the command itself. So does the listener of a
-    // checkout, which looks whether all is built.
+    // npx finds the program, which a test of its own checks and which takes as long as the command itself. The same
+    // holds for the launcher of a checkout, which checks whether all programs are built.
     const found = line === 'npx flotilla version' ? line : line.replace(/^npx /, '')
     const [ofMesh, ofHome] = ofShell.test(found.replaceAll(quoted, ''))
       ? []

@@ -4,9 +4,9 @@ import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 
 /**
- * Power cuts inside one process, at a moment that is counted and not waited for: before or after any commit of a
- * database and any step of a file into or out of its place. Whatever the cut work would do from then on never happens:
- * its writes to files stay under way for ever, and its database knows it no more.
+ * Simulates power cuts inside one process, at a counted point: before or after any commit of a database, and before
+ * or after any step that puts a file into its place or removes it. The interrupted work has no effect after that:
+ * its writes to files never finish, and its further calls to the database throw.
  */
 export interface Life {
   /** The boundary at which the power cut happens; null for a process that ends by itself. */

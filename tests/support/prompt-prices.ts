@@ -36,8 +36,9 @@ interface Block {
 }
 
 /**
- * Anthropic: tools, system and messages in this order. A prefix is stored at each breakpoint that it is long enough for, and
- * found at a breakpoint or at most 20 blocks before it. A changed choice of tools or thinking changes the messages' prefix.
+ * Anthropic: tools, system and messages in this order. A prefix is cached at each breakpoint that is long enough,
+ * and found at a breakpoint or up to 20 blocks before it. A change of tool choice or thinking invalidates the
+ * messages' prefix.
  */
 export function anthropicPrices(): PricedPrompts {
   const stored = new Set<string>()
@@ -96,7 +97,7 @@ function blocksOf(body: Members): readonly Block[] {
   return blocks
 }
 
-/** OpenAI: the longest prefix that an earlier request had too, from 1,024 tokens in steps of 128. */
+/** OpenAI: the longest prefix that an earlier request also had, from 1,024 tokens in steps of 128. */
 export function openaiPrices(): PricedPrompts {
   const seen: Buffer[] = []
   return {

@@ -27,9 +27,9 @@ const bytesPerToken = 3
 const secret = /the harbour door is (\w+)/i
 
 /**
- * A provider on loopback that knows nothing but what it is shown: it answers from its own prompt, looks on the
- * agent's disk when the prompt does not hold it, and refuses what is longer than its window. With `forgets` its
- * summaries hold nothing of use.
+ * A provider on loopback that knows only its prompt: it answers from the prompt, searches the agent's disk if the
+ * prompt lacks the answer, and refuses prompts that are longer than its window. With `forgets`, its summaries
+ * contain nothing useful.
  */
 export async function startReadingModel(options: {
   readonly windowTokens: number
@@ -41,7 +41,7 @@ export async function startReadingModel(options: {
   let summaries = 0
 
   upstream.answerWith((call, response) => {
-    const messages = call.body['messages'] as readonly SaidMessage[] // our own mesh sends it
+    const messages = call.body['messages'] as readonly SaidMessage[] // the mesh sends this request
     const tokens = Math.ceil(
       Buffer.byteLength(JSON.stringify([messages, call.body['tools'] ?? []])) / bytesPerToken,
     )

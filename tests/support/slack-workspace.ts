@@ -69,7 +69,10 @@ export interface SlackWorkspace {
 /** Slack repeats an unacknowledged envelope after a minute; here the interval is shorter. */
 const againMs = 150
 
-/** A workspace of Slack: the Web API is `emulate`, and Socket Mode ours, of the form that Slack's own client is tested with. */
+/**
+ * A Slack workspace: the Web API is the package `emulate`; Socket Mode is written here in the format with which
+ * Slack tests its own client.
+ */
 export async function startSlackWorkspace(): Promise<SlackWorkspace> {
   const emulator = await createEmulator({ service: 'slack', port: 0, seed })
   const called: string[] = []

@@ -24,8 +24,8 @@ export interface ToldPages {
 }
 
 /**
- * The mesh's own event bus, with its rows, and its own socket, in this process, so that events can be told as fast as one
- * likes; and a listener that gives pages this socket and passes all else to the mesh.
+ * The mesh's own event bus, with its rows and its event socket, in this process, so that a test can publish events
+ * at any rate. A listener gives pages this socket and passes all other requests to the mesh.
  */
 export async function startToldPages(mesh: { readonly url: string }, folder: string): Promise<ToldPages> {
   const database = openDatabase(join(folder, 'told.db'))

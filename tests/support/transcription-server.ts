@@ -15,9 +15,10 @@ export interface HeardNote {
 type Answer = (note: HeardNote, response: ServerResponse) => void | Promise<void>
 
 /**
- * Sound is written down on loopback, as OpenAI documents `POST /v1/audio/transcriptions`: a form with `file`, `model` and
- * `response_format`, answered by `text` with its `usage`. There is no server of theirs to put here, so this one is held to
- * their official client in `transcribe.test.ts`. Says `Hello there` of two seconds until told otherwise.
+ * A transcription server on loopback with OpenAI's documented `POST /v1/audio/transcriptions`: a form with `file`,
+ * `model` and `response_format`, answered by `text` and `usage`. OpenAI publishes no server to run in its place, so
+ * `transcribe.test.ts` checks this one with OpenAI's official client. It returns `Hello there` for two seconds of
+ * sound unless a test sets another answer.
  */
 export async function aTranscriptionServer() {
   const notes: HeardNote[] = []

@@ -2,8 +2,9 @@ import { aCassette, calls, operatorHandsOff, runs, says } from './cassettes.ts'
 
 export const voyageQuestion = 'What is the checksum of the input file?'
 /**
- * The operator hands `clerk` a checksum to take of input/parcel.bin, which a real program takes; asked to let the
- * talker say it, it hands over to `talker`, which speaks and never completes its task.
+ * The operator hands off to `clerk`: it shall take the checksum of input/parcel.bin, which a real program computes.
+ * Asked to let the talker say it, the operator hands off to `talker`, which answers with text and never completes
+ * its task.
  */
 export const voyageCassette = aCassette(
   ...operatorHandsOff({

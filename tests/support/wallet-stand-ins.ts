@@ -59,8 +59,8 @@ export interface PriceServer extends StandIn {
 }
 
 /**
- * Speaks as four sources of prices do; each token is worth what the last two say, of the coin the first three. `coin`: what
- * the first and the third call it.
+ * Serves the formats of four price sources. The last two price each token; the first three price the coin. `coin`
+ * is how the first and the third name it.
  */
 export async function startPriceServer(coin = { symbol: 'ETH', name: 'ethereum' }): Promise<PriceServer> {
   const prices: Omit<PriceServer, keyof StandIn> = {

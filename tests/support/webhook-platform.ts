@@ -10,7 +10,7 @@ export interface ShownEvent {
   readonly conversation: string
   readonly text: string
   readonly buttons: readonly { readonly label: string; readonly value: string }[]
-  /** Of a file. */
+  /** File name, if the event is a file. */
   readonly name?: string
   readonly content_base64?: string
 }

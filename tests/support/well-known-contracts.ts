@@ -19,8 +19,9 @@ const permit2Constructor = [
 ].join('')
 
 /**
- * The real contracts, where they are on every chain. Their code is what anvil carries for a family of chains that has them
- * from its first block; that it is Permit2's to the last byte is shown by where its deployer puts it.
+ * The real contracts at the addresses that they have on every chain. Their code comes from anvil, which has it for
+ * a family of chains with these predeployed contracts. That the code of Permit2 is exact is proved by the address
+ * at which its deployer puts it.
  */
 export async function putWellKnown(anvil: Anvil): Promise<void> {
   const carrier = await startAnvil(1, 'tempo')

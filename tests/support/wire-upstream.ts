@@ -30,9 +30,10 @@ const refusals: Readonly<Record<string, readonly [number, string, Record<string,
 }
 
 /**
- * A provider that speaks one documented wire on loopback. The newest words of the user say what it does: `hi`,
- * `weather`, `think`, `plan`, `status-429` and so on, `break` in the middle of a stream, `overload` within one,
- * `stop` short of its end, and `wait` for ever. A conversation that ends with the result of a tool is answered with what it says.
+ * A provider on loopback that serves one documented wire format. The newest words of the user decide its answer:
+ * `hi`, `weather`, `think`, `plan`, `status-429` and so on; `break` ends a stream in the middle, `overload` sends
+ * an error within one, `stop` ends it early, and `wait` never answers. If the conversation ends with a tool result,
+ * the answer repeats it.
  */
 export async function startWireUpstream(kind: WireKind): Promise<LlmUpstream> {
   const wire = wires[kind]

@@ -27,8 +27,8 @@ export interface Landed {
 }
 
 /**
- * Blocks of a chain around the virtual machine, which has none: a blockhash each, transactions that land in the newest one,
- * and votes as blocks come after it. Time goes on by `advance` alone.
+ * Blocks around the virtual machine, which has none: each has a blockhash, transactions land in the newest one, and
+ * later blocks confirm earlier ones. Time passes only through `advance`.
  */
 export interface TestChain {
   readonly svm: Svm

@@ -53,7 +53,7 @@ test.each(
   const screen = keepTerminal({ isTTY })
   show(screen)
   const text = screen.out.text() + screen.err.text()
-  // What our own colors and the spinner add is taken away; nothing else that a terminal obeys may be there.
+  // Control sequences of the program's own colors and its spinner are removed; no others may remain.
   // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
   const plain = text.replace(/\u001B\[(?:1|2|22|3[1236]|39)m|\r\u001B\[K/g, '')
   expect(plain).toContain('forged')

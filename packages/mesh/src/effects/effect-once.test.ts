@@ -22,8 +22,8 @@ const call: EffectCall = { agentId: 'a', runId: 'run_1', key: 'run_1:3', request
 const other: EffectCall = { ...call, request: { to: 'b' } }
 
 /**
- * The four kinds of effects, for what they have in common; the work runs at the point where its effect may leave the
- * mesh.
+ * The four kinds of effects, for the tests of what they have in common. `work` runs at the point at which the
+ * effect may leave the mesh.
  */
 const ways = (['local', 'resumable', 'outside', 'asked'] as const).map((way) => ({
   way,

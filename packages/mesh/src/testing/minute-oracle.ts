@@ -2,11 +2,11 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 
 /**
- * Due times by brute force, for tests: every minute of the stretch is shown by `Intl` as a clock of the zone shows it, and
- * each is compared with the five fields. No cron library and no offset arithmetic is involved, so that only the rule of
- * `cron-schedule.ts` and the machine's own table of time zones decide.
+ * Computes due times by brute force, for tests: `Intl` gives the zone's wall time of every minute of the period,
+ * and each is compared with the five fields. It uses no cron library and no offset arithmetic, so that only the
+ * rule of `cron-schedule.ts` and the machine's time zone database decide.
  *
- * Fields are `*`, numbers, lists, ranges and steps; names of days and months are not read.
+ * Fields are `*`, numbers, lists, ranges and steps; names of days and months are not supported.
  */
 export function minuteOracle(
   timezone: string,

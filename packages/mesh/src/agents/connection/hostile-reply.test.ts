@@ -182,8 +182,8 @@ test('an endless frame counts as held, and is released with the connection', asy
     { perAgentMax: mib },
   )
   const turn = line.chatStream({ run_id: 'run_1', fence: 1, message: 'hi', session: 's' }, () => {}, patient)
-  // Handled like a broken connection: the outcome is requested, and lack of room in the mesh does not fail the
-  // run.
+  // Handled like a broken connection: the mesh asks the agent for the outcome, and missing room in the mesh does
+  // not fail the run.
   expect(await turn).toBeNull()
   expect(work.held).toBe(0)
 })

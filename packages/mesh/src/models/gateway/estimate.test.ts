@@ -29,8 +29,8 @@ const tools = fc.array(fc.record({ name: fc.stringMatching(/^[a-z]{1,20}$/), des
 })
 
 /**
- * A counter of the dearest kind: a token for every byte of text, some for the frame of each message and tool, the
- * family's most for a picture, and for a document all that the window has left.
+ * A token counter at the upper bound: one token for every byte of text, a few for the frame of each message and
+ * tool, the family's maximum for a picture, and the rest of the window for a document.
  */
 function referenceCount(
   turns: readonly (readonly Piece[])[],

@@ -69,8 +69,8 @@ export function describeLlmProvider(
 }
 
 /**
- * Further requirements for a provider that transcribes sound, which is not JSON: `make` gives one that returns `Hello
- * there` for the note `hi`, and hangs on `wait`.
+ * Further requirements for a provider that transcribes sound, which is not JSON: `make` returns one that answers
+ * `Hello there` to the note `hi`, and never answers `wait`.
  */
 export function describeTranscriber(name: string, make: () => Promise<ProviderUnderTest>): void {
   describe(`${name} as a provider of transcriptions`, () => {

@@ -3,8 +3,8 @@ import { judgeRefusal } from './judge-refusal.ts'
 import { readRefusal } from './read-refusal.ts'
 
 /**
- * Bodies as providers send them: `provider @host !error-type | status | meaning/part | body`, `null` for what the body does
- * not tell.
+ * Error bodies as providers send them: `provider @host !error-type | status | meaning/part | body`. `null` means
+ * that the body does not tell the meaning.
  */
 const samples = String.raw`
 openai | 429 | credit | {"error":{"message":"You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs.","type":"insufficient_quota","code":"insufficient_quota"}}
