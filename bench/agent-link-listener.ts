@@ -3,7 +3,10 @@ import { createLinkedListener } from '../packages/mesh/src/http/link/linked-list
 import { agentConnectionBounds } from '../packages/mesh/src/http/bound-connections.ts'
 import { silentLog } from '../packages/mesh/src/platform/log.ts'
 
-/** An API that answers with as many bytes as its path says, plainly or over keyed lines. Tells its port by a message. */
+/**
+ * An API that answers with as many bytes as its path says, in plain HTTP or over encrypted connections. Sends its
+ * port to the parent process.
+ */
 const [kind = 'plain', key = ''] = process.argv.slice(2)
 
 if (import.meta.main) {

@@ -31,7 +31,7 @@ interface Measured {
   readonly way: string
   readonly load: string
   readonly value: number
-  /** Processor time of the listener's process. */
+  /** CPU time of the listener's process. */
   readonly cpuMs: number
 }
 
@@ -73,7 +73,7 @@ async function measure({ runs, progress, signal }: BenchOptions): Promise<BenchR
   }
 }
 
-/** In the load's unit: milliseconds of one call, calls or megabytes a second. */
+/** Returns the result in the load's unit: milliseconds of one call, calls a second, or megabytes a second. */
 async function run({ port, isKeyed }: Way, { calls, bytes, isKept, unit }: Load): Promise<number> {
   const http = new Agent({ keepAlive: isKept, maxSockets: 1 })
   if (isKeyed) {

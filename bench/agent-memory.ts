@@ -36,7 +36,10 @@ export const agentMemoryBench: Bench = {
   },
 }
 
-/** One container of each kind per round; a round's containers are idle beside each other, and stay until the end. */
+/**
+ * Starts one container of each kind in a round. The containers of a round are idle at the same time, and run until
+ * its end.
+ */
 async function measure(ground: BenchGround, { runs, progress, signal }: BenchOptions): Promise<BenchReport> {
   const variants = containerVariants(ground)
   const idles: Idle[] = []

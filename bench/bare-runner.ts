@@ -45,7 +45,7 @@ const server = createServer((asked, reply) => {
   })().catch((error: unknown) => reply.writeHead(500).end(String(error)))
 })
 
-/** The pieces of a streamed answer, put together. */
+/** Joins the text pieces of a streamed answer. */
 function wordsOf(stream: string): string {
   return [...stream.matchAll(/"content":"([^"]*)"/g)].map(([, piece = '']) => piece).join('')
 }

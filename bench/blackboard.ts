@@ -71,7 +71,7 @@ export const blackboardBench: Bench = {
   },
 }
 
-/** Writes a second. */
+/** Measures writes a second. */
 function bare(path: string, tables: number): number {
   const database = openDatabase(path)
   try {
@@ -94,7 +94,9 @@ const record = permissionRecordSchema.parse({ blackboard_write: ['tasks/**', 'st
 const rules = { broken: null, recordOf: () => record }
 const decide = (who: Caller, action: Action) => authorize(rules, who, action)
 
-/** Writes a second; `versionOf` gives the version that each demands, by how often its key was written. */
+/**
+ * Measures writes a second. `versionOf` gives the version that a write expects, by how often its key was written.
+ */
 function ours(path: string, versionOf: (round: number) => number | undefined): number {
   const database = openDatabase(path)
   migrate(database, allMigrations)

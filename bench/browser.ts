@@ -10,7 +10,7 @@ import { median, pairedRatio, percentile } from './statistics.ts'
 import { figure, mega, ratio } from './table.ts'
 
 const page = 'http://shop.test/form'
-/** 5,000 entries with a link each. */
+/** A page with 5,000 entries with one link each. */
 const manyNodes = 'http://shop.test/many'
 const snapshotMaxMs = 120_000
 
@@ -20,11 +20,13 @@ interface Life {
   readonly launchMs: number
   /** Time for the page with 10,000 nodes, milliseconds. */
   readonly snapshotMs: number
-  /** With the small page, above what the container had before; without what the kernel keeps of files. */
+  /** Memory with the small page, above what the container used before; without the kernel's file cache. */
   readonly memoryBytes: number
 }
 
-/** Cold: the first in a new container. Warm: the next in the same one, from the profile of the one before. */
+/**
+ * Cold: the first start in a new container. Warm: the next start in the same container, from the stored profile.
+ */
 const kinds = ['cold', 'warm'] as const
 type Kind = (typeof kinds)[number]
 const contenders = ['playwright-core, headless', 'the service, with a screen'] as const
@@ -88,7 +90,7 @@ const plainSchema = z.object({
   after: z.string(),
 })
 
-/** Lays the program there; the service of the container rests meanwhile. */
+/** Installs a program that uses playwright-core alone; the container's own service is idle meanwhile. */
 async function plainIn(browser: TestBrowser): Promise<() => Promise<Life>> {
   const program = (await readFile(join(import.meta.dirname, 'plain-browser.cjs'))).toString('base64')
   const asked = JSON.stringify({
@@ -116,7 +118,7 @@ async function usedIn(browser: TestBrowser): Promise<number> {
   return usedOf(text)
 }
 
-/** Memory of processes and what they share, by either version of control groups. Pure. */
+/** Memory of processes, with shared memory, from the statistics of either cgroup version. Pure. */
 function usedOf(statistics: string): number {
   const of = (name: string): number => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(statistics)?.[1] ?? 0)
   return of('anon') > 0 ? of('anon') + of('shmem') : of('total_rss') + of('total_shmem')

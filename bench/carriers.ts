@@ -19,7 +19,7 @@ export interface Carrier {
   readonly target: Pick<LoadOrder, 'host' | 'port' | 'path' | 'headers'>
   readonly model: string
   readonly carries: readonly CallKind[]
-  /** Share of the fixed counts; a slow one would else take minutes. */
+  /** Factor for the fixed counts; below 1 for slow carriers, which would otherwise take minutes. */
   readonly share: number
 }
 
@@ -28,9 +28,9 @@ export interface Carriers {
   /** Carriers that could not be started, with the reason. */
   readonly absent: ReadonlyMap<CarrierName, string>
   readonly generator: Contender
-  /** Whether each contender has a core to itself. */
+  /** Whether each contender has a core of its own. */
   readonly pinned: boolean
-  /** What our gateway says it has accounted for so far. */
+  /** Returns what the gateway reports to have accounted for. */
   accounts(): Promise<string>
   close(): Promise<void>
 }
@@ -46,7 +46,10 @@ export const carrierLabels: Readonly<Record<CarrierName, string>> = {
 const path = '/v1/chat/completions'
 const rivalShare = 0.25
 
-/** Fake upstream, pipe and load generator must start; a gateway or a rival that does not is reported as absent. */
+/**
+ * Starts the carriers. The fake upstream, the pipe and the load generator must start; a gateway that does not start
+ * is reported as absent.
+ */
 export async function startCarriers({ folder, progress, signal }: BenchOptions): Promise<Carriers> {
   const cores = chooseCores()
   const core = cores?.contender ?? null

@@ -1,25 +1,25 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What the kernel has counted for one container. */
+/** Counters of the kernel for one container. */
 export interface ContainerGroup {
-  /** Processor time of everything that ever ran in it, its start by the engine among it, ms. */
+  /** CPU time of everything that ran in the container, including its start by the engine, ms. */
   cpuMs(): number
   memory(): GroupMemory
-  /** Programs that the kernel killed for want of memory. */
+  /** Number of programs that the kernel killed because memory was exhausted. */
   oomKills(): number
 }
 
 export interface GroupMemory {
   readonly usedBytes: number
-  /** Memory without a file behind it: heaps and stacks. The kernel cannot reclaim it. */
+  /** Memory that no file backs: heaps and stacks. The kernel cannot reclaim it. */
   readonly anonymousBytes: number
   readonly cacheBytes: number
 }
 
 const mountPoint = '/sys/fs/cgroup'
 
-/** The group that a process of the container is in, by either version of the kernel's interface. */
+/** Finds the cgroup of a process of the container, with either cgroup version. */
 export function containerGroup(pid: number): ContainerGroup {
   const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n')
   const pathOf = (controller: string) =>

@@ -118,7 +118,7 @@ async function startTalkingMesh(platform: Platform): Promise<MeshProcess> {
   return mesh
 }
 
-/** Each person says one thing; resolves when each has the answer. */
+/** Each person sends one message; resolves when each has the answer. */
 async function talk({
   platform,
   mesh,
@@ -169,7 +169,7 @@ async function talk({
   }
 }
 
-/** The same messages to a route that keeps each as one row, and does nothing else. */
+/** Measures a route that stores each message as one row and does nothing else. */
 async function bareRows(platform: Platform, path: string): Promise<readonly number[]> {
   const database = openDatabase(path)
   database.exec('CREATE TABLE entry (text TEXT)')

@@ -32,7 +32,10 @@ export interface BenchGround extends ContainerGround {
 const root = join(import.meta.dirname, '..')
 const uid = process.getuid?.() ?? -1
 
-/** Rejects where no engine answers. The image is built if it is missing or its sources changed; that takes a while. */
+/**
+ * Prepares the engine for a bench; rejects if no engine answers. Building a missing or outdated image takes a
+ * while.
+ */
 export async function prepareGround({ folder, progress, signal }: BenchOptions): Promise<BenchGround> {
   const found = await findEngine({
     uid,

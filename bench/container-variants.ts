@@ -11,21 +11,23 @@ import type { BenchGround } from './container-ground.ts'
 export type VariantName = 'static' | 'bare' | 'agent'
 export type AgentKind = 'operator' | 'worker'
 
-/** A container that differs from the others of its kind in its program alone. */
+/** A container that differs from the others of its kind only in its program. */
 export interface Variant {
   readonly name: VariantName
   readonly label: string
   options(agentId: string, kind: AgentKind): Dockerode.ContainerCreateOptions
-  /** Lays what the process reads at its start; resolves to what proves the mesh to it. */
+  /**
+   * Writes the files that the process reads at its start; resolves to the token with which the mesh authenticates.
+   */
   lay(): Promise<string>
 }
 
 const staticPath = '/opt/flotilla/static-server'
 const barePath = '/opt/flotilla/bare-server.cjs'
-/** Nothing listens there: an agent calls its mesh only when it works. */
+/** No process listens at this port: an agent calls its mesh only when it works. */
 const meshPort = 8420
 
-/** The agent as the fleet starts it, and the two floors in the very same container: only command and program differ. */
+/** The agent as the fleet starts it, and two baselines in the same container with another command and program. */
 export function containerVariants(ground: BenchGround): Readonly<Record<VariantName, Variant>> {
   const specOf = (agentId: string, kind: AgentKind) => ({
     ...agentSandbox({

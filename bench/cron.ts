@@ -15,7 +15,7 @@ import { figure, ratio } from './table.ts'
 
 const jobsCount = 10_000
 const ticks = 200
-/** Croner asked of each job whether it is due, as a scan without cached due times would. */
+/** One round in which Croner computes for each job whether it is due, as a scan without cached due times would. */
 const scannedTicks = 1
 
 const floor = 'a walk over 10,000 numbers'

@@ -6,7 +6,10 @@ import type { MeshProcess } from '../tests/support/mesh-process.ts'
 
 const spanMs = 14 * 24 * 3600_000
 
-/** A real mesh with so many agents that sleep, whose ledger holds so many runs: one was made, the others are copies of its row. */
+/**
+ * Starts a real mesh with this many hibernated agents and runs: one run was executed, the others are copies of its
+ * row.
+ */
 export async function startSeededMesh(counts: {
   readonly agents: number
   readonly runs: number
@@ -33,7 +36,7 @@ export async function startSeededMesh(counts: {
   }
 }
 
-/** Copies one row of the ledger so many times, with other ids, over the last two weeks. */
+/** Copies one row of `runs` this many times, with other ids, spread over the last two weeks. */
 export function copyRuns(
   path: string,
   { of, agents, runs }: { readonly of: string; readonly agents: readonly string[]; readonly runs: number },
@@ -42,7 +45,7 @@ export function copyRuns(
   try {
     const row = database.prepare('SELECT * FROM runs WHERE id = ?').get(of)
     if (!row) throw new Error('the run that is copied is not there')
-    // What the ledger counts by itself, it counts for these too.
+    // Columns that the database fills in are left to it.
     const generated = new Set(['position', 'idempotency_scope', 'idempotency_key'])
     const columns = Object.keys(row).filter((name) => !generated.has(name))
     const insert = database.prepare(

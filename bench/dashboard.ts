@@ -12,7 +12,7 @@ import { figure, mega } from './table.ts'
 import { agentsListed as agents, memoryTable, overEvents, runsListed as runs } from './told-events.ts'
 
 const eventsTold = 100_000
-/** Six times what a page has to bear; less where the machine tells them slower. */
+/** Six times the rate for which the page is designed; a slow machine publishes fewer. */
 const perMinute = 60_000
 const hourMinutes = 60
 const hourPerMinute = 10_000
@@ -61,7 +61,7 @@ async function inBrowser<Report>(measured: (browser: Browser) => Promise<Report>
 interface Opened {
   readonly name: string
   readonly url: string
-  /** True within the page once what it is opened for is drawn. */
+  /** JavaScript expression that is true in the page once the expected content is drawn. */
   readonly ready: string
 }
 

@@ -3,7 +3,10 @@ import { openDatabase } from '../packages/mesh/src/storage/database.ts'
 
 const commits = 300
 
-/** What one row costs until it would survive a power cut, on the disk that the mesh writes to, ms each. */
+/**
+ * Measures how long one row takes until it would survive a power cut, on the disk to which the mesh writes, ms
+ * each.
+ */
 export function measureDurableCommits(folder: string): readonly number[] {
   const database = openDatabase(join(folder, 'durable-commit.db'))
   try {

@@ -1,9 +1,9 @@
 import { connect, createServer } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** One measurement: this many tunnels, so many at once, each bringing this many bytes. */
+/** One measurement: the number of tunnels, how many are open at once, and the bytes that each transfers. */
 export interface TunnelOrder {
-  /** Null goes straight to the far end. */
+  /** Null for a direct connection to the target server. */
   readonly proxy: { readonly host: string; readonly port: number; readonly authorization: string } | null
   readonly tunnels: number
   readonly atOnce: number
@@ -19,7 +19,7 @@ export interface TunnelResult {
 const pieceBytes = 64 * 1024
 const piece = Buffer.alloc(pieceBytes, 'x')
 
-/** The far end: told a number of bytes, it sends them and ends. */
+/** The target server: receives a number of bytes as text, sends that many, and closes the connection. */
 function serve(socket: Socket): void {
   socket.on('error', () => socket.destroy())
   socket.once('data', (chunk: Buffer) => {
@@ -39,7 +39,7 @@ function serve(socket: Socket): void {
   })
 }
 
-/** One tunnel from the first packet to the last byte. */
+/** Measures one tunnel from the first packet to the last byte. */
 function throughTunnel(order: TunnelOrder, farPort: number): Promise<void> {
   const { proxy, bytesEach } = order
   const place = proxy ?? { host: '127.0.0.1', port: farPort }

@@ -28,7 +28,7 @@ interface Measured {
   readonly load: string
   /** Connections or megabytes a second. */
   readonly rate: number
-  /** Processor time of the measured process. */
+  /** CPU time of the measured process. */
   readonly cpuMs: number
 }
 

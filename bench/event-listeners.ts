@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 
-/** What is to be listened to: so many sockets at one address, until each has so many events. */
+/** One measurement: the number of sockets at one address, and the events that each must receive. */
 export interface ListenOrder {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -9,7 +9,7 @@ export interface ListenOrder {
   readonly events: number
 }
 
-/** What every event of a measurement holds, and nothing else that is sent. */
+/** Text that every event of a measurement contains, and no other frame. */
 export const eventMark = '"type":"event"'
 
 /** Opens all sockets, reports that they are open, and reports when each has received every event. */

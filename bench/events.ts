@@ -166,7 +166,7 @@ async function ourSender(path: string, kept: boolean): Promise<Sender> {
     server,
     [{ routes: { people: (surface) => liveRoutes(surface, { guard, events: bus, runEvents }) } }],
     {
-      // One person may have fewer sockets open than there are listeners.
+      // There are more listeners than sockets that one person may open, so each is another person.
       gate: () => personNumber((people += 1)),
       guard,
       people: { onChange: () => {}, isProven: () => true },

@@ -17,7 +17,10 @@ const plain = Buffer.from(
 const streamHead = Buffer.from(
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\nconnection: keep-alive\r\n\r\n',
 )
-/** Each piece is an HTTP chunk of its own; they leave in few writes, since the load shares a core with us. */
+/**
+ * Chunks that are sent in one write. Each piece is a chunk of its own, and few writes cost less, since the load
+ * shares the core.
+ */
 const piecesPerWrite = 10
 const pieces = [
   ...streamEvents().map((event) => Buffer.from(`${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`)),
@@ -31,7 +34,7 @@ const streamWrites = [
   ),
 ]
 
-/** A piece now and then keeps a held call from counting as silent. */
+/** Interval of the pieces that keep a call from counting as silent, milliseconds. */
 const holdPieceMs = 5000
 
 function holdOpen(socket: Socket): void {

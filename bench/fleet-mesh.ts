@@ -9,7 +9,7 @@ import { cpuMsOf } from './processes.ts'
 
 const startTimeoutMs = 600_000
 
-/** A real mesh with real containers in a home of its own, whose agents never sleep by themselves. */
+/** A real mesh with real containers in a home of its own, whose agents do not hibernate by themselves. */
 export function startFleetMesh(): Promise<MeshProcess> {
   return startMesh({
     runtime: 'docker',
@@ -19,7 +19,10 @@ export function startFleetMesh(): Promise<MeshProcess> {
   })
 }
 
-/** Resolves when the agent answers, after its container was made and started. Rejects with what the mesh said instead. */
+/**
+ * Resolves when the agent answers, after its container was created and started. Rejects with the reply of the mesh
+ * otherwise.
+ */
 export async function startAgent(mesh: MeshProcess, id: string): Promise<void> {
   const reply = await mesh.call(meshHumanEndpoints.agentRestart, {
     params: { id },
@@ -28,7 +31,7 @@ export async function startAgent(mesh: MeshProcess, id: string): Promise<void> {
   if (reply.status >= 300) throw new Error(`${id} did not start: HTTP ${reply.status} ${reply.text}`)
 }
 
-/** Share of one core that a process uses over so many milliseconds, percent. */
+/** Measures the share of one core that a process uses over `overMs`, percent. */
 export async function cpuShare(pid: number, overMs: number, signal: AbortSignal): Promise<number> {
   const before = cpuMsOf(pid)
   const startedAt = performance.now()
@@ -36,7 +39,7 @@ export async function cpuShare(pid: number, overMs: number, signal: AbortSignal)
   return (100 * (cpuMsOf(pid) - before)) / (performance.now() - startedAt)
 }
 
-/** What a container holds, and what the engine's own process beside it does, bytes. */
+/** Memory of a container's process together with the engine's process beside it, bytes. */
 export function heldBytes(pid: number): number {
   const engineSide = Number(field(`/proc/${pid}/status`, 'PPid'))
   return containerGroup(pid).memory().usedBytes + kilobytes(`/proc/${engineSide}/smaps_rollup`, 'Pss')
@@ -59,7 +62,7 @@ function field(path: string, name: string): string {
   return line.slice(name.length + 1).trim()
 }
 
-/** Works on all items, at most this many at a time. */
+/** Processes all items, at most this many at a time. */
 export async function inParallel<Value>(
   values: readonly Value[],
   together: number,

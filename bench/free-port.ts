@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** A port of loopback that was free a moment ago, for programs that cannot choose a free port themselves. */
+/** Returns a loopback port that was free just now, for programs that cannot choose a free port themselves. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

@@ -1,7 +1,7 @@
 import type { CallKind, CarrierName } from './carriers.ts'
 import type { LoadResult } from './load-generator.ts'
 
-/** One way of loading a carrier, with fixed counts. */
+/** One kind of load on a carrier, with fixed counts. */
 export interface Load {
   readonly name: LoadName
   readonly stream: boolean
@@ -16,11 +16,11 @@ export interface Measured {
   readonly load: LoadName
   readonly round: number
   readonly result: LoadResult
-  /** Processor time of the carrier's process during the load; NaN for the fake upstream itself. */
+  /** CPU time of the carrier's process during the load; NaN for the fake upstream itself. */
   readonly cpuMs: number
 }
 
-/** Carrier and kind of call, as `rival stream`, to the reason why it cannot carry one at all. */
+/** The reason why a carrier cannot serve a kind of call, by carrier and kind, such as `rival stream`. */
 export type Refusals = ReadonlyMap<string, string>
 
 export function kindOf(stream: boolean): CallKind {

@@ -9,7 +9,7 @@ import { median, pairedRatio } from './statistics.ts'
 import { figure, ratio } from './table.ts'
 
 const floor = 'node -e 0'
-/** The whole list, a command with few words, one with many, and a group. */
+/** Command lines: the whole list, a command with a short help, one with a long help, and a group. */
 const asked: readonly (readonly string[])[] = [[], ['init'], ['chat'], ['permissions'], ['cron']]
 
 export const helpBench: Bench = {
@@ -25,7 +25,7 @@ export const helpBench: Bench = {
         words: [program, ...words, '--help'],
       })),
     ]
-    // What the first start compiles, the later ones load.
+    // The first start fills the compile cache from which the later ones load.
     const env = { PATH: process.env['PATH'] ?? '', HOME: folder, XDG_CACHE_HOME: folder, NO_COLOR: '1' }
     const times = new Map<string, Taken[]>(contenders.map(({ name }) => [name, []]))
     progress('warming up')
@@ -63,7 +63,7 @@ export const helpBench: Bench = {
 
 interface Taken {
   readonly wallMs: number
-  /** Processor time in user and kernel mode, which a busy machine changes little. */
+  /** CPU time in user and kernel mode, which the load of the machine changes little. */
   readonly cpuMs: number
 }
 

@@ -1,17 +1,20 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** What one exchange took. Times in ms from the moment the request was written. */
+/** Measurements of one exchange. Times are ms since the request was written. */
 export interface Exchange {
   readonly status: number
   readonly firstBodyByteMs: number
   readonly totalMs: number
   readonly bodyBytes: number
-  /** The end of the body as text; tells whether a stream came to its end. */
+  /** The end of the body as text, which shows whether a stream was complete. */
   readonly tail: string
 }
 
-/** A keep-alive connection for one exchange after another, on a bare socket: a load must cost less than what it loads. */
+/**
+ * A keep-alive connection on a bare socket, for one exchange at a time. A load generator must cost less than the
+ * program that it measures.
+ */
 export interface HttpLine {
   exchange(request: Buffer): Promise<Exchange>
   close(): void
@@ -47,7 +50,7 @@ interface Pending {
   body: BodyReader | null
 }
 
-/** Takes bytes of a body; true once it is whole. */
+/** Reads bytes of a body; returns true once the body is complete. */
 type BodyReader = (bytes: Buffer) => boolean
 
 function createLine(socket: Socket): HttpLine {

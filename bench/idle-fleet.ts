@@ -21,7 +21,7 @@ const together = 8
 const floorCount = 20
 /** Wait until the work after a start is done. */
 const restMs = 30_000
-/** Two sweeps of the mesh's health, so that each window holds as many. */
+/** Two rounds of the mesh's health checks, so that each measured interval contains the same number. */
 const windowMs = 60_000
 const windows = 3
 /** The interval in which the mesh asks its agents for their status. */
@@ -101,7 +101,10 @@ async function measure(count: number, ground: BenchGround, options: BenchOptions
   }
 }
 
-/** The same container with a program that does next to nothing, as many starts at once: per container. */
+/**
+ * Starts the same container with a minimal program, with as many concurrent starts; returns means for one
+ * container.
+ */
 async function floorStarts(
   ground: BenchGround,
   { progress, signal }: BenchOptions,
@@ -125,7 +128,7 @@ async function floorStarts(
   }
 }
 
-/** Where the agents listen, and the first process of each as this machine knows it. */
+/** Returns the address of each agent and the process id of its first process on this machine. */
 async function containersOf(
   ground: BenchGround,
   mesh: MeshProcess,
@@ -149,7 +152,9 @@ async function containersOf(
   )
 }
 
-/** Share of a core of a client that asks each of them as often as the mesh does and reads nothing of the answer. */
+/**
+ * CPU share of a client that requests the status of each agent as often as the mesh does and ignores the answer.
+ */
 async function bareShare(hosts: readonly string[], signal: AbortSignal): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = (host: string) =>

@@ -22,7 +22,7 @@ import { figure, mega } from './table.ts'
 
 const root = join(import.meta.dirname, '..')
 const uid = process.getuid?.() ?? -1
-/** Of a hung one: a kernel that software boots beside much other work answers in minutes. */
+/** Longest wait for an answer, milliseconds: under emulation and load, booting a kernel takes minutes. */
 const answerTimeoutMs = 600_000
 const askEveryMs = 10
 const requests = 50
@@ -76,7 +76,7 @@ async function prepareRuntime({ folder, progress, signal }: BenchOptions): Promi
     ...hints,
     noInstall: false,
     stateDirectory: join(caches, 'engine'),
-    // Where a fleet of this machine has its images, so that none is made anew.
+    // Uses the images that the fleets of this machine have, so that none is built again.
     cacheDirectory: join(caches, 'images'),
     recipeDirectory: join(root, 'images', 'agent'),
     machineRecipeDirectory: join(root, 'images', 'machine'),
@@ -159,7 +159,10 @@ async function oneRound(ground: RuntimeGround, rung: IsolationRung): Promise<Rou
   return { rung, readyMs, memoryBytes, requestMs: median(times), forksPerSecond, writesPerSecond }
 }
 
-/** Until it answers there and has its own share of the processor. Gives how it is asked. */
+/**
+ * Starts an agent, and waits until it answers and has its usual CPU share. Returns a function that sends a request
+ * to it.
+ */
 async function startUntil(
   ground: RuntimeGround,
   asked: { agentId: string; rung: IsolationRung; environment: Readonly<Record<string, string>> },

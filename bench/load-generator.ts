@@ -10,7 +10,7 @@ export interface LoadOrder {
   readonly body: string
   readonly connections: number
   readonly requests: number
-  /** What the body must end with, spaces aside; an answer that does not is a failure. */
+  /** The expected end of the body, without trailing whitespace; another end is a failure. */
   readonly tail: string
 }
 

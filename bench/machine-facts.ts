@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
 
-/** Facts about the machine, without which its figures mean nothing. */
+/** Facts about the machine, without which its figures have no meaning. */
 export interface MachineFacts {
   readonly cores: number
   readonly processor: string

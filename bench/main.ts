@@ -73,7 +73,7 @@ interface Asked {
   readonly json: boolean
 }
 
-/** What is asked for, or what to tell instead. */
+/** Parses the arguments; returns a text to print if they are not valid. */
 function readArguments(args: readonly string[]): Asked | string {
   try {
     return parseAsked(args)

@@ -19,7 +19,7 @@ export interface MadeFact {
 export interface MadeQuestion {
   readonly kind: QuestionKind
   readonly text: string
-  /** Place of the one fact that it asks for. */
+  /** Index of the one fact that the question asks for. */
   readonly answer: number
 }
 
@@ -93,7 +93,10 @@ function makeWords(random: () => number): readonly string[] {
   return [...words]
 }
 
-/** The mean of its words’ directions: one for each concept where a word is known, one of its own where it is not. */
+/**
+ * An embedding function: the mean of the words' vectors. A known word has the vector of its concept, another word
+ * one of its own.
+ */
 function makeEmbedding(vocabulary: readonly string[]): (text: string) => Float32Array {
   const known = seededRandom(11)
   const seedOf = new Map(

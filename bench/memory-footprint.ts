@@ -3,7 +3,7 @@ import { createMemoryStore } from '../packages/agent/src/memory/memory-store.ts'
 import { createVectorIndex } from '../packages/agent/src/memory/vector-index.ts'
 import { systemClock } from '../packages/agent/src/system-clock.ts'
 
-/** A process of its own that opens a memory and searches it; says what it holds, bytes, before and after. */
+/** A separate process that opens a memory database and searches it; prints its memory before and after, bytes. */
 const [path = '', model = '', dimensions = '256', searches = '100'] = process.argv.slice(2)
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 const rss = () => process.memoryUsage.rss()

@@ -59,7 +59,7 @@ export const memoryBench: Bench = {
         progress(`round ${round + 1} of ${runs}`)
         for (const contender of rotated(contenders, round)) {
           askAll(contender, made, measured.get(contender.name))
-          // What a search reinforced must not help the next contender.
+          // The search has reinforced facts, which must not help the next contender.
           database.exec('UPDATE facts SET use_count = 0, last_used_by = NULL, last_used_at = created_at')
         }
       }
@@ -82,7 +82,7 @@ export const memoryBench: Bench = {
   },
 }
 
-/** Milliseconds for one save, through the store and with nothing batched, and for one vector. */
+/** Fills the memory; returns the milliseconds for one save without batches, and for storing one vector. */
 function fill(
   database: MemoryDatabase,
   vectors: VectorIndex,

@@ -12,7 +12,7 @@ import { startContender } from './processes.ts'
 import type { Contender } from './processes.ts'
 import { meshProgram } from '../tests/support/programs.ts'
 
-/** Our model gateway as an agent's program meets it: real process, real database, a live run that pays. */
+/** The model gateway as a program of an agent uses it: real process, real database, and an active run that pays. */
 export interface MeshGateway {
   readonly contender: Contender
   readonly host: string
@@ -21,9 +21,9 @@ export interface MeshGateway {
   readonly headers: Readonly<Record<string, string>>
   /** The gateway's name for the fake upstream's model. */
   readonly model: string
-  /** The forward proxy as programs see it, with their token. */
+  /** Address of the forward proxy with the token of the agent's programs. */
   readonly proxyUrl: string
-  /** What the mesh says it has accounted for, to show that the guards were on. */
+  /** Returns what the mesh reports to have accounted for, which shows that budgets were enforced. */
   accounts(): Promise<string>
 }
 
@@ -85,7 +85,7 @@ export async function startMeshGateway(options: {
       role: 'holds a run open',
       budget: { daily_usd: 1000, monthly_usd: 30_000 },
     })
-    // The answer never comes; the run goes on when this caller leaves at the end of the bench.
+    // The model never answers; the run lasts until this caller disconnects at the end of the bench.
     void call(
       url,
       { ...meshHumanEndpoints.chat, path: fillPath(meshHumanEndpoints.chat.path, { id: agentId }) },
@@ -121,7 +121,7 @@ async function readyUrl(contender: Contender, signal: AbortSignal): Promise<stri
   for await (const line of lines) {
     const told = toldBy(line)
     if (told.ready && told.url !== undefined) {
-      // Keep reading: a closed pipe would break the log output of the mesh.
+      // The output is read on, because a full pipe would block the log of the mesh.
       contender.child.stdout?.resume()
       return told.url
     }
@@ -152,7 +152,7 @@ async function call(
   return JSON.parse(text)
 }
 
-/** The environment that the agent's programs see; the newest process that carries our agent's name has it. */
+/** Reads the environment of the agent's programs from the newest process that carries the agent's name. */
 async function agentVariables(
   signal: AbortSignal,
 ): Promise<{ readonly baseUrl: string; readonly apiKey: string; readonly proxyUrl: string }> {

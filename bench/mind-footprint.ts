@@ -58,7 +58,7 @@ export const mindFootprintBench: Bench = {
   },
 }
 
-/** A Node program that does next to nothing, in the very same container. */
+/** Measures a minimal Node program in the same container. */
 async function floorOf(ground: BenchGround, kind: AgentKind, options: BenchOptions): Promise<Standing> {
   const agentId = `bare-${kind}`
   const variant = containerVariants(ground).bare

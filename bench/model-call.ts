@@ -1,12 +1,12 @@
-/** The call that every contender carries, and the fixed answers of the far end. Pure. */
+/** The request that every contender forwards, and the fixed answers of the upstream server. Pure. */
 
 export const modelName = 'gpt-4o-mini'
-/** In a prompt, it makes the fake upstream begin an answer that does not end. */
+/** Text in a prompt that makes the fake upstream start an answer without an end. */
 export const holdMark = 'hold this call open'
 export const streamChunks = 50
 const requestBytes = 10 * 1024
 
-/** A request of 10 KB as a chat of some turns looks. */
+/** A request of 10 KB that looks like a chat of several turns. */
 export function modelRequest(options: { readonly stream: boolean; readonly model: string }): string {
   const sentence =
     'The quick brown fox jumps over the lazy dog and reads the licence files of its dependencies. '
@@ -45,7 +45,9 @@ function event(fields: object): string {
   return `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', ...fields })}\n\n`
 }
 
-/** Server-sent events: 50 with a piece of text, one that says why it stops, one with the usage, and the end. */
+/**
+ * Server-sent events: 50 with a piece of text, one with the finish reason, one with the usage, and the end mark.
+ */
 export function streamEvents(): readonly string[] {
   const pieces = Array.from({ length: streamChunks }, (_, index) =>
     event({

@@ -17,7 +17,7 @@ interface Findings {
 const plainCarriers: readonly CarrierName[] = ['direct', 'pipe', 'gateway', 'rival']
 const streamCarriers: readonly CarrierName[] = [...plainCarriers, 'mended']
 
-/** Plain calls, then streams; each first one at a time, then as many as go. Pure. */
+/** Tables for plain calls, then for streams; each first with one call at a time, then at the highest rate. Pure. */
 export function gatewayTables(findings: Findings): readonly Table[] {
   const place = findings.pinned
     ? 'Fake upstream and load generator share one core; each contender has the other one to itself.'

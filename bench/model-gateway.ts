@@ -79,7 +79,7 @@ async function measure(carriers: Carriers, options: BenchOptions): Promise<Bench
   }
 }
 
-/** Null once the carrier is warm, or why it cannot carry such calls. */
+/** Sends calls until the carrier is warm; returns null, or why it cannot serve such calls. */
 async function warmUp(
   generator: Contender,
   asked: { readonly carrier: Carrier; readonly stream: boolean; readonly signal: AbortSignal },

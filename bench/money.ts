@@ -89,7 +89,7 @@ const records = new Map(
   ]),
 )
 const caller: Caller = { kind: 'agent', agentId: 'agent-7', token: 'door', run: null }
-/** All work for the one project whose keys are asked for. */
+/** The project to which all keys of the measured actions belong. */
 const acme = { name: 'acme', archived: false } as const
 const snapshot = {
   broken: null,
@@ -121,7 +121,10 @@ function authorizations(action: Parameters<typeof authorize>[2]): number {
   return rate
 }
 
-/** Every limit is in play: agent, project, fleet, run and task. A run more than its calls has no hold to take from. */
+/**
+ * Measures reservations with every limit in use: agent, project, fleet, run and task. With more runs than calls, no
+ * call finds an earlier reservation of its run.
+ */
 async function reservations(
   path: string,
   { calls, together, runs }: { readonly calls: number; readonly together: number; readonly runs: number },

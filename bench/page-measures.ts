@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 
-/** A task of the page's thread that took longer than 50 ms keeps it from answering. */
+/** A task on the page's main thread that took longer than 50 ms delays every reaction. */
 const longTaskMs = 50
 /** The page counts as responsive after this time without a long task. */
 const quietMs = 1000
@@ -9,10 +9,10 @@ const readyMaxMs = 120_000
 const pollEveryMs = 10
 
 export interface PageFigures {
-  /** Of the navigation: first thing drawn, and what is meant to be there. All ms. */
+  /** Milliseconds since the navigation until the first content and the expected content were drawn. */
   readonly firstContentMs: number
   readonly readyMs: number
-  /** Drawn, with its data, and the last long task over. */
+  /** Milliseconds until the expected content was drawn with its data and the last long task had ended. */
   readonly interactiveMs: number
   readonly largestContentMs: number
   readonly blockingMs: number
@@ -21,7 +21,7 @@ export interface PageFigures {
   /** Transferred bytes, including headers. */
   readonly bytes: number
   readonly requests: number
-  /** Heap of scripts after a garbage collection. */
+  /** Script heap after a garbage collection. */
   readonly heapBytes: number
 }
 
@@ -32,7 +32,7 @@ interface Seen {
   readonly tasks: readonly { readonly at: number; readonly took: number }[]
 }
 
-/** Watches from before the first script of the page; the page's own policy does not reach it. */
+/** Starts before the first script of the page, whose content security policy does not apply to it. */
 const watching = `(() => {
   const seen = { paints: 0, largest: 0, shift: 0, tasks: [] }
   window.__seen = seen
@@ -44,7 +44,7 @@ const watching = `(() => {
   watch('longtask', (entry) => seen.tasks.push({ at: entry.startTime, took: entry.duration }))
 })()`
 
-/** Opens a page in a browser that knows nothing of it, until `ready` is true within it and it is quiet. */
+/** Opens a page in a browser with an empty cache, and waits until `ready` is true in it and no long task runs. */
 export async function measureOpening(
   browser: Browser,
   asked: { readonly url: string; readonly ready: string },
@@ -87,7 +87,10 @@ export async function watchPage(page: Page): Promise<void> {
   await page.addInitScript(watching)
 }
 
-/** Asked from outside: the policy of a page lets nothing be evaluated within it. Ms of its navigation. */
+/**
+ * Evaluates the expression from outside, since the page's policy forbids it inside. Returns ms since the
+ * navigation.
+ */
 async function untilReady(page: Page, ready: string): Promise<number> {
   const end = performance.now() + readyMaxMs
   while (performance.now() < end) {
@@ -109,7 +112,7 @@ async function untilQuiet(page: Page): Promise<Seen> {
   }
 }
 
-/** What scripts of a page hold once all that can go is gone, bytes. */
+/** Script heap of a page after a garbage collection, bytes. */
 export async function heapOf(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.enable')
   await session.send('HeapProfiler.collectGarbage')

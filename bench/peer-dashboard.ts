@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
 import { startContender } from './processes.ts'
 
-/** The one that was measured; another version is another peer. */
+/** The measured version; figures hold only for it. */
 export const peerVersion = '2026.9.6'
 const readyMaxMs = 300_000
 const askEveryMs = 500
@@ -20,8 +20,9 @@ export interface PeerDashboard {
 }
 
 /**
- * OpenClaw's gateway with its Control UI, without an account, channels or sessions. It is no dependency: npm installs its package
- * into a cache folder without running its install scripts. Returns `why` if it cannot be installed.
+ * OpenClaw's gateway with its Control UI, without an account, channels or sessions. It is not a dependency: npm
+ * installs its package into a cache folder without running its install scripts. Returns `why` if it cannot be
+ * installed.
  */
 export async function startPeerDashboard(options: {
   readonly folder: string

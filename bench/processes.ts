@@ -5,21 +5,21 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const readyTimeoutMs = 30_000
-/** The mesh stops its agents first. */
+/** Longest time for a process to stop, milliseconds; the mesh stops its agents first. */
 const stopGraceMs = 15_000
-/** Kept of what a process printed, for the error message, characters. */
+/** Characters of a process's output that an error message contains. */
 const outputMaxChars = 4000
 const lastWordsMaxChars = 800
 /** Units of the process times in `/proc`, by the kernel's own constant. */
 const clockTicksPerSecond = 100
 
-/** A process of a measurement: ended by its own id, and its processor time can be asked. */
+/** A process of a measurement, which is ended by its id and whose CPU time can be read. */
 export interface Contender {
   readonly child: ChildProcess
   readonly pid: number
-  /** Processor time of the process itself so far, all its threads, ms; resolution 10 ms. */
+  /** CPU time of all threads of the process so far, ms; resolution 10 ms. */
   cpuMs(): number
-  /** The end of what it printed. */
+  /** Returns the end of its output. */
   lastWords(): string
   stop(): Promise<void>
 }
@@ -30,11 +30,11 @@ export interface ContenderOptions {
   readonly nodeArgs?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly directory?: string
-  /** Core to stay on, where this machine lets us choose. */
+  /** The core to run on; null to let the kernel choose. */
   readonly core: number | null
 }
 
-/** Starts a script under the Node that runs us. */
+/** Starts a script with the Node that runs the bench. */
 export function startContender(options: ContenderOptions): Contender {
   const node = [process.execPath, ...(options.nodeArgs ?? []), options.script, ...(options.args ?? [])]
   const [command = '', ...args] =
@@ -73,7 +73,7 @@ export function startContender(options: ContenderOptions): Contender {
   }
 }
 
-/** The port in the first message that a script of this folder sends. */
+/** Waits for the port in the first message of a script of this folder. */
 export async function listeningPort(contender: Contender, signal: AbortSignal): Promise<number> {
   const message = await nextMessage(contender, signal, readyTimeoutMs)
   if (
@@ -87,7 +87,7 @@ export async function listeningPort(contender: Contender, signal: AbortSignal): 
   throw new Error('a process of the bench did not tell its port')
 }
 
-/** Rejects when the process ends first, or after `timeoutMs`. */
+/** Resolves with the next message; rejects if the process ends first, or after `timeoutMs`. */
 export function nextMessage(contender: Contender, signal: AbortSignal, timeoutMs: number): Promise<unknown> {
   const { child } = contender
   return new Promise((resolve, reject) => {
@@ -118,7 +118,7 @@ export function chooseCores(): { readonly load: number; readonly contender: numb
   return availableParallelism() >= 2 && hasTaskset ? { load: 0, contender: 1 } : null
 }
 
-/** Processor time that a process has had, all its threads, ms; resolution 10 ms. */
+/** CPU time of all threads of a process, ms; resolution 10 ms. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -14,15 +14,15 @@ export interface RivalGateway {
   readonly contender: Contender
   readonly port: number
   readonly version: string
-  /** What routes a call to a provider elsewhere. */
+  /** Headers that route a call to another provider. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Portkey's gateway as its package starts it, without its console page; calls go to the fake upstream. */
+/** Starts Portkey's gateway as its package does, without its console page; calls go to the fake upstream. */
 export async function startRivalGateway(options: {
   readonly upstreamPort: number
   readonly core: number | null
-  /** With the one expression mended that keeps it from streaming to this upstream; see `mend-rival.ts`. */
+  /** True to apply the fix without which it cannot stream to this upstream; see `mend-rival.ts`. */
   readonly mended: boolean
 }): Promise<RivalGateway> {
   const manifest = createRequire(import.meta.url).resolve('@portkey-ai/gateway/package.json')

@@ -25,7 +25,7 @@ interface Measured {
   readonly bytes: number
 }
 
-/** Does one chat and resolves with its answer. */
+/** Sends one chat message and resolves to its answer. */
 type Ask = (agent: number, number: number) => Promise<string>
 
 export const runsBench: Bench = {
@@ -89,7 +89,7 @@ async function startWorkingMesh(upstreamPort: number): Promise<MeshProcess> {
   return mesh
 }
 
-/** A conversation of its own each time: what grows is the ledger, and not what the agent is reminded of. */
+/** Uses a new conversation each time, so that only the ledger grows, and not the agent's prompt. */
 async function askMesh(mesh: MeshProcess, agent: number, number: number): Promise<string> {
   const run = await mesh.ask(questionOf(number), { agent: `bench-${agent}`, session: `talk-${number}` })
   if (run.outcome?.status !== 'done') throw new Error(`a run ended as ${JSON.stringify(run.outcome)}`)

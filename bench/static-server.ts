@@ -2,18 +2,21 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '../packages/mesh/src/sandbox/run-command.ts'
 
-/** A program that needs nothing of the image but a kernel. */
+/** A program that needs nothing of the image except the kernel. */
 export interface StaticServer {
   readonly label: string
   readonly binary: string
-  /** As the container runs it, with the binary at `path`. */
+  /** The command that runs it in the container, with the binary at `path`. */
   command(path: string): readonly string[]
 }
 
 const compileTimeoutMs = 60_000
 const staticBusybox = '/bin/busybox'
 
-/** Our own few lines of C where a compiler is at hand, else Debian's static busybox. Rejects with what to install. */
+/**
+ * Compiles a few lines of C if a compiler exists, and otherwise uses Debian's static busybox. Rejects with what to
+ * install.
+ */
 export async function makeStaticServer(folder: string): Promise<StaticServer> {
   const binary = join(folder, 'static-server')
   const source = join(import.meta.dirname, 'static-server.c')
@@ -31,7 +34,7 @@ export async function makeStaticServer(folder: string): Promise<StaticServer> {
   return {
     label: 'static busybox httpd',
     binary,
-    // It answers 404 for what is not there, so it is given a folder that holds the path which is asked.
+    // It answers 404 for missing files, so it gets a folder that contains the requested path.
     command: (path) => [
       path,
       'sh',

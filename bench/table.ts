@@ -3,7 +3,7 @@ export interface Table {
   readonly title: string
   readonly columns: readonly string[]
   readonly rows: readonly (readonly string[])[]
-  /** What a reader must know to read the figures rightly, one sentence each. */
+  /** What a reader must know to interpret the figures, one sentence each. */
   readonly notes: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export function renderTable(table: Table): string {
   ].join('\n')
 }
 
-/** A figure with as many digits as a reader can use; a dash for none. */
+/** Formats a figure with this many digits; a dash for no value. */
 export function figure(value: number, digits: number): string {
   return Number.isFinite(value) ? value.toFixed(digits) : '-'
 }

@@ -24,15 +24,15 @@ export interface TimedStart {
   readonly readyMs: number
   readonly createMs: number
   readonly startMs: number
-  /** From the engine's word that it runs until the first 200. */
+  /** Time from the engine's confirmation that the container runs until the first 200. */
   readonly answerMs: number
-  /** What is left, after the first answer, of the engine's time to hold it to its share. */
+  /** Remaining time, after the first answer, until the engine has limited the container's CPU share. */
   readonly holdMs: number
-  /** Of the whole container until the first 200, what the engine's runtime spends inside it included. */
+  /** CPU time of the whole container until the first 200, including that of the engine's runtime inside it. */
   readonly cpuMs: number
 }
 
-/** Creates and starts a container as the mesh does, and asks its `/status` as the mesh does. */
+/** Creates and starts a container and requests its `/status`, both as the mesh does. */
 export async function timedStart(
   ground: BenchGround,
   asked: {
@@ -78,7 +78,7 @@ export async function timedStart(
   }
 }
 
-/** Takes the container and its volume away. */
+/** Removes the container and its volume. */
 export async function removeContainer(ground: BenchGround, agentId: string): Promise<void> {
   const { docker } = ground.engine
   await docker.getContainer(sandboxName(ground.homeId, agentId)).remove({ force: true })
@@ -89,7 +89,7 @@ interface Question {
   readonly host: string
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
-  /** Called when the port accepts: from then on the mesh limits the agent to its share of the processor. */
+  /** Called when the port accepts connections: from then on the mesh limits the agent's CPU share. */
   readonly onTaken: () => void
 }
 

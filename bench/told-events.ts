@@ -15,10 +15,10 @@ const caughtUpMaxMs = 60_000
 interface Moment {
   readonly told: number
   readonly heapBytes: number
-  /** Of the processes that draw pages: what is theirs alone, with their share of what they share. */
+  /** Private memory of the processes that draw pages, with their proportion of shared memory. */
   readonly processBytes: number
   readonly nodes: number
-  /** What the engine keeps of the page, in view or not. */
+  /** Number of nodes that the browser keeps for the page, in view or not. */
   readonly keptNodes: number
   readonly listeners: number
   /** How many received events the page has not drawn yet. */
@@ -110,7 +110,7 @@ export async function overEvents(
   }
 }
 
-/** Of one process, bytes; none once it is gone. */
+/** Memory of one process, bytes; 0 once it has ended. */
 function memoryOf(pid: number): number {
   try {
     const found = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
@@ -120,7 +120,7 @@ function memoryOf(pid: number): number {
   }
 }
 
-/** Events of a fleet at work: some are drawn, some make lists old. */
+/** Events of a working fleet: some are drawn, others make the page reload lists. */
 function bodyOf(number: number): FleetEventBody {
   const agent = `agent-${String(number % agentsListed).padStart(3, '0')}`
   const run = `run_${(number % runsListed).toString(36).padStart(20, '0')}`

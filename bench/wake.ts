@@ -36,7 +36,7 @@ export const wakeBench: Bench = {
   },
 }
 
-/** Milliseconds until the result; what is made ready before and taken away after is not in it. */
+/** Each measures the milliseconds until the result, without preparation and clean-up. */
 const measures: Record<Name, (mesh: MeshProcess, round: number) => Promise<number>> = {
   [names.create]: async (mesh, round) => {
     const id = `new-${round}`
@@ -57,7 +57,7 @@ const measures: Record<Name, (mesh: MeshProcess, round: number) => Promise<numbe
   },
 }
 
-/** The cheapest work that an agent does for a caller. */
+/** Requests the cheapest work that an agent does for a caller. */
 async function firstResult(mesh: MeshProcess, id: string): Promise<void> {
   const run = await mesh.invoke(id, 'list_files', { path: '.' })
   if (run.outcome?.status !== 'done') throw new Error(`${id} answered ${JSON.stringify(run.outcome)}`)

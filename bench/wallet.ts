@@ -28,7 +28,7 @@ type Place = NonNullable<NonNullable<Parameters<typeof aPaymentsHarness>[0]>['on
 
 interface Contender {
   readonly name: string
-  /** Milliseconds of one. */
+  /** Measures one operation, milliseconds. */
   readonly measure: () => Promise<number> | number
 }
 
@@ -92,7 +92,10 @@ function evmPlace(): Place {
   return { chain: createFakePayingChain('base'), sender, friend, key: new Uint8Array(32).fill(1) }
 }
 
-/** The chain's own programs in this process, behind the mesh's own way of asking. */
+/**
+ * Solana's own programs in this process, behind the mesh's own RPC client; null if there is no build for this
+ * processor.
+ */
 function solanaPlace(): Place | null {
   if (nativeSvm === null) return null
   const test = createTestChain()
@@ -137,7 +140,7 @@ function landedMethods(payer: string): RpcMethods {
   }
 }
 
-/** Where no far end says so itself. */
+/** For chains whose server does not report it: every followed payment is final. */
 function landing({ chain, ...place }: Place): Place {
   if (chain.name === 'solana') return { ...place, chain }
   const fate: Fate = { kind: 'landed', succeeded: true, block: 1, final: true, effects: null }
@@ -181,7 +184,7 @@ async function ending(place: Place, path: string): Promise<number> {
     if (first === undefined) throw new Error('nothing was signed')
     database.transaction(() => {
       for (let one = 1; one < followed; one++) {
-        // Of other addresses: one has a few open ones at most.
+        // The copies have other senders, since one address has only a few open payments.
         table.insert({
           ...first,
           id: `followed_${one}`,

@@ -19,7 +19,7 @@ import { openLine } from './http-line.ts'
 import { median, pairedRatio, percentile } from './statistics.ts'
 import { figure, ratio } from './table.ts'
 
-/** A lane takes 100 runs that wait, so each agent gets fewer, and there are enough agents. */
+/** An agent queues at most 100 runs, so each agent gets fewer deliveries, and there are enough agents. */
 const deliveriesPerAgent = 90
 const agents = 12
 const parallel = 8
@@ -82,7 +82,7 @@ interface Measured {
   readonly perSecond: number
 }
 
-/** The first half one after the other, for the times; the second half at once. */
+/** Sends the first half one after the other, to measure times, and the second half at once, to measure the rate. */
 async function measure({ server, requests }: Contender): Promise<Measured> {
   await server.listen({ port: 0, host: '127.0.0.1' })
   const address = server.server.address()

@@ -1,6 +1,6 @@
 import type { SourceFile } from '../tests/source-files.ts'
 
-/** The contexts of the mesh, from the ground up, each with the modules (folders of packages/mesh/src) it consists of. */
+/** The contexts of the mesh, from the lowest up, each with its modules (folders of packages/mesh/src). */
 const contexts: readonly (readonly [name: string, modules: readonly string[]])[] = [
   ['foundation', ['platform', 'config', 'storage', 'journal', 'events', 'intake', 'lease', 'kernel']],
   ['identity', ['access', 'people', 'http', 'effects']],

@@ -11,7 +11,7 @@ import { toolDocs } from './tool-docs.ts'
 const root = join(import.meta.dirname, '..')
 const contextsBlock = /(<!-- contexts: [^\n]*-->\n)[\s\S]*?(<!-- contexts end -->)/
 
-/** The documents that are made from the sources: path from the repository's root, and text. */
+/** The documents that are generated from the sources: path from the repository's root, and text. */
 export function generatedDocs(): readonly (readonly [path: string, text: string])[] {
   const architecture = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
   if (!contextsBlock.test(architecture)) throw new Error('docs/architecture.md has no block of contexts')

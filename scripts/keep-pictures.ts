@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 
-/** Pictures for readers of the documents, by the names that the tests in a browser take them under. */
+/** Pictures for the documentation, by the names under which the browser tests take them. */
 const kept = {
   'chat-light-wide': 'chat',
   'fleet-light-wide': 'fleet',

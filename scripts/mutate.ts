@@ -26,7 +26,10 @@ Exits 1 where less than 90 % of a group's mutants are killed, or its list of equ
 
 const root = join(import.meta.dirname, '..')
 const leastScore = 90
-/** On top of three times what the tests take without mutants, ms on a quiet machine: a busy one is no endless loop. */
+/**
+ * Timeout of a mutant on top of three times the duration without mutants, ms; generous, so that a busy machine does
+ * not count as an endless loop.
+ */
 const timeoutMs = 20_000
 
 const options = {
@@ -50,7 +53,7 @@ async function mutateGroup(
     vitest: { configFile: 'scripts/mutation/vitest.config.ts', related: false },
     plugins: ['@stryker-mutator/vitest-runner', join(root, 'scripts', 'mutation', 'ignore-sentences.ts')],
     ignorers: ['sentences'],
-    // Stryker would rewrite the settings of TypeScript with a compiler of an older form; the tests need none.
+    // Stryker would rewrite the TypeScript settings with an older compiler; the tests need none.
     ignorePatterns: ['docs/**', '!docs/people.md', 'bench', 'cassettes', 'tsconfig*.json'],
     coverageAnalysis: 'perTest',
     concurrency: how.workers,
@@ -69,7 +72,7 @@ async function mutateGroup(
     {
       group: group.name,
       files: group.files,
-      // What was kept from an earlier run may be of a file that is in another group by now.
+      // Results kept from an earlier run may be of a file that has moved to another group.
       mutants: mutants
         .map((mutant) => ({
           ...mutant,

@@ -63,7 +63,7 @@ const runnersEnds = new Map<string, string>()
 /** Tests that passed only when their file was run again. */
 const unsteady: string[] = []
 
-/** Runs a project to its end; the output of a concurrent project is kept until then. */
+/** Runs a project to its end; the output of a project that runs beside another is printed at its end. */
 async function runProject(project: string, beside = false): Promise<void> {
   const vitestArguments = ['run', '--project', project, ...reporters]
   let status: number | null
@@ -86,13 +86,16 @@ async function withEngine(): Promise<boolean> {
     await runShown(process.execPath, [join(root, 'tests', 'browser', 'install-chromium.ts')])
   }
   if (!isThere) return false
-  // While no other container runs: these files change what all containers share.
+  // Runs while no other container runs, since these files change what all containers share.
   if (lanes.short) await runProject('docker-shared', true)
   await prepareEngine('--browsers')
   return true
 }
 
-/** Containers wait for small shares of a processor and flows for each other: side by side they take half the time. */
+/**
+ * Runs containers and flows in parallel. Containers wait for small CPU shares and flows for each other, so this
+ * halves the time.
+ */
 async function runShort(): Promise<boolean> {
   console.log('\n== unit tests; beside them the engine is prepared for the container tests')
   const [hasEngine] = await Promise.all([withEngine(), runProject('unit')])
@@ -115,7 +118,7 @@ async function runLong(): Promise<boolean> {
   return hasEngine
 }
 
-/** Runs the files in which something failed once more, each project's by themselves, and lets that count. */
+/** Runs each file with a failure once more, one file at a time, and replaces its result. */
 async function tryAgain(): Promise<void> {
   const records = recordsOf([...processProjects, ...containerProjects])
   const again = [...records].map(([project, one]) => ({ project, one, files: filesToTryAgain(one) }))
@@ -174,11 +177,14 @@ async function ended(running: ChildProcess): Promise<number | null> {
   return typeof status === 'number' ? status : null
 }
 
-/** Images stay as long as a home that they were made for, so this one is there until no test asks for them. */
+/** Images are kept while the home that they were built for exists, so this home exists until all tests have run. */
 const preparedHome = join(mkdtempSync(join(tmpdir(), 'flotilla-prepare-')), 'home')
 const mesh = join(root, 'packages', 'mesh', 'src', 'main.ts')
 
-/** Sets up the engine and the images beside other work; what it installs it says at once, between their lines. */
+/**
+ * Installs the engine and builds the images beside other work; installation steps are printed at once, between
+ * other lines.
+ */
 async function prepareEngine(...more: readonly string[]): Promise<boolean> {
   return (await runShown(process.execPath, [mesh, 'prepare', ...more, '--home', preparedHome])) === 0
 }
@@ -228,7 +234,7 @@ function printResults(projects: readonly string[]): void {
   console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
 }
 
-/** What both lanes proved: the records of `npm test` are kept for the long tests after it. */
+/** Prints what both commands proved: the record of `npm test` is kept for the long tests after it. */
 function printProofs(): void {
   const tests = [...readProjectRecords(record).values()].flatMap((one) => one.tests)
   printProved('clauses that are held or decided otherwise', proofsOf(requirements, tests))

@@ -43,7 +43,7 @@ interface Row {
   readonly initial: string
 }
 
-/** A key that several variants have is one row. */
+/** Joins keys that several variants have into one row. */
 function joinVariants(rows: readonly Row[]): readonly Row[] {
   const byKey = Map.groupBy(rows, ({ key }) => key)
   return [...byKey].map(([key, [first, ...others]]) => ({

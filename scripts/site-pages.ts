@@ -39,7 +39,7 @@ export function sitePages(files: ReadonlyMap<string, string>): readonly SitePage
   }))
 }
 
-/** Where a file of the repository is on the site. */
+/** Returns the site path of a file of the repository. */
 function pathOf(source: string): string {
   const atRoot = rootPages[source]
   if (atRoot !== undefined) return atRoot

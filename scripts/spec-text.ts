@@ -7,7 +7,7 @@ import type { ProjectRecord } from '../tests/run-record/test-record.ts'
 const columns = ['covered', 'planned', 'outside', 'deviates', 'total'] as const
 const proofColumns = ['proved', 'failed', 'not run'] as const
 
-/** How many clauses of each section are in which state, and, after a run, how many covered ones it proved. */
+/** Counts the clauses of each section by state and, after a run, the covered ones that it proved. */
 export function stateTable(
   report: CoverageReport,
   clauses: readonly LedgerClause[],
@@ -38,7 +38,7 @@ function tableLine(cells: readonly (string | number)[]): string {
     .join('')
 }
 
-/** The clauses that no test cites yet, by the area that will. */
+/** Lists the clauses that no test cites yet, by the area that will. */
 export function plannedList(clauses: readonly LedgerClause[]): string {
   const planned = clauses.filter((clause) => clause.state === 'planned')
   return [...Map.groupBy(planned, (clause) => clause.by ?? 'no area')]
@@ -49,7 +49,7 @@ export function plannedList(clauses: readonly LedgerClause[]): string {
     .join('\n\n')
 }
 
-/** Each covered clause, its state, and the tests that cite it. */
+/** Lists each covered clause, its state, and the tests that cite it. */
 export function proofList(proofs: readonly Proof[]): string {
   return proofs
     .map(({ id, state, tests }) =>
@@ -61,7 +61,7 @@ export function proofList(proofs: readonly Proof[]): string {
     .join('\n')
 }
 
-/** How many lessons are heeded by tests, and of those, after a run, how many it proved. */
+/** Counts the lessons that tests heed and, after a run, those that it proved. */
 export function lessonLine(lessons: readonly Lesson[], proofs: readonly Proof[] | undefined): string {
   const count = (state: LessonState): number =>
     lessons.filter((lesson) => stateOfLesson(lesson) === state).length
@@ -70,7 +70,7 @@ export function lessonLine(lessons: readonly Lesson[], proofs: readonly Proof[] 
   return `Lessons: ${lessons.length}; ${count('heeded')} heeded by tests${proved}, ${count('planned')} planned, ${count('outside')} outside.`
 }
 
-/** Each lesson with the tests that heed it, or the reason why none does. */
+/** Lists each lesson with the tests that heed it, or the reason why none does. */
 export function lessonList(lessons: readonly Lesson[], heeded: readonly Citation[]): string {
   return lessons
     .map((lesson) => {
@@ -85,7 +85,7 @@ export function lessonList(lessons: readonly Lesson[], heeded: readonly Citation
     .join('\n')
 }
 
-/** Which run the proofs are of. */
+/** Names the run from which the proofs are. */
 export function recordLine(records: ReadonlyMap<string, ProjectRecord>): string {
   if (records.size === 0) return 'No run is recorded: npm test and npm run test:long record what they proved.'
   const runs = [...records].map(

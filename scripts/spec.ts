@@ -48,7 +48,7 @@ function markLedger(root: string): string {
   return lines.length === 0 ? 'Every state already agrees with the tests.\n' : `${lines.join('\n')}\n`
 }
 
-/** The options of this run, or undefined when one of them is not among those of the help text. */
+/** Parses the options of this run; undefined if one of them is not in the help text. */
 function readOptions() {
   const { values, tokens } = parseArgs({ options, strict: false, tokens: true })
   const wrong = tokens.some(

@@ -34,7 +34,7 @@ function placesOfWords(): Map<string, string> {
   return places
 }
 
-/** The words of the first and the last column of the glossary: its terms, and what other projects call them. */
+/** The words of the first and last column of the glossary: its terms, and the terms of other projects. */
 function glossaryWords(): readonly string[] {
   const rows = readFileSync(join(repositoryRoot, 'docs', 'glossary.md'), 'utf8').matchAll(
     /^\|([^|]*)\|[^|]*\|([^|]*)\|$/gm,
@@ -53,7 +53,7 @@ function textsToCheck(): readonly { readonly path: string; readonly text: string
   return [...documents, ...sources]
 }
 
-/** The English words of a text: no code in backticks, and no paths, addresses and identifiers. */
+/** The English words of a text, without code in backticks, paths, addresses and identifiers. */
 export function wordsOf(text: string): readonly string[] {
   const prose = text
     .replaceAll(/```[\s\S]*?```|`[^`\n]*`|\]\([^)\s]*\)|\$\{[^}]*\}|\\./g, ' ')

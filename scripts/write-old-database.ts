@@ -66,7 +66,7 @@ function linkModules(code: string): void {
   }
 }
 
-/** Resolves to the outcome of the one question. */
+/** Runs the mesh of a commit and resolves to the outcome of its one question. */
 async function live({ code, home }: { readonly code: string; readonly home: string }): Promise<string> {
   const main = join(code, 'packages', 'mesh', 'src', 'main.ts')
   const child = spawn(

@@ -6,7 +6,7 @@ export interface Edge {
   readonly why: string
 }
 
-/** Which package may import which other package of ours. */
+/** Which package of this repository may import which other. */
 export const packageEdges: readonly Edge[] = [
   { from: 'protocol', to: [], why: 'what both sides agree on depends on nobody' },
   { from: 'client', to: ['protocol'], why: 'speaks the people’s API and nothing else' },
@@ -26,7 +26,7 @@ export const packageEdges: readonly Edge[] = [
 ]
 
 export interface MeshModule {
-  /** Below packages/mesh/src. */
+  /** Folder below packages/mesh/src. */
   readonly folder: string
   readonly holds: string
 }
@@ -93,7 +93,7 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'app', holds: 'the list of modules, the life of the process, its commands' },
 ]
 
-/** What makes an adapter is named in one place, so that swapping one is one line. */
+/** Each adapter is created in one place only, so that replacing it changes one line. */
 export const adapters: readonly {
   readonly makers: RegExp
   readonly allowed: readonly string[]
@@ -111,13 +111,13 @@ export const adapters: readonly {
   },
 ]
 
-/** Files of the agent that become bundles of their own: what they share with it would be there twice. */
+/** Files of the agent that become separate bundles. Modules that they share with the agent would be in both. */
 export const agentParts = {
   folder: 'packages/agent/src/parts/',
   why: 'a part holds a library and nothing of ours, so that no class and no state is there twice',
 } as const
 
-/** Words that name no concept, refused as a dash-separated part of a file or folder name. */
+/** Words that name no concept; they are rejected as a dash-separated part of a file or folder name. */
 export const bannedNames: readonly string[] = [
   'utils',
   'util',
@@ -133,12 +133,15 @@ export const bannedNames: readonly string[] = [
   'handler',
   'types',
 ]
-/** `base` is the field's word for what an image is built on, `browser service` the specification's for its container. */
+/**
+ * Exceptions: `base` is the field's term for the image that another is built on, and `browser service` is the
+ * specification's term for its container.
+ */
 export const allowedNames: readonly RegExp[] = [/base-image/, /tsconfig\.base/, /browser-service/]
 
 export const maxLines = { source: 400, test: 600 } as const
 
-/** Comments that will not outlive their day. */
+/** Patterns of comments that would soon be outdated. */
 export const bannedComments: readonly RegExp[] = [
   /(?:\/\/|\*).*#\d{2,}/,
   /(?:\/\/|\*).*\bPR \d/,
@@ -146,7 +149,7 @@ export const bannedComments: readonly RegExp[] = [
   /(?:\/\/|\*).*\bTODO\b/,
 ]
 
-/** What takes a caller in a room of the mesh asks the guard. These do not, and say why. */
+/** Use cases of the mesh that take a caller call the guard. The files listed here do not, each with its reason. */
 export const unguardedFiles: readonly { readonly file: string; readonly why: string }[] = [
   {
     file: 'models/gateway/remote-media.ts',
@@ -248,7 +251,7 @@ export interface BannedCall {
   readonly why: string
 }
 
-/** Time, chance and the process are arguments. */
+/** Time, randomness and the process are passed as arguments. */
 export const bannedCalls: readonly BannedCall[] = [
   {
     pattern: /\bDate\.now\(/,

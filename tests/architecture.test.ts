@@ -53,7 +53,7 @@ function packageOf(path: string): string | undefined {
 const meshSources = 'packages/mesh/src/'
 const moduleFolders = meshModules.map(({ folder }) => folder)
 
-/** The module that a file of the mesh belongs to; `main.ts` and what serves tests alone belong to none. */
+/** The module that a file of the mesh belongs to; `main.ts` and files for tests only belong to none. */
 function moduleOf(path: string): string | undefined {
   const inside = path.startsWith(meshSources) ? path.slice(meshSources.length) : ''
   return moduleFolders.find((folder) => inside.startsWith(`${folder}/`))
@@ -196,7 +196,10 @@ describe('the architecture', () => {
       .map((file) => file.path.replace('packages/mesh/src/', ''))
     expect(unguarded.toSorted()).toEqual(unguardedFiles.map((row) => row.file).toSorted())
 
-    /** A type or interface whose functions take a caller; it ends with the first line that is not indented. */
+    /**
+     * Finds a type or interface whose functions take a caller; its text ends with the first line that is not
+     * indented.
+     */
     function declaresUse(declared: string): boolean {
       return takesCaller.test(/^[\s\S]*?\n(?=\S)/.exec(declared)?.[0] ?? declared)
     }
@@ -279,7 +282,7 @@ describe('the architecture', () => {
   })
 })
 
-/** What is above the bound, with what it has, of files that are read by the parser. */
+/** Files, functions and records above their bound, with their size, among the files that the parser reads. */
 const shapes = sources
   .filter(({ path }) => shapedPackages.includes(packageOf(path) ?? ''))
   .filter(({ path }) => !path.includes('/testing/') && !path.endsWith('.conformance.ts'))

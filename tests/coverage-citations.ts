@@ -2,9 +2,9 @@ import type { Citation } from './coverage-report.ts'
 import { lessonId } from './requirements/lessons.ts'
 
 export interface SourceCitations {
-  /** Of clauses, by `verifies`. */
+  /** Citations of clauses, by `verifies`. */
   readonly citations: readonly Citation[]
-  /** Of lessons, by `heedsLesson`; each id is that of `lessonId`. */
+  /** Citations of lessons, by `heedsLesson`; each id is that of `lessonId`. */
   readonly heeded: readonly Citation[]
   /** `file:line` of calls whose arguments are not plain literals. */
   readonly unreadable: readonly string[]

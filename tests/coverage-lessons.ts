@@ -1,10 +1,10 @@
 import type { Citation } from './coverage-report.ts'
 import { type Lesson, lessonId } from './requirements/lessons.ts'
 
-/** How a lesson stands: `heeded` by tests, or one of the two reasons why no test heeds it. */
+/** State of a lesson: `heeded` by tests, or one of the two reasons why no test heeds it. */
 export type LessonState = 'heeded' | 'planned' | 'outside'
 
-/** By its reason alone; whether tests really cite it is judged by `lessonOffenders`. */
+/** Derives the state from the lesson's reason alone; `lessonOffenders` checks whether tests cite it. */
 export function stateOfLesson(lesson: Lesson): LessonState {
   if (lesson.planned !== undefined) return 'planned'
   return lesson.outside === undefined ? 'heeded' : 'outside'
@@ -19,7 +19,7 @@ export function lessonsToProve(
     .map((lesson) => ({ id: lessonId(lesson.number), state: 'covered' }))
 }
 
-/** One sentence for each thing that is wrong between the lessons and what the tests cite. */
+/** Returns one sentence for each contradiction between the lessons and the citations of the tests. */
 export function lessonOffenders(lessons: readonly Lesson[], heeded: readonly Citation[]): readonly string[] {
   const known = new Set(lessons.map((lesson) => lessonId(lesson.number)))
   return [

@@ -1,6 +1,9 @@
 import { sections } from './requirements/clause.ts'
 
-/** A clause as the check reads it: looser than the ledger's own type, so that every mistake can be shown to it. */
+/**
+ * A clause as the check reads it; the type is looser than that of the clauses, so that tests can contain every
+ * mistake.
+ */
 export interface LedgerClause {
   readonly id: string
   readonly section: string
@@ -41,7 +44,7 @@ export interface CoverageRow {
 export interface CoverageReport {
   readonly rows: readonly CoverageRow[]
   readonly total: CoverageRow
-  /** One sentence for each thing that is wrong; empty when the ledger and the tests agree. */
+  /** One sentence for each contradiction; empty when clauses and tests agree. */
   readonly offenders: readonly string[]
 }
 
@@ -49,7 +52,7 @@ const stateNames: readonly string[] = ['covered', 'planned', 'outside', 'deviate
 const datedDecision =
   /^docs\/decisions\/\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])-[a-z0-9]+(?:-[a-z0-9]+)*\.md$/
 
-/** Compares the ledger with what the tests cite and the documents decide. */
+/** Compares the clauses with the citations of the tests and the decisions in the documents. */
 export function coverageReport(facts: CoverageFacts): CoverageReport {
   return {
     rows: sections.map((section) =>

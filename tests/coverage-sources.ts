@@ -6,7 +6,7 @@ import { anchorsIn } from './coverage-sections.ts'
 
 const testFiles = ['packages/*/src/**/*.{test,conformance}.ts', 'tests/**/*.{test,conformance}.ts']
 
-/** Reads from the repository at `root` all that the ledger is compared with. */
+/** Reads everything from the repository at `root` that the clauses are compared with. */
 export function readCoverageFacts(root: string, clauses: readonly LedgerClause[]): CoverageFacts {
   return {
     clauses,
@@ -23,7 +23,7 @@ function sectionsOf(root: string, page: string): readonly string[] {
   return [...anchors].map((anchor) => `${page}#${anchor}`)
 }
 
-/** What the tests of the repository at `root` cite, in the order of the files' names. */
+/** Reads the citations of all tests of the repository at `root`, in the order of the files' names. */
 export function readCitations(root: string): SourceCitations {
   const found = globSync(testFiles, { cwd: root })
     .sort()

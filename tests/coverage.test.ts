@@ -30,7 +30,7 @@ describe('verifies', () => {
     const [first, second] = requirements
     expect(first).toBeDefined()
     expect(second).toBeDefined()
-    // Called another way than the tests call it, since this one proves nothing of the specification.
+    // Called in another form than tests use, so that this test does not count as a proof.
     for (const clause of [first, second]) if (clause !== undefined) verifies.call(undefined, clause.id)
     expect(citedBy(task.meta)).toEqual([first?.id, second?.id])
     Reflect.deleteProperty(task.meta, 'verifies')

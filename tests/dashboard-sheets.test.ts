@@ -11,14 +11,14 @@ function read(name: string): string {
   return readFileSync(join(root, name), 'utf8')
 }
 
-/** Files that one names in its imports: at once, or when they are needed. */
+/** Names of the files that a file imports, statically or dynamically. */
 function named(name: string, pattern: RegExp): readonly string[] {
   return [...(textOf.get(name) ?? '').matchAll(pattern)].map((match) =>
     normalize(join(dirname(name), match[1] ?? '')),
   )
 }
 
-/** A file and all that come with it. */
+/** A file and everything that it imports statically. */
 function withAll(name: string): ReadonlySet<string> {
   const seen = new Set<string>()
   const left = [name]
@@ -40,7 +40,7 @@ const sheetsOf = new Map<string, string[]>()
 for (const sheet of sheets)
   for (const name of classesIn(sheet)) sheetsOf.set(name, [...(sheetsOf.get(name) ?? []), sheet])
 
-/** Parts of the settings are drawn within their page alone. */
+/** The page that draws a part: parts of the settings are drawn only within their page. */
 const drawnWithin = (part: string): readonly string[] =>
   part.startsWith('pages/settings/') ? ['pages/settings/settings-page.tsx'] : []
 

@@ -34,7 +34,7 @@ describe('docs/glossary.md', () => {
   })
 })
 
-/** Words that have a meaning of their own in this project, as documents spell them. */
+/** Terms with a special meaning in this project, as documents spell them. */
 const projectTerms = [
   ['action', 'agent API', 'agent token', 'approval', 'attempt', 'audit log', 'blackboard', 'bootstrap file'],
   ['budget', 'caller', 'cassette', 'channel', 'cooldown', 'egress filter', 'fencing token', 'gate'],

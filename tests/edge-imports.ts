@@ -5,7 +5,7 @@ export interface EdgeImport {
   readonly why: string
 }
 
-/** Effects live at named edges (tests may import anything). */
+/** Modules with side effects are imported only at these places (tests may import anything). */
 export const edgeImports: readonly EdgeImport[] = [
   {
     module: '@kubernetes/client-node',

@@ -9,7 +9,7 @@ interface Project {
 
 it('every file of tests belongs to one project of the runner, and to one alone', () => {
   const root = join(import.meta.dirname, '..')
-  // The runner's own type of a project is wider than what stands in our file.
+  // The runner's own type of a project is wider than the values in the configuration file.
   const projects = (config.test?.projects ?? []) as readonly Project[]
   const files = ['packages/*/src/**', 'tests/**', 'scripts/**', 'bench/**', 'images/**'].flatMap((folder) =>
     globSync(`${folder}/*.test.ts`, { cwd: root }),

@@ -8,7 +8,8 @@ export function importCircles(
   const targets = new Map<string, string[]>()
   for (const { from, to } of imports) targets.set(from, [...(targets.get(from) ?? []), to])
   const circles: string[][] = []
-  // Tarjan: `lowest` is the earliest visit that a file reaches; one that reaches none before its own closes a circle.
+  // Tarjan's algorithm: `lowest` is the earliest visit that a file reaches. A file that reaches no earlier one
+  // closes a cycle.
   const lowest = new Map<string, number>()
   const open: string[] = []
 

@@ -34,7 +34,7 @@ const production = readSourceFiles()
   .filter(({ path, isTest }) => path.startsWith('packages/') && !isTest && path !== home)
   .map(({ text }) => text)
 
-/** `limits.redirectsMax`, or what a destructuring takes out: `{ redirectsMax } = limits`. */
+/** True if the sources read `limits.redirectsMax`, or destructure it: `{ redirectsMax } = limits`. */
 function isRead(table: string, name: string): boolean {
   const direct = new RegExp(`\\b${table}\\.${name}\\b`)
   const taken = new RegExp(`\\{[^}]*\\b${name}\\b[^}]*\\} = ${table}\\b`)

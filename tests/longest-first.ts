@@ -24,7 +24,7 @@ const longest: readonly string[] = [
   'tests/docker/exhaustion.test.ts',
 ]
 
-/** The order of files: those that take longest first, the others as the runner has them. */
+/** Sorts the files: those that take longest first, the others as the runner sorts them. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const others = await super.sort(files)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { anchorsIn } from './coverage-sections.ts'
 
 const root = join(import.meta.dirname, '..')
-/** Decision pages are not edited after their date, so the paths in them are those of that date. */
+/** Decision pages are not edited after their date, so their paths are those of that date. */
 const documents = globSync(
   ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'packages/mesh/src/**/README.md'],
   {
@@ -13,7 +13,7 @@ const documents = globSync(
   },
 ).filter((path) => !path.startsWith('docs/decisions/') && path !== 'CHANGELOG.md')
 
-/** Folders that a path in backticks may begin in. */
+/** Top-level folders with which a path in backticks may begin. */
 const places = [
   '.',
   'packages',
@@ -28,14 +28,17 @@ const folders = new Set(
     .map((path) => path.replace(/\/$/, '')),
 )
 
-/** Paths of the repository in backticks: two parts or more, beginning with one of its folders. */
+/** Finds paths of the repository in backticks: two parts or more, beginning with one of its folders. */
 function pathsIn(text: string): readonly string[] {
   return [...text.matchAll(/`([\w.-]+(?:\/[\w.*-]+)+\/?)`/g)]
     .map(([, path = '']) => path.replace(/\/\*\*?$/, '').replace(/\/$/, ''))
     .filter((path) => folders.has(path.split('/')[0] ?? '') && !isOfHome(path))
 }
 
-/** Folders of a fleet's home and of an agent's data have the same names, and so has a protocol of OpenTelemetry. */
+/**
+ * True for folders of a fleet's home or of an agent's data with the same names, and for a protocol of
+ * OpenTelemetry.
+ */
 function isOfHome(path: string): boolean {
   return (
     path === 'http/protobuf' ||

@@ -16,7 +16,7 @@ const kinds = ['worker', 'operator'] as const
 type Kind = (typeof kinds)[number]
 
 const toolsOf = (kind: Kind): string[] => groupsFor(kind).flatMap(({ tools }) => Object.values(tools))
-/** Whatever looks like the name of a tool: words with low lines between them. */
+/** Finds everything that looks like the name of a tool: words joined by underscores. */
 const namesIn = (text: string): string[] => [...new Set(text.match(/\b[a-z]+(?:_[a-z]+)+\b/g))]
 
 const everything = permissionRecordSchema.parse({

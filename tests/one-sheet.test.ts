@@ -5,7 +5,10 @@ import { describe, expect, it } from 'vitest'
 const root = join(import.meta.dirname, '..')
 const sheets = globSync('packages/dashboard/src/**/*.css', { cwd: root })
 
-/** Classes that stand alone in a rule for every width: what such a rule says holds wherever the class is used. */
+/**
+ * Classes whose rules consist of that class alone, outside of any media query; such a rule applies wherever the
+ * class is used.
+ */
 function classesOf(text: string): readonly string[] {
   const everywhere = text
     .replaceAll(/\/\*.*?\*\//gs, '')

@@ -34,7 +34,7 @@ export const avoidedWords: readonly {
 
 export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** How often each area uses each avoided word: documents, comments by package, and messages of the sources. */
+/** Counts each avoided word in each area: documents, comments by package, and messages of the sources. */
 export function countAvoidedWords(): Counts {
   const counts: Record<string, Record<string, number>> = {}
   for (const { area, text } of [...documents(), ...sources()]) {
@@ -81,7 +81,7 @@ export function messagesOf(text: string): readonly string[] {
     .filter((message) => /\w \w+ \w/.test(message))
 }
 
-/** The allow-list with each number lowered to what there is; none is raised. */
+/** The allow-list with each number lowered to the present count; no number is raised. */
 export function lowered(allowed: Counts, counts: Counts): Counts {
   const areas = Object.entries(allowed).map(([area, words]) => {
     const rows = Object.entries(words)

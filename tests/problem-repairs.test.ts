@@ -16,7 +16,7 @@ import { environmentNames } from '../packages/mesh/src/config/environment.ts'
 import { settingsSchema } from '../packages/mesh/src/config/settings-file.ts'
 import { commandProgram } from './support/command-program.ts'
 
-/** Said of anything, they help with nothing. */
+/** Phrases that fit every problem and help with none. */
 const emptyPhrases = [
   /see the detail/i,
   /decide again/i,
@@ -36,7 +36,7 @@ const fields = new Set([
   ),
   ...Object.keys(problemJson(new Problem('conflict'), '')),
 ])
-/** Parameters of paths in capitals, as repairs write them. */
+/** Paths of endpoints with their parameters in capitals, as repairs write them. */
 const endpoints = new Set(
   [meshAgentEndpoints, modelEndpoints, webhookEndpoints].flatMap((some) =>
     Object.values(some).map(
@@ -94,7 +94,7 @@ it('a repair that names nothing, or what is not there, is found', () => {
   }
 })
 
-/** What a repair sends its reader to: commands with their options, variables, files, settings, headers and fields. */
+/** Extracts what a repair names: commands with their options, variables, files, settings, headers and fields. */
 function namesOf(repair: string): { readonly known: readonly string[]; readonly unknown: readonly string[] } {
   const found: [name: string, isThere: boolean][] = []
   for (const [whole, words = ''] of repair.matchAll(/\bflotilla ([^,;.():]*)/g)) {
@@ -126,7 +126,10 @@ function namesOf(repair: string): { readonly known: readonly string[]; readonly 
   }
 }
 
-/** Words after `flotilla`, up to the next stop: a command of the real program, and options that it has. */
+/**
+ * Reads the words after `flotilla` up to the next punctuation, and checks that they are a command with options of
+ * the real program.
+ */
 function commandIsThere(words: string): boolean {
   let at: Command = program
   for (const word of words.split(' ')) {
@@ -140,7 +143,7 @@ function commandIsThere(words: string): boolean {
   return [...words.matchAll(/--[a-z-]+/g)].every(([name]) => name === '--help' || options.includes(name))
 }
 
-/** Every path of a JSON Schema, `*` for a name of the owner's choice, and every last name by itself. */
+/** Every path of a JSON Schema, with `*` for a name of the owner's choice, and every last name by itself. */
 function namesIn(schema: unknown, path: readonly string[] = []): ReadonlySet<string> {
   const names = new Set<string>(path.length === 0 ? [] : [path.join('.'), path.at(-1) ?? ''])
   if (typeof schema !== 'object' || schema === null) return names

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { repositoryRoot } from './source-files.ts'
 
-/** How easily a document is read. */
+/** Readability figures of a document. */
 export interface Readability {
   readonly path: string
   readonly sentences: number
@@ -14,7 +14,7 @@ export interface Readability {
 
 export const longSentenceWords = 35
 
-/** The documents that people read from beginning to end; generated tables and dated pages are left out. */
+/** Documents that people read from beginning to end; generated tables and dated pages are left out. */
 export function readabilityOfDocuments(): readonly Readability[] {
   return globSync(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/**/*.md'], { cwd: repositoryRoot })
     .filter((path) => !path.startsWith('docs/decisions/'))
@@ -23,7 +23,7 @@ export function readabilityOfDocuments(): readonly Readability[] {
     .toSorted((one, other) => other.averageWords - one.averageWords)
 }
 
-/** Counts the sentences of prose and list items; code, tables and headings are no sentences. */
+/** Counts the sentences of prose and list items; code, tables and headings do not count. */
 export function readabilityOf(markdown: string): Omit<Readability, 'path'> {
   const prose = markdown
     .replaceAll(/^```[\s\S]*?^```/gm, '')

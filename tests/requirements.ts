@@ -9,7 +9,7 @@ import { resourcesClauses } from './requirements/resources.ts'
 import { statesClauses } from './requirements/states.ts'
 import { versioningClauses } from './requirements/versioning.ts'
 
-/** Every clause of the specification by the part it stands in. Each id starts with the name of its part. */
+/** Every clause of the specification, by section. Each id starts with the name of its section. */
 export const requirementsBySection = {
   purpose: purposeClauses,
   resources: resourcesClauses,
@@ -22,7 +22,7 @@ export const requirementsBySection = {
   versioning: versioningClauses,
 } as const satisfies { readonly [In in Section]: readonly Clause<In>[] }
 
-/** The id of any clause; a string that is no clause's id is not assignable to it. */
+/** The id of any clause; other strings are not assignable to it. */
 export type ClauseId = (typeof requirementsBySection)[Section][number]['id']
 
 export type Requirement = Clause & { readonly id: ClauseId; readonly section: Section }

@@ -30,9 +30,9 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
   return recordBuild(root, { name, main: 'main.mjs', files, inputs })
 }
 
-/** The help text of every command, written ahead so that `--help` loads no command. */
+/** The help text of every command, generated in advance so that `--help` loads no command. */
 export async function writtenHelpFiles(): Promise<Build['files']> {
-  // Late: who builds the mesh alone needs no command of the terminal.
+  // Imported only here, since a build of the mesh alone needs no commands of the terminal.
   const { bareProgram, wholeProgram } = await import('./whole-program.ts')
   const { helpFiles } = await import('../../packages/cli/src/reference/help-files.ts')
   const files = await helpFiles((meant, out) => (meant === 'all' ? wholeProgram(out) : bareProgram(out)))
@@ -53,7 +53,10 @@ const telegramPlatform: Plugin = {
   },
 }
 
-/** One program as files of ES modules, in memory. `banner` is the first line of each and defines the variables of `places`. */
+/**
+ * Bundles one program into ES modules in memory. `banner` is the first line of each file and defines the variables
+ * of `places`.
+ */
 export async function bundleProgram(
   root: string,
   entry: string,
@@ -78,7 +81,7 @@ export async function bundleProgram(
     outdir: join(root, programsFolder),
     outExtension: { '.js': '.mjs' },
     banner: { js: requireBanner + banner },
-    // It says `require` under another name in its older form, which no bundler can follow.
+    // Its CommonJS form calls `require` under another name, which no bundler can follow.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     external: ['esbuild', 'cpu-features', '*.node'],
     plugins: [telegramPlatform, readSources(onRead, places)],
@@ -97,7 +100,7 @@ export interface Build {
   readonly inputs: ReadonlyMap<string, FileStamp>
 }
 
-/** Writes a build, and then the record that makes the next start take it. */
+/** Writes a build, and then the record with which the next start uses it. */
 export function recordBuild(root: string, build: Build): ProgramRecord {
   const folder = writeBuild(root, build)
   const outputs = build.files.map((file) => join(folder, file.name))
@@ -113,7 +116,9 @@ export function recordBuild(root: string, build: Build): ProgramRecord {
   return record
 }
 
-/** Whole under its name or not at all; one that made the same beside us did it for both. */
+/**
+ * Renames the complete folder into its place. If a concurrent build has written the same folder, that one is used.
+ */
 function writeBuild(root: string, built: Pick<Build, 'name' | 'files'>): string {
   const digest = createHash('sha256')
   for (const { name, contents } of built.files) digest.update(name).update(contents)

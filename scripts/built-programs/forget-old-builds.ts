@@ -12,7 +12,9 @@ const buildName = new RegExp(`^(?:${anyName})-[\\da-f]{16}$`)
 /** Names of files that an interrupted build left. */
 const brokenOffName = new RegExp(`^(?:(?:${anyName})-[\\da-f]{16}|(?:${anyName})\\.json)\\.\\d+$`)
 
-/** Takes away builds but the last, what was left of broken-off ones, and what Node compiled of those long gone. */
+/**
+ * Removes all builds but the last ones, the remains of interrupted builds, and the compile caches of old builds.
+ */
 export function forgetOldBuilds(
   folder: string,
   { compiled, nowMs }: { readonly compiled: string; readonly nowMs: number },

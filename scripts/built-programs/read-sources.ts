@@ -7,7 +7,7 @@ import type { Plugin } from 'esbuild'
 export interface Places {
   readonly path: (path: string) => string
   readonly url: (path: string) => string
-  /** A source as it is read, where another file is meant by a name in it. */
+  /** Changes the text of a source, where a name in it must refer to another file. */
   readonly rewrite?: (source: string) => string
 }
 
@@ -25,7 +25,7 @@ export function readSources(onRead: (file: string) => void, places: Places = pla
   return {
     name: 'read-sources',
     setup: (hooks) => {
-      // Imported as an ES module it reads each of its exports at once, and among them Node's own undici.
+      // As an ES module, `node:http` is read with all its exports at once, which loads Node's own undici.
       hooks.onResolve({ filter: /^(?:node:)?http$/ }, ({ path, kind }) =>
         // A dynamic import expects named exports, which the CommonJS form does not have.
         kind === 'dynamic-import' ? { path, external: true } : { path, namespace: 'late-builtin' },
@@ -53,7 +53,7 @@ export function withPlace(source: string, path: string, places: Places = placesH
     .replaceAll(/\bimport\.meta\.url\b/g, () => places.url(path))
 }
 
-/** Of others' in the older form: they are given the two names, unless they make them themselves. */
+/** For CommonJS packages: defines the two names, unless the source defines them itself. */
 export function withOlderPlace(source: string, path: string, places: Places = placesHere): string {
   const asked = ['__dirname', '__filename'].filter(
     (name) =>

@@ -5,12 +5,12 @@ import type { CliDeps } from '../../packages/cli/src/context.ts'
 import { createProgram, createWholeProgram } from '../../packages/cli/src/program.ts'
 import type { TextSink } from '../../packages/cli/src/terminal/text-sink.ts'
 
-/** The command line with all its commands, for documentation and not to run. Its help goes to `out`. */
+/** The command line with all its commands, for documentation only. Its help goes to `out`. */
 export function wholeProgram(out: TextSink = { write: () => true }): Promise<Command> {
   return createWholeProgram(depsWith(out))
 }
 
-/** The same without any loaded command: it knows only their names. */
+/** The command line without any loaded command: it knows only their names. */
 export function bareProgram(out: TextSink): Promise<Command> {
   return createProgram(depsWith(out), [])
 }

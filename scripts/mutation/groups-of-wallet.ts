@@ -1,6 +1,6 @@
 const wallet = 'packages/mesh/src/wallet'
 
-/** Whose seed it is, whom it pays, what that counts for, and what is signed. */
+/** Decisions about seeds, recipients, counted amounts and signatures. */
 export const groupsOfWallet = [
   {
     name: 'wallet',

@@ -10,7 +10,7 @@ interface TreePath {
 
 const severalWords = /[a-z’']+,? [a-z]+/i
 
-/** Why a mutant of this node would say nothing, or undefined where it would. */
+/** Returns why a mutant of this node would prove nothing; undefined if it would prove something. */
 export function ignoredBecause({ node }: TreePath): string | undefined {
   const text =
     node.type === 'StringLiteral'
@@ -23,10 +23,10 @@ export function ignoredBecause({ node }: TreePath): string | undefined {
     : undefined
 }
 
-/** What is computed within a sentence may decide, and what is below an ignored node has no mutants either. */
+/** Expressions inside a sentence may contain decisions, and nodes below an ignored node get no mutants. */
 function onlyNames(expressions: readonly { readonly type: string }[]): boolean {
   return expressions.every(({ type }) => type === 'Identifier' || type === 'MemberExpression')
 }
 
-/** The plugin by which Stryker leaves sentences alone. */
+/** The plugin with which Stryker skips sentences. */
 export const strykerPlugins = [{ kind: 'Ignore', name: 'sentences', value: { shouldIgnore: ignoredBecause } }]

@@ -106,7 +106,7 @@ describe('a sentence for readers', () => {
       expect(literal(word)).toBe(undefined)
     expect(template('', '/')).toBe(undefined)
     expect(template('', ' ', '')).toBe(undefined)
-    // What is computed in the middle of a sentence has mutants of its own.
+    // An expression in the middle of a sentence has mutants of its own.
     const quasis = [{ value: { raw: 'it has been ' } }, { value: { raw: ' already' } }]
     const expressions = [{ type: 'ConditionalExpression' }]
     expect(ignoredBecause({ node: { type: 'TemplateLiteral', quasis, expressions } })).toBe(undefined)

@@ -1,6 +1,6 @@
 import type { Equivalent } from './equivalents/equivalent.ts'
 
-/** Of a mutant, what is asked here; Stryker’s `MutantResult` has it. */
+/** The used part of Stryker's `MutantResult`. */
 export interface Mutant {
   readonly fileName: string
   readonly location: { readonly start: Place; readonly end: Place }
@@ -10,7 +10,7 @@ export interface Mutant {
 }
 
 interface Place {
-  /** From 1, both. */
+  /** Both from 1. */
   readonly line: number
   readonly column: number
 }
@@ -20,17 +20,17 @@ export interface GroupScore {
   readonly mutants: number
   readonly killed: number
   readonly timedOut: number
-  /** By a test that ran it, without those that are equivalent. */
+  /** Mutants that a test ran and none killed, without equivalent ones. */
   readonly survived: number
   readonly uncovered: number
   readonly equivalent: number
-  /** Killed or timed out of all that are not equivalent, percent. */
+  /** Killed or timed-out mutants as a share of all that are not equivalent, percent. */
   readonly score: number
 }
 
 export interface ShownMutant {
   readonly file: string
-  /** From 1. */
+  /** Counted from 1. */
   readonly lineNumber: number
   readonly line: string
   readonly becomes: string
@@ -41,18 +41,18 @@ export interface ShownMutant {
 export interface Judgement {
   readonly score: GroupScore
   readonly survivors: readonly ShownMutant[]
-  /** Entries of the list that no survivor of this group answers to. */
+  /** Entries of the list that match no surviving mutant of this group. */
   readonly stale: readonly Equivalent[]
 }
 
-/** What the statuses of Stryker come to; the others (compile error, broken runtime, ignored) are no mutants. */
+/** Stryker's statuses that count; the others (compile error, broken runtime, ignored) are no mutants. */
 const counted = ['Killed', 'Timeout', 'Survived', 'NoCoverage'] as const
 
 export interface GroupRun {
   readonly group: string
   readonly files: readonly string[]
   readonly mutants: readonly Mutant[]
-  /** The source of a file without mutants. */
+  /** Returns the source of a file without mutants. */
   readonly sourceOf: (file: string) => string
 }
 
@@ -119,7 +119,7 @@ const columns = [
   'score',
 ] as const
 
-/** One line for each group, with a head. */
+/** A heading and one line for each group. */
 export function scoreTable(scores: readonly GroupScore[]): string {
   const rows = scores.map((one) => [
     one.group,

@@ -9,7 +9,7 @@ import { groupsOfWallet } from './groups-of-wallet.ts'
  */
 export interface MutationGroup {
   readonly name: string
-  /** What goes wrong in the fleet when these decide wrongly. */
+  /** What goes wrong in the fleet if these decisions are wrong. */
   readonly decides: string
   readonly files: readonly string[]
   readonly tests: readonly string[]

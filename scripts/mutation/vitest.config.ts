@@ -6,7 +6,7 @@ import { BaseSequencer } from 'vitest/node'
 import type { TestSpecification } from 'vitest/node'
 import { patience } from '../../tests/support/patience.ts'
 
-/** The root of the copy in which the mutants stand. */
+/** The root of the copy that contains the mutants. */
 const root = join(import.meta.dirname, '..', '..')
 
 /**

@@ -10,7 +10,7 @@ import { compileDashboard } from '../built-programs/build-dashboard.ts'
 import { bundleProgram, writtenHelpFiles } from '../built-programs/build-program.ts'
 import type { Places } from '../built-programs/read-sources.ts'
 
-/** Threads of the mesh, which are files of their own. */
+/** Worker threads of the mesh, which are files of their own. */
 const workers = [
   'packages/mesh/src/lease/end-worker.ts',
   'packages/mesh/src/skills/check-worker.ts',
@@ -50,7 +50,7 @@ export async function writePackage(root: string): Promise<void> {
 
 type Put = (name: string, contents: Uint8Array | string) => void
 
-/** A program that knows where it lies by the file it is in: the package is installed anywhere. */
+/** Bundles a program that finds its files relative to its own path, since the package may be installed anywhere. */
 function bundled(root: string, entry: string): ReturnType<typeof bundleProgram> {
   const inside = (path: string) => JSON.stringify(relative(root, path))
   const places: Places = {
@@ -77,11 +77,11 @@ async function putAgent(root: string, put: Put): Promise<void> {
   const find = createRequire(join(root, 'packages', 'agent', 'package.json'))
   const vectors = readFileSync(find.resolve(`sqlite-vec-linux-${process.arch}/vec0.so`))
   put(`vectors-${process.arch}/vec0.so`, vectors)
-  // Where agents are plain processes they look for it beside themselves.
+  // Agents that are plain processes look for it beside their own program.
   put('agent/parts/vec0.so', vectors)
 }
 
-/** What draws the screen of a browser in a page, as its package has it, with its licence. */
+/** Adds the library that draws a browser's screen in a page, with its licence. */
 function putScreens(root: string, put: Put): void {
   const home = join(root, 'node_modules', '@novnc', 'novnc')
   for (const folder of ['core', 'vendor']) {
@@ -93,7 +93,7 @@ function putScreens(root: string, put: Put): void {
   put('novnc/LICENSE.txt', readFileSync(join(home, 'LICENSE.txt')))
 }
 
-/** The lock file, and of each package that it names what says its licence. */
+/** Adds the lock file, and the licence statement of each package that it names. */
 function putDemoProject(root: string, put: Put): void {
   const lock = readFileSync(join(root, 'package-lock.json'), 'utf8')
   put(packedLock, lock)

@@ -8,13 +8,13 @@ import { quietLog } from '../../packages/agent/src/testing/quiet-log.ts'
 import type { Tool } from '../../packages/agent/src/tools/tool.ts'
 import { doorTokenOfScout } from '../support/llm-gateway.ts'
 
-/** Waits before an answer is asked for again are not worth waiting for in a test. */
+/** Shortens the waits before retries, which a test need not wait for. */
 const hastyClock = {
   now: systemClock.now,
   sleep: (ms: number, aborted?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), aborted),
 }
 
-/** One run of an agent's loop that thinks through a gateway under test. */
+/** Executes one run of the agent loop whose model calls go through a gateway under test. */
 export async function runAgentAt(rootUrl: string, model: string, tools: readonly Tool[]) {
   const http = createMeshHttp({
     host: '127.0.0.1',

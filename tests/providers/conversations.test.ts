@@ -19,7 +19,10 @@ const look = defineTool({
 
 const model = 'lab/qwen3'
 
-/** A server of the owner's that thinks, counts its calls from 0 in each answer, and makes up names and halves of characters. */
+/**
+ * Answers of an owner's server: with thinking, calls numbered from 0 in each answer, invented names and halves of
+ * characters.
+ */
 const oddAnswers = [
   chunk({ reasoning_content: 'first ' }) +
     chunk({ reasoning_content: 'look' }) +
@@ -57,7 +60,7 @@ test('a conversation that has had every oddity is one that a strict reader takes
   expect(asked[1]?.find(({ role }) => role === 'assistant')).toMatchObject({
     reasoning_content: 'first look',
   })
-  // Nothing that was sent before is written in another way later, or no provider could keep it in its cache.
+  // Earlier messages are not changed later; otherwise no provider could cache them.
   for (const [index, messages] of asked.slice(1).entries())
     expect(messages.slice(0, asked[index]?.length)).toEqual(asked[index])
   expect(state.toolOutputs.map(({ ok }) => ok)).toEqual([true, false, true, false])

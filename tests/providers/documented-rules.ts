@@ -1,9 +1,9 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 
-/** What a provider documents, or its users found, of the messages that it takes. */
+/** Rules for messages that a provider documents, or that its users report. */
 interface DocumentedRules {
   readonly id: RegExp
-  /** Members of an assistant message that it takes. */
+  /** Members of an assistant message that the provider accepts. */
   readonly members: readonly string[]
   readonly needsThinking?: boolean
   readonly needsSeal?: boolean
@@ -14,7 +14,7 @@ interface DocumentedRules {
 const chat = ['role', 'content', 'tool_calls', 'refusal', 'name']
 const openAiId = /^.{1,40}$/
 
-/** Strict: what is not named here is a fault. */
+/** Strict: a member that is not listed here is a fault. */
 const documented: Readonly<Record<string, DocumentedRules>> = {
   openai: { id: openAiId, members: chat },
   groq: { id: openAiId, members: chat },
@@ -38,7 +38,7 @@ interface Call {
   readonly extra_content?: { readonly google?: { readonly thought_signature?: string } }
 }
 
-/** Why this provider would refuse the conversation; empty where it would not. */
+/** Returns why this provider would refuse the conversation; empty if it would accept it. */
 export function documentedFaults(messages: readonly JsonObject[], provider: string): readonly string[] {
   const rules = documented[provider]
   if (rules === undefined) throw new Error(`no rules are written down for ${provider}`)
@@ -48,7 +48,7 @@ export function documentedFaults(messages: readonly JsonObject[], provider: stri
   if (!isWellFormed(messages)) faults.push('half a surrogate pair')
   for (const [index, message] of messages.entries()) {
     const { role, content } = message
-    // No part may be blank, so a message of parts is as empty as its emptiest part.
+    // A blank part is refused, so a message of parts counts as empty if one of its parts is.
     const texts = ((Array.isArray(content) ? content : []) as { text?: string }[]).map(
       (part) => part.text ?? '',
     )
@@ -105,7 +105,7 @@ function callFaults(call: Call, rules: DocumentedRules): readonly string[] {
   return faults
 }
 
-/** No text in the value has half of a surrogate pair. */
+/** True if no text in the value has half of a surrogate pair. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   return typeof value !== 'object' || value === null || Object.values(value).every(isWellFormed)

@@ -7,7 +7,7 @@ import { furtherOddities } from './rows/further.ts'
 import { streamOddities } from './rows/streams.ts'
 import { templateOddities } from './rows/templates.ts'
 
-/** What providers of chat completions are known to send, whatever the API says. */
+/** Deviations from the API that providers of chat completions are known to send. */
 export const oddities: readonly Oddity[] = [
   ...streamOddities,
   ...callOddities,

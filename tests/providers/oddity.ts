@@ -19,7 +19,9 @@ export interface Oddity {
    * programs parse themselves.
    */
   readonly openAiClient?: 'the normal form' | 'an error'
-  /** A stream cannot take words back that turn out to be thinking: a client of the Messages API keeps them as words. */
+  /**
+   * A stream cannot revoke text that turns out to be thinking, so a client of the Messages API keeps it as text.
+   */
   readonly anthropicClient?: 'sees the thinking as words'
 }
 
@@ -29,7 +31,7 @@ export interface NormalAnswer {
   /** Name and arguments, as text. */
   readonly calls?: readonly (readonly [string, string])[]
   readonly end?: 'stop' | 'length' | 'tool_calls' | 'content_filter'
-  /** Prompt and answer; left out where nothing that can be believed is told. */
+  /** Prompt and answer tokens; omitted if the reported values cannot be believed. */
   readonly usage?: readonly [number, number]
 }
 

@@ -46,7 +46,7 @@ interface Whole {
   readonly usage?: unknown
 }
 
-/** What is compared of a whole answer. */
+/** The part of a whole answer that is compared. */
 function shownOf(text: string): object {
   const answer = JSON.parse(text) as Whole
   const [{ message, finish_reason: end }] = answer.choices
@@ -61,7 +61,7 @@ function shownOf(text: string): object {
   }
 }
 
-/** A header is read where the reply is. */
+/** Oddities without a content encoding, which is read together with the reply's headers. */
 const bare = oddities.filter(({ contentEncoding }) => contentEncoding === undefined)
 
 describe('an odd answer in the normal form', () => {

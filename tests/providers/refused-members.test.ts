@@ -8,7 +8,7 @@ const openai = (message: string, param: string | null, code: string | null) => (
   error: { message, type: 'invalid_request_error', param, code },
 })
 
-/** A member that a model refuses, and how its provider says so. */
+/** A member that a model refuses, the sent value, and the provider's refusal. */
 const rows: readonly (readonly [member: string, sent: unknown, refusal: unknown])[] = [
   [
     'temperature',
@@ -125,7 +125,7 @@ const unhealed = [
   ],
 ] as const
 
-/** Each row has a model of its own, for what is learnt of one is remembered. */
+/** Each row has a model of its own, since what is learnt about a model is remembered. */
 const modelOfRow = (index: number) => `lab/m${index}`
 const names = [
   'lab/m',

@@ -15,13 +15,13 @@ const model = 'lab/m'
 const messages = [{ role: 'user' as const, content: 'hi' }]
 const finished = /"role":"tool"|"tool_result"/
 
-/** What is called, with the names of the arguments in the order in which they were written. */
+/** Parses the arguments of a call, with their names in the order in which they were written. */
 function inputOf(written: string): unknown {
   try {
     const value: unknown = JSON.parse(written)
     if (isJsonObject(value)) return value
   } catch {
-    // What is no JSON is handed on under a name that says so.
+    // Text that is not JSON is passed on under a name that says so.
   }
   return { invalid_json: written }
 }
@@ -36,13 +36,14 @@ const stopReasons = {
 describe('an odd answer', () => {
   let gateway: LlmGatewayUnderTest
   beforeAll(async () => {
-    // Answers that tell no usage are booked as dear as they may have been, and there are hundreds of them.
+    // An answer without usage is booked at its highest possible cost, and there are hundreds of them, so the price
+    // is low.
     const price = { input_per_mtok: 0.001, output_per_mtok: 0.001 }
     gateway = await startLlmGateway('openai', model, { modelSettings: { price } })
   })
   afterAll(() => gateway.close())
 
-  /** Once; a conversation that has the result of a tool is answered plainly. */
+  /** Answers once with the oddity; a conversation with a tool result gets a plain answer. */
   function answerOddly({ wire, contentType, contentEncoding }: Oddity): void {
     const isJson = typeof wire === 'string' && /^\s*[[{]/.test(wire)
     const type = contentType ?? (isJson ? 'application/json' : 'text/event-stream')
@@ -82,7 +83,7 @@ describe('an odd answer', () => {
       answerOddly(oddity)
       const { normal, wire, openAiClient } = oddity
       if (openAiClient === undefined) {
-        // Byte by byte, but for the usage, which nobody asked for.
+        // The bytes are unchanged, except that the usage is removed, which the client did not request.
         const reply = await fetch(`${gateway.rootUrl}/v1/chat/completions`, {
           method: 'POST',
           headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
@@ -129,7 +130,7 @@ describe('an odd answer', () => {
       }
       if (!normal.calls) {
         if ((normal.text ?? '') === '') expect(ended).toMatchObject({ kind: 'failed', code: 'model-failed' })
-        // A zero character is invisible, and no prompt has it.
+        // A zero character is invisible, and prompts never contain one.
         else expect(ended).toEqual({ kind: 'answered', text: normal.text?.replaceAll('\0', '') })
         return
       }
@@ -145,7 +146,7 @@ describe('an odd answer', () => {
   )
 })
 
-/** Lines of the wire that go on as they are. */
+/** Lines of the wire that the gateway passes on unchanged. */
 function linesOf(wire: string): readonly string[] {
   return wire
     .split(/[\r\n]+/)

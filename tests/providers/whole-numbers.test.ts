@@ -82,7 +82,7 @@ describe.each(kinds)('a whole number beyond 2^53 and a model on the wire of %s',
     )
     const text = await reply.text()
     expect(text.match(numbers)).toEqual([written])
-    // In the call that was made before, and in the schema of the tool.
+    // The number is in the earlier call, and in the schema of the tool.
     expect(asked.match(numbers)).toEqual([written, written])
   })
 })

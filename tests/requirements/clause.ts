@@ -13,15 +13,15 @@ export const sections = [
 
 export type Section = (typeof sections)[number]
 
-/** Where a clause stands with the product. Exactly one of the four; `by` names the area that proves it. */
+/** State of a clause: exactly one of the four. `by` names the area that proves it. */
 export type ClauseState =
   /** A test cites it with `verifies`. */
   | { readonly state: 'covered'; readonly by?: string }
   /** No test cites it yet. */
   | { readonly state: 'planned'; readonly by?: string }
-  /** Not the engine's to do; `why` says whose it is, or that it says what is not done. */
+  /** Not a task of the engine; `why` says whose it is, or that the clause states what is not done. */
   | { readonly state: 'outside'; readonly why: string }
-  /** The product does otherwise on purpose; `decision` is a file whose name starts with its date. */
+  /** The product deviates on purpose; `decision` is a file whose name starts with its date. */
   | { readonly state: 'deviates'; readonly decision: `docs/decisions/${string}.md` }
 
 /**

@@ -6,9 +6,9 @@
 export interface Lesson {
   readonly number: number
   readonly title: string
-  /** The part of the product that it comes with, which is not built yet. */
+  /** The part of the product with which the lesson's test will come, which is not built yet. */
   readonly planned?: string
-  /** Why nothing here could break it. */
+  /** Why nothing here could violate the rule. */
   readonly outside?: string
 }
 
@@ -164,7 +164,7 @@ export const lessons = [
 
 export type LessonNumber = (typeof lessons)[number]['number']
 
-/** How a lesson stands among the citations of the tests, beside the ids of clauses. */
+/** The id of a lesson among the citations of the tests, beside the ids of clauses. */
 export function lessonId(number: number): string {
   return `lesson:${number}`
 }

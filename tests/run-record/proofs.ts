@@ -1,7 +1,7 @@
 import type { LedgerClause } from '../coverage-report.ts'
 import type { RecordedTest } from './test-record.ts'
 
-/** How a clause stands after a run: `not run` where no test that cites it came to an end of its own. */
+/** State of a clause after a run: `not run` if no test that cites it ran to its end. */
 export type ProofState = 'proved' | 'failed' | 'not run'
 
 export interface Proof {

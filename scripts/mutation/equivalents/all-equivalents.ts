@@ -8,7 +8,10 @@ import { equivalentsOfPeople } from './of-people.ts'
 import { equivalentsOfTriggers } from './of-triggers.ts'
 import { equivalentsOfVault } from './of-vault.ts'
 
-/** They do not count in the score. An entry that no mutant answers to, or that a test kills, fails the run. */
+/**
+ * Mutants that do not count in the score. An entry that matches no mutant, or whose mutant a test kills, fails the
+ * run.
+ */
 export const equivalents: readonly Equivalent[] = [
   ...inFile('packages/agent/src/files/walk-path.ts', [
     {

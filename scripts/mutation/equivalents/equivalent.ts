@@ -1,9 +1,9 @@
 /** A mutant that no test can kill, because it changes nothing that a caller can observe. */
 export interface Equivalent {
   readonly file: string
-  /** The line where it begins, trimmed. */
+  /** The line at which the mutant begins, trimmed. */
   readonly line: string
-  /** What the mutant makes of it. */
+  /** The mutant's replacement. */
   readonly becomes: string
   readonly reason: string
 }
@@ -12,7 +12,7 @@ export function inFile(file: string, entries: readonly Omit<Equivalent, 'file'>[
   return entries.map((entry) => ({ file, ...entry }))
 }
 
-/** Several of one reason, each as its line and what becomes of it. */
+/** Several entries with one reason, each as its line and the replacement. */
 export function allSince(
   reason: string,
   changes: readonly (readonly [line: string, becomes: string])[],

@@ -1,7 +1,7 @@
 import { inFile } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
-/** Of a hash that is the same for every text. */
+/** Reason for mutants of a hash that becomes the same for every text. */
 const allPatternsLookedFor = 'where one hash fits all, every pattern is looked for, only not as fast'
 
 export const equivalentsOfVault: readonly Equivalent[] = [

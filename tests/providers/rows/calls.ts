@@ -12,7 +12,7 @@ const two = {
 const a = { name: 'look', arguments: '{"at":"a"}' }
 const b = { name: 'look', arguments: '{"at":"b"}' }
 
-/** How tool calls are cut, named and numbered. */
+/** Oddities in how tool calls are split, named and numbered. */
 export const callOddities: readonly Oddity[] = [
   {
     what: 'parallel calls all have the index 0 and ids of their own',

@@ -5,7 +5,7 @@ const look = { index: 0, id: 'x', function: { name: 'look', arguments: '{"at":"a
 const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
 const plain = { text: 'Hello', end: 'stop' } as const
 
-/** Why answers end, what they use, and what they think. */
+/** Oddities in finish reasons, usage and thinking. */
 export const endOddities: readonly Oddity[] = [
   {
     what: 'the reason is an empty text in every chunk',

@@ -7,7 +7,10 @@ const usageChunk = (usage: object): string => data({ choices: [], usage })
 const tokens = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
 const plain = { text: 'Hello' } as const
 
-/** Found by trying answers that the other tables do not have: silent losses of words, calls and arguments among them. */
+/**
+ * Oddities found by tests with answers that the other tables lack, among them silent losses of text, calls and
+ * arguments.
+ */
 export const furtherOddities: readonly Oddity[] = [
   {
     what: 'the usage comes alone in the middle of the words',

@@ -4,7 +4,7 @@ import type { Oddity } from '../oddity.ts'
 const plain = { text: 'Hello', end: 'stop' } as const
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 }
 
-/** How answers are framed and ended. */
+/** Oddities in how answers are framed and ended. */
 export const streamOddities: readonly Oddity[] = [
   {
     what: 'the usage comes in a last chunk without choices',

@@ -9,7 +9,7 @@ function said(...pieces: readonly string[]): string {
   return pieces.map((content) => chunk({ content })).join('') + end + done
 }
 
-/** Marks of a model's chat template that its server leaves in the words. */
+/** Marks of a model's chat template that its server leaves in the text. */
 export const templateOddities: readonly Oddity[] = [
   {
     what: 'thinking has a closing tag and no opening one',
