@@ -37,7 +37,7 @@ const captchaSolverSchema = z.strictObject({
   host: z.string(),
   per_hour: z.int(),
   daily_usd: z.number(),
-  /** The end of its cooldown after consecutive failures, milliseconds since 1970; null if it has none. */
+  /** The latest end of a cooldown after consecutive failures for one agent, milliseconds since 1970; null if none. */
   rests_until: z.nullable(z.number()),
 })
 export type CaptchaSolverView = z.infer<typeof captchaSolverSchema>

@@ -31,11 +31,14 @@ export const channelLimits = {
   lettersKeptDays: 14,
   /**
    * Notices per hour of one kind to one owner on one channel, so that one agent cannot flood the chat or delay
-   * answers.
+   * answers. The last quarter is for agents that caused none in that hour.
    */
   noticesPerHour: 30,
-  /** Letters that wait on one channel. Above it, replies are dropped and outcomes are still written. */
-  openLettersMax: 5000,
+  /**
+   * Letters that wait on one channel, in total and for one person, all strangers or all notices. Above it, replies are
+   * dropped and outcomes are still written.
+   */
+  openLetters: { max: 5000, perAgentMax: 1000, floor: 10 },
   /** The maximum duration for which sending a letter is retried, in hours. Then the letter fails. */
   letterHoursMax: 24,
   /** The maximum size of a received file in bytes. Telegram allows bots no larger ones. */

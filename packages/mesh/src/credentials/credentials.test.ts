@@ -19,6 +19,8 @@ import { answerText } from './tell-answer.ts'
 import { createBindingFile } from './binding-file.ts'
 import { createCredentialRequests } from './credential-requests.ts'
 import { createGenerateSecret } from './generate-secret.ts'
+import { createHooks } from '../kernel/hooks.ts'
+import { createGeneratedTable } from './generated-table.ts'
 import { createListUsable } from './list-usable.ts'
 import { createManageCredentials } from './manage-credentials.ts'
 import type { CredentialRequest } from './request-table.ts'
@@ -37,6 +39,7 @@ afterEach(async () => {
 })
 
 const records: Record<string, object> = {
+  spawn_2: { allowed_credentials: ['*'] },
   lead: { can_request_user_credentials: true, allowed_credentials: ['*'] },
   worker: { allowed_credentials: ['made_*', 'GITHUB'] },
   plain: {},
@@ -94,6 +97,9 @@ async function aHarness() {
     },
   })
   let bytes = 0
+  const hooks = createHooks(silentLog)
+  const makers: Record<string, string> = { spawn_1: 'lead', spawn_2: 'spawn_1' }
+  hooks.makersOf.subscribe((id) => (makers[id] === undefined ? [] : [makers[id]]))
   return {
     vault,
     bindings,
@@ -109,6 +115,9 @@ async function aHarness() {
       guard,
       database,
       journal,
+      clock,
+      table: createGeneratedTable(database),
+      hooks,
       fingerprint: (value) => `${value.length} characters`,
       randomBytes: (count) => Uint8Array.from({ length: count }, () => (bytes = (bytes * 31 + 7) % 256)),
     }),
@@ -271,6 +280,37 @@ describe('an agent', () => {
     await expect(generate(agent('lead'), input)).rejects.toMatchObject({ code: 'conflict' })
     await expect(generate(agent('lead'), { ...input, name: 'flotilla_system_x' })).rejects.toMatchObject({
       code: 'bad-request',
+    })
+  })
+})
+
+describe('credentials that are generated for one agent', () => {
+  const form = { length: 16, charset: 'hex' } as const
+  const full = /100 credentials were generated for lead, the most for one agent/
+
+  test('are a hundred at most, with those of the agents it made, and others still have theirs', async () => {
+    const { generate, vault } = await aHarness()
+    for (let count = 0; count < 99; count++) await generate(agent('lead'), { ...form, name: `own_${count}` })
+    const last = ['lead', 'spawn_2'].map((id) => generate(agent(id), { ...form, name: `made_by_${id}` }))
+    const [own, ofChild] = await Promise.allSettled(last)
+    expect(own?.status).toBe('fulfilled')
+    expect(ofChild).toMatchObject({ reason: { code: 'unprocessable', detail: expect.stringMatching(full) } })
+    await generate(agent('worker'), { ...form, name: 'made_other' })
+    await vault.removeAgent('own_7')
+    await generate(agent('spawn_2'), { ...form, name: 'made_by_child' })
+    await expect(generate(agent('lead'), { ...form, name: 'too_many' })).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+  })
+
+  test('are five where other credentials fill the table', async () => {
+    const { generate, vault } = await aHarness()
+    for (let count = 0; count < 1000; count++)
+      await vault.storeAgent(`held_${count}`, `value-number-${count}`)
+    for (let count = 0; count < 5; count++)
+      await generate(agent('worker'), { ...form, name: `made_floor${count}` })
+    await expect(generate(agent('worker'), { ...form, name: 'made_six' })).rejects.toMatchObject({
+      detail: expect.stringContaining('there are 1005 credentials'),
     })
   })
 })

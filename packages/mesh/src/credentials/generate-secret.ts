@@ -1,16 +1,24 @@
 import type { GeneratedCharset } from '@flotilla/protocol/vault-api'
 import { Problem } from '@flotilla/protocol/problem'
+import type { Clock } from '@flotilla/protocol/clock'
+import { hasRoom } from '../intake/index.ts'
 import type { Journal } from '../journal/index.ts'
+import { rootOf } from '../kernel/index.ts'
+import type { Hooks } from '../kernel/index.ts'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
 import type { Database, Resumable } from '../storage/index.ts'
 import { onceOnly } from '../storage/index.ts'
 import { isCredentialName } from './credential-tiers.ts'
+import type { GeneratedTable } from './generated-table.ts'
 import { canonicalName, handleFor } from './handles.ts'
 import type { Vault } from './vault.ts'
 
-/** The maximum number of agent-tier credentials, so that an agent in a loop cannot fill `.env`. */
-const credentialsMax = 1000
+/**
+ * Limits of agent-tier credentials, for those generated for one agent and in total, so that an agent in a loop cannot fill
+ * `.env`. Spawned agents share those of their root ancestor.
+ */
+const bounds = { max: 1000, perAgentMax: 100, floor: 5 } as const
 
 const alphabets = {
   urlsafe: 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
@@ -38,6 +46,9 @@ export function createGenerateSecret(deps: {
   readonly vault: Vault
   readonly guard: Guard
   readonly database: Database
+  readonly hooks: Pick<Hooks, 'makersOf'>
+  readonly table: GeneratedTable
+  readonly clock: Clock
   readonly journal: Journal
   /** A keyed fingerprint of a value, so that values cannot be guessed offline. */
   readonly fingerprint: (value: string) => string
@@ -45,10 +56,28 @@ export function createGenerateSecret(deps: {
 }): GenerateSecret {
   const { vault } = deps
   /** Names that are being written, so that two concurrent calls cannot both find the same name free. */
-  const underWay = new Set<string>()
+  const underWay = new Map<string, string>()
+
+  function requireRoom(maker: string): void {
+    const names = new Set(vault.names().agent)
+    const recorded = deps.table.namesOf(maker)
+    deps.table.forget(recorded.filter((name) => !names.has(name)))
+    const writing = [...underWay.values()].filter((one) => one === maker).length
+    const own = recorded.filter((name) => names.has(name)).length + writing
+    if (hasRoom({ own, total: names.size + underWay.size }, bounds)) return
+    throw new Problem('unprocessable', {
+      detail:
+        own >= bounds.perAgentMax
+          ? `${own} credentials were generated for ${maker}, the most for one agent; the owner removes some with flotilla credentials remove`
+          : `there are ${names.size} credentials; the owner removes some with flotilla credentials remove`,
+    })
+  }
+
   return async (caller, input, step = onceOnly(deps.database)) => {
     const name = canonicalName(input.name)
     deps.guard(caller, { do: 'use-credential', name })
+    // Only agents use credentials; the name of any other caller is never an agent's.
+    const maker = caller.kind === 'agent' ? rootOf(deps.hooks, caller.agentId) : actorOf(caller)
     if (!isCredentialName(name))
       throw new Problem('bad-request', { detail: 'leave FLOTILLA_ out of the name' })
     const settle = () =>
@@ -59,19 +88,16 @@ export function createGenerateSecret(deps: {
           subject: name,
           detail: { length: input.length, charset: input.charset },
         })
+        deps.table.keep({ name, agentId: maker, at: deps.clock.now() })
         return { name, handle: handleFor(name) }
       })
     const known = vault.agentTier(name)
     if (known && step.begun !== null && step.begun === deps.fingerprint(known.reveal())) return settle()
     if (known || underWay.has(name))
       throw new Problem('conflict', { detail: `there is a credential ${name} already; choose another name` })
-    if (vault.names().agent.length + underWay.size >= credentialsMax) {
-      throw new Problem('unprocessable', {
-        detail: `there are ${credentialsMax} credentials; the owner removes some with flotilla credentials remove`,
-      })
-    }
+    requireRoom(maker)
     const value = randomText(alphabets[input.charset], input.length, deps.randomBytes)
-    underWay.add(name)
+    underWay.set(name, maker)
     try {
       step.begin(deps.fingerprint(value))
       await vault.storeAgent(name, value)

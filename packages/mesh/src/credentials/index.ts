@@ -6,6 +6,7 @@ import { credentialAgentRoutes } from './agent.routes.ts'
 import { createBindingFile } from './binding-file.ts'
 import { createCredentialRequests } from './credential-requests.ts'
 import { createGenerateSecret } from './generate-secret.ts'
+import { createGeneratedTable } from './generated-table.ts'
 import { createListUsable } from './list-usable.ts'
 import { createManageCredentials } from './manage-credentials.ts'
 import { credentialPeopleRoutes } from './people.routes.ts'
@@ -77,7 +78,13 @@ export async function credentialsModule(
     onStored: requests.granted,
   })
   const listUsable = createListUsable({ ...kernel, vault, bindings })
-  const generate = createGenerateSecret({ ...kernel, vault, fingerprint: keyed, randomBytes })
+  const generate = createGenerateSecret({
+    ...kernel,
+    vault,
+    table: createGeneratedTable(kernel.database),
+    fingerprint: keyed,
+    randomBytes,
+  })
   // Limits how often an agent calls the vault. Each request with filled handles counts too.
   const rate = { take: (agentId: string) => rates.take(agentId, 'credentials') }
   return {

@@ -12,13 +12,13 @@ import type { Span } from './span.ts'
 const traces = 200
 
 /** Spans of a run and a tool in it, in the order of arrival: children end first. */
-function spansOf(index: number): readonly Span[] {
+function spansOf(index: number, agentId = 'a'): readonly Span[] {
   const runId = `run_${index}`
   const [traceId, root] = [traceIdOf(runId), runSpanId(runId)]
   const common = {
     traceId,
     runId: `run_${index}`,
-    agentId: 'a',
+    agentId,
     startedAt: 1000,
     endedAt: 2000,
     attributes: {},
@@ -117,4 +117,27 @@ test('spans that found no room in the queue are counted, and the loss is reporte
   const reported = lost.reduce((sum, spans) => sum + spans, 0)
   expect(reported).toBeGreaterThan(0)
   expect(receiver.spans.length + reported).toBe(4000)
+})
+
+test('one agent fills its part of the queue at most, and the spans of another are sent', async () => {
+  const receiver = await startOtlpReceiver()
+  onTestFinished(receiver.close)
+  const out = createSpanExport(
+    {
+      url: `${receiver.url}/v1/traces`,
+      headers: {},
+      timeoutMs: 10_000,
+      serviceName: 's',
+      resource: {},
+      sampling: { sampler: 'always_on', ratio: 1 },
+      proxies: noProxies,
+    },
+    '0',
+    () => {},
+  )
+  for (let index = 0; index < 5000; index++) for (const span of spansOf(index, 'busy')) out.send(span)
+  for (const span of spansOf(5000, 'quiet')) out.send(span)
+  await out.close()
+  const quiet = traceIdOf('run_5000')
+  expect(receiver.spans.filter(({ traceId }) => traceId === quiet)).toHaveLength(2)
 })

@@ -12,15 +12,17 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { Sampler, SpanExporter } from '@opentelemetry/sdk-trace'
 import type { OtlpSettings, TraceSampling } from '../config/index.ts'
+import { createFairShare } from '../intake/index.ts'
 import { httpAgentThrough } from '../platform/index.ts'
 import type { OutboundProxies } from '../platform/index.ts'
 import { schemaUrl } from './conventions.ts'
 import type { Span } from './span.ts'
 
 /**
- * How many spans may wait to be sent; further ones are dropped, so that an unreachable collector uses no memory.
+ * How many spans may wait to be sent, in total and of one agent; further ones are dropped, so that an unreachable collector
+ * uses no memory.
  */
-const queuedMax = 2048
+const queued = { max: 2048, perAgentMax: 1024, floor: 8, reserveMax: 512 } as const
 const batchMax = 512
 const batchDelayMs = 1000
 
@@ -53,16 +55,28 @@ export function createSpanExport(
     httpAgentOptions: (protocol) =>
       httpAgentThrough(otlp.proxies, protocol === 'https:' ? protocol : 'http:', { keepAlive: false }),
   })
-  let waiting = 0
+  const share = createFairShare(queued)
+  /** The agent of each span that waits, by the id of the span. */
+  const waiting = new Map<string, string>()
   let overflown = 0
   function reportOverflow(): void {
-    if (overflown > 0) reportLost(overflown, new Error(`more than ${queuedMax} spans waited to be sent`))
+    if (overflown > 0)
+      reportLost(
+        overflown,
+        new Error(
+          `more than ${queued.perAgentMax} spans of one agent, or ${queued.max} of all, waited to be sent`,
+        ),
+      )
     overflown = 0
   }
   // The SDK drops a failed batch silently, so this wrapper reports it.
   const exporter: SpanExporter = {
     export: (spans, done) => {
-      waiting -= spans.length
+      for (const span of spans) {
+        const { spanId } = span.spanContext()
+        const agentId = waiting.get(spanId)
+        if (agentId !== undefined && waiting.delete(spanId)) share.giveBack(agentId, 1)
+      }
       reportOverflow()
       toCollector.export(spans, (result) => {
         if (result.error) reportLost(spans.length, result.error)
@@ -84,7 +98,7 @@ export function createSpanExport(
     spanProcessors: [
       new BatchSpanProcessor({
         exporter,
-        maxQueueSize: queuedMax,
+        maxQueueSize: queued.max,
         maxExportBatchSize: batchMax,
         scheduledDelayMillis: batchDelayMs,
         exportTimeoutMillis: otlp.timeoutMs,
@@ -96,11 +110,11 @@ export function createSpanExport(
   return {
     send: (span) => {
       // The SDK drops what its queue does not hold without a count.
-      if (waiting >= queuedMax) {
+      const { traceId, spanId, parentId, agentId } = span
+      if (waiting.has(spanId) || share.take(agentId, 1) !== null) {
         overflown += 1
         return
       }
-      const { traceId, spanId, parentId } = span
       Object.assign(next, { traceId, spanId })
       const above =
         parentId === null
@@ -120,7 +134,8 @@ export function createSpanExport(
         },
         above,
       )
-      if (sent.isRecording()) waiting += 1
+      if (sent.isRecording()) waiting.set(spanId, agentId)
+      else share.giveBack(agentId, 1)
       if (span.status === 'error') sent.setStatus({ code: SpanStatusCode.ERROR })
       sent.end(span.endedAt)
     },

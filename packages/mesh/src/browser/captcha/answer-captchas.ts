@@ -1,4 +1,5 @@
 import type { Kernel } from '../../kernel/index.ts'
+import { rootOf } from '../../kernel/index.ts'
 import type { Captcha } from '@flotilla/protocol/browser-service-api'
 import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -14,7 +15,7 @@ import type { HandOvers } from '../hand-overs.ts'
 import type { ShownPage } from '../shown-page.ts'
 import type { CaptchaTask, SolveCaptcha } from './captcha-solver.ts'
 import type { SolverKeys } from './solver-keys.ts'
-import { beginSolve, endSolve } from './solver-state.ts'
+import { beginSolve, endSolve, restsUntil } from './solver-state.ts'
 import type { SolverStateTable } from './solver-state-table.ts'
 import { tryKeys } from './try-keys.ts'
 
@@ -40,14 +41,14 @@ export interface AskedCaptcha {
 export interface AnswerCaptchas {
   /** Null if a person must answer; the person has not been notified yet. */
   begin(asked: AskedCaptcha): Promise<HandOver | null>
-  /** The end of the solver's cooldown; null if the solver may be called. */
+  /** The latest end of a cooldown of an agent; null if the solver may be called for all. */
   restsUntil(): number | null
   counts(): Readonly<Record<'solved' | 'failed' | 'left', number>>
   /** Resolves after the abort signal, once calls in progress have recorded their cost. */
   settled(): Promise<void>
 }
 
-export interface AnswerCaptchasDeps extends Pick<Kernel, 'database' | 'journal' | 'clock' | 'log'> {
+export interface AnswerCaptchasDeps extends Pick<Kernel, 'database' | 'journal' | 'clock' | 'log' | 'hooks'> {
   /** The keys of the solver; null if none is configured. */
   readonly keys: SolverKeys | null
   readonly solve: SolveCaptcha
@@ -120,7 +121,13 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
     const isAnswered = isSolved && isOurs(handOver) && (await putIn(of, answer.token))
     counts[isSolved ? 'solved' : 'failed'] += 1
     database.transaction(() => {
-      const ended = endSolve(state.read(), clock.now(), { day: of.day, mostNano, costNano, isSolved })
+      const ended = endSolve(state.read(), clock.now(), {
+        day: of.day,
+        agentId: rootOf(deps.hooks, agentId),
+        mostNano,
+        costNano,
+        isSolved,
+      })
       state.write(ended.state)
       const detail = { hand_over: handOver.id, kind: task.kind, cost_usd: usdFromNano(costNano) }
       journal.append({
@@ -135,7 +142,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
         const minutes = bounds.restMs / 60_000
         deps.tellOwner({
           agentId,
-          message: `CAPTCHAs go to people for ${minutes} minutes: the solver failed ${bounds.failuresMax} times in a row, the last time because ${answer.why}.\nSee its account and browser.captcha in config/settings.json; it is asked again after that.`,
+          message: `CAPTCHAs of ${agentId} go to people for ${minutes} minutes: the solver failed ${bounds.failuresMax} times in a row, the last time because ${answer.why}.\nSee its account and browser.captcha in config/settings.json; it is asked again after that.`,
         })
       }
     })
@@ -175,7 +182,8 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
       const caps = { mostNano, perHour: settings.per_hour, dailyNano: nanoFromUsd(settings.daily_usd) }
       const now = clock.now()
       const day = utcDay(now)
-      const early = beginSolve(state.read(), { now, day, agentId }, caps)
+      const asking = { now, day, agentId: rootOf(deps.hooks, agentId) }
+      const early = beginSolve(state.read(), asking, caps)
       if (typeof early === 'string') return leave(asked, early)
       const reservation = await spending
         .reserve({
@@ -194,7 +202,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
         })
       if (reservation instanceof Problem) return leave(asked, reservation.code)
       const begun = database.transaction(() => {
-        const next = beginSolve(state.read(), { now, day, agentId }, caps)
+        const next = beginSolve(state.read(), asking, caps)
         if (typeof next === 'string') return next
         const handOver = handOvers.beginSolving(agentId, page)
         if (handOver === null) return 'a person has it'
@@ -215,10 +223,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
       start({ keys, task, host: captcha.host, handOver: begun, reservation, mostNano, day })
       return begun
     },
-    restsUntil: () => {
-      const { restsUntil } = state.read()
-      return restsUntil !== null && clock.now() < restsUntil ? restsUntil : null
-    },
+    restsUntil: () => restsUntil(state.read(), clock.now()),
     counts: () => ({ ...counts }),
     settled: async () => void (await Promise.allSettled(underWay)),
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { beginSolve, endSolve, freshSolverState, solverStateSchema } from './solver-state.ts'
+import { beginSolve, endSolve, freshSolverState, restsUntil, solverStateSchema } from './solver-state.ts'
 import type { SolverState } from './solver-state.ts'
 
 const minute = 60_000
@@ -19,7 +19,7 @@ function begun(state: SolverState, at: number | { now: number; day: string }, of
 }
 
 const ended = (state: SolverState, now: number, isSolved: boolean) =>
-  endSolve(state, now, { day, mostNano: 10, costNano: isSolved ? 4 : 0, isSolved })
+  endSolve(state, now, { agentId, day, mostNano: 10, costNano: isSolved ? 4 : 0, isSolved })
 
 describe('what may be asked', () => {
   test('is so many an hour, whichever they came to, and again when the first is an hour ago', () => {
@@ -88,8 +88,10 @@ describe('the share of one agent', () => {
   })
 
   test('a state that was stored without it is read', () => {
-    const { lastOf: _, ...stored } = freshSolverState
-    expect(solverStateSchema.parse(stored)).toEqual(freshSolverState)
+    const { lastOf: _, failuresOf: _failures, ...stored } = freshSolverState
+    // A cooldown of all agents, as an earlier release kept it, is dropped.
+    const earlier = { ...stored, failuresInARow: 3, restsUntil: 30 * minute }
+    expect(solverStateSchema.parse(earlier)).toEqual(freshSolverState)
   })
 })
 
@@ -111,11 +113,45 @@ describe('three failures in a row', () => {
     expect(beginSolve(fourth.state, { now: 31 * minute, day, agentId }, free)).toBe('it rests after failures')
   })
 
+  test('start a cooldown for the agent that had them alone, and each agent has a cooldown of its own', () => {
+    const third = failed(failed(failed(freshSolverState, 0).state, 1).state, 2).state
+    expect(beginSolve(third, { now: 3, day, agentId }, free)).toBe('it rests after failures')
+    const other = beginSolve(third, { now: 3, day, agentId: 'other' }, free)
+    expect(other).toMatchObject({ lastOf: { other: 3 } })
+    // A success of the other agent does not end the cooldown, and its failures do not count with those before.
+    const once = { day, mostNano: 0, costNano: 0, agentId: 'other' }
+    for (const isSolved of [true, false]) {
+      const { state, rests } = endSolve(third, 4, { ...once, isSolved })
+      expect(rests).toBe(false)
+      expect(beginSolve(state, { now: 5, day, agentId }, free)).toBe('it rests after failures')
+      expect(beginSolve(state, { now: 5, day, agentId: 'other' }, free)).toMatchObject({
+        lastOf: { other: 5 },
+      })
+    }
+    expect(restsUntil(third, 3)).toBe(30 * minute + 2)
+    expect(restsUntil(third, 30 * minute + 2)).toBe(null)
+  })
+
+  test('are forgotten a day after the last of them', () => {
+    const third = failed(failed(failed(freshSolverState, 0).state, 1).state, 2).state
+    const { state } = endSolve(third, 24 * 60 * minute + 2, {
+      agentId: 'other',
+      day,
+      mostNano: 0,
+      costNano: 0,
+      isSolved: false,
+    })
+    expect(Object.keys(state.failuresOf)).toEqual(['other'])
+  })
+
   test('failures with a success among them are not consecutive', () => {
     const two = failed(failed(freshSolverState, 0).state, 1).state
     const answered = ended(begun(two, 2, free), 2, true)
-    expect(answered.state.failuresInARow).toBe(0)
-    expect(failed(answered.state, 3)).toMatchObject({ rests: false, state: { restsUntil: null } })
+    expect(answered.state.failuresOf).toEqual({})
+    expect(failed(answered.state, 3)).toMatchObject({
+      rests: false,
+      state: { failuresOf: { [agentId]: { inARow: 1, restsUntil: null } } },
+    })
   })
 })
 

@@ -6,19 +6,26 @@ const dayMs = 24 * hourMs
 /** The part of the hourly and daily limits for agents without a recent call, so that one agent cannot use all. */
 const reservedPart = 0.25
 
+const failuresSchema = z.object({
+  inARow: z.int().nonnegative(),
+  /** The end of the cooldown; null if none began. */
+  restsUntil: z.int().nullable(),
+  lastAt: z.int(),
+})
+
 /**
- * The state of the limits and the circuit breaker, over all agents together. Times are milliseconds since
- * 1970.
+ * The state of the limits over all agents together, and the circuit breaker of each agent: a page that the solver cannot
+ * answer is the choice of an agent. Spawned agents count as their root ancestor. Times are milliseconds since 1970.
  */
-export const solverStateSchema = z.strictObject({
+export const solverStateSchema = z.object({
   /** Times of the calls in the last hour. */
   startedAt: z.array(z.int()).max(bounds.perHour.max),
   /** The current day in UTC, such as `2026-11-23`. */
   day: z.string().max(10),
   /** The amount spent and reserved on that day, in nano-dollars. */
   dayNano: z.int().nonnegative(),
-  failuresInARow: z.int().nonnegative(),
-  restsUntil: z.int().nullable(),
+  /** Consecutive failures of each agent that had one in the last 24 hours. */
+  failuresOf: z.record(z.string(), failuresSchema).default({}),
   /** The time of each agent's last call in the last 24 hours. */
   lastOf: z.record(z.string(), z.int()).default({}),
 })
@@ -28,8 +35,7 @@ export const freshSolverState: SolverState = {
   startedAt: [],
   day: '',
   dayNano: 0,
-  failuresInARow: 0,
-  restsUntil: null,
+  failuresOf: {},
   lastOf: {},
 }
 
@@ -52,7 +58,7 @@ export function beginSolve(
   { now, day, agentId }: SolverMoment,
   caps: { readonly mostNano: number; readonly perHour: number; readonly dailyNano: number },
 ): SolverState | SolverRefusal {
-  if (state.restsUntil !== null && now < state.restsUntil) return 'it rests after failures'
+  if (now < (state.failuresOf[agentId]?.restsUntil ?? 0)) return 'it rests after failures'
   const startedAt = state.startedAt.filter((at) => now - at < hourMs)
   if (startedAt.length >= caps.perHour) return 'its hour is full'
   const dayNano = (state.day === day ? state.dayNano : 0) + caps.mostNano
@@ -65,7 +71,7 @@ export function beginSolve(
     return 'the rest of its day is for other agents'
   const recent = Object.entries(state.lastOf).filter(([, at]) => now - at < dayMs)
   const lastOf = { ...Object.fromEntries(recent), [agentId]: now }
-  return { ...state, startedAt: [...startedAt, now], day, dayNano, restsUntil: null, lastOf }
+  return { ...state, startedAt: [...startedAt, now], day, dayNano, lastOf }
 }
 
 const reserved = (calls: number): number => Math.floor(calls * reservedPart)
@@ -77,6 +83,7 @@ export function endSolve(
   end: {
     /** The day on which the call began. */
     readonly day: string
+    readonly agentId: string
     readonly mostNano: number
     readonly costNano: number
     readonly isSolved: boolean
@@ -84,12 +91,20 @@ export function endSolve(
 ): { readonly state: SolverState; readonly rests: boolean } {
   const dayNano =
     state.day === end.day ? Math.max(0, state.dayNano - end.mostNano + end.costNano) : state.dayNano
-  if (end.isSolved) return { state: { ...state, dayNano, failuresInARow: 0, restsUntil: null }, rests: false }
-  const failuresInARow = state.failuresInARow + 1
-  const isOver = failuresInARow >= bounds.failuresMax
-  return {
-    state: { ...state, dayNano, failuresInARow, restsUntil: isOver ? now + bounds.restMs : null },
-    // Reported once, until the next success.
-    rests: failuresInARow === bounds.failuresMax,
-  }
+  const { [end.agentId]: own, ...ofOthers } = state.failuresOf
+  const recent = Object.entries(ofOthers).filter(([, { lastAt }]) => now - lastAt < dayMs)
+  const failuresOf = Object.fromEntries(recent)
+  if (end.isSolved) return { state: { ...state, dayNano, failuresOf }, rests: false }
+  const inARow = (own?.inARow ?? 0) + 1
+  const until = inARow >= bounds.failuresMax ? now + bounds.restMs : null
+  failuresOf[end.agentId] = { inARow, restsUntil: until, lastAt: now }
+  // Reported once, until the next success.
+  return { state: { ...state, dayNano, failuresOf }, rests: inARow === bounds.failuresMax }
+}
+
+/** The latest end of a cooldown of any agent; null if none is in one. Pure. */
+export function restsUntil(state: SolverState, now: number): number | null {
+  const ends = Object.values(state.failuresOf).map((own) => own.restsUntil ?? 0)
+  const latest = Math.max(0, ...ends)
+  return latest > now ? latest : null
 }

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { jsonColumn } from '../../storage/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { ChannelButton, ConversationPlace } from '../adapter.ts'
+import { hasRoom } from '../../intake/index.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { conversationOf, placeSchema } from '../conversation.ts'
 import { sentFileSchema } from './run-files.ts'
@@ -53,6 +54,9 @@ const letterSchema = z
 /** A message to a person on a channel, as markdown. It is sent in as many parts as the platform needs. */
 export type Letter = z.infer<typeof letterSchema>
 
+/** Whose letters share one part of a queue: notices to owners, or replies to one person; null for all strangers. */
+export type LetterHolder = 'notices' | { readonly person: string | null }
+
 /** `dropped`: the recipient no longer has access. */
 export type LetterEnd = 'sent' | 'failed' | 'dropped'
 
@@ -96,6 +100,19 @@ export function createLetterTable(database: Database) {
 
   return {
     openCount: count,
+    /** Whether one more letter may wait on the channel for a holder; outcomes of runs are written in any case. */
+    hasRoom: (channel: string, holder: LetterHolder): boolean => {
+      const isNotice = `source >= 'notice:' AND source < 'notice;'`
+      const isOwn = holder === 'notices' ? isNotice : `NOT (${isNotice}) AND run_id IS NULL AND person IS ?`
+      const row = database
+        .prepare(
+          `SELECT count(*) AS total, coalesce(sum(${isOwn}), 0) AS own
+           FROM channel_letters WHERE channel = ? AND state = 'open'`,
+        )
+        .get(...(holder === 'notices' ? [] : [holder.person]), channel)
+      const held = z.object({ own: z.number(), total: z.number() }).parse(row)
+      return hasRoom(held, channelLimits.openLetters)
+    },
     /**
      * Counts letters whose source has this prefix, written since then. `;` follows `:` in the index order and ends
      * the range.

@@ -20,6 +20,7 @@ describe('the text of a notice', () => {
     expect(noticeOf(event({ type: 'note.added', agent_id: 'clerk', message: 'x'.repeat(3000) }))).toEqual({
       kind: 'notes',
       agentId: 'clerk',
+      by: 'clerk',
       text: 'x'.repeat(2000),
       about: 'x'.repeat(2000),
     })
@@ -68,11 +69,13 @@ describe('the text of a notice', () => {
     [{ scope: 'fleet', scope_id: 'x' }, 'The fleet'],
     [{ scope: 'agent', scope_id: 'clerk' }, 'The agent clerk'],
   ])('the notice of a budget says whose, how much and the limit', (whose, words) => {
+    const by = whose.scope === 'agent' ? whose.scope_id : null
     const reached = { type: 'budget.reached', spent_usd: 8.005, limit_usd: 10, period: 'today', percent: 80 }
     const text = `${words} has spent USD 8.01 of USD 10.00 for today (80 %).`
     expect(noticeOf(event({ ...reached, ...whose }))).toEqual({
       kind: 'budgets',
       agentId: null,
+      by,
       text,
       about: text,
     })
@@ -98,6 +101,7 @@ describe('the text of a notice', () => {
       expect(noticeOf(task({ state }))).toEqual({
         kind: 'tasks',
         agentId: null,
+        by: 'clerk',
         text: `clerk: "Sort it" is ${state}.`,
         about: `task_7 ${state}`,
       })

@@ -9,6 +9,8 @@ export interface Notice {
   readonly kind: NoticeKind
   /** The agent whose name prefixes every part; null for the mesh. */
   readonly agentId: string | null
+  /** The agent that caused the notice, which has a share of the notices of an hour; null for the mesh. */
+  readonly by: string | null
   readonly text: string
   /** The key by which a notice is sent at most once a day: an id, or the text if it has no id. */
   readonly about: string
@@ -27,12 +29,13 @@ export function noticeOf(event: FleetEventBody): Notice | null {
     const text = event.message.slice(0, textMaxChars)
     // Notes of the mesh are never duplicates: an agent that enters quarantine again causes the same text.
     const about = event.by === 'mesh' ? event.note_id : text
-    return { kind: 'notes', agentId: event.agent_id, text, about }
+    return { kind: 'notes', agentId: event.agent_id, by: event.agent_id, text, about }
   }
   if (event.type === 'approval.asked') {
     return {
       kind: 'approvals',
       agentId: null,
+      by: event.agent_id,
       text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\n${repeatsText(event.repeats)}Decide it in a terminal of the machine: flotilla pending; or in the dashboard, under Approvals.`,
       // A repeated request with the same text is a new request.
       about: event.approval_id,
@@ -40,12 +43,13 @@ export function noticeOf(event: FleetEventBody): Notice | null {
   }
   if (event.type === 'budget.reached') {
     const text = budgetText(event)
-    return { kind: 'budgets', agentId: null, text, about: text }
+    const by = event.scope === 'agent' ? event.scope_id : null
+    return { kind: 'budgets', agentId: null, by, text, about: text }
   }
   const isHandOff = event.type === 'task.changed' && event.creator === operatorAgentId
   if (!isHandOff || !endedTaskStates.includes(event.state)) return null
   const text = `${event.assignee}: "${oneLine(event.title, 200)}" is ${event.state}.`
-  return { kind: 'tasks', agentId: null, text, about: `${event.task_id} ${event.state}` }
+  return { kind: 'tasks', agentId: null, by: event.assignee, text, about: `${event.task_id} ${event.state}` }
 }
 
 /** The first few equal requests that a person should know of before a decision, one per line. */

@@ -5,7 +5,6 @@ import type { HumanCaller } from '../../access/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { ChangedIdentity } from '../adapter.ts'
-import { channelLimits } from '../channel-limits.ts'
 import type { MessageTable } from '../intake/message-table.ts'
 import type { TalkTable } from '../intake/talk-table.ts'
 import type { LetterTable } from './letter-table.ts'
@@ -14,7 +13,7 @@ export interface TellIdentityChangeDeps {
   readonly database: Database
   readonly journal: Journal
   readonly messages: Pick<MessageTable, 'take'>
-  readonly letters: Pick<LetterTable, 'add' | 'openCount'>
+  readonly letters: Pick<LetterTable, 'add' | 'hasRoom'>
   readonly talks: Pick<TalkTable, 'alonePlaceOf'>
   readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
   readonly ownersOn: (channel: ChannelName) => readonly string[]
@@ -49,11 +48,11 @@ export function createTellIdentityChange(
         detail: { to: after },
       })
       for (const at of channelNames) {
-        if (letters.openCount(at) >= channelLimits.openLettersMax) continue
         for (const owner of deps.ownersOn(at)) {
           const place = deps.talks.alonePlaceOf(at, owner)
           const source = `identity:${owner}:${before}:${after}`
-          if (place !== null) letters.add({ channel: at, place, source, text, person: owner }, clock.now())
+          if (place !== null && letters.hasRoom(at, { person: owner }))
+            letters.add({ channel: at, place, source, text, person: owner }, clock.now())
         }
         database.afterCommit(() => deps.wake(at))
       }

@@ -3,6 +3,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelName } from '@flotilla/protocol/people'
 import type { Settings } from '../../config/index.ts'
 import type { EventBus } from '../../events/index.ts'
+import { rootOf } from '../../kernel/index.ts'
+import type { Hooks } from '../../kernel/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
 import { channelLimits } from '../channel-limits.ts'
@@ -13,8 +15,13 @@ import { noticeOf, sendAt } from './notice-text.ts'
 import type { Notice } from './notice-text.ts'
 
 const hourMs = 3600 * 1000
-/** The text below the last notice of a kind before the hourly limit. */
-const more = '\n(Further notices of this kind are paused here for up to an hour; the dashboard shows all.)'
+/** The text below the last notice of a kind that an agent can cause before the hourly limit. */
+const more =
+  '\n(Further notices of this kind from this agent are paused here for up to an hour; the dashboard shows all.)'
+
+/** The last notices of an hour, which agents get that caused none in it, so that one agent cannot hide all others. */
+const ofOthers = Math.floor(channelLimits.noticesPerHour / 4)
+const perAgentMax = channelLimits.noticesPerHour - ofOthers
 
 /** The prefix of the source of unrequested letters to owners. */
 export const noticePrefix = 'notice:'
@@ -40,6 +47,7 @@ export function createSendNotices(deps: {
   readonly ownersOn: (channel: ChannelName) => readonly string[]
   readonly settings: () => Settings['channels']['notices']
   readonly wake: (channel: ChannelName) => void
+  readonly hooks: Pick<Hooks, 'makersOf'>
   readonly clock: Clock
   readonly log: Log
 }): TellNotices {
@@ -53,21 +61,23 @@ export function createSendNotices(deps: {
     return row ? Math.min(last, Math.max(Number(row['seq']), events.droppedUntil())) : last
   }
 
-  function write({ kind, agentId, text, about: subject }: Notice): void {
+  function write({ kind, agentId, by, text, about: subject }: Notice): void {
     const { to, about, quiet_hours: quiet } = deps.settings()
     if (!about.includes(kind)) return
     const now = clock.now()
     const day = new Date(now).toISOString().slice(0, 10)
     for (const channel of to) {
-      if (letters.openCount(channel) >= channelLimits.openLettersMax) continue
+      if (!letters.hasRoom(channel, 'notices')) continue
       for (const person of deps.ownersOn(channel)) {
         const place = deps.talks.alonePlaceOf(channel, person)
         if (place === null) continue
-        const source = `${noticePrefix}${kind}:${markOf(conversationOf(place))}:`
-        const told = letters.countSince(channel, source, now - hourMs)
-        if (told >= channelLimits.noticesPerHour) continue
+        const ofKind = `${noticePrefix}${kind}:${markOf(conversationOf(place))}:`
+        const source = `${ofKind}${markOf(rootOf(deps.hooks, by ?? ''))}:`
+        const told = letters.countSince(channel, ofKind, now - hourMs)
+        const ofAgent = letters.countSince(channel, source, now - hourMs)
+        if (told >= (ofAgent === 0 ? channelLimits.noticesPerHour : perAgentMax)) continue
         const mark = markOf(`${day} ${agentId ?? ''} ${subject}`)
-        const isLast = told === channelLimits.noticesPerHour - 1
+        const isLast = told >= perAgentMax - 1
         const letter = {
           channel,
           place,

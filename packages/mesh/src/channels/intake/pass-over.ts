@@ -13,7 +13,7 @@ import type { TalkTable } from './talk-table.ts'
 export interface PassOverDeps {
   readonly database: Database
   readonly journal: Journal
-  readonly letters: Pick<LetterTable, 'add' | 'openCount'>
+  readonly letters: Pick<LetterTable, 'add' | 'hasRoom'>
   readonly talks: Pick<TalkTable, 'alonePlaceOf'>
   readonly ownersOn: (channel: ChannelName) => readonly string[]
   readonly wake: (channel: ChannelName) => void
@@ -29,13 +29,12 @@ export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what:
     deps.log.error({ channel, messageId: id }, 'skipped a message from a channel; owners are notified')
     database.transaction(() => {
       journal.append({ actor: 'system', action: 'channel.message-passed-over', subject, detail: { detail } })
-      if (letters.openCount(channel) >= channelLimits.openLettersMax) return
       const text = `A message here could not be processed and was skipped (${subject}): ${detail}. See the log of the mesh.`
       for (const person of deps.ownersOn(channel)) {
         const place = talks.alonePlaceOf(channel, person)
         // A channel gets one letter per source.
-        if (place !== null)
-          letters.add({ channel, place, source: `passed:${person}:${subject}`, text }, clock.now())
+        if (place !== null && letters.hasRoom(channel, { person }))
+          letters.add({ channel, place, source: `passed:${person}:${subject}`, text, person }, clock.now())
       }
       database.afterCommit(() => deps.wake(channel))
     })

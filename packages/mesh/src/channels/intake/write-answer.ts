@@ -3,7 +3,6 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import type { Problem } from '@flotilla/protocol/problem'
 import type { Database } from '../../storage/index.ts'
 import type { ConversationPlace } from '../adapter.ts'
-import { channelLimits } from '../channel-limits.ts'
 import type { CommandReply } from '../commands/channel-command.ts'
 import { spellCommands } from '../commands/spell-commands.ts'
 import type { LetterTable } from '../delivery/letter-table.ts'
@@ -73,7 +72,7 @@ export function writeReply(
   reply: CommandReply | null,
 ): void {
   if (reply === null || reply.text === '') return
-  if (deps.letters.openCount(channel) >= channelLimits.openLettersMax) return
+  if (!deps.letters.hasRoom(channel, { person })) return
   const { id, place, senderId } = message
   const letter = { channel, place, source: `message:${id}`, replyToId: id, person, senderId }
   const text = spellCommands(channel, reply.text)

@@ -31,8 +31,8 @@ export function captchaFindings(solver: CaptchaSolverView | null): readonly Doct
   return [
     warning(
       'captcha-solver',
-      `the CAPTCHA solver at ${host} failed several times in a row and is in cooldown until ${new Date(rests_until).toISOString()}`,
-      'Until then people solve CAPTCHAs. Check the balance of its account, CAPTCHA_SOLVER_KEY, and browser.captcha in config/settings.json.',
+      `the CAPTCHA solver at ${host} failed several times in a row for an agent; it is in cooldown for that agent until ${new Date(rests_until).toISOString()}`,
+      'Until then people solve the CAPTCHAs of that agent. Check the balance of its account, CAPTCHA_SOLVER_KEY, and browser.captcha in config/settings.json.',
     ),
   ]
 }

@@ -1,6 +1,7 @@
 import type { Migration } from '../migrate.ts'
 import { baselineMigration } from './20261128101500-baseline.ts'
 import { blackboardBytesMigration } from './20261128102000-blackboard-bytes.ts'
+import { generatedCredentialsMigration } from './20261128134500-generated-credentials.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
 /**
@@ -12,4 +13,5 @@ export const allMigrations: readonly Migration[] = [
   baselineMigration,
   blackboardBytesMigration,
   walletChargesMigration,
+  generatedCredentialsMigration,
 ]
