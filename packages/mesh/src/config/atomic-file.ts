@@ -53,15 +53,32 @@ export async function setFileMode(path: string, mode: number): Promise<void> {
   await chmod(path, mode)
 }
 
+/** A text on the disk that is not yet in its place. */
+export interface StagedText {
+  /** Replaces the file; the replacement survives a power cut. */
+  place(): Promise<void>
+  discard(): Promise<void>
+}
+
 /**
  * Replaces a file so that a reader, or a crash at any point, sees the old text or the new and nothing between:
  * temporary file in the same folder, fsync, rename, fsync of the folder. A link is followed, not replaced.
  */
 export async function writeFileAtomically(path: string, text: string, mode = 0o600): Promise<void> {
+  const staged = await stageText(path, text, mode)
+  await staged.place()
+}
+
+/**
+ * The first half of `writeFileAtomically`, for files that must change together: a full disk refuses it, and `place`
+ * needs no more room.
+ */
+export async function stageText(path: string, text: string, mode: number): Promise<StagedText> {
   const target = await realPathOf(path)
   const folder = dirname(target)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const temporary = join(folder, `.${basename(target)}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`)
+  const discard = () => rm(temporary, { force: true })
   try {
     const file = await open(temporary, 'wx', mode)
     try {
@@ -72,12 +89,27 @@ export async function writeFileAtomically(path: string, text: string, mode = 0o6
     } finally {
       await file.close()
     }
-    await rename(temporary, target)
   } catch (error) {
-    await rm(temporary, { force: true })
+    await quietly(discard)
     throw error
   }
-  await syncFolder(folder)
+  return {
+    discard,
+    place: async () => {
+      try {
+        await rename(temporary, target)
+      } catch (error) {
+        await quietly(discard)
+        throw error
+      }
+      await syncFolder(folder)
+    },
+  }
+}
+
+/** The first error is the one that callers need; a failing disk may also refuse to delete the temporary file. */
+async function quietly(discard: () => Promise<void>): Promise<void> {
+  await discard().catch(() => undefined)
 }
 
 export interface FileEditor {

@@ -9,11 +9,12 @@ export {
   readTextFile,
   sameStamp,
   setFileMode,
+  stageText,
   stampOf,
   syncFolder,
   writeFileAtomically,
 } from './atomic-file.ts'
-export type { FileEditor, FileStamp } from './atomic-file.ts'
+export type { FileEditor, FileStamp, StagedText } from './atomic-file.ts'
 export type { CaptchaSettings } from './captcha-settings.ts'
 export { backupsFolder, dataPaths } from './data-paths.ts'
 export type { DataPaths } from './data-paths.ts'

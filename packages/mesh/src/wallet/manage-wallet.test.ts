@@ -29,15 +29,17 @@ afterEach(async () => {
 })
 
 /** A home whose rows and files survive a restart; `start` starts the next process. */
-async function aHome() {
+async function aHome(seedName = 'wallet-seed') {
   const folder = await mkdtemp(join(tmpdir(), 'wallet-'))
   folders.push(folder)
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
   const clock = createManualClock()
   const journal: unknown[] = []
+  /** What the next row of the audit log throws, once. */
+  const faults: Error[] = []
   const table = createWalletTable(database)
-  const paths = { seedPath: join(folder, 'wallet-seed'), keyPath: join(folder, 'wallet-key') }
+  const paths = { seedPath: join(folder, seedName), keyPath: join(folder, 'wallet-key') }
   async function start(derivation: 'hmac' | 'slip-10' = 'hmac') {
     const files = createSeedFiles({ ...paths, log: silentLog })
     const seed = createSeedStore({ files, now: clock.now, randomBytes })
@@ -55,13 +57,19 @@ async function aHome() {
       requireAgent: (agentId) => {
         if (agentId === 'nobody') throw new Problem('unknown-agent')
       },
-      journal: { append: (entry) => void journal.push(entry) },
+      journal: {
+        append: (entry) => {
+          const fault = faults.pop()
+          if (fault !== undefined) throw fault
+          journal.push(entry)
+        },
+      },
       guard: (caller, action) => {
         if (caller.kind !== 'human' || action.do !== 'manage-credentials') throw new Problem('denied')
       },
     })
   }
-  return { folder, paths, table, journal, clock, start }
+  return { folder, paths, table, journal, faults, clock, start }
 }
 
 const entry = (action: string, detail: object) => ({ actor: 'human:cli', action, subject: 'seed', detail })
@@ -149,7 +157,48 @@ describe('the seed', () => {
     await rm(home.folder, { recursive: true })
     await writeFile(home.folder, 'in its place')
     await expect(wallet.import(owner, words(junk))).rejects.toThrow(/ENOTDIR|EEXIST/)
-    expect(home.table.seed()).toMatchObject({ nextIndex: 1 })
+    expect(home.table.seed()).toBeNull()
+  })
+
+  test('a seed stays whole if the disk refuses the second file of the one that replaces it', async () => {
+    // A new file beside this one would have a name that is too long.
+    const home = await aHome('s'.repeat(240))
+    const other = await aHome()
+    await (await other.start()).import(owner, words(abandon))
+    for (const name of ['seedPath', 'keyPath'] as const) {
+      await writeFile(home.paths[name], await readFile(other.paths[name]))
+    }
+    const before = home.table.seed()
+    const wallet = await home.start()
+    await expect(wallet.import(owner, words(junk))).rejects.toThrow('ENAMETOOLONG')
+    expect(home.table.seed()).toEqual(before)
+    const kept = { state: 'open', owner_address: '0x9858EfFD232B4033E47d90003D41EC34EcaEda94' }
+    expect(wallet.status(owner)).toMatchObject(kept)
+    expect((await home.start()).status(owner)).toMatchObject(kept)
+    expect((await readdir(home.folder)).filter((name) => name.endsWith('.tmp'))).toEqual([])
+  })
+
+  test('a first seed is made after a process that wrote its key alone, and that key is kept', async () => {
+    const [home, other] = [await aHome(), await aHome()]
+    await (await other.start()).import(owner, words(junk))
+    const key = await readFile(other.paths.keyPath, 'utf8')
+    await writeFile(home.paths.keyPath, key)
+    const wallet = await home.start()
+    expect(wallet.status(owner)).toMatchObject({ state: 'none', fault: null })
+    expect(await wallet.init(owner, null)).toMatchObject({ wallet: { state: 'open' } })
+    expect(await readFile(home.paths.keyPath, 'utf8')).toBe(key)
+  })
+
+  test('a seed whose row could not be written is not kept, and the next one is shown', async () => {
+    const home = await aHome()
+    const wallet = await home.start()
+    home.faults.push(new Error('database or disk is full'))
+    await expect(wallet.init(owner, null)).rejects.toThrow('full')
+    expect(wallet.status(owner)).toMatchObject({ state: 'none', owner_address: null })
+    expect((await home.start()).status(owner)).toMatchObject({ state: 'none' })
+    const { mnemonic, wallet: made } = await wallet.init(owner, null)
+    expect(mnemonic.split(' ')).toHaveLength(24)
+    expect((await home.start()).status(owner)).toEqual(made)
   })
 
   test('every change of the seed is denied to callers that are not owners, before anything else', async () => {

@@ -88,7 +88,13 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         const { newMnemonic } = await import('./seed/make-seed.ts')
         const mnemonic = newMnemonic(deps.randomBytes)
         await seed.put({ words: mnemonic, made: 'generated', passphrase }, () => {})
-        return { mnemonic, wallet: keep(caller, 'made', ownerIndex + 1) }
+        try {
+          return { mnemonic, wallet: keep(caller, 'made', ownerIndex + 1) }
+        } catch (error) {
+          // The caller gets no words, so the seed must not stay: a full disk, for example, refused its row.
+          await seed.discard().catch(() => undefined)
+          throw error
+        }
       })
     },
     /** The words are shown only once, when the seed is made. */
@@ -116,7 +122,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         await seed.put({ words, made: 'imported', passphrase: given.passphrase }, (ownerAddress) => {
           const before = table.seed()?.ownerAddress ?? ownerAddress
           if (before === ownerAddress || table.count() === 0) {
-            // Stored before the files, because the words can restore the files but not the first index.
+            // Stored before the files get their names, because the words can restore the files but not the first index.
             table.keepSeed({ ownerAddress, nextIndex: given.firstIndex ?? ownerIndex + 1 })
             return
           }

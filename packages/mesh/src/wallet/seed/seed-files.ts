@@ -1,10 +1,12 @@
+import { rm } from 'node:fs/promises'
 import {
   readJsonDocument,
   readTextFile,
   setFileMode,
+  stageText,
   stampOf,
-  writeFileAtomically,
 } from '../../config/index.ts'
+import type { StagedText } from '../../config/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { sealedSeedSchema, sealKeyBytes } from './seal-seed.ts'
 import type { SealedSeed } from './seal-seed.ts'
@@ -16,12 +18,19 @@ export type FoundSeed =
   | { readonly kind: 'none' }
   /** One of the two files is missing or invalid; `fault` names it and never contains its content. */
   | { readonly kind: 'lost'; readonly fault: string }
+  /** A key without a seed: a first seed was not written to its end, or the owner keeps the files apart. */
+  | { readonly kind: 'key-only'; readonly fault: string; readonly key: Buffer }
   | { readonly kind: 'sealed'; readonly sealed: SealedSeed; readonly key: Buffer }
 
 export interface SeedFiles {
   read(): Promise<FoundSeed>
-  /** Writes the key first, because the sealed seed is useless without it. */
-  write(sealed: SealedSeed, key: Uint8Array): Promise<void>
+  /**
+   * Writes both files beside those that are there. `place` replaces them, the key first, because the sealed seed is
+   * useless without it.
+   */
+  stage(sealed: SealedSeed, key: Uint8Array): Promise<StagedText>
+  /** Deletes the sealed seed, whose words no person has seen. */
+  removeSeed(): Promise<void>
 }
 
 /** The sealed seed and its key in two files, which can be stored apart: neither opens without the other. */
@@ -47,19 +56,46 @@ export function createSeedFiles({
       await closeToOthers(keyPath)
       const [text, keyText] = [await readTextFile(seedPath), await readTextFile(keyPath)]
       if (text === null && keyText === null) return { kind: 'none' }
-      if (text === null) return { kind: 'lost', fault: `${seedPath} is missing` }
       if (keyText === null) return { kind: 'lost', fault: `${keyPath} is missing` }
       const key = Buffer.from(keyText.trim(), 'base64url')
       if (key.length !== sealKeyBytes) {
         return { kind: 'lost', fault: `${keyPath} is not the key that was written there` }
       }
+      if (text === null) return { kind: 'key-only', fault: `${seedPath} is missing`, key }
       const reading = readJsonDocument(text, sealedSeedSchema)
       if (!reading.ok) return { kind: 'lost', fault: `${seedPath} is not the seed that was written there` }
       return { kind: 'sealed', sealed: reading.document.value, key }
     },
-    async write(sealed, key) {
-      await writeFileAtomically(keyPath, `${Buffer.from(key).toString('base64url')}\n`, secretMode)
-      await writeFileAtomically(seedPath, `${JSON.stringify(sealed)}\n`, secretMode)
+    async stage(sealed, key) {
+      const text = `${Buffer.from(key).toString('base64url')}\n`
+      const stagedKey = await stageText(keyPath, text, secretMode)
+      try {
+        const stagedSeed = await stageText(seedPath, `${JSON.stringify(sealed)}\n`, secretMode)
+        return bothOf(stagedKey, stagedSeed)
+      } catch (error) {
+        await stagedKey.discard().catch(() => undefined)
+        throw error
+      }
+    },
+    removeSeed: () => rm(seedPath, { force: true }),
+  }
+}
+
+function bothOf(first: StagedText, second: StagedText): StagedText {
+  const discard = async () => {
+    await first.discard()
+    await second.discard()
+  }
+  return {
+    discard,
+    place: async () => {
+      try {
+        await first.place()
+      } catch (error) {
+        await second.discard().catch(() => undefined)
+        throw error
+      }
+      await second.place()
     },
   }
 }

@@ -15,10 +15,14 @@ function aStore() {
   let found: Awaited<ReturnType<SeedFiles['read']>> = { kind: 'none' }
   const files: SeedFiles = {
     read: async () => found,
-    write: async (sealed, key) => {
-      keys.unshift(Buffer.from(key).toString('hex'))
-      found = { kind: 'sealed', sealed, key: Buffer.from(key) }
-    },
+    stage: async (sealed, key) => ({
+      place: async () => {
+        keys.unshift(Buffer.from(key).toString('hex'))
+        found = { kind: 'sealed', sealed, key: Buffer.from(key) }
+      },
+      discard: async () => {},
+    }),
+    removeSeed: async () => void (found = { kind: 'none' }),
   }
   const create = () => createSeedStore({ files, now: () => 7, randomBytes })
   return { keys, create, seed: create() }

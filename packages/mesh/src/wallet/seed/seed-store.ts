@@ -36,9 +36,12 @@ export interface SeedStore {
   /** Opens the seed. Resolves with false if the passphrase is wrong. */
   unlock(passphrase: string): Promise<boolean>
   /**
-   * Seals the seed of these words and keeps it open; `accept` throws a Problem for an address that is not allowed.
+   * Seals the seed of these words and keeps it open. `accept` is called when both files are on the disk and none is
+   * replaced yet; if it throws, the seed before stays.
    */
   put(given: GivenSeed, accept: (ownerAddress: string) => void): Promise<void>
+  /** Deletes a seed whose words no person has seen, after `put`. */
+  discard(): Promise<void>
   /** Returns the open seed. Throws the Problems `no-wallet`, `wallet-locked`, and `conflict` for a lost seed. */
   opened(): OpenSeed
   close(): void
@@ -89,7 +92,9 @@ export function createSeedStore(deps: {
         hold(expected === null ? found : { kind: 'lost', fault: 'the files of the seed are missing' })
         return
       }
-      if (found.kind === 'lost') return hold(found)
+      // A key that seals no seed of this home: the first seed was not written to its end.
+      if (found.kind === 'key-only' && expected === null) return hold({ kind: 'none' })
+      if (found.kind !== 'sealed') return hold({ kind: 'lost', fault: found.fault })
       const { owner_address: address, scrypt } = found.sealed
       if (expected !== null && address !== expected) {
         return hold({
@@ -115,21 +120,26 @@ export function createSeedStore(deps: {
       const seed = await seedOf(words)
       try {
         const ownerAddress = keys.evmAddress(seed, 0)
-        accept(ownerAddress)
-        // The key of the same seed is kept, so that the two files fit together whichever of them is older.
-        const before = await files.read()
-        const key =
-          before.kind === 'sealed' && before.sealed.owner_address === ownerAddress
-            ? before.key
-            : deps.randomBytes(sealKeyBytes)
+        const key = keyFor(ownerAddress, await files.read()) ?? deps.randomBytes(sealKeyBytes)
         const header = { owner_address: ownerAddress, made, made_at: deps.now() }
         const sealed = await sealSeed(seed, header, { key, passphrase, randomBytes: deps.randomBytes })
-        await files.write(sealed, key)
+        const staged = await files.stage(sealed, key)
+        try {
+          accept(ownerAddress)
+        } catch (error) {
+          await staged.discard().catch(() => undefined)
+          throw error
+        }
+        await staged.place()
         hold({ kind: 'open', found: { kind: 'sealed', sealed, key }, seed })
       } catch (error) {
         seed.fill(0)
         throw error
       }
+    },
+    async discard() {
+      await files.removeSeed()
+      hold({ kind: 'none' })
     },
     opened() {
       if (held.kind === 'none') throw new Problem('no-wallet')
@@ -147,6 +157,15 @@ export function createSeedStore(deps: {
     },
     close: () => hold({ kind: 'none' }),
   }
+}
+
+/**
+ * The key of the same seed is kept, so that the two files fit together whichever of them is older. So is a key without
+ * a seed, because the owner may keep the seed elsewhere.
+ */
+function keyFor(ownerAddress: string, before: FoundSeed): Buffer | null {
+  if (before.kind === 'key-only') return before.key
+  return before.kind === 'sealed' && before.sealed.owner_address === ownerAddress ? before.key : null
 }
 
 function usedOnce<T>(key: Uint8Array, use: (key: Uint8Array) => T): T {
