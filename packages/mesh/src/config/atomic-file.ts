@@ -107,6 +107,21 @@ export async function stageText(path: string, text: string, mode: number): Promi
   }
 }
 
+/**
+ * Gives a file that another program has written its final name, under which later starts trust it. It is synced before,
+ * because a power cut could otherwise leave an empty file under that name.
+ */
+export async function moveIntoPlace(temporary: string, target: string): Promise<void> {
+  const file = await open(temporary, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, target)
+  await syncFolder(dirname(target))
+}
+
 /** The first error is the one that callers need; a failing disk may also refuse to delete the temporary file. */
 async function quietly(discard: () => Promise<void>): Promise<void> {
   await discard().catch(() => undefined)

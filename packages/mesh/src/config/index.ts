@@ -6,6 +6,7 @@ export { readAccessToken } from './access-token.ts'
 export {
   createFileEditor,
   isMissing,
+  moveIntoPlace,
   readTextFile,
   sameStamp,
   setFileMode,

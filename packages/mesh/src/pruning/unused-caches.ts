@@ -46,7 +46,7 @@ export async function unusedCaches(at: CachesAt): Promise<readonly UnusedThing[]
 const partNames = /^(?:node-[\d.]+-stripped|npm-[\d.]+\.tgz)$/
 const bundleName = /^agent-[\da-f]{16}$/
 /** Temporary files of a process that no longer exists. */
-const unfinishedName = /^(?:base-\d+|agent-new-\d+|.+\.\d{3,})$/
+const unfinishedName = /^(?:base-\d+|agent-new-\d+|pack-[a-z-]+-\d+|.+\.\d{3,})$/
 
 /** Names of the bundles that each checkout on this machine built last. */
 async function bundlesInUse(folder: string): Promise<ReadonlySet<string>> {

@@ -47,17 +47,28 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
 
   async function watch(): Promise<void> {
     while (!closing.signal.aborted) {
-      for (const [agentId, record] of running) {
-        if (await isAlive(record)) continue
-        // A stop may have claimed this end during the await above.
-        if (running.get(agentId) !== record) continue
-        running.delete(agentId)
-        await endRemains(record)
-        const code = await exitCodeOf(folderOf(agentId), record)
-        for (const listener of listeners) listener({ agentId, code, outOfMemory: false })
-      }
+      await noticeEnds()
       await options.clock.sleep(pollEveryMs, closing.signal).catch(() => undefined)
     }
+  }
+
+  async function noticeEnds(): Promise<void> {
+    for (const [agentId, record] of running) {
+      // Without an answer of the kernel nothing is known of the agent; the next round asks again.
+      if (!(await hasEnded(record).catch(() => false))) continue
+      // A stop may have claimed this end during the awaits above.
+      if (running.get(agentId) !== record) continue
+      running.delete(agentId)
+      const code = await exitCodeOf(folderOf(agentId), record)
+      for (const listener of listeners) listener({ agentId, code, outOfMemory: false })
+    }
+  }
+
+  /** Whether the process and all that it left have ended. */
+  async function hasEnded(record: ProcessRecord): Promise<boolean> {
+    if (await isAlive(record)) return false
+    await endRemains(record)
+    return true
   }
 
   async function halt(agentId: string, graceMs: number): Promise<void> {

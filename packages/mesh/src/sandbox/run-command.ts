@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 
 /** How many bytes of each stream are kept; earlier output is dropped. */
 const outputMaxBytes = 256 * 1024
@@ -30,10 +31,10 @@ export function runCommand(
     })
     let stdout = ''
     let stderr = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       stdout = (stdout + text).slice(-outputMaxBytes)
     })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-outputMaxBytes)
     })
     child.on('error', (error: NodeJS.ErrnoException) => {
@@ -42,6 +43,16 @@ export function runCommand(
     })
     child.on('close', (code) => resolve({ code: code ?? 128, stdout, stderr }))
   })
+}
+
+/**
+ * Throws if a program was not started for want of open files: Node then gives it no pipes, whatever its types say, and
+ * emits an error that ends the process where no listener waits for it.
+ */
+export function requirePipes(child: ChildProcess): void {
+  if (child.stderr !== undefined) return
+  child.once('error', () => undefined)
+  throw Object.assign(new Error('no program can be started: too many files are open'), { code: 'EMFILE' })
 }
 
 /**

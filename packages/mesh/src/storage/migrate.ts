@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
@@ -132,6 +141,19 @@ function snapshot(
   rmSync(unfinished, { force: true })
   database.prepare('VACUUM INTO ?').run(unfinished)
   chmodSync(unfinished, 0o600)
+  // SQLite does not sync what it writes here, and the snapshot is trusted by its name.
+  syncPath(unfinished)
   renameSync(unfinished, target)
+  syncPath(dirname(target))
   for (const old of snapshotsOf(path).slice(0, -snapshotsKept)) rmSync(old, { force: true })
+}
+
+/** Waits until a file, or the names in a folder, are on the disk. */
+function syncPath(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
 }

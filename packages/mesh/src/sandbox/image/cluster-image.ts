@@ -1,7 +1,8 @@
 import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { moveIntoPlace } from '../../config/index.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { ensureEngine } from '../engine/ensure-engine.ts'
 import { clusterRecipe } from '../kubernetes/agent-objects.ts'
@@ -54,7 +55,7 @@ export async function writeClusterImage(
     }
     progress(`Writing ${references.join(' and ')} into ${file}`)
     await pipeline(await archiveOf(engine, references), createWriteStream(half, { flags: 'wx' }), { signal })
-    await rename(half, file)
+    await moveIntoPlace(half, file)
   } catch (cause) {
     await rm(half, { force: true })
     throw new SandboxError(

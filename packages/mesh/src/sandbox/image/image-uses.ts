@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { isMissing, readTextFile, writeFileAtomically } from '../../config/index.ts'
+import { namesIn } from './known-images.ts'
 
 /** A home whose agents run from an image. */
 export interface ImageUser {
@@ -29,11 +31,7 @@ export async function noteUse(cacheDirectory: string, home: ImageUser, image: st
   await mkdir(markFolder(cacheDirectory), { recursive: true, mode: 0o700 })
   await writeFile(markPath(cacheDirectory, image), '', { flag: 'a', mode: 0o600 })
   if (before.join() === images.join()) return
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await writeFile(`${path}.${process.pid}`, JSON.stringify({ home: home.id, folder: home.folder, images }), {
-    mode: 0o600,
-  })
-  await rename(`${path}.${process.pid}`, path)
+  await writeFileAtomically(path, JSON.stringify({ home: home.id, folder: home.folder, images }))
 }
 
 /**
@@ -52,7 +50,7 @@ export async function forgetUse(cacheDirectory: string, image: string): Promise<
 /** Ids of the images that existing homes use. Deletes the records of homes that no longer exist. */
 export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<string>> {
   const folder = usesFolder(cacheDirectory)
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.json'))
   const kept = new Set<string>()
   for (const name of names) {
     const use = await readUse(join(folder, name))
@@ -74,7 +72,7 @@ export interface KnownHome {
 /** Homes with recorded images that have not been pruned yet. */
 export async function knownHomes(cacheDirectory: string): Promise<readonly KnownHome[]> {
   const folder = usesFolder(cacheDirectory)
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.json'))
   const uses = await Promise.all(names.map((name) => readUse(join(folder, name))))
   return Promise.all(
     uses
@@ -88,8 +86,9 @@ export async function knownHomes(cacheDirectory: string): Promise<readonly Known
   )
 }
 
+/** Rejects if the record cannot be read now: the images that it names may be in use. */
 async function readUse(path: string) {
-  const text = await readFile(path, 'utf8').catch(() => null)
+  const text = await readTextFile(path)
   if (text === null) return null
   try {
     return useSchema.parse(JSON.parse(text))
@@ -102,7 +101,7 @@ async function readUse(path: string) {
 async function isThere(folder: string): Promise<boolean> {
   return stat(folder).then(
     () => true,
-    (error: unknown) => !(error instanceof Error && 'code' in error && error.code === 'ENOENT'),
+    (error: unknown) => !isMissing(error),
   )
 }
 

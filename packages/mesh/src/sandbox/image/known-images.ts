@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { isMissing, readTextFile, writeFileAtomically } from '../../config/index.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
 
@@ -18,7 +19,10 @@ const knownSchema = z.strictObject({
 
 export type KnownImage = z.infer<typeof knownSchema>
 
-/** What was recorded for an image; null for an unknown image or an unreadable record. */
+/**
+ * What was recorded for an image; null for an unknown image or an invalid record. Rejects if the record cannot be read
+ * now, because an image without its record is fetched without its digest.
+ */
 export async function knownImage(cacheDirectory: string, reference: string): Promise<KnownImage | null> {
   const known = await readNote(noteOf(cacheDirectory, reference))
   return known?.reference === reference ? known : null
@@ -26,21 +30,12 @@ export async function knownImage(cacheDirectory: string, reference: string): Pro
 
 /** Records an image that was just built or pulled, synced to disk before it returns. */
 export async function noteImage(cacheDirectory: string, image: KnownImage): Promise<void> {
-  const path = noteOf(cacheDirectory, image.reference)
-  await mkdir(join(cacheDirectory, 'known'), { recursive: true, mode: 0o700 })
-  const file = await open(`${path}.${process.pid}`, 'w', 0o600)
-  try {
-    await file.writeFile(JSON.stringify(image))
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.${process.pid}`, path)
+  await writeFileAtomically(noteOf(cacheDirectory, image.reference), JSON.stringify(image))
 }
 
 /** All images recorded here. */
 export async function knownImages(cacheDirectory: string): Promise<readonly KnownImage[]> {
-  const names = await readdir(join(cacheDirectory, 'known')).catch(() => [])
+  const names = await namesIn(join(cacheDirectory, 'known'))
   const notes = names
     .filter((name) => name.endsWith('.json'))
     .map(async (name) => readNote(join(cacheDirectory, 'known', name)))
@@ -61,8 +56,16 @@ export async function forgetImage(
   await rm(noteOf(cacheDirectory, reference), { force: true })
 }
 
+/** The names in a folder; empty if it does not exist. Rejects if it cannot be read. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+}
+
 async function readNote(path: string): Promise<KnownImage | null> {
-  const text = await readFile(path, 'utf8').catch(() => null)
+  const text = await readTextFile(path)
   if (text === null) return null
   try {
     return knownSchema.safeParse(JSON.parse(text)).data ?? null

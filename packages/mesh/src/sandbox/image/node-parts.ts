@@ -1,11 +1,13 @@
-import { access, mkdir, rename, rm } from 'node:fs/promises'
+import { access, mkdir, rm } from 'node:fs/promises'
 import * as fs from 'node:fs'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { packedFile } from '@flotilla/protocol/built-program'
 import * as z from 'zod'
+import { moveIntoPlace } from '../../config/index.ts'
 import { lastWords, runCommand } from '../run-command.ts'
+import type { CommandResult } from '../run-command.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 
 /** The npm version for agents; the Node package of the image contains none. */
@@ -64,13 +66,14 @@ export async function strippedNode(
   if (await exists(stripped)) return stripped
   await mkdir(options.cacheDirectory, { recursive: true })
   const temporary = `${stripped}.${process.pid}`
-  const done = await runCommand('strip', ['-o', temporary, node.binary], { timeoutMs: stripTimeoutMs })
-  if (done.code !== 0) {
+  try {
+    const done = await runCommand('strip', ['-o', temporary, node.binary], { timeoutMs: stripTimeoutMs })
+    if (done.code !== 0) return node.binary
+    await moveIntoPlace(temporary, stripped)
+    return stripped
+  } finally {
     await rm(temporary, { force: true })
-    return node.binary
   }
-  await rename(temporary, stripped)
-  return stripped
 }
 
 interface ArchiveOptions {
@@ -112,15 +115,30 @@ async function packageArchive({
 }): Promise<string> {
   const archive = join(options.cacheDirectory, `${name}-${version}.tgz`)
   if (await exists(archive)) return archive
-  await mkdir(options.cacheDirectory, { recursive: true })
+  // npm writes the archive under its final name at once, so that a cut-off one would look complete.
+  const unfinished = join(options.cacheDirectory, `pack-${name}-${process.pid}`)
+  await rm(unfinished, { recursive: true, force: true })
+  await mkdir(unfinished, { recursive: true })
   options.progress(`Fetching ${name} ${version} for ${forWhom}`)
-  const args = ['--pack-destination', options.cacheDirectory, '--ignore-scripts', '--loglevel=error']
+  const args = ['--pack-destination', unfinished, '--ignore-scripts', '--loglevel=error']
   const timing = { timeoutMs: packTimeoutMs, signal: options.signal }
-  const fetched = await runCommand('npm', ['pack', `${name}@${version}`, ...args], timing)
-  if (fetched.code === 0 && (await exists(archive))) return archive
-  const packed = await runCommand('npm', ['pack', await own(), ...args], timing)
-  const file = packed.stdout.trim().split('\n').at(-1) ?? ''
-  if (packed.code === 0 && /^[a-z-]+-[\d.]+\.tgz$/.test(file)) return join(options.cacheDirectory, file)
+  const place = async (file: string): Promise<string> => {
+    const target = join(options.cacheDirectory, file)
+    await moveIntoPlace(join(unfinished, file), target)
+    return target
+  }
+  let fetched: CommandResult
+  try {
+    fetched = await runCommand('npm', ['pack', `${name}@${version}`, ...args], timing)
+    if (fetched.code === 0 && (await exists(join(unfinished, basename(archive))))) {
+      return await place(basename(archive))
+    }
+    const packed = await runCommand('npm', ['pack', await own(), ...args], timing)
+    const file = packed.stdout.trim().split('\n').at(-1) ?? ''
+    if (packed.code === 0 && /^[a-z-]+-[\d.]+\.tgz$/.test(file)) return await place(file)
+  } finally {
+    await rm(unfinished, { recursive: true, force: true })
+  }
   throw new SandboxError(
     'npm-unavailable',
     `${name} ${version} could not be fetched:\n${lastWords(fetched)}\nRepair: let npm reach its registry (npm view ${name}@${version} shows whether it does), then start again.`,

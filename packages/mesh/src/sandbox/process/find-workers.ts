@@ -1,5 +1,6 @@
-import { readFile, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { readProcess } from './process-record.ts'
+import { readProc } from './read-proc.ts'
 
 /** Environment variable with the data folder, set for an agent's process and not for its programs. */
 export const dataVariable = 'FLOTILLA_DATA'
@@ -13,16 +14,16 @@ export interface Worker {
 
 /**
  * Finds every live process of this user that was started for one of the folders, with or without a record:
- * the kernel keeps the environment of a process's start. Scans all processes of the machine.
+ * the kernel keeps the environment of a process's start. Scans all processes of the machine, and rejects if it cannot.
  */
 export async function findWorkers(isFolder: (data: string) => boolean): Promise<readonly Worker[]> {
-  const names = await readdir('/proc').catch(() => [])
+  const names = await readdir('/proc')
   const found: Worker[] = []
   for (const name of names) {
     if (!/^\d+$/.test(name)) continue
     // Processes of other users cannot be read and are skipped.
-    const text = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
-    const data = dataIn(text)
+    const text = await readProc(`/proc/${name}/environ`)
+    const data = dataIn(text ?? '')
     if (data === null || !isFolder(data)) continue
     const process = await readProcess(Number(name))
     if (process) found.push({ pid: Number(name), group: process.group, data })

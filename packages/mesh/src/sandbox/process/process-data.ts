@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Clock } from '@flotilla/protocol/clock'
 import { readWhileHeld } from '../hold-while-reading.ts'
+import { requirePipes } from '../run-command.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import type { DataReading } from '../sandbox-runtime.ts'
 
@@ -53,6 +54,7 @@ function startPacking(folder: string, group: number | null) {
   const tar = [...tarProgram, '--create', '--file=-', '--format=pax', `--directory=${folder}`, '.'] as const
   const [program, ...words] = group === null ? tar : (['sh', '-c', heldWhile, String(group), ...tar] as const)
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] })
+  requirePipes(child)
   let said = ''
   child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
   const [exited, ended] = [once(child, 'exit'), once(child, 'close')]
@@ -97,6 +99,7 @@ export async function writeProcessData(folder: string, tar: AsyncIterable<Uint8A
     ],
     { stdio: ['pipe', 'ignore', 'pipe'] },
   )
+  requirePipes(child)
   let said = ''
   child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
   const ended = once(child, 'close')

@@ -1,6 +1,9 @@
-import { open, readFile, readdir, rename } from 'node:fs/promises'
+import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { readTextFile } from '../../config/index.ts'
+import { readProc } from './read-proc.ts'
+import { namesIn } from '../image/known-images.ts'
 
 /** The record of a sandbox that is a plain process, with which a later mesh finds it again. */
 const recordSchema = z.strictObject({
@@ -21,9 +24,12 @@ export type ProcessRecord = z.infer<typeof recordSchema>
 /** The start time of a process that ended in an earlier boot, or before its start time was read. */
 export const startUnknown = 'gone'
 
-/** Reads the record; null if it is missing or unreadable: a running process without a record is stopped. */
+/**
+ * Reads the record; null if it is missing or invalid: a running process without a record is stopped. Rejects if it cannot
+ * be read now, as at the limit of open files.
+ */
 export async function readRecord(folder: string): Promise<ProcessRecord | null> {
-  const text = await readFile(join(folder, 'sandbox.json'), 'utf8').catch(() => null)
+  const text = await readTextFile(join(folder, 'sandbox.json'))
   const record = text === null ? null : parseRecord(text)
   if (record === null || record.bootId === null || record.bootId === (await bootId())) return record
   return { ...record, startTicks: startUnknown }
@@ -54,7 +60,7 @@ export async function noteEnd(folder: string, record: ProcessRecord, stoppedWith
 }
 
 export async function readAllRecords(root: string): Promise<readonly ProcessRecord[]> {
-  const folders = await readdir(root).catch(() => [])
+  const folders = await namesIn(root)
   const records = await Promise.all(folders.map((folder) => readRecord(join(root, folder))))
   return records.filter((record) => record !== null)
 }
@@ -63,7 +69,7 @@ export async function readAllRecords(root: string): Promise<readonly ProcessReco
 export async function dataFolderAgents(
   root: string,
 ): Promise<readonly { readonly agentId: string; readonly path: string; readonly isAlive: boolean }[]> {
-  const names = (await readdir(root).catch(() => [])).filter((name) => /^(?:[\da-f]{2})+$/.test(name))
+  const names = (await namesIn(root)).filter((name) => /^(?:[\da-f]{2})+$/.test(name))
   return Promise.all(
     names.map(async (name) => {
       const record = await readRecord(join(root, name))
@@ -81,16 +87,16 @@ export async function bootId(): Promise<string | null> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null))?.trim() ?? null
 }
 
-/** Start time of a live process; null if it is gone or a zombie. */
+/** Start time of a live process; null if it is gone or a zombie. Rejects if the kernel cannot be asked now. */
 export async function startTicksOf(pid: number): Promise<string | null> {
   return (await readProcess(pid))?.startTicks ?? null
 }
 
-/** Reads a live process from the kernel; null if it is gone or a zombie. */
+/** Reads a live process from the kernel; null if it is gone or a zombie. Rejects if the kernel cannot be asked now. */
 export async function readProcess(
   pid: number,
 ): Promise<{ readonly group: number; readonly startTicks: string } | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  const stat = await readProc(`/proc/${pid}/stat`)
   // The name is in brackets and may contain anything; the fields after the last bracket are numbers.
   const [state, , group, ...more] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
   const startTicks = more[16]
