@@ -154,6 +154,25 @@ describe('a call that is over', () => {
     ])
   })
 
+  test('a settlement that the disk refuses is written once the disk takes it, with what goes with it', async () => {
+    const { reservations, clock, database, total, settle, errors, runCosts } = aLedger()
+    let also = 0
+    settle(await reservations.reserve(aWish({ run: ofTask })), () => also++)
+    settle(await reservations.reserve(aWish({ run: ofTask })))
+    database.exec('PRAGMA query_only = ON')
+    await clock.advance(50)
+    reservations.settleWaiting()
+    await turnOfTheLoop()
+    expect(total()).toMatchObject({ spentNano: 0 })
+    database.exec('PRAGMA query_only = OFF')
+    also = 0
+    await clock.advance(1000)
+    expect(total()).toMatchObject({ spentNano: 300, openNano: 0, calls: 2 })
+    expect(also).toBe(1)
+    expect(runCosts).toHaveLength(1)
+    expect(errors.filter((fact) => fact.includes('model call'))).toEqual([])
+  })
+
   test('does not wait for the round where a thousand are over', async () => {
     const { reservations, total, settle } = aLedger({ dayNano: 1e12 })
     const open = await Promise.all(Array.from({ length: 1000 }, () => reservations.reserve(aWish())))

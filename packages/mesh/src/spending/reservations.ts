@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '../journal/index.ts'
 import { silentLog } from '../platform/index.ts'
 import type { Log } from '../platform/index.ts'
-import { createGroupedCommit } from '../storage/index.ts'
+import { createGroupedCommit, storageFaultOf } from '../storage/index.ts'
 import type { BudgetAccount, BudgetOf } from './budget-limits.ts'
 import type { BudgetWarnings } from './budget-warnings.ts'
 import { createHolds, freeIn } from './holds.ts'
@@ -77,6 +77,10 @@ interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> 
 const writeEveryMs = 50
 /** This many finished calls are written without waiting for the round. */
 const endedMax = 1000
+/** The next round after one that the disk refused, in milliseconds. */
+const refusedEveryMs = 1000
+/** More finished calls than this do not wait for the disk; the next start books them in full. */
+const keptMax = 10_000
 
 /** The output tokens that a call reserved from its run's cap. */
 type OfRun = { readonly setAside: number; readonly run: BudgetAccount['run'] }
@@ -95,14 +99,18 @@ export function createReservations(deps: ReservationsDeps): Reservations {
   const open = new WeakMap<Reservation, OfRun>()
   let ended: SettledCall[] = []
   let isWriting = false
+  let isRefused = false
 
   async function keepWriting(): Promise<void> {
     isWriting = true
     try {
       while (ended.length > 0 || holds.haveUnused()) {
-        await clock.sleep(writeEveryMs, deps.stopped)
+        await clock.sleep(isRefused ? refusedEveryMs : writeEveryMs, deps.stopped)
+        isRefused = false
         write(() => holds.rebalance())
         grouped.flush()
+        // Lets the handlers of refused writes run, which keep their calls for the next round.
+        await null
       }
     } catch (error) {
       // `stopped` aborts the sleep; `flush` writes the rest.
@@ -113,20 +121,20 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     }
   }
 
-  /** A call that cannot be written stays reserved in the table, so that invariant 3 pays for it. */
+  /**
+   * A call that the disk refuses is written again. Any other call that cannot be written stays reserved in the table, so
+   * that invariant 3 pays for it.
+   */
   function write(andThen: () => void): void {
     const batch = ended
     ended = []
-    const failed = (error: unknown) =>
-      log.error(
-        { err: error },
-        'failed to write a model call; its reservation remains and the next start books it in full',
-      )
     grouped
       .add(() => writeSettled(parts, batch))
       .catch((error: unknown) => {
-        if (batch.length === 1) failed(error)
-        else for (const one of batch) grouped.add(() => writeSettled(parts, [one])).catch(failed)
+        if (batch.length === 1 || storageFaultOf(error) !== null) return failed(error, batch)
+        for (const one of batch) {
+          grouped.add(() => writeSettled(parts, [one])).catch((cause: unknown) => failed(cause, [one]))
+        }
       })
     grouped
       .add(andThen)
@@ -135,9 +143,25 @@ export function createReservations(deps: ReservationsDeps): Reservations {
       )
   }
 
+  function failed(error: unknown, calls: readonly SettledCall[]): void {
+    const isKept = storageFaultOf(error) !== null && ended.length + calls.length <= keptMax
+    if (isKept && deps.stopped?.aborted !== true) {
+      isRefused = true
+      ended = [...calls, ...ended]
+      if (!isWriting) void keepWriting()
+      return
+    }
+    for (const _ of calls) {
+      log.error(
+        { err: error },
+        'failed to write a model call; its reservation remains and the next start books it in full',
+      )
+    }
+  }
+
   function end(one: SettledCall): void {
     ended.push(one)
-    if (ended.length >= endedMax) write(() => {})
+    if (ended.length >= endedMax && !isRefused) write(() => {})
     if (!isWriting) void keepWriting()
   }
 
