@@ -170,6 +170,22 @@ describe('a turn', () => {
     expect(promoted).toEqual([[run.id, 'worker', { total: 4 }, 'running']])
   })
 
+  test('entries of a turn that the disk refuses are written before its outcome is', async () => {
+    const harness = await aStartedHarness()
+    const promoted: unknown[] = []
+    let refusals = 2
+    harness.hooks.entriesPromoted.subscribe(({ runId, entries }) => {
+      if (refusals-- > 0) throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+      promoted.push([entries, harness.ledger.queries.find(runId)?.state])
+    })
+    const run = harness.chat('worker')
+    await harness.clock.settle()
+    harness.agents.finish('worker', { promote_to_blackboard: { total: 4 } })
+    for (let second = 0; second < 10; second++) await harness.clock.advance(1000)
+    expect(promoted).toEqual([[{ total: 4 }, 'running']])
+    expect(harness.ledger.queries.find(run.id)?.state).toBe('done')
+  })
+
   test('the mesh counts cost and tokens itself instead of trusting the agent', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')

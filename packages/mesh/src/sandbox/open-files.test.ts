@@ -55,7 +55,7 @@ test('at the limit of open files, nothing is taken for absent: no agent has ende
     known: 'known.knownImages(folder)',
     used: 'uses.imagesInUse(folder)',
     program: "commands.runCommand('true', [], { timeoutMs: 5000 })",
-    read: "data.readProcessData(folder, { group: null, clock: { now: () => 0, sleep: () => new Promise(() => {}) } })",
+    read: 'data.readProcessData(folder, { group: null, clock: { now: () => 0, sleep: () => new Promise(() => {}) } })',
     written: "data.writeProcessData(folder + '/other', [])",
   }
   const refused = { rejects: 'EMFILE' }

@@ -5,6 +5,7 @@ import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { AgentRuns } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Hooks } from '../../kernel/index.ts'
+import { storageFaultOf } from '../../storage/index.ts'
 import { showFrames } from '../delivery/announce-frame.ts'
 import { continuationText } from './continuation-text.ts'
 import { sessionOf } from '../conversation.ts'
@@ -104,7 +105,8 @@ function turnOrigin(run: RunRecord): Origin {
 }
 
 /**
- * Writes the promoted entries while the run is live; a rejected entry is logged and does not delay the outcome.
+ * Writes the promoted entries while the run is live; a rejected entry is logged and does not delay the outcome. Throws
+ * if the disk refuses them: the outcome then waits for the disk too.
  */
 function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): void {
   if (Object.keys(result.promote_to_blackboard).length === 0) return
@@ -114,6 +116,7 @@ function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): voi
     const entries = result.promote_to_blackboard
     deps.hooks.entriesPromoted.publish({ runId: run.id, agentId: run.agentId, entries })
   } catch (error) {
+    if (storageFaultOf(error) !== null) throw error
     deps.log.warn(
       { runId: run.id, agentId: run.agentId, err: error },
       'failed to write a turn’s entries to the blackboard; the outcome is recorded without them',

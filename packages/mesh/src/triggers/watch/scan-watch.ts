@@ -36,6 +36,8 @@ export interface ActiveWatch {
   passedOver: number
   scannedAt: number | null
   scanMs: number
+  /** The rows that the disk refused, or that are being written: a later scan does not notice those changes again. */
+  owed: Pick<ScanReport, 'noticed' | 'settled'>
 }
 
 export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]): ActiveWatch {
@@ -53,6 +55,7 @@ export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]
     passedOver: 0,
     scannedAt: null,
     scanMs: 0,
+    owed: { noticed: [], settled: [] },
   }
 }
 

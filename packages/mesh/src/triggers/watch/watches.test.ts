@@ -176,6 +176,22 @@ describe('file watchers', () => {
     expect(second.table.history(1)[0]?.sizeBytes).toBe(size)
   })
 
+  test('a change that the disk refuses is stored after the next scan, so that a restart does not lose it', async () => {
+    const harness = aLedgerHarness()
+    const first = await someWatches(csv, { harness })
+    await first.poll()
+    await first.put('new.csv')
+    harness.database.exec('PRAGMA query_only = ON')
+    await first.poll()
+    harness.database.exec('PRAGMA query_only = OFF')
+    await first.put('new.csv', 'it still grows')
+    await first.poll()
+    expect(first.messages()).toEqual([])
+    const second = await someWatches(csv, { harness, home: first.home })
+    await second.poll(4)
+    expect(second.messages()).toEqual(['see new.csv'])
+  })
+
   test('two watchers over one file both fire', async () => {
     const both = watching(
       'pattern: "*.csv", agent: scout, message: "one {filename}"',

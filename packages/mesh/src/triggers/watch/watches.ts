@@ -104,9 +104,13 @@ export function createWatches(deps: WatchesDeps): Watches {
     return null
   }
 
-  /** Persists the changes before anything is fired. */
-  async function keep(watch: ActiveWatch, { noticed, settled }: ScanReport): Promise<void> {
+  /** Persists the changes before anything is fired. Rows that the disk refuses are written after the next scan. */
+  async function keep(watch: ActiveWatch, report: ScanReport): Promise<void> {
     const { id } = watch.rule
+    const noticed = [...watch.owed.noticed, ...report.noticed]
+    const again = new Set(report.noticed.map(({ name }) => name))
+    const settled = [...watch.owed.settled.filter((name) => !again.has(name)), ...report.settled]
+    watch.owed = { noticed, settled }
     for (let at = 0; at < noticed.length; at += rowsAtOnce) {
       const rows = noticed.slice(at, at + rowsAtOnce)
       if (table.notice(id, rows) < rows.length) {
@@ -122,6 +126,7 @@ export function createWatches(deps: WatchesDeps): Watches {
       table.settle(id, settled.slice(at, at + rowsAtOnce))
       await breath()
     }
+    watch.owed = { noticed: [], settled: [] }
   }
 
   async function pollWatch(watch: ActiveWatch, room: FireRoom, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,5 @@
 import { rm } from 'node:fs/promises'
-import {
-  readJsonDocument,
-  readTextFile,
-  setFileMode,
-  stageText,
-  stampOf,
-} from '../../config/index.ts'
+import { readJsonDocument, readTextFile, setFileMode, stageText, stampOf } from '../../config/index.ts'
 import type { StagedText } from '../../config/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { sealedSeedSchema, sealKeyBytes } from './seal-seed.ts'
