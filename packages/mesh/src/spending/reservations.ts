@@ -110,7 +110,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
         write(() => holds.rebalance())
         grouped.flush()
         // Lets the handlers of refused writes run, which keep their calls for the next round.
-        await null
+        await Promise.resolve()
       }
     } catch (error) {
       // `stopped` aborts the sleep; `flush` writes the rest.
