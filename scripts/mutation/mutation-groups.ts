@@ -139,6 +139,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/spending/budget-limits.ts`,
       `${mesh}/spending/reservation.ts`,
       `${mesh}/spending/reservations.ts`,
+      `${mesh}/spending/settled-writer.ts`,
       `${mesh}/spending/run-tokens.ts`,
       `${mesh}/spending/take-reservation.ts`,
     ],

@@ -134,12 +134,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     return true
   }
 
-  async function stateOf(record: ProcessRecord): Promise<SandboxState> {
-    const { agentId, labels, port } = record
-    if (await isAlive(record)) return { agentId, running: true, labels, address: { host: '127.0.0.1', port } }
-    const code = await exitCodeOf(folderOf(agentId), record)
-    return { agentId, running: false, labels, exit: { code, outOfMemory: false } }
-  }
+  const stateOf = (record: ProcessRecord): Promise<SandboxState> => stateIn(folderOf(record.agentId), record)
 
   return {
     kind: 'process',
@@ -204,8 +199,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     },
 
     async erase() {
-      for (const record of await readAllRecords(options.dataRoot))
-        await halt((await stateOf(record)).agentId, 0)
+      for (const record of await readAllRecords(options.dataRoot)) await halt(record.agentId, 0)
       await endUnrecorded()
       await removeTree(options.dataRoot)
     },
@@ -248,6 +242,13 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       await watching
     },
   }
+}
+
+async function stateIn(folder: string, record: ProcessRecord): Promise<SandboxState> {
+  const { agentId, labels, port } = record
+  if (await isAlive(record)) return { agentId, running: true, labels, address: { host: '127.0.0.1', port } }
+  const code = await exitCodeOf(folder, record)
+  return { agentId, running: false, labels, exit: { code, outOfMemory: false } }
 }
 
 function survives(pid: number, whose: string): SandboxError {

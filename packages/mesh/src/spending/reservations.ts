@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '../journal/index.ts'
 import { silentLog } from '../platform/index.ts'
 import type { Log } from '../platform/index.ts'
-import { createGroupedCommit, storageFaultOf } from '../storage/index.ts'
+import { createGroupedCommit } from '../storage/index.ts'
 import type { BudgetAccount, BudgetOf } from './budget-limits.ts'
 import type { BudgetWarnings } from './budget-warnings.ts'
 import { createHolds, freeIn } from './holds.ts'
@@ -12,12 +12,12 @@ import type { Reservation, ReserveWish } from './reservation.ts'
 import { createRunTokens } from './run-tokens.ts'
 import { settleLedger } from './settle-ledger.ts'
 import type { SettledLedger } from './settle-ledger.ts'
+import { createSettledWriter } from './settled-writer.ts'
 import { createUtcDay } from './sum-scopes.ts'
 import type { SpendClosing, SpendTable } from './spend-table.ts'
 import { freeReservation, reservationFrom, takeReservation } from './take-reservation.ts'
 import { createTaskCalls } from './task-calls.ts'
 import { writeSettled } from './write-settled.ts'
-import type { SettledCall } from './write-settled.ts'
 
 /**
  * Money is reserved before a call is sent and settled after it.
@@ -38,7 +38,7 @@ export interface Reservations {
   reserve(wish: ReserveWish): Promise<Reservation>
   /**
    * Reports the cost of the call; safe to repeat. `andAlso` runs in the transaction that writes it, within
-   * `writeEveryMs`.
+   * 50 ms.
    */
   settle(reservation: Reservation, closing: SpendClosing, andAlso?: () => void): void
   /** Ends the reservation of a call that the provider never served. */
@@ -73,15 +73,6 @@ interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> 
   readonly stopped?: AbortSignal
 }
 
-/** A commit takes a fifth of a millisecond and blocks all other work, so finished calls are written in rounds. */
-const writeEveryMs = 50
-/** This many finished calls are written without waiting for the round. */
-const endedMax = 1000
-/** The next round after one that the disk refused, in milliseconds. */
-const refusedEveryMs = 1000
-/** More finished calls than this do not wait for the disk; the next start books them in full. */
-const keptMax = 10_000
-
 /** The output tokens that a call reserved from its run's cap. */
 type OfRun = { readonly setAside: number; readonly run: BudgetAccount['run'] }
 
@@ -97,82 +88,17 @@ export function createReservations(deps: ReservationsDeps): Reservations {
   const runTokens = createRunTokens(deps)
   /** Weak, since a map keeps those that left for long: see `createRoster`. */
   const open = new WeakMap<Reservation, OfRun>()
-  let ended: SettledCall[] = []
-  let isWriting = false
-  let isRefused = false
-
-  async function keepWriting(): Promise<void> {
-    isWriting = true
-    try {
-      while (ended.length > 0 || holds.haveUnused()) {
-        await clock.sleep(isRefused ? refusedEveryMs : writeEveryMs, deps.stopped)
-        isRefused = false
-        write(() => holds.rebalance())
-        grouped.flush()
-        // Lets the handlers of refused writes run, which keep their calls for the next round.
-        await Promise.resolve()
-      }
-    } catch (error) {
-      // `stopped` aborts the sleep; `flush` writes the rest.
-      if (deps.stopped?.aborted !== true)
-        log.error({ err: error }, 'failed to write settled model calls; the next completed call retries')
-    } finally {
-      isWriting = false
-    }
-  }
-
-  /**
-   * A call that the disk refuses is written again. Any other call that cannot be written stays reserved in the table, so
-   * that invariant 3 pays for it.
-   */
-  function write(andThen: () => void): void {
-    const batch = ended
-    ended = []
-    grouped
-      .add(() => writeSettled(parts, batch))
-      .catch((error: unknown) => {
-        if (batch.length === 1 || storageFaultOf(error) !== null) return failed(error, batch)
-        for (const one of batch) {
-          grouped.add(() => writeSettled(parts, [one])).catch((cause: unknown) => failed(cause, [one]))
-        }
-      })
-    grouped
-      .add(andThen)
-      .catch((error: unknown) =>
-        log.error({ err: error }, 'failed to rebalance reservations; retrying in the next round'),
-      )
-  }
-
-  function failed(error: unknown, calls: readonly SettledCall[]): void {
-    const isKept = storageFaultOf(error) !== null && ended.length + calls.length <= keptMax
-    if (isKept && deps.stopped?.aborted !== true) {
-      isRefused = true
-      ended = [...calls, ...ended]
-      if (!isWriting) void keepWriting()
-      return
-    }
-    for (const _ of calls) {
-      log.error(
-        { err: error },
-        'failed to write a model call; its reservation remains and the next start books it in full',
-      )
-    }
-  }
-
-  function end(one: SettledCall): void {
-    ended.push(one)
-    if (ended.length >= endedMax && !isRefused) write(() => {})
-    if (!isWriting) void keepWriting()
-  }
+  const writer = createSettledWriter({
+    ...deps,
+    log,
+    grouped,
+    holds,
+    writeBatch: (batch) => writeSettled(parts, batch),
+  })
 
   function remember(reservation: Reservation, tokens: OfRun): Reservation {
     open.set(reservation, tokens)
     return reservation
-  }
-
-  function giveBack(): void {
-    write(() => holds.giveBack())
-    grouped.flush()
   }
 
   /** Invariant 2: returns false if the reservation has ended already. */
@@ -216,19 +142,16 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     settle(reservation, closing, andAlso = () => {}) {
       if (!closes(reservation, closing)) return
       if (reservation.hold) reservation.hold.takenNano += closing.costNano - reservation.reservedNano
-      end({ reservation, closing, andAlso })
+      writer.add({ reservation, closing, andAlso })
     },
     refund(reservation) {
       if (!closes(reservation, null)) return
       if (!reservation.hold) return taskCalls.refused(reservation.row.taskId)
       reservation.hold.takenNano -= reservation.reservedNano
-      end({ reservation, closing: null, andAlso: () => {} })
+      writer.add({ reservation, closing: null, andAlso: () => {} })
     },
-    settleWaiting() {
-      if (ended.length > 0) write(() => {})
-      grouped.flush()
-    },
-    rebalance: giveBack,
-    flush: giveBack,
+    settleWaiting: writer.writeNow,
+    rebalance: writer.giveBack,
+    flush: writer.giveBack,
   }
 }

@@ -49,18 +49,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
     journal.append({ actor: actorOf(caller), action: `wallet.${action}`, subject: 'seed', detail })
   }
 
-  function status(): WalletStatus {
-    const header = seed.header()
-    return {
-      state: seed.state(),
-      fault: seed.fault(),
-      made: header?.made ?? null,
-      made_at: header?.made_at ?? null,
-      passphrase: seed.hasPassphrase(),
-      owner_address: header?.owner_address ?? table.seed()?.ownerAddress ?? null,
-      addresses: table.count(),
-    }
-  }
+  const status = (): WalletStatus => statusOf(seed, table)
 
   /** Writes the row of the seed and its audit entry, after its files. */
   function keep(caller: Caller, action: 'made' | 'imported', firstIndex: number): WalletStatus {
@@ -190,6 +179,19 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         return { ...given, agent_gone_at: null }
       })
     },
+  }
+}
+
+function statusOf(seed: SeedStore, table: WalletTable): WalletStatus {
+  const header = seed.header()
+  return {
+    state: seed.state(),
+    fault: seed.fault(),
+    made: header?.made ?? null,
+    made_at: header?.made_at ?? null,
+    passphrase: seed.hasPassphrase(),
+    owner_address: header?.owner_address ?? table.seed()?.ownerAddress ?? null,
+    addresses: table.count(),
   }
 }
 
