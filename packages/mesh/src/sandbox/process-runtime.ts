@@ -83,11 +83,11 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     await noteEnd(folderOf(record.agentId), record, graceMs > 0 ? 143 : 137)
     if (graceMs > 0) {
       signal(-record.pid, 'SIGTERM')
-      if (await gone(record, graceMs)) return
+      if (await isGoneWithin(record, graceMs, options.clock)) return
       await noteEnd(folderOf(record.agentId), record, 137)
     }
     signal(-record.pid, 'SIGKILL')
-    if (!(await gone(record, killWaitMs))) {
+    if (!(await isGoneWithin(record, killWaitMs, options.clock))) {
       throw survives(record.pid, record.agentId)
     }
   }
@@ -123,15 +123,6 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       const workers = await findWorkers((data) => dirname(dirname(data)) === options.dataRoot)
       return workers.filter(({ data, group }) => groups.get(data) !== group)
     })
-  }
-
-  async function gone(record: ProcessRecord, boundMs: number): Promise<boolean> {
-    const end = options.clock.now() + boundMs
-    while (await isAlive(record)) {
-      if (options.clock.now() >= end) return false
-      await options.clock.sleep(20)
-    }
-    return true
   }
 
   const stateOf = (record: ProcessRecord): Promise<SandboxState> => stateIn(folderOf(record.agentId), record)
@@ -242,6 +233,15 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       await watching
     },
   }
+}
+
+async function isGoneWithin(record: ProcessRecord, boundMs: number, clock: Clock): Promise<boolean> {
+  const end = clock.now() + boundMs
+  while (await isAlive(record)) {
+    if (clock.now() >= end) return false
+    await clock.sleep(20)
+  }
+  return true
 }
 
 async function stateIn(folder: string, record: ProcessRecord): Promise<SandboxState> {
