@@ -129,11 +129,6 @@ export const tallClosures: readonly TallClosure[] = [
   },
   { name: 'mesh/wallet/chain/evm-chain.ts createEvmChain', allLinesMax: 198, why: 'a port of many members' },
   {
-    name: 'mesh/wallet/manage-wallet.ts createManageWallet',
-    allLinesMax: 155,
-    why: 'state and its steps in one closure; to be taken apart',
-  },
-  {
     name: 'mesh/wallet/payments/intent-table.ts createIntentTable',
     allLinesMax: 160,
     why: 'statements of one table',
