@@ -1,10 +1,10 @@
 import type { NormalAnswer } from './oddity.ts'
 
-/** One oddity of the native wire of Anthropic or Google. */
+/** One oddity of the native wire of Anthropic, Google or Bedrock. */
 export interface NativeOddity {
   readonly what: string
   readonly source: string
-  readonly kind: 'anthropic' | 'google'
+  readonly kind: 'anthropic' | 'google' | 'bedrock'
   readonly wire: string
   readonly normal: NormalAnswer | { readonly problem: string; readonly says?: string }
 }

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
+import { joinThoughts } from '@flotilla/protocol/thoughts'
+import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
+import { createAnswerAssembly } from '../../packages/agent/src/llm/assemble-answer.ts'
 import { createNormalWriter } from '../../packages/mesh/src/models/formats/answer/normal-reply.ts'
 import { oddities } from './oddities.ts'
 
@@ -61,6 +64,23 @@ function shownOf(text: string): object {
   }
 }
 
+/** What the loop of an agent makes of an answer in the normal form: the events of a stream, or one text. */
+function assembled(text: string): object | string {
+  const end = text.slice(text.lastIndexOf('\n\ndata: ') + 1).replace(/^\ndata: .*\n\n/, '')
+  if (/^[a-z-]+: /.test(end) && !end.startsWith('data: ')) return end
+  const assembly = createAnswerAssembly()
+  const events = createServerSentEventParser(16 * 1024 * 1024)
+  const texts = text.startsWith('{') ? [text] : events.push(text).map(({ data }) => data)
+  for (const data of texts) if (data !== '[DONE]') assembly.take(JSON.parse(data))
+  const answer = assembly.answer()
+  return {
+    ...answer,
+    thoughts: joinThoughts((answer.thoughts ?? []).map((thought) => ({ ...thought, from: 'lab' }))),
+    toolCalls: answer.toolCalls.map(({ name, arguments: written }) => [name, written]),
+    isWhole: assembly.isWhole(),
+  }
+}
+
 /** Oddities without a content encoding, which is read together with the reply's headers. */
 const bare = oddities.filter(({ contentEncoding }) => contentEncoding === undefined)
 
@@ -93,6 +113,11 @@ describe('an odd answer in the normal form', () => {
       }),
       { numRuns: 20 },
     )
+  })
+
+  test.each(bare)('means the same to an agent as a stream and as a whole answer, where $what', ({ wire }) => {
+    const bytes = [Buffer.from(wire)]
+    expect(assembled(readIn(bytes, true))).toEqual(assembled(readIn(bytes, false)))
   })
 
   test('is never an empty one, and never anything but a problem, whatever the bytes', () => {

@@ -26,6 +26,10 @@ function inputOf(written: string): unknown {
   return { invalid_json: written }
 }
 
+function isSilent({ text = '', thought = '', calls }: NormalAnswer): boolean {
+  return text + thought === '' && !calls
+}
+
 const stopReasons = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -60,7 +64,7 @@ describe('an odd answer', () => {
     const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
     const answer = client.messages.stream({ model, max_tokens: 100, messages }).finalMessage()
     const { normal } = oddity
-    if ('problem' in normal || ((normal.text ?? '') + (normal.thought ?? '') === '' && !normal.calls)) {
+    if ('problem' in normal || isSilent(normal)) {
       await expect(answer).rejects.toBeInstanceOf(Anthropic.APIError)
       return
     }
@@ -90,9 +94,7 @@ describe('an odd answer', () => {
           body: JSON.stringify({ model, messages, stream: true }),
         })
         const body = await reply.text()
-        const isEmpty =
-          !('problem' in normal) && (normal.text ?? '') + (normal.thought ?? '') === '' && !normal.calls
-        if (reply.status !== 200) expect('problem' in normal || isEmpty).toBe(true)
+        if (reply.status !== 200) expect('problem' in normal || isSilent(normal)).toBe(true)
         else for (const line of linesOf(String(wire))) expect(body).toContain(line)
         return
       }
@@ -106,6 +108,50 @@ describe('an odd answer', () => {
       const expected = normal as NormalAnswer
       expect(choice?.message.content ?? '').toBe(expected.text ?? '')
       expect((choice?.message.tool_calls ?? []).length).toBe((expected.calls ?? []).length)
+    },
+  )
+
+  test.each(oddities)('is the same message where a whole answer was asked for: $what', async (oddity) => {
+    answerOddly(oddity)
+    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    const answer = client.messages.create({ model, max_tokens: 100, messages })
+    const { normal } = oddity
+    if ('problem' in normal || isSilent(normal)) {
+      await expect(answer).rejects.toBeInstanceOf(Anthropic.APIError)
+      return
+    }
+    const { content, stop_reason: reason } = await answer
+    expect(content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')).toBe(
+      normal.text ?? '',
+    )
+    expect(
+      content.flatMap((block) => (block.type === 'tool_use' ? [[block.name, block.input]] : [])),
+    ).toEqual((normal.calls ?? []).map(([name, written]) => [name, inputOf(written)]))
+    expect(reason).toBe(stopReasons[normal.end ?? 'stop'])
+  })
+
+  test.each(oddities)(
+    'is a chat completion for a program that asked for a whole one, where $what',
+    async (oddity) => {
+      answerOddly(oddity)
+      const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+      const answer = client.chat.completions.create({ model, messages })
+      const { normal } = oddity
+      const failed = await answer.then(
+        () => null,
+        (error: unknown) => error,
+      )
+      if (failed !== null) {
+        expect('problem' in normal || isSilent(normal)).toBe(true)
+        expect(failed).toBeInstanceOf(OpenAI.APIError)
+        return
+      }
+      // The choices are there; a whole answer that came as JSON is the provider's own.
+      const { choices } = await answer
+      expect(choices.length).toBeGreaterThan(0)
+      if ('problem' in normal || String(oddity.wire).trimStart().startsWith('{')) return
+      expect(choices[0]?.message.content ?? '').toBe(normal.text ?? '')
+      expect((choices[0]?.message.tool_calls ?? []).length).toBe((normal.calls ?? []).length)
     },
   )
 

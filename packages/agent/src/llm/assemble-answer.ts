@@ -54,9 +54,12 @@ export function createAnswerAssembly(): AnswerAssembly {
       const said = choice?.delta ?? choice?.message
       for (const { id, function: called } of said?.tool_calls ?? [])
         calls.push({ id, name: called.name, arguments: called.arguments })
-      thoughts.push(...(said?.reasoning_details ?? []))
       const words = said?.content ?? ''
-      if (said?.content_was_reasoning === true) text = ''
+      if (said?.content_was_reasoning === true) {
+        if (text !== '') thoughts.push(thinkingIn(text))
+        text = ''
+      }
+      thoughts.push(...(said?.reasoning_details ?? []))
       text += words
       return words
     },
@@ -74,6 +77,11 @@ export function createAnswerAssembly(): AnswerAssembly {
       costUsd,
     }),
   }
+}
+
+/** Text that turned out to be thinking. No provider gets it back: it was between the tags of a chat template. */
+function thinkingIn(text: string): Thought {
+  return { type: 'reasoning.text', text, format: 'plain', field: 'think_tag', from: '' }
 }
 
 function notNormal(path: readonly PropertyKey[]): Problem {

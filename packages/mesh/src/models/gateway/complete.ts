@@ -16,7 +16,7 @@ import type { CallPurpose, ProviderReply } from '../providers/llm-provider.ts'
 import { asProblem } from '../formats/openai-error.ts'
 import { createPriceList } from '../catalog/price-list.ts'
 import type { Price, PricedModel } from '../catalog/price-list.ts'
-import { fittedCall, readFor } from './read-for.ts'
+import { fittedCall, readFor, rewriterFor } from './read-for.ts'
 import type { ReadForDeps } from './read-for.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
@@ -132,7 +132,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
         hearing,
         waits,
         open: (model) => openCall(deps, caller, fittedCall(deps, caller, { ...asked, model })),
-        receive: (reply, opened) => receive(apiFormat, readFor(deps, caller, { reply, opened }), opened),
+        receive: (reply, opened) => receive(deps, readFor(deps, caller, { reply, opened }), opened),
       })
     } catch (error) {
       if (isFromAgentProcess(deps, caller)) deps.windows.refused(caller.agentId, error)
@@ -160,11 +160,11 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   })
 }
 
-async function receive(apiFormat: ApiFormat, reply: ProviderReply, opened: Opened): Promise<Received> {
+async function receive(deps: Parts, reply: ProviderReply, opened: Opened): Promise<Received> {
+  const form = { ...deps, rewrite: rewriterFor(deps, opened), secrets: opened.model.secrets }
   const isStream = opened.request.stream && reply.contentType.includes('event-stream')
-  if (!isStream) return { whole: await wholeReply(reply, opened, apiFormat) }
-  const told = { ...opened, secrets: opened.model.secrets, apiFormat }
-  return { reply: await awaitFirstToken(reply, told), call: opened }
+  if (!isStream) return { whole: await wholeReply(reply, opened, form) }
+  return { reply: await awaitFirstToken(reply, { ...opened, ...form }), call: opened }
 }
 
 function readBounded(apiFormat: ApiFormat, { body, betas }: CompletionInput): CallParameters {

@@ -2,8 +2,10 @@ import type { NewId } from '@flotilla/protocol/ids'
 import { fitTools } from '../formats/translate/fit-tools.ts'
 import { fitHistory } from '../formats/history/fit-history.ts'
 import { withPromptCache } from '../formats/prompt-cache.ts'
-import { normalReply } from '../formats/answer/normal-reply.ts'
+import { createNormalWriter, normalReply } from '../formats/answer/normal-reply.ts'
+import type { NormalReplyOptions } from '../formats/answer/normal-reply.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
+import { eventsOrNormal } from './events-or-normal.ts'
 import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, AskedCall, OpenCallDeps, Opened } from './open-call.ts'
 import { refusalInBody } from './provider-problem.ts'
@@ -13,18 +15,35 @@ export interface ReadForDeps extends OpenCallDeps {
 }
 
 /**
- * The agent process gets answers in the normal form. Programs in its container get the provider's bytes, unless the
- * provider answered a plain request by a stream or the reverse, which no official client can read.
+ * The agent process gets answers in the normal form. Programs in its container get the provider's bytes, if these have
+ * the form that was asked for; no official client can read another form.
  */
 export function readFor(
   deps: ReadForDeps,
   caller: AgentCaller,
   { reply, opened }: { readonly reply: ProviderReply; readonly opened: Opened },
 ): ProviderReply {
-  const { model, request, bounds } = opened
-  const isAsAsked = request.stream === reply.contentType.includes('event-stream')
-  if (deps.apiFormat.form !== 'chat' || (isAsAsked && !isFromAgentProcess(deps, caller))) return reply
-  return normalReply(reply, {
+  if (deps.apiFormat.form !== 'chat') return reply
+  const options = normalOptions(deps, opened)
+  if (isFromAgentProcess(deps, caller)) return normalReply(reply, options)
+  if (options.stream) return eventsOrNormal(reply, (odd) => normalReply(odd, options))
+  return reply.contentType.includes('event-stream') ? normalReply(reply, options) : reply
+}
+
+/** Rewrites the text of a whole chat completion that an official client cannot read; null for other forms. */
+export function rewriterFor(deps: ReadForDeps, opened: Opened): ((text: string) => string) | null {
+  if (deps.apiFormat.form !== 'chat') return null
+  return (text) => {
+    let written = ''
+    const writer = createNormalWriter(normalOptions(deps, opened), (piece) => (written += piece))
+    writer.take(Buffer.from(text))
+    writer.end()
+    return written
+  }
+}
+
+function normalOptions(deps: ReadForDeps, { model, request, bounds }: Opened): NormalReplyOptions {
+  return {
     stream: request.stream,
     model: model.model,
     from: model.provider,
@@ -33,7 +52,7 @@ export function readFor(
     createdSeconds: Math.floor(deps.clock.now() / 1000),
     bounds,
     judge: (answer) => refusalInBody(answer, { by: model, where: 'stream' })?.problem ?? null,
-  })
+  }
 }
 
 /**

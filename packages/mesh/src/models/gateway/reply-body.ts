@@ -1,9 +1,11 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonQuietly } from '../../intake/index.ts'
 import { collect, parsedAnswer } from '../providers/collect-reply.ts'
 import type { CallAccount } from './call-account.ts'
 import { refusalInBody } from './provider-problem.ts'
 import type { RefusedBy } from './provider-problem.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
-import { emptyAnswer } from '../formats/empty-answer.ts'
+import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { CallBounds, ProviderReply } from '../providers/llm-provider.ts'
 import type { Hearing } from './read-on.ts'
 import { charsIn, withCountedOutput } from '../formats/usage.ts'
@@ -30,10 +32,10 @@ export type Hold = NonNullable<CallBounds['hold']>
 export async function wholeReply(
   reply: ProviderReply,
   call: OpenCall,
-  apiFormat: ApiFormat,
+  form: WholeForm,
 ): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
   try {
-    const body = await collect(reply, call.bounds, (text) => settledBody(text, call, apiFormat))
+    const body = await collect(reply, call.bounds, (text) => settledBody(text, call, form))
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // After any error the provider may still have made and billed the answer. No effect once settled.
@@ -42,8 +44,15 @@ export async function wholeReply(
   }
 }
 
-function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8Array {
-  const answer = parsedAnswer(text)
+interface WholeForm {
+  readonly apiFormat: ApiFormat
+  /** Rewrites an answer that official clients cannot read; null if the form has no other writing. */
+  readonly rewrite: ((text: string) => string) | null
+}
+
+function settledBody(given: string, call: OpenCall, { apiFormat, rewrite }: WholeForm): Uint8Array {
+  const { text, answer } =
+    rewrite === null ? { text: given, answer: parsedAnswer(given) } : readable(given, call, rewrite)
   const refusal =
     call.model && answer['choices'] === undefined
       ? refusalInBody(answer, { by: call.model, where: 'answer' })
@@ -66,6 +75,23 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
   // An answer without a usage gets the bound as a member of its own.
   const hasBound = usage === null && typeof call.answerBound === 'number'
   return Buffer.from(hasBound ? JSON.stringify({ ...answer, ...boundWords(call.answerBound) }) : text)
+}
+
+/** The text as given if official clients can read it: it has choices, or a refusal in their place; else rewritten. */
+function readable(
+  given: string,
+  { model }: OpenCall,
+  rewrite: (text: string) => string,
+): { readonly text: string; readonly answer: Readonly<Record<string, unknown>> } {
+  const answer = readJsonQuietly(given, jsonLimits.modelAnswer)
+  if (isRecord(answer)) {
+    const { choices } = answer
+    if (Array.isArray(choices) && choices.every(isRecord)) return { text: given, answer }
+    const isRefusal = model !== undefined && refusalInBody(answer, { by: model, where: 'answer' }) !== null
+    if (choices === undefined && isRefusal) return { text: given, answer }
+  }
+  const text = rewrite(given)
+  return { text, answer: parsedAnswer(text) }
 }
 
 /** The first quote is left out because the search would otherwise stop at each quote. */

@@ -7,17 +7,19 @@ import type { Secret } from '../../credentials/index.ts'
 import { createChatChunks } from './ai-sdk/chat-from-parts.ts'
 import { chatFromResult } from './ai-sdk/chat-from-result.ts'
 import { readSdkRequest } from './ai-sdk/chat-request.ts'
-import { markEventNumbers } from './ai-sdk/mark-event-numbers.ts'
-import { mendClaudeEvents } from './ai-sdk/mend-claude-events.ts'
 import { embedWithSdk } from './ai-sdk/embed-with-sdk.ts'
 import { loadSdk } from './ai-sdk/load-sdk.ts'
 import type { SdkAccess, SdkModels } from './ai-sdk/load-sdk.ts'
 import { optionsFromChat } from './ai-sdk/options-from-chat.ts'
 import { problemIn, refusalIn } from './ai-sdk/sdk-failure.ts'
 import { createSdkFetch, fetchingFor } from './ai-sdk/sdk-fetch.ts'
+import type { CreateAnswerWriter } from './ai-sdk/sdk-fetch.ts'
 import { sdkRules } from './ai-sdk/sdk-rules.ts'
 import { createToolNames } from './ai-sdk/tool-names.ts'
 import type { LlmProvider, ModelForm, ProviderReply, ProviderRequest } from './llm-provider.ts'
+import { createBedrockWriter } from '../formats/bedrock/bedrock-writer.ts'
+import { createClaudeWriter } from '../formats/claude/claude-writer.ts'
+import { createGoogleWriter } from '../formats/google/google-writer.ts'
 import { badRequest, printedBody } from '../formats/json-body.ts'
 import { spendIn } from './collect-reply.ts'
 import { openProviderPool } from './provider-pool.ts'
@@ -39,8 +41,9 @@ interface AiSdkConfig extends SdkAccess {
 export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
-  const fetch = createSdkFetch(pool, base, mendBy[config.kind])
   const secrets = secretsOf(config)
+  const createWriter = writerBy[config.kind]
+  const fetch = createSdkFetch(pool, base, createWriter && ((asked) => createWriter({ ...asked, secrets })))
   let loading: Promise<SdkModels> | null = null
   const forms: ModelForm[] = config.kind === 'anthropic' ? ['chat'] : ['chat', 'embeddings']
 
@@ -56,7 +59,9 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
         const call = { request, signal, secrets, host: base.host }
         const ask = () =>
           request.form === 'embeddings' ? embedWithSdk(models, request, signal) : chat(config, models, call)
-        return await fetchingFor({ agentId: request.agentId, bounds: options }, () => spendIn(options, ask))
+        const asked = request.form === 'embeddings' ? null : request.stream ? 'stream' : 'whole'
+        const { agentId } = request
+        return await fetchingFor({ agentId, bounds: options, asked }, () => spendIn(options, ask))
       } catch (error) {
         if (signal.aborted) throw signal.reason
         const refusal = refusalIn(error)
@@ -69,10 +74,20 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   }
 }
 
-/** Per kind, repairs a stream that the package could not read otherwise. */
-const mendBy: Readonly<Partial<Record<SdkAccess['kind'], typeof mendClaudeEvents>>> = {
-  anthropic: (body) => markEventNumbers(mendClaudeEvents(body)),
-  google: markEventNumbers,
+/** Per kind, the reader of all forms of an answer; the packages accept only the documented form. */
+const writerBy: Readonly<
+  Partial<
+    Record<
+      SdkAccess['kind'],
+      (
+        asked: Parameters<CreateAnswerWriter>[0] & { secrets: readonly Secret[] },
+      ) => ReturnType<CreateAnswerWriter> | null
+    >
+  >
+> = {
+  anthropic: (asked) => createClaudeWriter({ ...asked, keepsUnknown: false }),
+  google: createGoogleWriter,
+  bedrock: (asked) => (asked.stream ? null : createBedrockWriter(asked)),
 }
 
 /** Packages put the model name into the request path, so it must not lead to another path. */

@@ -3,6 +3,8 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { TunnelProxy } from '../../platform/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
+import { createClaudeWriter } from '../formats/claude/claude-writer.ts'
+import { rewrittenBody } from './rewritten-body.ts'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
@@ -28,7 +30,10 @@ const paths: Partial<Record<ModelForm, string>> = {
   'token-count': '/messages/count_tokens',
 }
 
-/** Anthropic, or a server with the same `POST <base>/messages`: messages pass byte for byte. */
+/**
+ * Anthropic, or a server with the same `POST <base>/messages`. Requests pass byte for byte, and so does each event of an
+ * answer that official clients can read (`claude-writer.ts`).
+ */
 export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const root = base.pathname.replace(/\/+$/, '')
@@ -40,7 +45,7 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
       const path = paths[request.form]
       if (path === undefined) return await config.chat.complete(request, options)
       const { betas = [] } = request
-      return await exchange({
+      const reply = await exchange({
         pool,
         host: base.host,
         signal: options.signal,
@@ -59,6 +64,15 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
           body: request.form === 'messages' ? withoutForeignThinking(request) : request.body,
         },
       })
+      if (request.form !== 'messages' || reply.status !== 200) return reply
+      const secrets = config.apiKey === null ? [] : [config.apiKey]
+      const { stream } = request
+      const writer = createClaudeWriter({ stream, keepsUnknown: true, secrets })
+      return {
+        ...reply,
+        contentType: stream ? 'text/event-stream' : 'application/json',
+        body: rewrittenBody(reply.body, writer, stream ? { spend: options.spend } : options),
+      }
     },
     modelNames: async () => [],
     async close() {

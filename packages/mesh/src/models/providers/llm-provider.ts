@@ -11,9 +11,9 @@ export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'tr
  * missing in its `forms`.
  *
  * `complete` sends `body` unchanged and resolves with the status and the bytes of the answer as they arrive; bytes are
- * not parsed, not buffered beyond one chunk, and not changed. It resolves once the status is known, whatever the
- * status is: a provider's error response is a reply and not an error. A streamed answer is `text/event-stream` and ends
- * with `data: [DONE]` (chat) or the event `message_stop` (messages).
+ * not parsed, not buffered beyond one chunk, and not changed, unless the adapter reads a native wire. It resolves once
+ * the status is known, whatever the status is: a provider's error response is a reply and not an error. A streamed
+ * answer is `text/event-stream` and ends with `data: [DONE]` (chat) or the event `message_stop` (messages).
  *
  * It rejects with the Problem `provider-unreachable` if no connection was made (nothing was sent), `upstream-failed` if
  * the provider hung up, `upstream-timeout` after a long silence, `provider-refused` if the adapter cannot serve the

@@ -20,7 +20,7 @@ export interface WireValue {
 /** The most nested string encodings that are decoded: some servers encode an answer twice, none is known to do more. */
 const encodingsMax = 3
 /** Detects long numeric ids and arguments that are not strings: they are printed again and must keep all digits. */
-const keepsNumbers = /"(?:arguments|parameters|input)"\s*:\s*[{[]|"id"\s*:\s*-?\d{16}/
+const keepsNumbers = /"(?:arguments|parameters|input|args)"\s*:\s*[{[]|"id"\s*:\s*-?\d{16}/
 /** Members in which some gateways wrap the answer. */
 const envelopes = ['result', 'data', 'response', 'output', 'body'] as const
 

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type {
-  CallBounds,
   LlmProvider,
   ProviderOptions,
   ProviderReply,
   ProviderRequest,
 } from '../../providers/llm-provider.ts'
-import { spendIn } from '../../providers/collect-reply.ts'
+import { rewrittenBody } from '../../providers/rewritten-body.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import { printedBody } from '../json-body.ts'
 import type { UsageRule } from '../usage.ts'
@@ -54,7 +53,7 @@ export function messagesOverChat(
     return {
       ...reply,
       contentType: request.stream ? 'text/event-stream' : 'application/json',
-      body: translatedBody(reply, writer, request.stream ? {} : options),
+      body: rewrittenBody(reply.body, writer, request.stream ? {} : options),
     }
   }
 }
@@ -71,18 +70,4 @@ function chatRequest(request: ProviderRequest, fit: (request: JsonObject) => Jso
     parameters,
     body: JSON.stringify({ model: request.model, ...parameters }),
   }
-}
-
-/** Translates a body. The bytes of a non-streamed answer are kept until its end, so they count as held memory. */
-async function* translatedBody(
-  reply: ProviderReply,
-  writer: ReturnType<typeof createMessageWriter>,
-  bounds: CallBounds,
-): AsyncGenerator<Uint8Array> {
-  for await (const bytes of reply.body) {
-    bounds.hold?.(bytes.length)
-    const text = spendIn(bounds, () => writer.take(bytes))
-    if (text !== '') yield Buffer.from(text)
-  }
-  yield Buffer.from(spendIn(bounds, () => writer.end()))
 }

@@ -1,0 +1,183 @@
+import { eventsOfMessage, filled, membersOf } from './claude-message.ts'
+import type { Members } from './claude-message.ts'
+import { mendedBlock, mendedDelta } from './claude-blocks.ts'
+
+interface MenderOptions {
+  /** Whether unknown events and blocks stay, for a client that skips them; otherwise they are removed. */
+  readonly keepsUnknown: boolean
+}
+
+interface OpenBlock {
+  /** The position of the block in the mended stream; null if the block is removed. */
+  readonly index: number | null
+  readonly type: unknown
+}
+
+/** Adapts the events of one stream. An event that needs no change is returned as the same object. */
+export interface ClaudeMender {
+  take(event: Members): readonly Members[]
+  /** The events that the server omitted at the end. */
+  end(): readonly Members[]
+}
+
+/**
+ * Adapts a message stream to what strict readers accept. Anthropic may add events, blocks and deltas, and compatible
+ * servers omit or repeat parts:
+ *
+ * - a whole message counts as its events;
+ * - a missing or repeated start of the message, id, model, role or usage is filled in or removed;
+ * - blocks are numbered in their order, and each has a start and a stop;
+ * - text and input in the start of a block become its first delta;
+ * - a stream that ends with `message_stop` but without a reason ends as `end_turn` or `tool_use`.
+ *
+ * A stream without a reason and without `message_stop` stays incomplete. Create one per stream.
+ */
+export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMender {
+  let hasBegun = false
+  let hasReason = false
+  let isOver = false
+  let hasCalls = false
+  let count = 0
+  let outputTokens: unknown = 0
+  /** The open blocks by the index that the server wrote. */
+  const open = new Map<unknown, OpenBlock>()
+
+  function begin(): readonly Members[] {
+    if (hasBegun) return []
+    hasBegun = true
+    return [{ type: 'message_start', message: filledMessage({}) }]
+  }
+
+  function close(given: unknown): readonly Members[] {
+    const block = open.get(given)
+    open.delete(given)
+    return block === undefined || block.index === null
+      ? []
+      : [{ type: 'content_block_stop', index: block.index }]
+  }
+
+  function openBlock(given: unknown, block: Members | null, type: unknown): number | null {
+    const index = block === null ? null : count++
+    open.set(given, { index, type })
+    if (type === 'tool_use') hasCalls = true
+    return index
+  }
+
+  function start(event: Members): readonly Members[] {
+    const { index: given } = event
+    const closed = close(given)
+    const block = membersOf(event['content_block'])
+    const mended = mendedBlock(block, keepsUnknown)
+    const index = openBlock(given, mended?.block ?? null, block['type'])
+    if (mended === null || index === null) return [...begin(), ...closed]
+    const isSame = mended.block === block && index === given
+    const started = isSame ? event : { ...event, index, content_block: mended.block }
+    const deltas = mended.deltas.map((delta) => ({ type: 'content_block_delta', index, delta }))
+    return [...begin(), ...closed, started, ...deltas]
+  }
+
+  function delta(event: Members): readonly Members[] {
+    const { index: given } = event
+    const piece = membersOf(event['delta'])
+    const mended = mendedDelta(piece, keepsUnknown)
+    if (mended === null) return []
+    let before: readonly Members[] = []
+    let block = open.get(given)
+    if (block === undefined) {
+      // The server omitted the start of the block. A call without a name cannot be made.
+      const name = piece['type'] === 'thinking_delta' ? 'thinking' : 'text'
+      if (piece['type'] !== `${name}_delta`) return []
+      before = start({ type: 'content_block_start', index: given, content_block: { type: name, [name]: '' } })
+      block = open.get(given)
+    }
+    const index = block?.index ?? null
+    if (index === null) return before
+    return [...before, mended === piece && index === given ? event : { ...event, index, delta: mended }]
+  }
+
+  function messageDelta(event: Members): readonly Members[] {
+    const told = membersOf(event['usage'])
+    const usage = filledUsage({ output_tokens: outputTokens, ...filled(told) }, keepsUnknown)
+    const change = membersOf(event['delta'])
+    hasReason ||= typeof change['stop_reason'] === 'string' && change['stop_reason'] !== ''
+    const closed = [...open.keys()].flatMap(close)
+    const isSame = sameMembers(usage, told) && event['delta'] === change
+    return [...begin(), ...closed, isSame ? event : { ...event, delta: change, usage }]
+  }
+
+  function stop(event: Members): readonly Members[] {
+    if (isOver) return []
+    isOver = true
+    const closed = [...open.keys()].flatMap(close)
+    if (hasReason) return [...begin(), ...closed, event]
+    const reason = { stop_reason: hasCalls ? 'tool_use' : 'end_turn', stop_sequence: null }
+    const ended = { type: 'message_delta', delta: reason, usage: { output_tokens: outputTokens } }
+    return [...begin(), ...closed, ended, event]
+  }
+
+  function take(event: Members): readonly Members[] {
+    switch (event['type']) {
+      case 'message':
+        return eventsOfMessage(event).flatMap(take)
+      case 'message_start': {
+        if (hasBegun) return []
+        hasBegun = true
+        const message = membersOf(event['message'])
+        const mended = filledMessage(message, keepsUnknown)
+        outputTokens = membersOf(mended['usage'])['output_tokens'] ?? 0
+        return [mended === message ? event : { ...event, message: mended }]
+      }
+      case 'content_block_start':
+        return start(event)
+      case 'content_block_delta':
+        return delta(event)
+      case 'content_block_stop': {
+        const { index: given } = event
+        const closed = close(given)
+        return closed[0]?.['index'] === given ? [event] : closed
+      }
+      case 'message_delta':
+        return messageDelta(event)
+      case 'message_stop':
+        return stop(event)
+      case 'ping':
+      case 'error':
+        return [event]
+      default:
+        return keepsUnknown && typeof event['type'] === 'string' ? [event] : []
+    }
+  }
+
+  return {
+    take,
+    end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
+  }
+}
+
+/** The counts that strict readers accept; other members of a usage differ between versions of the API. */
+const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
+
+function filledUsage(usage: Members, keepsUnknown: boolean): Members {
+  const numbers = Object.entries(usage).flatMap(([name, value]): (readonly [string, unknown])[] => {
+    if (!counts.includes(name)) return keepsUnknown ? [[name, value]] : []
+    const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+    return typeof count === 'number' ? [[name, count]] : []
+  })
+  const plain: Members = Object.fromEntries(numbers)
+  return { ...plain, output_tokens: plain['output_tokens'] ?? 0 }
+}
+
+function filledMessage(message: Members, keepsUnknown = true): Members {
+  const told = membersOf(message['usage'])
+  const usage = filledUsage({ input_tokens: 0, output_tokens: 0, ...filled(told) }, keepsUnknown)
+  const known = { id: '', type: 'message', model: '', role: 'assistant', content: [], ...filled(message) }
+  const same = sameMembers(usage, told)
+  const hasAll = ['id', 'type', 'model', 'role'].every((name) => typeof message[name] === 'string')
+  if (same && hasAll && Array.isArray(message['content'])) return message
+  return { stop_reason: null, stop_sequence: null, ...known, usage: same ? told : usage }
+}
+
+function sameMembers(mended: Members, given: Members): boolean {
+  const names = Object.keys(given)
+  return names.length === Object.keys(mended).length && names.every((name) => mended[name] === given[name])
+}
