@@ -6,7 +6,7 @@ import type { CliDeps, CommandContext } from './context.ts'
 import { readEnvironment } from './environment.ts'
 import { keepText, stillClock } from './fake-terminal.ts'
 
-/** Runs a command at a terminal; gives its context, what it was ended by, and what it said of its work. */
+/** Runs a command at a terminal; returns its context, the error that ended it, and its output about its work. */
 async function atTerminal(handler: (context: CommandContext) => Promise<void>) {
   const err = keepText(true)
   const deps: CliDeps = {

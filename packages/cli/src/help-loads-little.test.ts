@@ -18,7 +18,7 @@ function loadedWith(file: string, seen = new Set<string>()): ReadonlySet<string>
   return seen
 }
 
-/** Modules that only a working command needs: clients of the mesh, prompts, and the long work of one command. */
+/** Modules that only a command at work needs: clients of the mesh, prompts, and the work of single commands. */
 const forWorkAlone = [
   'cli/src/context.ts',
   'client/src/mesh-client.ts',

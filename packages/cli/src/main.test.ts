@@ -10,7 +10,7 @@ import { problemJson } from '@flotilla/protocol/problem-json'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cliProgram } from '../../../tests/support/programs.ts'
 
-/** The user's compile caches: what one command has compiled, the next uses, whatever its home. */
+/** The user's compile caches, which all commands share, whatever their home. */
 const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
 let home = ''
 beforeAll(() => {
@@ -18,7 +18,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** Starts the real program in a process of its own. */
+/** Starts the real program as a separate process. */
 function start(...words: string[]) {
   return startProgram(process.execPath, [cliProgram, ...words])
 }
@@ -176,7 +176,7 @@ describe('flotilla, as a process', () => {
   it('does not take the note of a mesh that died for a living one', async () => {
     const dead = mkdtempSync(join(home, 'dead-'))
     mkdirSync(join(dead, 'data'))
-    // Our own process id is alive but not a mesh: process ids are reused.
+    // The test's own process id is alive but not a mesh: process ids are reused.
     const note = { pid: process.pid, port: 1, url: 'http://127.0.0.1:1', started_at: 1, version: '0.1.0' }
     writeFileSync(join(dead, 'data', 'mesh.json'), JSON.stringify(note))
     const { code, err } = await flotilla('status', '--home', dead)

@@ -156,7 +156,7 @@ describe('a noun without a verb', () => {
     for (const group of groups) {
       const name = group.name()
       const bare = await run(name)
-      // The journal is checked and written out, never listed.
+      // The journal is verified and exported, never listed.
       if (name === 'journal') expect(bare.error).toBeInstanceOf(CommanderError)
       else expect.soft(bare.error, name).not.toBeInstanceOf(CommanderError)
       const { error, err } = await run(name, 'no-verb', 'more')

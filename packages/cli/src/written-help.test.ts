@@ -57,7 +57,7 @@ describe('help that was written beforehand', () => {
     expect(paths.length).toBeGreaterThan(80)
     for (const path of paths) {
       const words = [...path.split(' ').filter(Boolean), '--help']
-      // One width for each is enough to tell; the widths take turns.
+      // One width for each help suffices; the widths alternate.
       const columns = helpWidths[path.length % helpWidths.length] ?? 0
       expect(writtenHelp(words, { folder, columns }), path).toBe(await spokenHelp(words, columns))
     }

@@ -29,7 +29,7 @@ function send(reply: ServerResponse, seqs: readonly number[]): void {
   for (const seq of seqs) reply.write(`: keep-alive\n\nid: ${seq}\ndata: ${JSON.stringify(event(seq))}\n\n`)
 }
 
-/** For streams in which nothing was dropped. */
+/** Fails the test if an event was dropped. */
 const onDropped = () => {
   throw new Error('nothing was dropped here')
 }
@@ -63,7 +63,7 @@ describe('followed events', () => {
     })
     const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
     const { signal } = new AbortController()
-    // Ends of streams are no failures, however many.
+    // A stream that ends regularly does not count as a failure.
     expect(await take(client.events({ onDropped, signal, failuresMax: 1 }), 3)).toEqual([1, 3, 4])
     expect(server.calls.map((call) => call.url)).toEqual(
       [0, 1, 1, 3].map((seq) => `/api/events?since=${seq}`),
@@ -114,7 +114,7 @@ describe('followed events', () => {
 
   it('open a connection again that has gone silent', async () => {
     await using server = await startLoopbackServer((_call, reply, nth) => send(reply, [nth]))
-    // The first wait for silence is over at once, all later ones never: only a silent stream is dropped by it.
+    // Only the first wait for silence passes, so only a silent stream is given up.
     let silences = 0
     const clock: Clock = {
       now: () => 0,

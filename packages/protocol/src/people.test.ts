@@ -144,7 +144,7 @@ describe('the file', () => {
 test.each([
   ['whatsapp:5511987654321', 'whatsapp:551187654321'],
   ['whatsapp:551187654321', 'whatsapp:551187654321'],
-  // A number of São Paulo that there never was without its 9, beside a fixed line.
+  // A mobile number of São Paulo that never existed without its 9, and a landline number.
   ['whatsapp:5511945678901', 'whatsapp:5511945678901'],
   ['whatsapp:551145678901', 'whatsapp:551145678901'],
   ['whatsapp:5215512345678', 'whatsapp:525512345678'],

@@ -10,7 +10,7 @@ const read = (...pieces: readonly string[]): readonly ServerSentEvent[] => {
 }
 const message = (data: string): ServerSentEvent => ({ event: 'message', data })
 
-/** A line of any field, of a comment, or of nothing that is known. */
+/** A piece of a line: of a known field, a comment, or an unknown field. */
 const word = fc.string({ unit: fc.constantFrom('a', 'ü', ':', ' ', '{"x":1}', '\uFEFF', '🙂'), maxLength: 6 })
 const line = fc.oneof(
   word.map((text) => `data: ${text}`),
@@ -22,7 +22,7 @@ const line = fc.oneof(
 )
 const lineEnd = fc.constantFrom('\n', '\r', '\r\n')
 
-/** The format said in another way: whole text, lines split, events grouped. */
+/** The format implemented in another way: the whole text is split into lines, which are grouped into events. */
 function model(text: string): ServerSentEvent[] {
   const lines = text.split(/\r\n|\n|\r/).slice(0, -1)
   const events: ServerSentEvent[] = []

@@ -16,7 +16,10 @@ import {
 } from './task-actions.ts'
 import type { TaskActionName, TaskActor } from './task-actions.ts'
 
-/** p, a, w, b: from which open states; where to; who; by which tool. Nothing leads out of an ended task. */
+/**
+ * For each action: the open states from which it leads (p, a, w, b for pending, accepted, working, blocked), the
+ * new state, the actor, and the tool. No action leads out of an ended task.
+ */
 const expected: Readonly<Record<TaskActionName, readonly [string, string, TaskActor, string | null]>> = {
   accept: ['p', 'accepted', 'assignee', 'update_task'],
   progress: ['paw', 'working', 'assignee', 'update_task'],

@@ -85,7 +85,7 @@ function inputFor(tool: Tool): JsonObject {
 }
 
 function valueFor(schema: unknown): JsonValue {
-  const { type, enum: values, minimum } = schema as { type?: string; enum?: string[]; minimum?: number } // ours
+  const { type, enum: values, minimum } = schema as { type?: string; enum?: string[]; minimum?: number } // a schema of this project
   if (values?.[0] !== undefined) return values[0]
   if (type === 'integer' || type === 'number') return minimum ?? 1
   if (type === 'boolean') return true

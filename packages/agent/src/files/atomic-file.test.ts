@@ -6,7 +6,9 @@ import { describe, expect, test } from 'vitest'
 import { readJsonFile, writeAtomically } from './atomic-file.ts'
 import { keepReserve, tryState, writeState } from './state-file.ts'
 
-/** What any program in the container can put in the place of the agent's state. */
+/**
+ * A folder of the agent's state, and a function that puts named pipes into it, as any program in the container can.
+ */
 function aFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'flotilla-state-'))
   const at = (name: string) => join(folder, name)

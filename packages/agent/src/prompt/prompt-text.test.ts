@@ -10,53 +10,53 @@ import { noMesh, noProvenance } from '../testing/loop-parts.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
 import type { SystemPromptParts } from './build-system-prompt.ts'
 
-/** The compiler proves these: a line below that compiled without its error would fail the build. */
+/** The compiler proves these rules: a line below that compiles without its error fails the build. */
 const raw: string = 'not cleaned'
 const clean: PromptText = sanitizeForPrompt(raw)
 
-// @ts-expect-error text that was not cleaned is no message of a user
+// @ts-expect-error text that was not cleaned cannot be a message of a user
 const user: PromptMessage = { role: 'user', content: raw }
-// @ts-expect-error nor an answer
+// @ts-expect-error uncleaned text cannot be an answer
 const answer: PromptMessage = { role: 'assistant', content: raw, toolCalls: [] }
-// @ts-expect-error nor the result of a tool
+// @ts-expect-error uncleaned text cannot be the result of a tool
 const result: PromptMessage = { role: 'tool', content: raw, toolCallId: 'a' }
-// @ts-expect-error cleaned text with more put to it is cleaned no longer
+// @ts-expect-error cleaned text with added text is no longer clean
 const longer: PromptMessage = { role: 'user', content: `${clean} and ${raw}` }
-// @ts-expect-error nor is a part of it, which may begin with half a character
+// @ts-expect-error a part of cleaned text may begin with half a character
 const part: PromptMessage = { role: 'user', content: clean.slice(1) }
-// @ts-expect-error the parts of a prompt are clean one by one
+// @ts-expect-error each part of a prompt must be clean
 joinPromptText([clean, raw], '\n')
-// @ts-expect-error and before they are cut
+// @ts-expect-error text must be clean before it is truncated
 truncatePromptText(raw, 10)
 
 const parts = (): SystemPromptParts => ({
   agentId: 'a',
-  // @ts-expect-error a role comes from people
+  // @ts-expect-error a role is written by people
   role: raw,
   kind: 'worker',
   mode: 'chat',
-  // @ts-expect-error workspace files come from anybody
+  // @ts-expect-error workspace files are written by any person or program
   bootstrap: raw,
-  // @ts-expect-error learnings hold the words of tools
+  // @ts-expect-error learnings contain output of tools
   learnings: raw,
   now: 0,
 })
 const rounds = (work: LoopWork): LoopWork => ({
   ...work,
-  // @ts-expect-error the loop takes no other instructions
+  // @ts-expect-error the loop accepts only clean instructions
   systemPrompt: raw,
 })
 const turn = (given: ContextTurn): ContextTurn => ({
   ...given,
-  // @ts-expect-error nor does what keeps the conversation
+  // @ts-expect-error the context keeper accepts only clean instructions
   systemPrompt: raw,
 })
-// @ts-expect-error what a tool gives is read by the model
+// @ts-expect-error the model reads the output of a tool
 const end: ToolCallEnd = { output: raw, ok: true, durationMs: 0, code: null, completion: null }
 const keep = (keeper: FactKeeper, log: DailyLog): void => {
-  // @ts-expect-error facts come back into prompts
+  // @ts-expect-error facts are inserted into prompts later
   void keeper.saveFacts([raw], { runId: 'r', runOk: true, provenance: noProvenance, mesh: noMesh })
-  // @ts-expect-error so does the log of the day
+  // @ts-expect-error the log of the day is inserted into prompts later
   void log.append({ mark: 'm', text: raw })
 }
 

@@ -69,7 +69,7 @@ export function uses(...wishes: readonly (readonly [name: string, input: object]
   }
 }
 
-/** Never settles; only the signal ends it. */
+/** A promise that never settles. */
 export function never(): Promise<never> {
   return new Promise(() => undefined)
 }

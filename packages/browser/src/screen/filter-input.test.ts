@@ -19,7 +19,7 @@ const acting = [
   Buffer.concat([Buffer.from([255, 0]), Buffer.alloc(10)]),
 ]
 
-/** What came through of these bytes, sent in pieces of these lengths. */
+/** Returns what the filter passes of these bytes, sent in pieces of these lengths. */
 function passed(bytes: Buffer, mayControl: boolean, pieces: readonly number[] = []): Buffer | null {
   const filter = createInputFilter()
   const out: Buffer[] = []

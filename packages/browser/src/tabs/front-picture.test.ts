@@ -18,7 +18,7 @@ function showing(take: (options: Options) => Promise<Buffer>) {
     return take(options)
   }
   const pages = [{}, { screenshot }]
-  const live = { tabs: { pages, index: () => 1 }, secrets: createSecrets() } as unknown as Live // a tab is asked for its picture alone
+  const live = { tabs: { pages, index: () => 1 }, secrets: createSecrets() } as unknown as Live // only the picture of a tab is requested
   return { asked, picture: createFrontPicture({ live }, clock) }
 }
 

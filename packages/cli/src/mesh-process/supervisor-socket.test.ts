@@ -37,7 +37,7 @@ const state = (pid: number) => ({
   next_start_at: null,
 })
 
-/** A true supervisor of the home, as far as its socket goes. */
+/** Starts a process that answers on the home's socket as its supervisor does. */
 const supervisor = (home: string): Promise<number> =>
   running(
     `import { answerAsSupervisor } from './supervisor-socket.ts'
@@ -47,7 +47,7 @@ const supervisor = (home: string): Promise<number> =>
     [superviseWord, home],
   )
 
-/** A process of another user that takes names of the home's supervisor and answers that `pid` is one. */
+/** Starts a process of another user that takes socket names of the home's supervisor and answers with `pid`. */
 async function stranger(home: string, names: readonly number[], pid: number): Promise<number> {
   const all = await namesOf(home)
   return running(

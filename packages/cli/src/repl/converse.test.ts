@@ -54,14 +54,14 @@ const ended = (message: string, steers: SteerView[]): ChatStreamFrame => ({
 interface Script {
   readonly lines: readonly string[]
   readonly hearsMeanwhile?: boolean
-  /** Typed once the first answer has begun. */
+  /** Lines that are typed once the first answer has begun. */
   readonly meanwhile?: readonly string[]
-  /** How a steer is answered, and its state when the run has ended. */
+  /** The reply to a steer, and its state when the run has ended. */
   readonly reply: (text: string) => SteerView
   readonly fate?: (text: string) => SteerView
 }
 
-/** Plays a conversation against a mesh of a script; gives what was asked, said and shown. */
+/** Plays a conversation with a scripted mesh; returns the requests, the steers and the output. */
 async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile = true }: Script) {
   const { terminal, out, err } = keepTerminal()
   const input = new PassThrough()
@@ -84,12 +84,12 @@ async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile
       said.push([parts.body.text, parts.idempotencyKey])
       return reply(parts.body.text)
     },
-  } as unknown as MeshClient // only what a conversation calls is scripted
+  } as unknown as MeshClient // only the calls of a conversation are scripted
   const context = {
     terminal,
     newKey: () => `key-${++keys}`,
     signal: new AbortController().signal,
-  } as unknown as CommandContext // as above
+  } as unknown as CommandContext // only the used fields are set
   const typed = createTypedLines(createInterface({ input, terminal: false }))
   for (const line of lines) input.write(`${line}\n`)
   const conversation = converse(context, {

@@ -7,7 +7,7 @@ describe('pasted text', () => {
   test('is one line that keeps its breaks, wherever the pieces of the input end', () => {
     const typed = 'a\u001B[200~one\r\ntwo\nthree\u001B[201~b\r'
     for (let cut = 0; cut <= typed.length; cut++) {
-      // A lone escape may be the key: it is not waited with.
+      // A single escape character may be the Escape key, so the input does not wait for more.
       if (cut === 2) continue
       const read = createPasteReader()
       const line = read(typed.slice(0, cut)) + read(typed.slice(cut))

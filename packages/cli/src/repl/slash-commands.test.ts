@@ -5,7 +5,7 @@ import { keepTerminal } from '../fake-terminal.ts'
 import type { SlashCall } from './slash-command.ts'
 import { slashCommands } from './slash-commands.ts'
 
-/** Types one line; gives the lines of the command line that it ran, what was asked for, and what was said or went wrong. */
+/** Types one line; returns the command lines that it ran, the requests to the mesh, and the output and errors. */
 async function typed(
   line: string,
   { answer = '', state = 'pending' }: { readonly answer?: string; readonly state?: string } = {},
@@ -23,7 +23,7 @@ async function typed(
     },
   }
   const call: SlashCall = {
-    client: client as unknown as SlashCall['client'], // only what these commands call is there
+    client: client as unknown as SlashCall['client'], // only the calls of these commands exist
     terminal,
     agentId: 'scout',
     session: { name: () => 'default', change: () => undefined },

@@ -8,10 +8,13 @@ import { formatError } from './format-error.ts'
 import { renderTable } from './table.ts'
 
 const breaks = ['\n', '\r\n', '\r', '\u0085', '\u2028', '\u2029', '\u000B', '\u000C']
-/** Ends its line in every way that a terminal or a pager knows, and moves the cursor to where a line begins. */
+/**
+ * Text that breaks its line in every way that a terminal or pager knows, and moves the cursor to the start of a
+ * line.
+ */
 const hostile = `ok${breaks.map((end) => `${end}✓ forged`).join('')}\u001B[2K\u001B[1G✓ forged\u001B[8m\u202E`
 
-/** Every kind of output that is meant as one line, or as lines of Flotilla, with hostile text in it. */
+/** Every kind of output that consists of one line, or of lines that Flotilla writes, with hostile text in it. */
 const kinds: Readonly<Record<string, (screen: ReturnType<typeof keepTerminal>) => void>> = {
   'a line of the result': ({ terminal }) => terminal.print(`run_1 is ${hostile}.`),
   'a colored line': ({ terminal }) => terminal.print(terminal.color.bad(`agent ${hostile}`)),

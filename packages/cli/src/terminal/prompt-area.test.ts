@@ -7,7 +7,7 @@ const columns = 80
 const rowUnitsMax = columns * rowUnitsPerColumn
 const input = { prompt: 'teller › ', text: 'typed', cursor: 5 }
 
-/** Each of them goes on with the character before it, whatever comes. */
+/** Texts whose characters all combine with the character before them, however many follow. */
 const endless = {
   marks: '\u0301',
   'joiners and marks': '\u200D\uFE0F',

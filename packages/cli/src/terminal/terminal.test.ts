@@ -79,7 +79,7 @@ describe('terminal', () => {
 })
 
 describe('work of which nothing else is told', () => {
-  /** Ends after so many seconds. */
+  /** A clock whose sleeps pass at once for this many seconds, and then never. */
   const secondsOf = (count: number): Clock => {
     let now = 0
     return {
@@ -134,7 +134,7 @@ describe('work of which nothing else is told', () => {
 describe('text of unknown origin', () => {
   it('cannot move the cursor or set a title', () => {
     expect(printable(`a${escape}[2Jb\u0007c\r\nd\te\u009B`)).toBe('a\uFFFD[2Jb\uFFFDc\nd\te\uFFFD')
-    // What looks like a picture is a program, and what looks like a name is another.
+    // The file name ends in `.exe`, and the name is not `admin`, although they look otherwise.
     expect(printable('red\u202Egnp.exe ad\u200Bmin \u2066x\uFEFF')).toBe(
       'red\uFFFDgnp.exe ad\uFFFDmin \uFFFDx\uFFFD',
     )

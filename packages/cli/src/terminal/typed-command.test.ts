@@ -45,7 +45,7 @@ it('is how hints and errors name commands, and leaves what other people wrote', 
   expect(err.text()).toContain('next npx flotilla start')
 })
 
-/** Functions that print their text unchanged, because it comes from others. */
+/** Functions that print their text unchanged, because other programs or people wrote it. */
 const asItIs = new Set(['print', 'printText', 'note', 'stream'])
 const sources = join(import.meta.dirname, '..')
 

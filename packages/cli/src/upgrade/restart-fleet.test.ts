@@ -32,7 +32,9 @@ function aHome() {
           .all()
           .map((row) => row['words']),
       ),
-    /** What a newer release does to the database; its last writes are in the log beside it, as after a kill. */
+    /**
+     * Changes the database as a newer release does. The last writes are in its write-ahead log, as after a kill.
+     */
     changed() {
       asked((database) => {
         database.exec(`VACUUM INTO '${path}.before-2.new'; INSERT INTO said VALUES ('new')`)

@@ -38,7 +38,10 @@ it('names only parts of the settings that there are', () => {
   )
 })
 
-/** The machine itself, its files and its owner's proof; what agents alone meet. */
+/**
+ * Problems that cannot be repaired on a page: those of the machine, its files and the owner's proof, and those that
+ * only agents meet.
+ */
 const terminalAlone: readonly ProblemCode[] = [
   'client-gone',
   'disk-full',

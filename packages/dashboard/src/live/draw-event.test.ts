@@ -16,9 +16,9 @@ it('every kind of event of the contract has its drawing, and what it makes old',
 it('a table that lacks a kind does not compile, nor one that has another', () => {
   heedsLesson(113)
   const { 'agent.died': left, ...others } = eventDrawings
-  // @ts-expect-error one kind is not drawn
+  // @ts-expect-error the drawing of one kind is missing
   const lacking: EventDrawings = others
-  // @ts-expect-error no contract names it
+  // @ts-expect-error no contract names this kind
   const added: EventDrawings = { ...eventDrawings, 'agent.sang': left }
   expect([lacking, added]).toHaveLength(2)
 })

@@ -5,7 +5,7 @@ import { createRefresher, refreshEveryMs, refreshPatienceMs } from './refresher.
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A list that a page shows, whose answer takes so long and is the moment at which it was asked for. */
+/** A list that a page shows. Each answer takes as long as given, and its value is the time of its request. */
 function aList(answersAfterMs: (asking: number) => number) {
   const queries = new QueryClient()
   const askedAt: number[] = []
@@ -35,7 +35,10 @@ function aList(answersAfterMs: (asking: number) => number) {
   }
 }
 
-/** An event each 6 ms, ten thousand a minute; gives how old the list was at most from the first answer on. */
+/**
+ * Publishes an event every 6 ms, ten thousand in a minute; returns the greatest age of the list after its first
+ * answer.
+ */
 async function aMinuteOfEvents(list: ReturnType<typeof aList>): Promise<number> {
   let oldest = 0
   for (let event = 0; event < 10_000; event++) {

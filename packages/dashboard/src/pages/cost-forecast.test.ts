@@ -9,7 +9,7 @@ describe('what the month will cost', () => {
       key: `2026-11-${String(index + 1).padStart(2, '0')}`,
       usd: index < 12 ? 9 : 2,
     }))
-    // Twelve days of 9, eight of 2, the last of which is today: ten days are left.
+    // Twelve days of 9 dollars and eight of 2, the last of which is today; ten days are left.
     expect(forecastMonth(days, at('2026-11-20T10:00:00Z'))).toEqual({
       monthUsd: 12 * 9 + 8 * 2,
       dayUsd: 2,

@@ -28,7 +28,7 @@ describe('rows of the journal', () => {
     const before = await read(1, 2)
     const joined = joinJournalRows(before, await read(2, 3, 4))
     expect(joined.rows.map(({ seq }) => seq)).toEqual([4, 3, 2, 1])
-    // Nothing new is the same list, so that the page draws nothing again.
+    // Without new rows the same list is returned, so that the page does not draw again.
     expect(joinJournalRows(before, await read(2))).toBe(before)
     const full = joinJournalRows(await read(...range(1, journalRowsMax)), await read(journalRowsMax + 1))
     expect(full.rows).toHaveLength(journalRowsMax)

@@ -15,7 +15,7 @@ describe('where a person is', () => {
     ['cli', true, false],
     ['api', true, true],
     ['dashboard', true, true],
-    // The words of a chat may be another’s.
+    // A chat message may contain another person's text.
     ['telegram', false, false],
     ['', false, false],
   ])('on %s: at the terminal %o, at the dashboard %o', (channel, terminal, dashboard) => {

@@ -28,7 +28,10 @@ const spend: WalletSpend = {
 const wallet = { can_use_wallet: true, wallet_allowed_chains: ['ethereum'] }
 const usdc = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 
-/** Field by field: a record and an action that it allows, and the same with the field turned against it. */
+/**
+ * For each field a record and an action that it allows, and the same record with the field changed so that it
+ * denies.
+ */
 const table: readonly (readonly [
   PermissionField,
   {
@@ -202,7 +205,7 @@ describe('each field of the permission record', () => {
     )
     expect(decide(row.with, row.action).allowed).toBe(true)
     expect(decide(row.against, row.action)).toMatchObject({ allowed: false, field })
-    // Program tokens reach the APIs alone, and without the field nothing is allowed.
+    // Program tokens only open the APIs, and without the field nothing is allowed.
     expect(decide(row.with, row.action, { ...scout, token: 'program' }).allowed).toBe(
       field === 'allowed_apis',
     )

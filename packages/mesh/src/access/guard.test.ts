@@ -75,7 +75,7 @@ describe('the guard', () => {
     expect(repairOf(member, { do: 'manage-fleet' })).toContain('flotilla people change')
     const made: Caller = { ...scout, agentId: 'spawn_1' }
     expect(repairOf(made, { do: 'message-agent', to: 'other' })).toContain('You were made for one task')
-    // A record that is not there is something to be mended.
+    // A missing record is repaired by the owner.
     expect(repairOf(nobody, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
   })
 

@@ -65,7 +65,7 @@ describe("the operator's ceiling", () => {
     ]) {
       expect(operatorMayChange(everything, change)).toEqual({ allowed: true })
     }
-    // A star among others is everything too.
+    // An asterisk among other entries also means everything.
     const among = { ...workerDefaultRecord, allowed_apis: ['llm', '*'] }
     expect(operatorMayChange(among, { allowed_apis: ['http'] })).toEqual({ allowed: true })
   })

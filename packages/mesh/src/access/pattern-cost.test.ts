@@ -12,7 +12,7 @@ import { withinParent } from './within-parent.ts'
 
 const { entriesMax, entryMaxChars } = permissionListLimits
 const keyMaxChars = wireLimits.blackboardKeyMaxChars
-/** Words of 32 states that a pattern at its bound has. */
+/** Number of 32-bit state words of a pattern of maximum length. */
 const wordsMax = Math.ceil((entryMaxChars + 1) / 32)
 
 const pieces = ['**/', '**', '*', 'a', 'b', 'a/', '/', '?', '[ab]', '[!a]', '[', ']']
@@ -59,7 +59,7 @@ const reads = (patterns: readonly string[]) => ({
   recordOf: () => record({ blackboard_read: [...patterns] }),
 })
 
-/** Time on the processor that deciding takes, so that other work of the machine counts for nothing. */
+/** Measures the CPU time of decisions, which other work of the machine does not affect. */
 function decidingMs(patterns: readonly string[], key: string): number {
   const records = reads(patterns)
   const caller = { kind: 'agent', agentId: 'a', token: 'door', run: null } as const
@@ -86,7 +86,7 @@ test('a list of worst-case patterns costs no more than the sum of its parts', ()
 })
 
 describe('comparing lists at their bounds', () => {
-  /** Nearly equal, so that each comparison reads them to their ends. */
+  /** Nearly equal texts, so that each comparison reads them to their ends. */
   const long = (count: number, mark: string) =>
     Array.from({ length: count }, (_, index) => `${'a'.repeat(entryMaxChars - 8)}${mark}${index}`)
   const ratio = (work: (count: number) => unknown, counts: readonly [number, number]) => {
@@ -98,7 +98,7 @@ describe('comparing lists at their bounds', () => {
     }) as [number, number]
     return many / Math.max(few, 2)
   }
-  /** Sixteen times the entries: linear work is sixteen times as much, comparing each with each 256 times. */
+  /** Sixteen times the entries: linear work takes sixteen times as long, comparing all pairs 256 times. */
   const counts = [2000, 32_000] as const
 
   test.each([

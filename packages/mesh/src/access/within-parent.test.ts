@@ -154,7 +154,7 @@ describe('an agent that an agent made', () => {
       expect(may({ own: 50, parent: 0, fleet: 0 })).toBe(true)
       expect(may({ own: 50, parent: 40, fleet: 10 })).toBe(true)
       expect(may({ own: 0, parent: 15, fleet: 30 })).toBe(false)
-      // Lowered later: the maker's holds from then on.
+      // The parent's limit was lowered later and applies from then on.
       expect(may({ own: 50, parent: 15, fleet: 30 })).toBe(false)
     },
   )

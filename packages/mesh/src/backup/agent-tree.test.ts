@@ -40,7 +40,7 @@ type Made =
   | { readonly kind: 'hard-link' | 'pipe' }
 type Planned = Made & { readonly name: string; readonly below: number; readonly modified: number }
 
-/** One character a byte, as everywhere here. */
+/** One byte for each character, as in all names here. */
 const bytes = (text: string) => Buffer.from(text, 'latin1')
 
 const names = fc.oneof(

@@ -17,7 +17,7 @@ async function whole(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 const seal = (content: Buffer, passphrase: string | null) =>
   whole(sealArchive(pieces(content), { passphrase, randomBytes, scryptN: 1024 }))
-/** A damaged chunk in the middle is null, which ends it here. */
+/** Opens an archive and joins its chunks; a damaged chunk is null and ends it. */
 async function open(archive: Buffer, passphrase: string | null): Promise<Buffer> {
   const chunks = await Array.fromAsync(openArchive(pieces(archive), passphrase))
   if (chunks.includes(null)) throw broken('a chunk is damaged')

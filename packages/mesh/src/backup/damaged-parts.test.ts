@@ -168,7 +168,7 @@ test.each([1000, 700_000])(
       expect(data['c']?.subarray(-size - 2000).includes(contents.c.subarray(-200))).toBe(true)
       expect(Object.keys(data)).toEqual(['a', 'c'])
     }
-    // Damage of anything else is damage of the backup.
+    // Damage outside of agents' data makes the whole backup unusable.
     for (const where of [whole.indexOf('SQLite format'), whole.indexOf('KEY=planted'), whole.length - 30]) {
       const changed = Buffer.from(whole)
       changed[where] = (changed[where] ?? 0) ^ 1
@@ -204,7 +204,7 @@ test('a backup of an earlier release is restored, without the entries that resto
     { agent: 'good', skipped: { count: 0 } },
   ])
   expect(await readFile(paths.envFile, 'utf8')).toBe('KEY=planted\n')
-  // Its chunks hold parts of several things: there damage is damage of all.
+  // In the old format, chunks contain parts of several items, so damage anywhere makes the backup unusable.
   const at = bytes.indexOf('of good')
   bytes[at] = (bytes[at] ?? 0) ^ 1
   await writeFile(file, bytes)
@@ -234,7 +234,7 @@ test('data beyond the limit of its agent is named and not kept', async () => {
   expect((await restored(home)).data['b']?.includes('bbb')).toBe(true)
 })
 
-/** Moves something of the home elsewhere and leaves a link in its place. */
+/** Moves a file or folder of the home to another place and leaves a link to it. */
 async function linked(paths: DataPaths, folder: string, path: string): Promise<string> {
   const elsewhere = await mkdtemp(join(folder, 'elsewhere-'))
   const target = join(elsewhere, 'moved')
@@ -328,7 +328,7 @@ test('a backup that was killed has its files removed by the next one, also on an
   const cut = join(home.paths.runtimeFolder, 'backup-abcdef')
   await mkdir(cut, { recursive: true })
   await writeFile(join(cut, 'writes'), partial)
-  // A note that names anything else removes nothing.
+  // A note about any other path removes nothing.
   const odd = join(home.paths.runtimeFolder, 'backup-odd')
   await mkdir(odd)
   await writeFile(join(odd, 'writes'), home.paths.envFile)

@@ -7,7 +7,7 @@ import type { TarBounds } from './filter-tar.ts'
 const unusable = expect.objectContaining({ code: 'unprocessable' })
 const wide: TarBounds = { entriesMax: 1000, bytesMax: 10_000_000, readMaxBytes: 10_000_000 }
 
-/** One header with its content, by the field's own layout. */
+/** A tar header with its content, in the layout of the format. */
 function tarEntry(
   name: string,
   more: { kind?: string; link?: string; content?: string; size?: Buffer; mapFollows?: true } = {},
@@ -36,7 +36,7 @@ function pax(key: string, value: string, kind: 'x' | 'g' = 'x'): Buffer {
   return tarEntry('pax', { kind, content: `${length}${rest}` })
 }
 
-/** A sparse entry of GNU with blocks of its map between header and content. */
+/** A sparse entry of GNU tar with extension blocks between header and content. */
 function oldSparse(name: string, { blocks, content }: { blocks: number; content: string }): Buffer {
   const entry = tarEntry(name, { kind: 'S', content, ...(blocks > 0 ? { mapFollows: true } : {}) })
   const map = Array.from({ length: blocks }, (_, at) => {
@@ -49,7 +49,7 @@ function oldSparse(name: string, { blocks, content }: { blocks: number; content:
 
 const tarEnd = Buffer.alloc(1024)
 
-/** In pieces of an odd length, as a stream comes. */
+/** Filters an archive in pieces of an odd length, as a stream delivers it. */
 function filtered(parts: readonly Buffer[], bounds = wide) {
   const filter = createTarFilter(bounds)
   const bytes = Buffer.concat(parts)
@@ -176,7 +176,8 @@ describe('the data of an agent', () => {
   })
 
   test('keeps names of any bytes, with lengths in extended headers counted in bytes', () => {
-    // Decoded as UTF-8 and encoded again each of these bytes is three, and the name ends in a record of its own.
+    // Decoded as UTF-8 and encoded again, each of these bytes becomes three, so that the name ends in a new pax
+    // record.
     const name = `${'a'.repeat(80)}${'\u00ff'.repeat(9)}18 size=999999999`
     const parts = [
       pax('path', name),

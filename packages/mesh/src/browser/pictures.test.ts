@@ -17,9 +17,9 @@ function looking(take: () => Promise<Uint8Array | null> = async () => jpeg) {
       asked++
       return take()
     },
-  } as unknown as NonNullable<Session['service']> // asked for its picture alone
+  } as unknown as NonNullable<Session['service']> // only its picture is requested
   const sessions: Pick<BrowserSessions, 'of'> = {
-    of: () => ({ service: open ? service : null }) as Session, // nothing else of it is read
+    of: () => ({ service: open ? service : null }) as Session, // no other field is read
   }
   const picture = createPictures({
     sessions,

@@ -66,7 +66,7 @@ async function hosted() {
       method,
       headers: { 'x-requested-with': 'test', ...headers },
     })
-  /** The status line of an upgrade, and the sub-protocol and extensions that were agreed on. */
+  /** Requests an upgrade; returns the status line, the sub-protocol and the extensions. */
   const upgrade = (path: string, headers: Record<string, string> = {}) =>
     new Promise<string>((resolve) => {
       const all = {

@@ -34,7 +34,7 @@ async function running(
   return { pid: child.pid ?? 0, said: said.toString() }
 }
 
-/** A process of another user that takes names of the home's lock and answers that `pid` holds it. */
+/** Starts a process of another user that takes names of the home's lock and answers that `pid` holds it. */
 const stranger = (names: readonly string[], pid: number) =>
   running(
     `import { createServer } from 'node:net'
@@ -47,7 +47,7 @@ const stranger = (names: readonly string[], pid: number) =>
     strangerUid,
   )
 
-/** A process of root that holds the lock of the home. */
+/** Starts a process of root that holds the lock of the home. */
 const holder = (home: string, words: readonly string[] = []) =>
   running(
     `import { lockHome } from ${JSON.stringify(join(import.meta.dirname, 'home-lock.ts'))}
@@ -102,7 +102,7 @@ describe.skipIf(process.getuid?.() !== 0)('the owner of a home', () => {
   })
 })
 
-/** What a lock of this home by a user of the machine comes to. */
+/** Tries to lock the home as this user; returns the outcome. */
 async function outcomeFor(home: string, uid: number): Promise<string> {
   const { said } = await running(
     `import { lockHome } from ${JSON.stringify(join(import.meta.dirname, 'home-lock.ts'))}

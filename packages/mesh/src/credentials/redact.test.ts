@@ -7,7 +7,7 @@ import { createSecret } from './secret.ts'
 
 const short = createSecret('short', 'abc123')
 const long = createSecret('long', 'a-long-secret-value')
-/** Places so that a key begins at each position around the seam of two steps. */
+/** Offsets at which a key begins at each position around the boundary of two steps. */
 const places = Array.from({ length: 40 }, (_, at) => stepUnits - 20 + at)
 
 test.each([
@@ -53,7 +53,7 @@ test.each([
   expect(steps.reduce((sum, units) => sum + units, 0)).toBeGreaterThan(text.length - 100)
 })
 
-/** The reference: one expression, without steps. */
+/** The reference: one regular expression, without steps. */
 const inOneExpression =
   /\b(?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6,}|\bBearer\s+[\w.~+/=-]{8,}|\bAIza[\w-]{20,}|\bgh[opsu]_\w{16,}|\bflp_[\w-]{16,}/gu
 

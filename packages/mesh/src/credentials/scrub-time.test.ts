@@ -4,7 +4,7 @@ import { heedsLesson } from '../../../../tests/verifies.ts'
 import { createScrubs } from './scrub.ts'
 import { createSecret } from './secret.ts'
 
-// In a file of its own: it measures for seconds, which a run over the mutants of the scrub does not wait for.
+// A file of its own, because it measures for seconds, and mutation tests of the scrubber should not wait for it.
 
 /** Many ticks of the coarsest clock, microseconds. */
 const leastMicros = 50_000
@@ -25,7 +25,7 @@ describe('scrubbing a long text', () => {
     const timeFor = (chars: number) => {
       const text = piece.repeat(Math.ceil(chars / piece.length))
       const begun = process.threadCpuUsage()
-      // Time on the processor: what else the machine does is not in it. Its clock may tick every few milliseconds.
+      // CPU time, which other work of the machine does not affect; its clock may tick only every few milliseconds.
       const spentMicros = () => {
         const { user, system } = process.threadCpuUsage(begun)
         return user + system
@@ -38,7 +38,7 @@ describe('scrubbing a long text', () => {
       return spentMicros() / calls
     }
     timeFor(50_000)
-    // A quadratic search would take sixteen times as long at every try.
+    // A quadratic search would take sixteen times as long in every round.
     const ratios: number[] = []
     while (ratios.length < 8 && !ratios.some((ratio) => ratio < 8))
       ratios.push(timeFor(200_000) / timeFor(50_000))

@@ -91,12 +91,12 @@ describe('scrubbing', () => {
   test('removes base64 with its padding and the digits that encode the value, and no more', () => {
     const scrub = scrubOf('password-01')
     const spelled = (text: string) => Buffer.from(text).toString('base64')
-    // Eleven bytes leave one `=`, ten leave two, twelve none.
+    // Base64 of eleven bytes ends with one `=`, of ten with two, of twelve with none.
     expect(scrub.text(`key=${spelled('password-01')};`)).toBe('key=[secret];')
     expect(scrubOf('password-0').text(`key=${spelled('password-0')};`)).toBe('key=[secret];')
     expect(scrubOf('password-012').text(`${spelled('password-012')} next`)).toBe('[secret] next')
     expect(scrub.text(`${spelled('password-01')}===== head`)).toBe('[secret]==== head')
-    // With bytes around it the first and the last digit are shared with them.
+    // With other bytes around the secret, its first and last digit also encode neighboring bits.
     expect(scrub.text(spelled('user:password-01!more'))).toBe('dXNlcj[secret]Ftb3Jl')
   })
 

@@ -221,7 +221,7 @@ describe('an effect outside', () => {
       return taken
     }
     expect(await takeAll(0)).toBe(64)
-    // As many agents as would use up the total.
+    // So many agents that their shares would use up the total.
     for (let agent = 1; agent < 16; agent++) await takeAll(agent)
     for (let agent = 16; agent < 64; agent++) expect(await takeAll(agent)).toBeGreaterThanOrEqual(4)
     expect(words.get('agent_0')?.detail).toMatch(

@@ -12,7 +12,7 @@ const times = (count: number, person: string | null) => Array.from({ length: cou
 const named = (person: string): Caller => ({ kind: 'human', channel: 'api', role: 'viewer', person })
 const patient = { stalledMaxMs: 60_000, takingMaxMs: 60_000 }
 
-/** More than the buffers of both ends of a loopback connection take, bytes. */
+/** More bytes than the socket buffers at both ends of a loopback connection hold. */
 const fileBytes = 8 * 1024 * 1024
 
 describe('room for one more download', () => {
@@ -31,7 +31,7 @@ describe('room for one more download', () => {
   })
 })
 
-/** An API that hands on a file through the room, and how many it holds. */
+/** An API that sends files through the download room, and counters of its reads and connections. */
 async function aServer(
   waits: Parameters<typeof createDownloadRoom>[0],
   read?: (gone: AbortSignal) => Promise<Buffer>,
@@ -102,7 +102,7 @@ describe('downloads that the client does not read', () => {
     const { slowReader, open, url } = await aServer({ ...patient, stalledMaxMs: 200 })
     for (let at = 0; at < perPersonMax; at++) await slowReader('vic')
     await expect.poll(open, { timeout: 20_000 }).toBe(0)
-    // On a busy machine this reader may halt for as long as well.
+    // On a busy machine this reader may pause for as long, too.
     const whole = () =>
       fetch(`${url}/file/vic`)
         .then((reply) => reply.arrayBuffer())

@@ -18,7 +18,7 @@ async function aServer() {
   server.server.on('connection', (socket) => arrived.push(socket))
   await server.listen({ host: '127.0.0.1', port: 0 })
   const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1')
-  // Like many senders it reads nothing before all of it is sent.
+  // Like many clients, it does not read before it has sent everything.
   socket.pause()
   onTestFinished(async () => {
     socket.destroy()

@@ -23,7 +23,7 @@ async function twoEndpoints() {
         url,
         handler: async (raw, reply) => {
           const agentId = String(raw.headers['x-agent'] ?? 'ada')
-          const run = { runId: `run_${agentId}`, fence: 1 } as never // only its id is read here
+          const run = { runId: `run_${agentId}`, fence: 1 } as never // only the run's id is read here
           const caller = { kind: 'agent', agentId, token: 'door', run } as const
           try {
             return effectOnCall(effects, { caller, raw, asked: { id: 'x' } }).local(() => {

@@ -25,7 +25,7 @@ async function aServer(bounds = connectionBounds) {
   return { port, seen, server: server.server }
 }
 
-/** Sends all of it in one write, and waits for the hanging up. */
+/** Sends everything in one write, and waits until the server closes the connection. */
 async function sendAtOnce(port: number, sent: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let got = ''

@@ -37,7 +37,7 @@ test('agents that take all they can still leave some for the next, and each gets
     return bytes
   }
   expect(['a', 'b', 'c', 'd'].map(taken)).toEqual([40, 37, 21, 13])
-  // The reserve is used up; half of what is free is still available.
+  // The reserve is used up; half of the free space is still available.
   expect(taken('e')).toBe(4)
   for (const [agentId, bytes] of [
     ['a', 40],

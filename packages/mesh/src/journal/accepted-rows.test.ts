@@ -5,7 +5,7 @@ import { prunedStepRows } from './prune-journal.ts'
 
 const dayMs = 24 * 3600_000
 
-/** Ten rows, of which one was changed, accepted by a person; then two more. */
+/** Ten rows, one of which was changed and then accepted by a person, and two later rows. */
 async function anAccepted(options: Parameters<typeof aJournalHarness>[0] = {}) {
   const mesh = await aJournalHarness(options)
   mesh.write(10)

@@ -16,7 +16,7 @@ test.skipIf(!canMount)('an anchor that a full disk cuts off leaves no half line 
   const disk = await smallDiskForTest({ sizeMb: 1 })
   const path = join(disk.folder, 'anchors.jsonl')
   const anchors = createAnchorFile(path)
-  // The disk gives whole pages: the line that crosses the end of the last page is written in part.
+  // The disk has room for whole pages only, so the line that crosses the end of the last page is written in part.
   anchors.add(checkpoint(1))
   disk.fill()
   let seq = 2

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const timeMs = 1_000
 
-/** A process whose time ends after `timeMs` unless it is extended; then it does `work`. */
+/** A process that ends after `timeMs` unless it extends that time, and does `work` meanwhile. */
 function aProcess(work: string) {
   const program = `
 import { uptime } from 'node:os'

@@ -6,14 +6,14 @@ import { askAgainMs, askMaxMs, endsAfterMs, leaseMs, pollEveryMs, renewEveryMs }
 import type { LeaseRecords } from './lease-records.ts'
 import { boundedBy, requireFreeLease, takeLease } from './take-lease.ts'
 
-/** A machine whose clock a test advances: sleepers wake up in order. */
+/** A machine whose clock the test advances; sleepers wake up in order. */
 function aMachine() {
   let nowMs = 1_000
   const sleepers: { readonly atMs: number; readonly wake: () => void }[] = []
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   return {
     steadyMs: () => nowMs,
-    /** Time passes and nothing of this machine runs meanwhile. */
+    /** Lets time pass while nothing of this machine runs. */
     halt: (ms: number) => {
       nowMs += ms
     },
@@ -63,7 +63,7 @@ const taking = (records: LeaseRecords, machine: Machine, who: string | Who) => {
     progress: (step) => told.push(step),
     signal,
   })
-  // A test that checks it later checks its end.
+  // Prevents an unhandled rejection; tests that need the end await it later.
   taken.catch(() => undefined)
   return { taken, told }
 }
@@ -578,7 +578,7 @@ describe('who holds a lease', () => {
         read: records.read,
         write: async (record, over, signal) => {
           signals.push(signal)
-          // The first renewal hangs until it is called off.
+          // The first renewal hangs until it is aborted.
           if (signals.length === 2)
             await new Promise((_resolve, reject) =>
               signal.addEventListener('abort', () => reject(signal.reason)),

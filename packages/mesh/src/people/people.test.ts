@@ -202,7 +202,7 @@ describe('people', () => {
     await manage.change(owner, 'ann', { role: 'owner' })
     const asOwner = now()
     expect(asOwner).toMatchObject({ role: 'owner', channel: 'telegram' })
-    // Without a terminal: what an owner confirms there cannot be confirmed in a chat.
+    // A chat is no terminal, so approvals that need one cannot be confirmed there.
     expect(asOwner && isAtTerminal(asOwner)).toBe(false)
     await manage.change(owner, 'ann', { remove_identities: ['telegram:123'] })
     expect(now()).toBeNull()

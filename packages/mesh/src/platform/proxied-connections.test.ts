@@ -15,7 +15,7 @@ import { connectorThrough, httpAgentThrough } from './proxied-connections.ts'
 
 const far = 'far.test'
 
-/** A far end that speaks TLS under a name that only the proxy knows, and a proxy that is spoken to over TLS itself. */
+/** A TLS server under a name that only the proxy resolves, and a proxy that is itself reached over TLS. */
 async function aTlsWorld() {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-tls-'))
   const [key, cert] = await makeCertificate(folder, far)

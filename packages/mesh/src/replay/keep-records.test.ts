@@ -78,7 +78,7 @@ test('what becomes a secret while a record is cleaned is not in it', async () =>
 test('one huge text of a record is cleaned in pieces, between which everybody else has a turn', async () => {
   const [count, chars] = [40, pieceMaxChars]
   const value = 'value-000-of-a-secret'
-  // A value over each seam of the pieces, too.
+  // The value also crosses each boundary of two pieces.
   const asked = Array.from({ length: count }, () => value.padStart(chars + value.length / 2, 'words, ')).join(
     '',
   )
@@ -96,7 +96,7 @@ test('one huge text of a record is cleaned in pieces, between which everybody el
   expect(shown.turns[0]?.asked).toBe(asked.replaceAll(value, '[secret]'))
 })
 
-/** A conversation of so many questions, and what it is made of, in characters. */
+/** A conversation of this many questions with this many characters. */
 function aLongRun(questions: number, chars: number): Exchange[] {
   const messages: KeptMessage[] = []
   return Array.from({ length: questions }, (_, number) => {
@@ -131,7 +131,7 @@ test('reading a record of several megabytes does not block the event loop', asyn
     tick()
     return longest / (performance.now() - began)
   }
-  // In one go it would be nearly all of it at every try; a busy machine adds a wait to some.
+  // Without pauses the share would be nearly 1 in every try; a busy machine adds a wait to some tries only.
   const stalls: number[] = []
   while (stalls.length < 6 && !stalls.some((stall) => stall < 0.3)) stalls.push(await longestStall())
   expect(Math.min(...stalls)).toBeLessThan(0.3)

@@ -4,7 +4,7 @@ import type { Exchange, KeptMessage } from './exchange.ts'
 import { readRecord as readInPieces, stepAskedFor } from './read-record.ts'
 import type { RecordedRun } from './read-record.ts'
 
-/** All pieces in one go. */
+/** Reads all pieces at once. */
 function readRecord(exchanges: readonly Exchange[]): RecordedRun {
   const work = readInPieces(exchanges)
   for (;;) {

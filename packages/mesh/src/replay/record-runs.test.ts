@@ -54,10 +54,10 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
   let sessions = 0
   return {
     table,
-    /** What is kept of a run. */
+    /** Stored exchanges of a run. */
     exchangesOf: (runId: string) => Array.from(table.of(runId), ({ exchange }) => exchange),
     recorder,
-    /** The mesh begins again, and knows only what is on the disk. */
+    /** A new mesh process, which knows only what is on the disk. */
     aLife,
     secrets,
     clock,
@@ -75,7 +75,7 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
     },
   }
 
-  /** A call to its end; the received exchange may still wait to be written. */
+  /** Plays a call to its end; the received exchange may still wait to be written. */
   async function hear(runId: string, texts: readonly string[], more: Partial<ProviderRequest> = {}) {
     const messages = texts.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content }))
     const parameters = { messages } as never
@@ -94,7 +94,7 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
   }
 }
 
-/** How often the event loop came round. */
+/** Counts the rounds of the event loop. */
 function countTurns(): { end(): number } {
   let turns = 0
   let next = setImmediate(count)
@@ -228,7 +228,7 @@ describe('the record of a run', () => {
     const [whole, lost] = [run(), run()]
     await say(whole, ['one'])
     await hear(lost, ['two'])
-    // Its end was reported: from here on a kill loses what waits.
+    // The end was reported, so a kill from here on loses what was not written yet.
     aLife().recover()
     expect(table.cutOf(whole)).toBeNull()
     expect(table.cutOf(lost)).toContain('the mesh was stopped before')

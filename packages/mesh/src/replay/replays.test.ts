@@ -18,7 +18,7 @@ function* clean(words: string) {
   return words.replaceAll('later-secret', '[secret]')
 }
 
-/** Run `run_2` replays a turn of `run_1`, whose record this is; `later-secret` is a secret by now. */
+/** Run `run_2` replays a turn of `run_1`, whose record is `of`; `later-secret` has become a secret since. */
 function aReplay(of: readonly Exchange[], { turn = 0, until = null as number | null, asked = 'ask' } = {}) {
   const replay = { runId: 'run_2', ofRun: 'run_1', turn, until, model: until === null ? null : 'other' }
   const exchanges = {
@@ -99,7 +99,7 @@ const told = (
     answer: { content: '', calls: [{ name: 'look', arguments: '{}' }] },
     ...more,
   }) satisfies Exchange
-/** Two turns, of which the first is itself of a replay and bears its ids. */
+/** Two turns, the first of which is itself a replay with its ids. */
 function twoTurns(question: string): Exchange[] {
   const first: KeptMessage[] = [{ role: 'user', content: 'first later-secret' }]
   const history: KeptMessage[] = [
@@ -155,7 +155,7 @@ test.each([
     { role: 'tool', content: 'seen', tool_call_id: 'recorded_5_0' },
     { role: 'user', content: asked },
   ]
-  // Step 2 is the other model's, and the one before it is the record's.
+  // Step 2 uses the other model, and the step before it uses the record.
   expect(await askedFor(replay, history)).toHaveProperty('llm')
   expect(await askedFor(replay, [...history, { role: 'assistant', content: 'x' }])).toEqual({
     model: 'other',

@@ -131,7 +131,7 @@ withEngine(
         expect((await home().run(first, 'ln -s /plan /data/deep && sync')).code).toBe(0)
         const ends: unknown[] = []
         const leave = home().runtime.onEnd((end) => ends.push(end))
-        // There the plan of its machine would lie under this name.
+        // Through the agent's link, this file would replace the configuration of its virtual machine.
         const files = { 'deep/config.json': '{}' }
         await home().runtime.start(home().specOf({ agentId: 'linker', isolation: 'microvm', cpu, files }))
         await expect.poll(() => ends, { timeout: patient(120_000) }).toHaveLength(1)
@@ -269,7 +269,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
       },
     )
 
-    /** Runs inside the isolation of QEMU, as its user. */
+    /** Runs a command inside the container of QEMU, as its user. */
     async function besideQemu(agentId: string, command: string): Promise<string> {
       const asking = await containerOf(agentId).exec({
         Cmd: ['sh', '-c', command],
@@ -281,7 +281,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
       return text
     }
 
-    /** On this machine. */
+    /** Finds the process of this program on this machine. */
     async function processIn(agentId: string, program: string): Promise<number> {
       const { Titles, Processes } = await containerOf(agentId).top()
       const at = (title: string) => Titles.indexOf(title)

@@ -11,7 +11,7 @@ import { sandboxHardening, sandboxSizes, type SandboxSpec } from './sandbox-spec
 import { machineShareMs, startShareMs } from './start-shares.ts'
 import { patient } from '../../../../tests/support/patience.ts'
 
-/** A home with sandboxes in it, and hands inside the processes that run there. */
+/** A home with sandboxes, and functions that act inside the processes that run there. */
 export interface ConformanceHome {
   readonly runtime: SandboxRuntime
   /** A second, prepared runtime over the same home, as after a restart of the mesh. */
@@ -29,7 +29,7 @@ export interface ConformanceHome {
   readonly close: () => Promise<void>
 }
 
-/** For a hanging process; a kernel under software emulation beside much other work answers in minutes. */
+/** Longest wait for a process to end; under emulation and load, a kernel takes minutes to answer. */
 const endWaitMs = patient(120_000)
 const dataLimit = { dataLimitBytes: 64 * 1024 * 1024 }
 
@@ -355,7 +355,7 @@ export async function writeSubject(directory: string): Promise<string> {
   return path
 }
 
-/** Hands inside sandboxes that run the subject. */
+/** Functions that act inside sandboxes that run the subject. */
 export const subjectHands = {
   async answers(state: SandboxState): Promise<void> {
     await waitUntil(async () => (await ask(state, '/healthz').catch(() => null)) === 'ok')
@@ -371,7 +371,7 @@ export const subjectHands = {
   async eatMemory(state: SandboxState): Promise<void> {
     await ask(state, '/eat').catch(() => null)
   },
-  /** Runs a shell command inside; JSON of exit code and output. */
+  /** Runs a shell command inside; returns exit code and output as JSON. */
   run: async (state: SandboxState, command: string) => {
     const said = await ask(state, `/run?command=${encodeURIComponent(command)}`)
     return JSON.parse(said ?? 'null') as { readonly code: number | string; readonly text: string }

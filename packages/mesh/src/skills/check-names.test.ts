@@ -9,7 +9,7 @@ export default skill('count_words', 'Counts words', { text: { type: 'string' } }
 })
 `
 
-/** Each fault as rule and words; none where the source may become a skill. */
+/** The faults of a skill, each as its rule and the words; empty if the source is accepted. */
 function faultsOf(body: string, before = ''): readonly string[] {
   const verdict = checkSkill(wrap(body, before))
   return verdict.ok ? [] : verdict.faults.map(({ rule, message }) => `${rule}: ${message}`)
@@ -17,14 +17,14 @@ function faultsOf(body: string, before = ''): readonly string[] {
 
 const rulesOf = (body: string) => faultsOf(body).map((fault) => fault.slice(0, fault.indexOf(':')))
 
-/** What it is, the lines of a skill, and lines before them. */
+/** A description, the lines of a skill, and the lines before them. */
 type Place = readonly [what: string, body: string, before?: string]
 
 function places(rows: readonly Place[]): [what: string, body: string, before: string][] {
   return rows.map(([what, body, before = '']) => [what, body, before])
 }
 
-/** Every place of the language that declares a name; `own` is the name. */
+/** Every syntax that declares a name; `own` is the name. */
 const declarations = places([
   ['a constant', 'const own = 1; void own'],
   ['a name of an object taken apart', 'const { own } = {}; void own'],
@@ -55,7 +55,8 @@ describe('a name that a skill declares', () => {
     expect(faultsOf(body, before)).toEqual([])
   })
 
-  // Scopes are not told apart: a second `Symbol` in one place would let `x[Symbol.iterator]` be any key in another.
+  // The check ignores scopes: otherwise a second `Symbol` in one place could make `x[Symbol.iterator]` any key in
+  // another.
   test.each(declarations)(
     'a skill cannot declare a name that already has a meaning: %s',
     (_what, body, before) => {
@@ -142,7 +143,7 @@ describe('a key that is known only when it runs', () => {
   })
 
   test.each([
-    // All of these may be the text `constructor`.
+    // Each of these may have the text `constructor` as its value.
     ['a name', 'text'],
     ['its kind', 'typeof text'],
     ['a choice', 'text || 1'],

@@ -195,7 +195,7 @@ export default Skills`
 
   test('text that is no program, with the line', () => {
     expect(checkSkill('const a = 1\nconst = 2')).toMatchObject({ ok: false, faults: [{ rule: 'syntax' }] })
-    // Not deeper: what that does to a thread is tested where each check has its own.
+    // Deeper nesting is tested where each check has a thread of its own, since it exhausts the thread.
     expect(rulesOf('('.repeat(50))).toEqual(['syntax'])
   })
 

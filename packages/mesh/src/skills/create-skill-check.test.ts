@@ -76,7 +76,7 @@ describe('the check of a skill for an agent', () => {
       const check = createSkillCheck({ guard: () => undefined, journal: collectJournal(), checkSource })
       await expect(check(scout, { source: deep })).rejects.toMatchObject({ code: 'skill-rejected' })
       expect(await check(scout, { source })).toMatchObject({ name: 'double' })
-      // What is left of the mesh's own thread, too.
+      // The main thread of the mesh still works, too.
       expect(stripTypeScriptTypes('let a: number = 1')).toBe('let a         = 1')
     },
   )
@@ -100,7 +100,7 @@ describe('the check of a skill for an agent', () => {
       }),
     )
     expect(await checkOne('scout', source)).toMatchObject({ ok: true })
-    // One of each agent that asked before, and none of their second ones.
+    // One check of each agent that requested one before, and no second one of any agent.
     expect(ended.length).toBeLessThanOrEqual(10)
     const ends = await asked
     expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(20)
@@ -124,7 +124,7 @@ describe('the check of a skill for an agent', () => {
     await expect(checkOne('scout', source)).rejects.toThrow('no thread can be made')
     expect(await checkOne('scout', source)).toMatchObject({ ok: true })
     expect(await checkOne('scout', source)).toMatchObject({ ok: true })
-    // The thread stays for the next source, until it has met one that it could not read.
+    // The thread is kept for the next source until it has met a source that it could not parse.
     expect(starts).toBe(2)
     await checkOne('scout', 'let a: (')
     await checkOne('scout', source)

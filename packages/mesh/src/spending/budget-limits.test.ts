@@ -25,7 +25,7 @@ function aLimit(changes: Partial<BudgetLimit> = {}): BudgetLimit {
   }
 }
 
-/** Limits as words, with sums that say where they were looked up. */
+/** The limits as texts, with sums that name where they were read. */
 function limits(budgets: Partial<Budgets>, account: Partial<BudgetAccount> = {}): readonly string[] {
   const asked: string[] = []
   const total = (scope: string, period: string) => {
@@ -34,7 +34,7 @@ function limits(budgets: Partial<Budgets>, account: Partial<BudgetAccount> = {})
   }
   const found = limitsFor(
     {
-      // Of the table nothing but the sums is read.
+      // Only the sums of the table are read.
       spend: { total } as never,
       budgetOf: () => ({ daily_usd: 1, monthly_usd: 2, ...budgets }),
       treeOf: (runId) => [runId, `${runId}.child`],

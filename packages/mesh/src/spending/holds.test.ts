@@ -59,7 +59,7 @@ function aLedger(
   return { clock, database, reservations, wish, settle, callOften, total, runCosts, spend }
 }
 
-/** A promise's value if it is there without a turn of the event loop, as a disk would need. */
+/** The value of a promise that resolves without a turn of the event loop; a disk would need one. */
 async function atOnce<T>(promise: Promise<T>): Promise<T | 'waits'> {
   const later = Promise.resolve()
     .then(() => {})
@@ -189,7 +189,7 @@ describe('hold', () => {
           const now = total()
           const promised = open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
           expect(now.spentNano + now.openNano).toBeLessThanOrEqual(limit)
-          // What the table holds covers what is open and what was spent, so that a crash loses nothing.
+          // The stored reservation covers what is open and what was spent, so that a crash loses nothing.
           expect(now.spentNano + now.openNano).toBeGreaterThanOrEqual(spentNano + promised)
         }
         reservations.flush()

@@ -42,7 +42,7 @@ describe('a call that names the greatest number there is as its bound', () => {
       const signal = new AbortController().signal
       await parts.complete(workerCaller, { body: bytes(greedy), signal })
       const total = parts.spent(agentScope('scout'), today())
-      // What the window holds, and not what was named.
+      // The whole window is reserved, and not the number that the caller named.
       expect(total.tokens).toBeGreaterThanOrEqual(16 * 128_000)
       expect(total.tokens).toBeLessThan(17 * 128_000)
       const next = aModelPath({ ...options, life: 'life_2' })

@@ -158,7 +158,7 @@ describe('a call', () => {
       budgetOf: () => ({
         daily_usd: 1,
         monthly_usd: 1,
-        // The new project may spend just what is spent on the old one.
+        // The budget of the new project is just enough for one of the two calls.
         project: { name, ...noLimits, ...(name === 'new' ? { daily_usd: 0.0000012 } : {}) },
       }),
       treeOf: (runId) => [runId],

@@ -132,7 +132,7 @@ describe('a call that is over', () => {
     reservations.settleWaiting()
     await turnOfTheLoop()
     await turnOfTheLoop()
-    // What is set aside and not used goes back.
+    // The unused part of a reservation is released.
     reservations.flush()
     expect(total()).toMatchObject({ spentNano: 300, openNano: 150, calls: 2 })
     expect(errors).toEqual([

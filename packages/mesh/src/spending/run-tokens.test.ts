@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createRunTokens } from './run-tokens.ts'
 
-/** Sums by run, as the table has them; `asked` tells which runs were looked up there. */
+/** Sums by run, as the table has them; `asked` lists the runs that were read from it. */
 function aCount(booked: Readonly<Record<string, number>> = {}) {
   const asked: string[] = []
   const tokens = createRunTokens({
@@ -109,7 +109,7 @@ describe('the tokens of a run', () => {
     for (const name of names) ended(run(name, 100), { setAside: 1, used: 1 })
     take(run('late', 100), one(1))
     const before = asked.length
-    // The first 501 went for the late one; looked up anew, each pushes out the one that waited longest.
+    // The late run has evicted the first 501; each that is read again evicts the run that was unused for longest.
     take(run('run_500', 100), one(1))
     take(run('run_1499', 100), one(1))
     expect(asked.slice(before)).toEqual(['run_500'])

@@ -211,7 +211,7 @@ describe('setting a budget', () => {
   })
 })
 
-/** Everybody who is not a person at the terminal or the dashboard. */
+/** All kinds of callers except a person at the terminal or the dashboard. */
 const others: readonly Caller[] = [
   operator,
   { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' },
@@ -323,7 +323,7 @@ describe('the project of an agent', () => {
       }
       expect(rows.get('scout')?.project).toBe('acme')
       setProject(owner, 'scout', null)
-      // Into one, and out of one without a limit, is no raise.
+      // Joining a project, or leaving one without a limit, raises nothing.
       setProject(caller, 'scout', 'free')
       setProject(caller, 'scout', 'acme')
       expect(rows.get('scout')?.project).toBe('acme')

@@ -28,7 +28,7 @@ interface LifeOptions {
   readonly database?: ReturnType<typeof migrated>
 }
 
-/** One life of the mesh, as far as its money goes. Ids never meet those of another life. */
+/** The money of one mesh process. Its ids are unique among all processes. */
 function aLife(options: LifeOptions = {}) {
   const clock = options.clock ?? createManualClock(`${day}T12:00:00Z`)
   const life = options.life ?? 'life_1'
@@ -103,7 +103,7 @@ describe('the ledger of money at a start', () => {
   test('a reservation that another process settled changes no sum when it ends, and the next call can reserve', async () => {
     const { reservations, spend, database, differences } = aLife()
     const lost = await reservations.reserve(wishOf())
-    // Another life settles what is open, as one that was started beside this one would.
+    // Another mesh process, started beside this one, settles the open call.
     aLife({ database, life: 'life_2' })
     expect(spend.total(runScope('run_a'), '')).toMatchObject({ openNano: 0, spentNano: 1000 })
     reservations.settle(lost, closing)
@@ -243,7 +243,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'flush' as const }) },
   { weight: 1, arbitrary: fc.constant({ do: 'stop' as const }) },
   { weight: 2, arbitrary: fc.constant({ do: 'crash' as const }) },
-  // As a mesh that was started beside this one would, or a hand at the database.
+  // Simulates another mesh process or a manual change of the database.
   { weight: 1, arbitrary: fc.constant({ do: 'close-behind' as const }) },
 )
 

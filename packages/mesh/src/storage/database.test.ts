@@ -48,7 +48,7 @@ describe('a transaction', () => {
       try {
         database.transaction(half)
       } catch {
-        // The caller believes that it can go on.
+        // The caller catches the error and continues.
       }
     }
     expect(() => database.transaction(work)).toThrow('half done')

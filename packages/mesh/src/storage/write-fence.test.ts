@@ -115,7 +115,7 @@ describe('a database behind a fence', () => {
   })
 })
 
-/** Writes repeatedly and believes that it may, like a process whose clock stopped. */
+/** A process that writes repeatedly and whose fence always allows it, like one whose clock stopped. */
 const writer = `
 import { openDatabase } from ${JSON.stringify(join(import.meta.dirname, 'database.ts'))}
 const fence = { epoch: 1, mayWrite: () => true, onLost: (why) => { console.log('lost ' + why); process.exit(3) } }

@@ -468,7 +468,7 @@ describe('the end of a task', () => {
     ['pending', ends],
     ['accepted', ends],
     ['working', ends],
-    // Until it is answered, whatever else its agent reports.
+    // A blocked task stays open until its question is answered, whatever else its agent reports.
     ['blocked', []],
     ['done', []],
     ['failed', []],

@@ -437,7 +437,7 @@ describe('a failing application', () => {
       )
       let dead = false
       harness.before.step = (step) => {
-        // Nothing is done from here on, not even the undo.
+        // After the kill no further step runs, and no undo either.
         dead ||= step === killed
         if (dead) throw new Error('killed')
       }

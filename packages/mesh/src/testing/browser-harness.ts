@@ -180,7 +180,7 @@ export async function aBrowserHarness({
     },
     call,
     browserOf: (token: string) => browserOf(token),
-    /** The engine was away and answers again. */
+    /** Simulates that the engine was unavailable and answers again. */
     engineBack: () => backListeners.forEach((listener) => listener()),
     /** Calls it like the agent's tool, within its live run. */
     act: (agentId: string, action: string, params: JsonObject = {}) => {
@@ -209,7 +209,7 @@ export async function aBrowserHarness({
 
 export type BrowserHarness = Awaited<ReturnType<typeof aBrowserHarness>>
 
-/** Ada works on what a person asked for, and has a page of a shop open; her run. */
+/** Starts a run of ada on a person's request, with a page of a shop open; returns the run. */
 export async function openShop(harness: BrowserHarness): Promise<ReturnType<BrowserHarness['chat']>> {
   harness.ledger.start()
   await harness.clock.settle()

@@ -9,21 +9,21 @@ import { aLedgerHarness } from './ledger-harness.ts'
 import { proxyAuthorization } from './proxy-harness.ts'
 
 export interface BrowserProxyHarness {
-  /** A connection that asked to be led to `target`, and the head of the answer. */
+  /** Requests a tunnel to `target`; resolves to the connection and the head of the answer. */
   readonly ask: (
     target: string,
     token: string | null,
   ) => Promise<{ readonly head: string; readonly socket: Socket }>
-  /** A connection to the proxy itself. */
+  /** Opens a connection to the proxy itself. */
   readonly dial: () => Socket
-  /** Agents that may have a browser; `ada` at first. */
+  /** Agents that may use a browser; only `ada` at first. */
   readonly may: Set<string>
   /** The agents of browser tokens: `ada-browser`, `bob-browser`. */
   readonly browsers: Map<string, string>
   readonly close: () => Promise<void>
 }
 
-/** The proxy of browsers alone, on loopback: real sockets; tokens, permissions and the filter's rules are fakes. */
+/** The browser proxy alone, on loopback: sockets are real; tokens, permissions and the filter's rules are fakes. */
 export async function aBrowserProxy(filter: CheckDestinationDeps): Promise<BrowserProxyHarness> {
   const may = new Set(['ada'])
   const browsers = new Map([

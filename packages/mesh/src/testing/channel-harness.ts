@@ -24,7 +24,7 @@ function decide(caller: Caller, action: Action): Decision {
   return caller.role === 'owner' ? { allowed: true } : authorizeByRole(caller, action)
 }
 
-/** Refusals are rows, as the real guard's are. */
+/** A guard that records each refusal, as the real one does. */
 function aGuard(refused: (action: Action) => void) {
   return (caller: Caller, action: Action): void => {
     const decision = decide(caller, action)

@@ -61,7 +61,7 @@ export function openCron(deps: CronDeps, jobs: CronJobs) {
 }
 type OpenCron = ReturnType<typeof openCron>
 
-/** Jobs over a real ledger, real tables and a real file, with time, agents and permissions harness. */
+/** Jobs with a real ledger, real tables and a real file; time, agents and permissions are fakes. */
 export async function aCronHarness(options: CronHarnessOptions = {}) {
   const clock = options.clock ?? createManualClock(startOfTime)
   const database = options.database ?? migrated()
@@ -229,7 +229,7 @@ export async function problemOf(work: Promise<unknown> | (() => unknown)): Promi
   throw new Error('no problem')
 }
 
-/** The jobs as a hand would write them. */
+/** Writes the jobs to the file as a person would. */
 export async function writeByHand(harness: CronHarness, jobs: readonly object[]): Promise<void> {
   await writeFile(harness.path, JSON.stringify({ jobs }, null, 2))
 }

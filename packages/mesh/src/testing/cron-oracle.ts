@@ -21,7 +21,8 @@ export function oracleDueTimes(
     until: until + dayMs,
   })) {
     const moments = momentsOf(wall, timezone)
-    // A named time comes once, and where no clock shows it, when the clocks have moved. Another is what clocks show.
+    // A fixed time occurs once; if no clock shows it, it occurs when the clocks have moved. Other times are those
+    // that clocks show.
     const [first] = moments.length > 0 ? moments : [endOfGap(wall, timezone)]
     for (const moment of named ? [first ?? 0] : moments) due.add(moment)
   }

@@ -9,7 +9,7 @@ export interface FakeRun {
   readonly fence: number
   readonly kind: Sending['kind']
   readonly message: string
-  /** All that was asked: the same run with the same input is not done again. */
+  /** The whole request: the same run with the same input is not executed again. */
   readonly input: string
   /** The outcome, sent to every subscriber. A superseded attempt is reported as such and has no outcome. */
   result: TaskResult | null
@@ -39,7 +39,7 @@ export interface Sending {
   readonly steers?: readonly SteerMessage[]
 }
 
-/** Agents without containers, that a test lets work, end, hang and die. Fake of `AgentConnections`. */
+/** Fake of `AgentConnections` without containers: tests let its agents work, end, hang and die. */
 export interface FakeAgents extends AgentConnections {
   readonly sent: Sending[]
   readonly cancelled: string[]
@@ -127,7 +127,7 @@ export function createFakeAgents(): FakeAgents {
       const run = agent.current
       if (!run || !agent.alive) return null
       const result = aTaskResult(run, changes)
-      // An end that is forged, or of a process that stops, leaves no outcome for the next attempt to find.
+      // A forged result, or the end of a process that stops, is not stored for the next attempt.
       if (result.fence === run.fence && result.status !== 'cancelled') keepOutcome(agent, run, result)
       endRun(agent, run, result)
       return result
@@ -154,7 +154,7 @@ function tell(run: FakeRun | null, frame: ChatFrame): void {
   for (const listener of run?.listeners ?? []) listener(frame)
 }
 
-/** Stored on its disk before any subscriber is notified. */
+/** Stores the outcome on the agent's disk, before any subscriber is notified. */
 function keepOutcome(agent: FakeAgent, run: FakeRun, result: TaskResult): void {
   agent.outcomes.set(run.runId, { input: run.input, result })
 }

@@ -16,11 +16,11 @@ import { readJson } from '../intake/index.ts'
 import type { BrowserContainers, BrowserSpec } from '../sandbox/browser-containers.ts'
 import type { WallReport } from '../sandbox/wall-report.ts'
 
-/** FAKE far end of `browser-service.ts`: a process that speaks its protocol over HTTP, with no browser behind. */
+/** Fake of the service that `browser-service.ts` calls: serves its protocol over HTTP, without a browser. */
 export interface FakeBrowser {
   readonly port: number
   readonly acted: { readonly action: string; readonly params: Record<string, unknown> }[]
-  /** Answers of CAPTCHAs that were put into its page. */
+  /** Answers to CAPTCHAs that were entered into its page. */
   readonly answers: CaptchaAnswer[]
   /** The requests to open screens, and the input on them. */
   readonly screens: string[]
@@ -29,7 +29,7 @@ export interface FakeBrowser {
   page: { url: string; title: string }
   /** The CAPTCHA of its page; null once it is answered. */
   asks: Captcha
-  /** Answers in place of the usual; undefined for the usual. */
+  /** Replaces the usual answer; undefined for the usual one. */
   answer: (action: BrowserAction) => Promise<BrowserActionReply | string | undefined> | undefined
   close(): Promise<void>
 }
@@ -137,7 +137,7 @@ export async function startFakeBrowser(): Promise<FakeBrowser> {
 }
 
 function dataOf(action: BrowserAction, captcha: Captcha): object {
-  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the others say no more than their page
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the other actions return only the page
   switch (action) {
     case 'navigate':
       return { http_status: 200, captcha }
@@ -175,7 +175,7 @@ export interface FakeBrowserContainers extends BrowserContainers {
   walls: readonly WallReport[]
   /** Called in `start`, before anything runs; a rejection is a failed start. */
   beforeStart: (spec: BrowserSpec) => Promise<void>
-  /** The container ends by itself. */
+  /** Makes the container end by itself. */
   kill(agentId: string, exit: { readonly code: number; readonly lastWords: string }): Promise<void>
 }
 
@@ -230,7 +230,7 @@ export function createFakeBrowserContainers(): FakeBrowserContainers {
   return containers
 }
 
-/** A far end that is one of a page's: it answers as it likes. */
+/** A server in the place of a browser's service that answers as the test decides. */
 export async function startHostileFarEnd(
   answer: (response: ServerResponse) => void,
 ): Promise<{ readonly port: number; close(): Promise<void> }> {

@@ -9,11 +9,17 @@ interface Question {
   readonly body: JsonObject
 }
 
-/** A fake of who answers CAPTCHAs, behind the outbound filter: one poll in vain, then a token. */
+/**
+ * Fake of a CAPTCHA solver's API behind the outbound filter: the first poll is not ready, the second returns a
+ * token.
+ */
 export interface FakeCaptchaApi {
   readonly fetch: PinnedFetch
   readonly asked: Question[]
-  /** In place of the usual: an object, a text, a Problem that nothing is sent for, `silent`; undefined for the usual. */
+  /**
+   * Replaces the usual answer: an object, a text, a Problem (nothing is sent), or `silent`; undefined for the usual
+   * answer.
+   */
   answer: (question: Question) => JsonObject | string | Problem | undefined
 }
 

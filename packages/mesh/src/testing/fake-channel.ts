@@ -18,21 +18,21 @@ export interface ShownMessage extends OutgoingMessage {
 export interface FakeChannel {
   readonly adapter: ChannelAdapter
   readonly platform: FakePlatform
-  /** All that the platform has, with what the port gave it. */
+  /** All messages that the platform stored, with the mark that the adapter received. */
   readonly messages: () => readonly ShownMessage[]
-  /** Every call that sends, also those that failed or were thrown away as repeats. */
+  /** Every call that sends, including failed ones and dropped repeats. */
   readonly calls: () => readonly OutgoingMessage[]
   /** Files that the platform has. */
   readonly files: () => readonly OutgoingFile[]
-  /** The next upload ends so. */
+  /** The next upload fails in this way. */
   readonly onNextUpload: (how: FakeFailure) => void
   /** Stores the file of a reference. */
   readonly keep: (reference: string, bytes: Uint8Array) => void
   /** Calls of `download`, by reference. */
   readonly downloads: () => readonly string[]
-  /** How often the next downloads fail so. */
+  /** The next `times` downloads fail in this way. */
   readonly failDownloads: (times: number, failure: ChannelFailure) => void
-  /** From now on downloads end only by their signal. */
+  /** Makes downloads hang until their signal aborts them. */
   readonly holdDownloads: () => void
   readonly edits: () => number
   readonly typings: () => number

@@ -22,7 +22,7 @@ export interface FakeEngine {
   /** The agents' data, which outlives their sandboxes: path below `/data` to text. */
   readonly data: Map<string, Map<string, string>>
   readonly watchers: Set<(end: SandboxEnd) => void>
-  /** Called by a test to play an engine that comes back. */
+  /** Listeners that a test calls to simulate an engine that is available again. */
   readonly backWatchers: Set<() => void>
 }
 

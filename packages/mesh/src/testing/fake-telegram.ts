@@ -10,12 +10,12 @@ import type {
 import { readJson } from '../intake/index.ts'
 import { listenAsPlatform } from './listen-as-platform.ts'
 
-/** A bot's side of Telegram, as its page on the Bot API has it: what `telegram-test-api` lacks. */
+/** Telegram's side of a bot, as the page of the Bot API describes it: the part that `telegram-test-api` lacks. */
 export interface FakeTelegram {
   readonly root: string
   readonly calls: readonly TelegramCall[]
   readonly say: (said: SaidOnPlatform) => string
-  /** Any update; resolves nothing, is polled. */
+  /** Queues any update for the next poll. */
   readonly push: (update: Record<string, unknown>) => string
   readonly isTaken: (mark: string) => boolean
   readonly shown: () => readonly ShownOnPlatform[]

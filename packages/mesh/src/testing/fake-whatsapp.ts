@@ -42,7 +42,7 @@ export interface GraphCall {
   readonly raw: string
 }
 
-/** Graph's side of a business number. */
+/** Starts a fake of the Graph API for one business number. */
 export async function startFakeGraph(): Promise<FakeGraph> {
   const calls: GraphCall[] = []
   const failures: FakeFailure[] = []
@@ -127,7 +127,7 @@ const refusals = {
   refused: { status: 400, code: 100 },
 } as const
 
-/** A call-back as Meta sends it. */
+/** A callback as Meta sends and signs it. */
 export function signedCallback(
   body: string | Uint8Array,
   secret: string = fakeWhatsApp.appSecret,
@@ -168,7 +168,7 @@ export function callbackOf(...entry: readonly object[]): string {
   return JSON.stringify({ object: 'whatsapp_business_account', entry })
 }
 
-/** Meta: sends a call-back again until it is taken. */
+/** Plays Meta: repeats a callback until it is accepted. */
 export function playMeta(
   adapter: ChannelAdapter,
   graph: FakeGraph,

@@ -33,7 +33,7 @@ import { createMeshIdentity } from '../agents/connection/mesh-identity.ts'
 
 export const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 
-/** Pauses of polls pass by themselves; longer ones wait for `advance`, milliseconds. */
+/** Sleeps up to this length (pauses of polls) pass by themselves; longer ones wait for `advance`, milliseconds. */
 const pollsMs = 500
 
 interface ManualSandbox {
@@ -49,9 +49,11 @@ export interface ManualRuntime extends SandboxRuntime {
   /** The agent token that each start received. */
   readonly doorTokens: string[]
   readonly removed: { agentId: string; data: boolean }[]
-  /** Agents whose sandbox was brought to its own share, each time. */
+  /** Agents whose sandbox was limited to its usual CPU share, each time. */
   readonly held: string[]
-  /** Called before a sandbox is brought to its own share; a rejection is an engine that cannot. */
+  /**
+   * Called before a sandbox is limited to its usual CPU share; a rejection simulates an engine that cannot do it.
+   */
   beforeHold: (agentId: string) => Promise<void>
   /** Agents whose process runs and does not answer. */
   readonly mute: Set<string>
@@ -59,17 +61,17 @@ export interface ManualRuntime extends SandboxRuntime {
   readonly uses: Map<string, DataUse>
   /** The agents of each measurement. */
   readonly measured: string[][]
-  /** Given along with the state of each start. */
+  /** Warnings that each start returns with the state. */
   warnings: readonly string[]
   /** Called in `start`, before the process runs; a rejection is a failed start. */
   beforeStart: (spec: SandboxSpec) => Promise<void>
-  /** The process ends by itself. */
+  /** Makes the process end by itself. */
   kill(agentId: string, code: number): Promise<void>
   /** Simulates an end reported by the engine, whatever runs now. */
   reportEnd(agentId: string, code: number, outOfMemory?: boolean): void
-  /** The engine was away and is back. */
+  /** Simulates that the engine was unavailable and is back. */
   comeBack(): void
-  /** Puts a sandbox there that the fleet did not start. */
+  /** Adds a sandbox that the fleet did not start. */
   plant(spec: SandboxSpec): Promise<void>
   isRunning(agentId: string): boolean
 }
@@ -198,7 +200,7 @@ export function createManualRuntime(): ManualRuntime {
   return runtime
 }
 
-/** Empty for a sandbox that was planted: only a start lays one. */
+/** Returns the agent token; empty for a sandbox that was planted, since only a start writes one. */
 function readDoorToken(spec: SandboxSpec): string {
   const path = join(spec.briefingDirectory, 'door-token')
   return existsSync(path) ? readFileSync(path, 'utf8') : ''
@@ -231,19 +233,19 @@ export interface FleetHarness {
   readonly runtime: ManualRuntime
   readonly clock: ManualClock
   readonly database: Database
-  /** All but the moves of agents. */
+  /** All events except state changes of agents. */
   readonly events: FleetEventBody[]
   /** State changes of agents: `w running`. */
   readonly moves: string[]
   readonly journal: JournalEntry[]
   readonly grants: Map<string, Partial<PermissionRecord>>
   readonly deps: FleetDeps
-  /** A mesh that starts on what the last one left. */
+  /** Starts a mesh on the state that the last one left. */
   again(): Fleet
   close(): Promise<void>
 }
 
-/** Agents manage nothing, people everything. */
+/** Agents may manage nothing, people everything. */
 const guard: Guard = (caller, action) => {
   const manages = action.do === 'manage-fleet' || action.do === 'manage-agent'
   if (caller.kind === 'agent' && manages) throw new Problem('denied')
@@ -356,7 +358,7 @@ export function stateOf(fleet: Fleet, agentId: string): string {
   })).state
 }
 
-/** Why the work fails, asked for at once so that a failure is never unheard; empty when it does not. */
+/** Returns why the work failed, empty if it did not; called at once, so that no rejection is unhandled. */
 export function reasonOf(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => '',

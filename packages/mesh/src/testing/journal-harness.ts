@@ -13,7 +13,7 @@ import { createJournal } from '../journal/journal-table.ts'
 import { createJournalKeeper } from '../journal/keep-journal.ts'
 import { verifyJournal } from '../journal/verify-journal.ts'
 
-/** A journal with its keeper, on a database in memory and a file of anchors in a folder of its own. */
+/** A journal with its keeper, on a database in memory and an anchor file in a folder of its own. */
 export async function aJournalHarness(
   options: { keepDays?: number; rowsMax?: number; bareHead?: boolean } = {},
 ) {

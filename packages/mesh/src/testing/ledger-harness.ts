@@ -116,7 +116,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
       const found = ledger.queries.find(run.id)
       return found ? ledger.queries.view(found).steers : []
     },
-    /** The agent as the API knows it, on behalf of its live run. */
+    /** The agent as a caller of the agent API, with its live run. */
     callerOf: (agentId: string): Caller => ({
       kind: 'agent',
       agentId,
@@ -124,7 +124,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
       run: ledger.lifecycle.live.liveRunOf(agentId),
     }),
     state: (run: { readonly id: string }) => ledger.queries.find(run.id)?.state,
-    /** The heart of every agent that works: renews the leases. */
+    /** Renews the leases of all working agents, as their heartbeats do. */
     heartbeat: (): void => {
       for (const run of ledger.queries.list({ limit: 500 })) {
         const atWork = agents.working(run.agentId)

@@ -9,7 +9,7 @@ export interface ListeningPlatform {
   readonly close: () => Promise<void>
 }
 
-/** A server of a fake on loopback; a call that it cannot answer is cut off. */
+/** Starts the server of a fake on loopback; it closes the connection of a call that it cannot answer. */
 export async function listenAsPlatform(
   serve: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
 ): Promise<ListeningPlatform> {

@@ -161,7 +161,7 @@ export function aPaymentsHarness(
         { step: onceOnly(database), key, signal: never },
       )
     },
-    /** Moves the time on by a minute and polls all that is due. */
+    /** Advances the clock by a minute and polls everything that is due. */
     poll: async () => {
       await clock.advance(60_000)
       await follow.poll(never)

@@ -36,7 +36,7 @@ export interface ProxyHarness {
   cutAgent(agentId: string): void
   /** Sends `text` on its own connection and returns everything until the proxy closes it, or the timeout. */
   raw(text: string, patienceMs?: number): Promise<string>
-  /** A connection that asked to be led to `target`, and the head of the answer. */
+  /** Requests a tunnel to `target`; resolves to the connection and the head of the answer. */
   tunnel(target: string, token?: string): Promise<{ readonly socket: Socket; readonly head: string }>
   close(): Promise<void>
 }
@@ -112,7 +112,7 @@ export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHa
       routesFor: () =>
         createChooseRoute({
           resolve,
-          // The far ends of these tests live on loopback, at this one address.
+          // The servers of these tests are on loopback, at this one address.
           isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
           ...(options.ports ? { allowedPorts: options.ports } : {}),
           ...(options.proxies ? { proxies: options.proxies } : {}),

@@ -31,7 +31,7 @@ function readTelegramHtml(html: string): string {
     } else {
       const inside = open.map((one) => one.name)
       checkTag({ name: name!, attributes, inside, before: seen })
-      // A block with its language is one.
+      // `pre` and the `code` inside it, which names the language, count as one entity.
       if (!(name === 'code' && inside.at(-1) === 'pre')) entities += 1
       open.push({ name: name!, from: visible.length })
     }
@@ -150,7 +150,10 @@ function discordInline(line: string): string {
 const endsInWord = /[\p{L}\p{N}]$/v
 const beginsWithWord = /^[\p{L}\p{N}]/v
 
-/** Up to the next blank; a bracket that closes none of its own is the one around it, and ends it. */
+/**
+ * Returns the address up to the next blank. A closing bracket without an opening one belongs to the surrounding
+ * text and ends it.
+ */
 function addressAt(text: string): string | null {
   const whole = /^https?:\/\/[^\s\u200B\u2060]+/.exec(text)?.[0] ?? null
   if (whole === null || !whole.endsWith(')')) return whole

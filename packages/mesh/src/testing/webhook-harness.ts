@@ -31,7 +31,7 @@ export function aWebhookHarness(
   const made = (): Webhooks =>
     createWebhooks({
       ...harness,
-      // In the form that ids have: by it the secrets of webhooks are known among the owner's own.
+      // Ids have their real format, by which the mesh distinguishes webhook secrets from the owner's.
       newId: (prefix) =>
         `${prefix}_${harness
           .newId(prefix)

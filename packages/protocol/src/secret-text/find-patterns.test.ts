@@ -12,7 +12,7 @@ function byPlace(one: Occurrence, other: Occurrence): number {
   return one.pattern - other.pattern || one.from - other.from
 }
 
-/** The same, by trying each pattern at each place; what overlaps or touches is one. */
+/** The reference: tries each pattern at each position, and joins occurrences that overlap or touch. */
 function searchedPlainly(text: string, patterns: readonly string[]): Occurrence[] {
   return patterns.flatMap((pattern, index) => {
     const found: Occurrence[] = []
@@ -28,7 +28,7 @@ function searchedPlainly(text: string, patterns: readonly string[]): Occurrence[
 
 describe('the search for patterns', () => {
   test('finds what a plain search finds, of texts that nearly repeat themselves', () => {
-    // Two letters give many half matches, where a search that goes on at a wrong place misses one.
+    // Two letters produce many partial matches, in which a search that resumes at a wrong position misses one.
     const letters = (minLength: number, maxLength: number) =>
       fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength })
     fc.assert(

@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.ts'
 
-/** Time that a test moves. The one fake of `Clock`. */
+/** A clock that a test advances; the only fake of `Clock`. */
 export interface ManualClock extends Clock {
-  /** Lets time pass, waking every sleeper in order at its own moment, and lets what they began go on. */
+  /** Advances the time, waking every sleeper in order at its own time, and lets the started work continue. */
   advance(ms: number): Promise<void>
-  /** Time leaps, as for a machine that slept: all whose time has passed wake once, in their order. */
+  /** The time jumps, as on a machine that was suspended: all sleepers whose time has passed wake once, in order. */
   leap(ms: number): Promise<void>
-  /** Lets everything that needs no time go on. */
+  /** Lets all work that needs no time continue. */
   settle(): Promise<void>
-  /** How many are asleep. */
+  /** Number of sleepers. */
   sleepers(): number
-  /** Sleeps that passed by themselves, milliseconds each. */
+  /** Durations of the sleeps that passed by themselves, milliseconds. */
   readonly passed: readonly number[]
 }
 
@@ -19,10 +19,10 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Turns of the event loop after which nothing that needs no time is left. */
+/** Turns of the event loop after which no work is left that needs no time. */
 const settlingTurns = 20
 
-/** `passesMs`: a sleep no longer than this passes by itself, for polls that no test wants to drive. */
+/** A sleep of at most `passesMs` passes by itself, for polls that no test wants to control. */
 export function createManualClock(
   startsAt: string | number = '2026-11-21T12:00:00Z',
   { passesMs = 0 }: { readonly passesMs?: number } = {},

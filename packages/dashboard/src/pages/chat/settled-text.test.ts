@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { settledText } from './settled-text.ts'
 
-/** The text as it is after each letter that comes. */
+/** The text after each further letter. */
 const growing = (text: string): readonly string[] =>
   Array.from({ length: text.length }, (_, at) => text.slice(0, at + 1))
 const steps = (text: string): readonly string[] => growing(text).map(settledText)

@@ -7,7 +7,7 @@ const none = new Set<string>()
 describe('what a person is offered of a task', () => {
   it.each(taskStates)('that is %s is what the table of tasks allows', (state) => {
     const { manage, review } = offersOf({ id: 'task_1', state, outcome: null }, none)
-    // What was cancelled is no work that was handed in.
+    // A cancelled task has no result to judge.
     const judged = state === 'done' || state === 'failed'
     const asNew = state === 'failed' || state === 'cancelled'
     expect(manage).toEqual(

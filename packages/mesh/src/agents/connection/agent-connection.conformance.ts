@@ -87,7 +87,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
         await expect(third.result).rejects.toBe(reason)
         await agent.finish('once')
         const ended = await first.result
-        // It may have attached just after the end, and is answered all the same.
+        // It may have attached just after the end; it gets the outcome in any case.
         expect(await second.result).toEqual(ended)
         expect(await chat(agent, ask('run_1', 3)).result).toEqual(ended)
         // The outcome is also returned under a newer fencing token, as the answer to that attempt.

@@ -43,7 +43,7 @@ describe('a run of an agent whose sandbox is ended by the mesh', () => {
   )
 })
 
-/** Three questions for its health stay unanswered. */
+/** Ends the agent by three unanswered health checks. */
 async function endSilent(): Promise<void> {
   harness.runtime.mute.add('w')
   for (let miss = 0; miss < 3; miss++) {

@@ -21,7 +21,7 @@ async function sweepAfter(ms: number): Promise<void> {
   await harness.fleet.lifecycle.sweep()
 }
 
-/** The agent hangs until it is ended and well again; the seconds that it rested in between. */
+/** Makes the agent hang until it was ended and runs again; returns the seconds of the pause before the restart. */
 async function hang(): Promise<number> {
   harness.runtime.mute.add('w')
   while (['running', 'unhealthy'].includes(stateOf(harness.fleet, 'w'))) await sweepAfter(30_000)
@@ -204,7 +204,7 @@ describe('an agent that hangs', () => {
     }
     await harness.fleet.connection.ensureRunning('w', patient).catch(() => {})
     for (let sweeps = 0; sweeps < 300; sweeps++) await sweepAfter(30_000)
-    // The first is the caller's own; then pauses of 30, 60 and 120 s, and 20 minutes between trials in quarantine.
+    // The first attempt is the caller's; then follow pauses of 30, 60 and 120 s, and of 20 minutes in quarantine.
     expect(attempts).toEqual([0, 30, 90, 210, 1410, 2610, 3810, 5010, 6210, 7410, 8610])
   })
 
@@ -221,7 +221,7 @@ describe('an agent that hangs', () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     expect(await hang()).toBe(30)
-    // Eight minutes of good answers, and then it hangs.
+    // It answers for eight minutes, and then hangs.
     for (let sweeps = 0; sweeps < 16; sweeps++) await sweepAfter(30_000)
     expect(await hang()).toBe(60)
     for (let sweeps = 0; sweeps < 16; sweeps++) await sweepAfter(30_000)
@@ -251,7 +251,7 @@ describe('an agent that hangs', () => {
     const states: string[] = []
     for (let sweeps = 0; sweeps < 3; sweeps++) {
       await harness.clock.advance(30_000)
-      // The questions really go over loopback; who asked them sleeps again once they are answered.
+      // The health checks really use the network; the sweep sleeps again once they are answered.
       await expect.poll(() => harness.clock.sleepers()).toBe(atRest)
       states.push(stateOf(harness.fleet, 'w'))
     }

@@ -21,7 +21,7 @@ async function die(code = 1): Promise<void> {
   await settle()
 }
 
-/** It is started again as often as it may be within an hour, and is lost once more. */
+/** Lets the agent die once more than it may be restarted within an hour; returns the notices to the owner. */
 async function inQuarantine(): Promise<string[]> {
   harness = await aWorker()
   const told: string[] = []

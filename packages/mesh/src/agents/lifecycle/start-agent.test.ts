@@ -430,7 +430,7 @@ describe('stopping and restarting', () => {
         return mark
       }
       await fleet.connection.ensureRunning('w', patient)
-      // Cut off right after it was begun: nothing was ended yet.
+      // The start was interrupted at its beginning, before the old agent was ended.
       const begun = await cutOff(null)
       expect(runtime.started).toHaveLength(way === 'restart' ? 2 : 1)
       await fleet.connection.ensureRunning('w', patient)

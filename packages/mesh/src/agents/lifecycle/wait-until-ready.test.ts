@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { waitUntilReady } from './wait-until-ready.ts'
 
-/** An agent whose port accepts connections from the first request on, and which answers the third. */
+/** Waits for an agent whose port accepts connections from the first request on, and which answers the third. */
 async function startOn(rung: IsolationRung): Promise<readonly string[]> {
   const told: string[] = []
   let asked = 0

@@ -28,7 +28,7 @@ const menu = [] as const
 const soon = { timeout: 10_000 }
 const secretText = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 
-/** The fakes of the platforms are on loopback, which the rules of the environment exempt: these exempt nothing. */
+/** The fake platforms are on loopback, which proxy rules normally exempt; the rules of this test exempt nothing. */
 async function aProxy() {
   const proxy = await startConnectProxy()
   const known = readProxies({ ALL_PROXY: proxy.url }).of(new URL('https://anywhere.test'))

@@ -308,7 +308,7 @@ describe('a request', () => {
         ask(String(count), { kind: 'agent', agentId: `a${agent}`, token: 'door', run: null })
       }
     }
-    // All are taken; an asker with fewer than two has room all the same.
+    // All places are taken, but a caller with fewer than two pending approvals still gets one.
     for (const words of ['one more', 'another']) ask(words, person)
     expect(() => ask('a third', person)).toThrow(refused)
   })

@@ -18,7 +18,7 @@ const person: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null } as const
 const dayMs = 24 * 3600 * 1000
 
-/** Real rows under a ledger with fake agents; the only kind records what it did. */
+/** Approvals on real rows and a ledger with fake agents; their only kind records what it carried out. */
 function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrated> } = {}) {
   const database = options.database ?? migrated()
   const { openOf } = createApprovalTable(database)

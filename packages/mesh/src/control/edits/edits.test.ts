@@ -42,7 +42,7 @@ describe('an edit', () => {
         { field: 'budget', value: { daily_usd: 3 }, reason: '' },
         30,
         () => harness.fleet.registry.find('w')?.budget,
-        // Taking a lowering back raises.
+        // Undoing a lower limit raises it, which needs a person at the terminal.
         atTerminal,
       ],
       [permissions({ can_message: ['x'] }), 30, () => made.permissions.snapshot().recordOf('w')?.can_message],
@@ -275,7 +275,7 @@ describe('an undoing', () => {
     const byPerson = await edits.apply(atTerminal, 'w', { edit: role('a') })
     await expect(edits.undo(operator, byPerson.undo_token)).rejects.toMatchObject({ code: 'not-found' })
     expect(edits.list(operator, { limit: 10 })).toEqual([])
-    // Also if it changed the operator itself.
+    // The same holds if the person edited the operator itself.
     const ofOperator = await edits.apply(atTerminal, 'operator', { edit: role('a') })
     await expect(edits.undo(operator, ofOperator.undo_token)).rejects.toMatchObject({ code: 'not-found' })
     expect(await edits.undo(atTerminal, byPerson.undo_token)).toMatchObject({ state: 'undone' })
@@ -330,7 +330,7 @@ describe('a budget', () => {
     await edits.undo(atTerminal, lowered.undo_token)
     expect(now()).toBe(10)
     const raised = await edits.apply(atTerminal, 'w', { edit: budget(50) })
-    // Taking a raise back lowers, and a chat may.
+    // Undoing a raise lowers the limit, which a chat may do.
     await edits.undo(inChat, raised.undo_token)
     expect(now()).toBe(10)
   })

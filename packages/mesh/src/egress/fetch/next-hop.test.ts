@@ -103,7 +103,7 @@ describe('what may carry a secret', () => {
       detail: expect.stringContaining('other.example'),
     })
     expect(() => nextHop(asked, 307, toElsewhere)).toThrow(refused)
-    // Turned into GET, the request has no body; within the origin it may be sent again.
+    // A redirect that changes the method to GET drops the body; within the origin the body may be sent again.
     expect(nextHop(asked, 303, toElsewhere)).toMatchObject({ method: 'GET', body: '' })
     expect(nextHop(asked, 307, '/here')?.body).toBe('words')
   })

@@ -13,7 +13,7 @@ async function checkPlaces(places: readonly string[], guarded: readonly number[]
       hooks: createHooks(silentLog),
       log: silentLog,
       journal: { append: () => undefined },
-      // A place that the owner opened to agents is not open to the mesh's own requests.
+      // A destination that the owner allowed for agents is not allowed for the mesh's own requests.
       settings: () => ({
         ...defaultSettings,
         egress: { ...defaultSettings.egress, allowed_private: ['127.0.0.1:9'] },
@@ -45,7 +45,7 @@ test('a request of the mesh reaches only the places given for it', async () => {
     ['203.0.113.9', 443],
     ['localhost', 11_434],
     ['127.0.0.1', 9],
-    // Not even if given: the engine, the mesh's own listeners, cloud metadata.
+    // Denied even if listed: the engine, the mesh's own listeners, cloud metadata.
     ['127.0.0.1', 2375],
     ['127.0.0.1', 8420],
     ['169.254.169.254', 80],
@@ -80,7 +80,7 @@ test('agents go through the proxy only with egress.use_proxy, and the mesh alway
     filter.proxies?.of(new URL(`https://${host}`))?.shown ?? null
   expect([through(agent), through(filterOfMesh)]).toEqual([null, 'http://proxy.corp:3128'])
   expect([agent.proxyResolvesNames, filterOfMesh.proxyResolvesNames]).toEqual([false, false])
-  // A change of the settings holds for a filter that exists.
+  // A change of the settings applies to existing filters.
   egress = { ...egress, use_proxy: true, proxy_resolves_names: true }
   expect(through(agent)).toBe('http://proxy.corp:3128')
   expect([

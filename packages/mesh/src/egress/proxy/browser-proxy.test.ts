@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-/** A proxy with one server that the owner opened by its exact place. */
+/** A proxy with one server that the owner allowed by its exact address and port. */
 async function theProxy(): Promise<BrowserProxyHarness & { readonly place: string; readonly port: number }> {
   const far = await aFarEnd((socket) => void socket.write('hello'))
   const proxy = await aBrowserProxy({

@@ -48,7 +48,7 @@ async function aServer(log: Log = silentLog) {
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const calls: ClientRequest[] = []
   servers.push({ server, calls })
-  /** Announces a body and sends it only when the test says so. */
+  /** Sends the first byte of a body; the test sends the rest. */
   const open = (agentId: string): ClientRequest => {
     const call = request(`${url}/x`, {
       method: 'POST',
@@ -106,14 +106,14 @@ test('a client that hangs up in its body leaves no error in the log', async () =
   )
   const call = open('a')
   await hungUp
-  // A whole call goes the same way afterwards: by its answer the other is dealt with.
+  // A later complete call shows that the gate has processed the earlier one.
   const next = open('b')
   next.end('}')
   expect(await statusOf(next)).toBe(200)
   expect(errors).toEqual([])
 })
 
-/** An API that refuses calls, and how much of a body it received, kept and parsed. */
+/** An API that refuses calls, and counters of the bytes of a body that it received, kept and parsed. */
 async function aRefusingServer(deps: Partial<AgentGateDeps>, kind: 'door' | 'models' = 'models') {
   const work = { held: 0, mostHeld: 0, read: 0, received: () => 0 }
   const gate = createAgentGate({
@@ -293,7 +293,7 @@ test('the bytes of a call count until its client and its work are both done, and
     expect(held).toEqual([5, 7])
     ended[1]?.()
     expect(held).toEqual([5, 7, -12])
-    // A later hold has no one to release it, so it is ignored.
+    // A later hold would never be released, so it is ignored.
     gate.hold(call, 9)
     gate.keep(call)()
     expect(held).toEqual([5, 7, -12])

@@ -42,7 +42,7 @@ function open(port: number, options: ConnectionOptions): TLSSocket {
   return socket
 }
 
-/** The reply of the API over a connection, or the reason why it failed. */
+/** Returns the reply of the API over a connection, or the reason why it failed. */
 async function ask(socket: TLSSocket): Promise<string> {
   const asked = request({ path: '/hello', createConnection: () => socket }).end()
   try {

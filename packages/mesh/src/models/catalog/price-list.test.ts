@@ -43,7 +43,7 @@ describe('a price', () => {
     const own = { input_per_mtok: 3, output_per_mtok: 15, cached_input_per_mtok: 0.3 }
     const price = priceOf(aModel({ model: 'claude-sonnet-5', price: own }), now)
     const usage = { promptTokens: 1000, completionTokens: 0, cachedTokens: 800, cacheWriteTokens: 100 }
-    // 100 at full price, 100 written at 1.25 of it, 800 read at a tenth.
+    // 100 tokens at the full price, 100 cache writes at 1.25 times it, and 800 cache reads at a tenth.
     expect(price.costNano(usage)).toBe(300_000 + 375_000 + 240_000)
     expect(price.inputNanoPerToken).toBe(6000)
     const dearer = priceOf(aModel({ price: { ...own, cached_input_per_mtok: 5 } }), now)

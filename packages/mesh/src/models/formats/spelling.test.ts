@@ -9,7 +9,7 @@ import { spellingOf } from './spelling.ts'
 const long = 'a word or two, '.repeat(200)
 const bound = { field: 'max_tokens', value: 7 }
 
-/** What goes out, by way of how it came and by printing alone; null for what is refused. */
+/** Returns the forwarded request in its original spelling and printed anew; null if it is refused. */
 function bothWays(text: string, read: (bytes: Uint8Array) => ReturnType<typeof readParameters>) {
   let call: ReturnType<typeof readParameters>
   try {
@@ -89,7 +89,7 @@ const members = fc.shuffledSubarray([
   '"seed":null',
 ])
 
-/** With one member longer than what is printed anyway. */
+/** A request with one long member, since short requests are always printed anew. */
 const chat = fc
   .tuple(fc.array(message, { minLength: 1, maxLength: 4 }), members, odd.object, fc.boolean())
   .map(([messages, more, parameters, hasTool]) => {
@@ -114,7 +114,7 @@ describe('a body that goes on as it came', () => {
       }),
       { numRuns: 4000 },
     )
-    // Else the property would say nothing.
+    // Otherwise the property would prove nothing.
     expect(spelled).toBeGreaterThan(100)
   })
 

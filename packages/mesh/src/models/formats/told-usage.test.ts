@@ -13,7 +13,7 @@ import { usageFrom } from './usage.ts'
 
 const turn = { text: 'Hello there' }
 
-/** The same, with this usage wherever it tells one. */
+/** Returns the same value with this usage wherever it reports one. */
 function telling(value: unknown, { member, usage }: ToldUsage): unknown {
   if (Array.isArray(value))
     return value.map((entry: unknown) => telling(entry, { member, usage } as ToldUsage))
@@ -79,7 +79,7 @@ async function startTelling(told: ToldUsage) {
   return { gateway, ask }
 }
 
-/** At 3 and 15 dollars for a million tokens, and a quarter more for what a cache took. */
+/** Price at 3 and 15 dollars for a million tokens, with a quarter more for cache writes. */
 function priceOfTold({ prompt, output, written = 0, usd = 0 }: ToldUsage): number {
   return Math.max(prompt * 3000 + written * 750 + output * 15_000, Math.round(usd * 1e9))
 }

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { messagesUsageFrom } from './messages-usage.ts'
 import { charsIn, laterUsage, usageFrom, withCountedOutput } from './usage.ts'
 
-/** The forms as a schema says them, which is what the readers, written for speed, have to agree with. */
+/** The formats as schemas; the hand-written fast readers must agree with them. */
 const number = z.number().int().min(0).max(1_000_000_000)
 const digits = z
   .string()

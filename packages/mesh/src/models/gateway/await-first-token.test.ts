@@ -12,7 +12,7 @@ import { createReadOn } from './read-on.ts'
 import type { UnknownCost } from '../../spending/unknown-cost.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 
-/** A provider whose bytes are pushed by hand. */
+/** A provider whose bytes the test pushes. */
 function aSource() {
   let sink: ByteSink | null = null
   const asked = { resumed: 0, discarded: 0 }

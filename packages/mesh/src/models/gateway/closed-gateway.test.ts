@@ -22,7 +22,7 @@ const providers: readonly { wire: WireKind; model: string }[] = [
 
 const refusalSchema = z.object({ error: z.object({ message: z.string(), type: z.string() }) })
 
-/** The sentence of a refusal, which clients of both formats find in the same place. */
+/** The sentence of a refusal, which is at the same place in both formats. */
 function refusalIn(reply: Reply): string {
   return refusalSchema.parse(reply.json()).error.message
 }

@@ -68,7 +68,7 @@ describe('a client that hangs up', () => {
   )
 })
 
-/** What is booked, in the order in which the calls ended. */
+/** Booked calls, in the order in which they ended. */
 function booked(parts: ReturnType<typeof aModelPath>) {
   parts.spending.flush()
   return parts.database
@@ -79,7 +79,7 @@ function booked(parts: ReturnType<typeof aModelPath>) {
     .map((row) => ({ ...row }))
 }
 
-/** Asks, and leaves once the provider has the call. */
+/** Sends a call, and disconnects once the provider has received it. */
 async function askAndLeave(
   { upstream, parts }: { upstream: LlmUpstream; parts: ReturnType<typeof aModelPath> },
   more: object,

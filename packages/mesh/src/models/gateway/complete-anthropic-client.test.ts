@@ -16,7 +16,7 @@ const picture: Anthropic.ImageBlockParam = {
   source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' },
 }
 
-/** The same client against Anthropic's own wire, passed through, and against others, translated. */
+/** The same client with Anthropic's own wire format, passed through, and with others, translated. */
 const cases: readonly { wire: WireKind; model: string; thinks: boolean; passes: boolean }[] = [
   { wire: 'anthropic', model: 'anthropic/claude-haiku-4-5', thinks: true, passes: true },
   { wire: 'openai', model: 'deepseek/m', thinks: true, passes: false },

@@ -75,7 +75,7 @@ async function aChain(options: LlmPartsOptions = {}): Promise<Chain> {
       agents: { scout: { models: ['two/m', 'three/m'] } },
       ...options.settings,
     },
-    // Longer than any test: what is slept for here are the waits between attempts.
+    // Longer than any test takes, so that only waits between attempts sleep.
     overrides: { clock, shownAfterMs: 600_000, ...options.overrides },
   })
   closers.push(...Object.values(upstreams).map((upstream) => upstream.close), parts.close)
@@ -277,7 +277,7 @@ describe('an empty answer', () => {
       expect(reply.headers['x-flotilla-model']).toBe('two/m')
       expect(calls()).toEqual([3, 1, 0])
       expect(health('one/m')).toBe('cooling')
-      // What the empty ones used is paid too.
+      // The usage of the empty answers is paid, too.
       expect(spent()).toMatchObject({ calls: 4, openNano: 0 })
     }
   })

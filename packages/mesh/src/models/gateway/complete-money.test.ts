@@ -87,7 +87,7 @@ describe('money on the model path', () => {
       const refusal = { code: 'budget-exhausted', extra: { budget: 'monthly', limit_usd: 0.0000499 } }
       await expect(askUntilRefused()).rejects.toMatchObject(refusal)
       expect(upstream.calls.length).toBeGreaterThan(5)
-      // The one that was refused did not leave, and no other does.
+      // The refused call was not sent to the provider, and no later call is.
       const before = upstream.calls.length
       expect(answered).toBe(before)
       await expect(ask()).rejects.toMatchObject(refusal)
@@ -312,7 +312,7 @@ describe('money on the model path', () => {
         bounds.push(call.body['max_tokens'])
         answerWhole(response)
       })
-      // 12 tokens each, as the upstream says.
+      // 12 tokens for each call, as the upstream reports.
       for (const wished of [100, 10]) {
         await parts.complete(caller, { body: completionBody({ max_tokens: wished }), signal: open() })
       }
@@ -357,7 +357,7 @@ describe('money on the model path', () => {
     const money = { budgetUsd: 0.000_006, budgetTokens: null }
     await withModelPath({ database: migrated(path), treeOf }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => answerWhole(response))
-      // 12 tokens and 0.0000027 USD each, as the upstream says.
+      // 12 tokens and 0.0000027 USD for each call, as the upstream reports.
       for (const runId of ['run_a', 'run_b', 'run_far']) {
         await parts.complete(asks(runId, tokens), { body, signal: open() })
       }
@@ -370,7 +370,7 @@ describe('money on the model path', () => {
         exhausted,
       )
     })
-    // Another mesh, which remembers only what is written.
+    // A new mesh process, which knows only what was written.
     await withModelPath({ database: migrated(path), treeOf }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => answerWhole(response))
       await expect(parts.complete(asks('run_b', tokens), { body, signal: open() })).rejects.toMatchObject(

@@ -12,7 +12,10 @@ afterEach(async () => {
 
 const price = { input_per_mtok: 1, output_per_mtok: 2 }
 
-/** Two providers with a model each, at a clock that moves by hand: a wait between attempts would never end. */
+/**
+ * Two providers with one model each, and a clock that only the test advances: a wait between attempts would never
+ * end.
+ */
 async function aPair(fallback: readonly string[]) {
   const [one, two] = [await startLlmUpstream(), await startLlmUpstream()]
   const clock = createManualClock()

@@ -17,7 +17,7 @@ import type { Guard } from '../../access/action.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 
-/** Back-off without the waiting. */
+/** A clock that skips the waits of a backoff. */
 const hurried: Clock = {
   now: () => systemClock.now(),
   sleep: (ms, signal) => systemClock.sleep(ms > 5000 ? ms : 1, signal),

@@ -9,7 +9,7 @@ import { nothingFound } from '../formats/prompt/prompt-found.ts'
 const png = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 const pdf = Buffer.from('%PDF-1.4\n')
 
-/** What a prompt is made of, whatever apiFormat says it. */
+/** A piece of a prompt, independent of the API format. */
 type Piece =
   | { readonly is: 'text'; readonly text: string }
   | { readonly is: 'image'; readonly bytes: number }

@@ -12,7 +12,7 @@ function failed(
   return { kind: 'failed', failure, askedAt: more.askedAt ?? 0, retryAfterMs: more.retryAfterMs ?? 0 }
 }
 
-/** Fails each time that the cool-down has ended, and tells how long each was. */
+/** Reports a failure each time that the cooldown has ended; returns the length of each cooldown. */
 function coolDowns(failure: FailureKind, times: number): number[] {
   let health: ModelHealth = healthy
   let now = 0

@@ -87,7 +87,7 @@ describe('what the model gateway does not offer, asked for by the official Anthr
 })
 
 describe('a surface that is not offered', () => {
-  /** Says its first line and headers, and never the body that it promised. */
+  /** Sends the first line and headers, but never the announced body. */
   const firstLine = (path: string, headers: Record<string, string>) =>
     new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
       const call = request(`${gateway.rootUrl}${path}`, { method: 'POST', headers }, (answer) => {

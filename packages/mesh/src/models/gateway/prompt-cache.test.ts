@@ -22,7 +22,7 @@ const byPrefix: readonly { wire: WireKind; model: string }[] = [
   { wire: 'bedrock', model: 'bedrock/meta.llama3-3-70b-instruct-v1:0' },
 ]
 
-/** One piece of a prompt in the provider's own words. */
+/** One piece of a prompt in the provider's format. */
 interface Piece {
   readonly text: string
   readonly isMarked: boolean
@@ -33,7 +33,7 @@ function piecesOf(body: Members): readonly Piece[] {
   const pieces: Piece[] = []
   const push = (value: unknown) => {
     const { cache_control: mark, ...rest } = value as Members
-    // Amazon's mark is a block of its own behind what it marks.
+    // Amazon's cache mark is a separate block after the part that it marks.
     if ('cachePoint' in rest) {
       const last = pieces.pop()
       if (last) pieces.push({ ...last, isMarked: true })
@@ -52,7 +52,7 @@ function piecesOf(body: Members): readonly Piece[] {
   return pieces
 }
 
-/** A piece without the quotation mark and braces that end it. */
+/** A piece without its final quotation mark and braces. */
 function openEnd(piece: Piece | undefined): Piece[] {
   return piece ? [{ ...piece, text: piece.text.replace(/"[}\]]*$/, '') }] : []
 }
@@ -61,7 +61,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** No words by which the fake provider does something else. */
+/** Texts that do not trigger special behavior of the fake provider. */
 const words = fc.string({ maxLength: 30 }).map((text) => `So: ${text}`)
 const round = fc.record({
   said: fc.oneof(fc.constant(null), words),

@@ -20,7 +20,7 @@ test('agents that have all they hang up on read on leave some of it for the next
   }
   expect(takeAll('a0')).toBe(16)
   expect(readOn.openOf('a0')).toBe(16)
-  // As many as would fill all that there is.
+  // So many agents that their shares would use up the total.
   for (let agent = 1; agent < 8; agent++) takeAll(`a${agent}`)
   for (let agent = 8; agent < 24; agent++) expect(takeAll(`a${agent}`)).toBeGreaterThanOrEqual(2)
   expect(ends.length).toBeLessThanOrEqual(agentShare.readOn.max)

@@ -77,7 +77,7 @@ describe('a wait of a model call', () => {
     expect(told()).toEqual([])
   })
 
-  /** As many calls of the agent, each of which has more to tell than one call may. */
+  /** Starts this many calls of the agent, each of which has more to report than one call may. */
   const flood = ({ model, begin }: ReturnType<typeof aTeller>, agentId: string, calls: number) => {
     for (let n = 0; n < calls; n++) {
       const call = begin(agentId)
@@ -115,7 +115,7 @@ describe('a wait of a model call', () => {
     const before = told().length
     call.over(model)
     expect(told().slice(before)).toEqual(['over 0'])
-    // What was not told is not over.
+    // A wait that was not reported does not report its end either.
     const late = begin()
     late.retrying(model, failure, { waitMs: 3000, elapsedMs: 0 })
     late.over(model)

@@ -121,7 +121,7 @@ describe('a voice note that is written down', () => {
     server.answerWith((_note, response) => answerTranscript(response, 'x', { usage }))
     await say({ model: 'openai/gpt-4o-transcribe' })
     expect(server.notes[0]?.format).toBe('json')
-    // USD 2.50 for a million of text, 6 of sound, 10 of the answer.
+    // USD 2.50 for a million text tokens, 6 for sound, 10 for the answer.
     expect(spent()).toMatchObject({ spentNano: (100 * 2.5 + 900 * 6 + 100 * 10) * 1000, tokens: 1100 })
   })
 

@@ -75,7 +75,7 @@ async function ask(
   return { reply, text: Buffer.concat(await Array.fromAsync(reply.body)).toString() }
 }
 
-/** The answer of a stream, put together again as a client does it. */
+/** Joins the answer of a stream as a client does. */
 function joined(text: string) {
   const chunks = text
     .split('\n\n')
@@ -140,7 +140,7 @@ for (const kind of kinds) {
       expect(choice?.message['content']).toBe('I look.')
       expect(streamed).toMatchObject({ name: 'get_weather', finish: 'tool_calls', content: 'I look.' })
       expect(JSON.parse(streamed.arguments)).toEqual(weatherCall.input)
-      // Cohere's package does not read what the cache held.
+      // Cohere's package does not read the number of cached tokens.
       const cached = kind === 'cohere' ? { prompt_tokens_details: { cached_tokens: 0 } } : {}
       expect(whole.usage).toMatchObject({ ...told, ...cached })
       expect(streamed.usage).toEqual(whole.usage)

@@ -4,7 +4,7 @@ import type { ByteSink } from './byte-stream.ts'
 
 const bytes = (text: string) => Buffer.from(text)
 
-/** A source that is pushed by hand, and what its reader has said to it. */
+/** A source that the test pushes, with a record of the reader's calls. */
 function aSource() {
   let to: ByteSink | null = null
   const said: string[] = []

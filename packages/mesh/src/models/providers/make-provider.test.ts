@@ -19,7 +19,7 @@ const cassette = {
   ],
 }
 
-/** As the mesh makes it of its settings: in every form that it can be brought to. */
+/** Creates a provider from settings, as the mesh does, in every format that it can have. */
 function made(setup: ProviderSetup, folders: readonly string[] = []) {
   return createMakeProvider({
     clock: systemClock,

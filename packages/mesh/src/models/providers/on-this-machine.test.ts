@@ -8,7 +8,7 @@ import { createPriceList } from '../catalog/price-list.ts'
 import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 import { createWatchedModels } from '../gateway/watched-models.ts'
 
-/** Ten tokens at 150 and two at 600 nano-dollars. */
+/** Cost of ten tokens at 150 and two at 600 nano-dollars. */
 const listedNano = 2700
 const name = { provider: 'openai', model: 'gpt-4o-mini' }
 const id = 'openai/gpt-4o-mini'
@@ -17,7 +17,7 @@ function somePath(baseUrl: string, settings: object = {}, more: LlmPartsOptions 
   return aModelPath({ baseUrl, settings: { providers: {}, ...settings }, ...more })
 }
 
-/** What one call of a name that the price list knows costs, where its provider is set up by `.env`. */
+/** Cost of one call of a model in the price list, whose provider is configured in `.env`. */
 async function costOf(settings: object): Promise<number> {
   const upstream = await startLlmUpstream()
   upstream.answerWith((_call, response) => answerWhole(response))

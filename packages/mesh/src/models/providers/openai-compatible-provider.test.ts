@@ -91,7 +91,7 @@ describe('the openai-compatible provider', () => {
     for await (const piece of reply.body) {
       wasRead[read.length]?.resolve()
       read.push(Buffer.from(piece).toString())
-      // One that never ends would hold the loop for good.
+      // A stream without an end would hold the loop forever.
       if (read.length > 100) break
     }
     expect(read).toEqual(pieces)

@@ -11,7 +11,7 @@ const ofOneAgent = agentShare.providerConnections.perAgentMax
 
 const answer = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-/** A far end on bare sockets, and a pool of connections to it. */
+/** A server on bare sockets, and a pool of connections to it. */
 async function aFarEnd(
   serve: (socket: Socket, request: string, nth: number) => void,
   timeouts: Partial<ProviderTimeouts> = {},
@@ -194,7 +194,7 @@ describe('connections to a provider', () => {
     const met = Promise.withResolvers<Socket>()
     const server = createServer((socket) => met.resolve(socket.on('error', () => {}).resume()))
     await once(server.listen(0, '127.0.0.1'), 'listening')
-    // It never greets, so that the connection stays on its way.
+    // It never completes the TLS handshake, so the connection stays pending.
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
     const pool = openProviderPool(`https://${host}`, { connectMs: 3_600_000 })
     onTestFinished(async () => {
@@ -266,7 +266,7 @@ describe('connections to a provider', () => {
     sockets.push = (socket: Socket) => {
       Array.prototype.push.call(sockets, socket)
       if (sockets.length === 1) {
-        // Reads nothing of a large body, and answers at once.
+        // Reads nothing of a large body and answers at once.
         socket.removeAllListeners('data').pause()
         socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n')
       }

@@ -22,7 +22,7 @@ function heard(pieces: readonly Uint8Array[], isEnded = false) {
     over: (reuse) => (told.reuse = reuse),
   })
   try {
-    // Its own memory each, as what comes from a line has.
+    // Copies each piece into memory of its own, as data from a socket has.
     for (const piece of pieces) reader.take(Buffer.from(piece))
     if (isEnded) reader.end()
   } catch (error) {
@@ -345,7 +345,7 @@ describe('an answer', () => {
     )
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 30 }), (parts) => {
-        // That nothing else is thrown is checked there.
+        // The reader throws no other error, which a test above checks.
         const { reuse, isBroken } = heard(
           parts.map((part) => Buffer.from(part)),
           true,

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close()
 })
 
-/** A provider under a name that only the proxy knows. */
+/** A provider under a name that only the proxy resolves. */
 async function aPath(
   kind: 'openai-compatible' | 'mistral',
   variables: (proxy: string) => Record<string, string>,

@@ -201,7 +201,7 @@ const parsed = samples
     const [provider = ''] = who.split(' ')
     const host = /@(\S+)/.exec(who)?.[1] ?? ''
     const errorType = /!(\S+)/.exec(who)?.[1]
-    // A template literal has no room for the backticks that providers write.
+    // The samples are in a template literal, so they contain acute accents in place of backticks.
     const text = body.join(' | ').replaceAll('´', '`')
     const sample: Sample = { provider, host, errorType, status: Number(status), body: text }
     return { name: line.slice(0, 140), sample, means: means === 'null' ? null : means, part }

@@ -47,7 +47,7 @@ describe('engineFindings', () => {
       const [found] = bad({ operatingSystem: 'Docker Desktop', version })
       expect(found).toMatchObject({ id: 'engine-is-on-this-machine' })
       expect(found?.repair).toContain('Run Flotilla on Linux beside the engine')
-      // A Linux engine, of a version that no desktop runtime has.
+      // A Linux engine, of a version that no desktop runtime includes.
       expect(bad({ version: '20.10.24' })).toEqual([])
     },
   )

@@ -55,9 +55,9 @@ async function aCluster(names: readonly string[], fate: (order: Order) => Fate) 
     nodes: names.map(aNode),
     made: 0,
     removals: [] as (number | undefined)[],
-    /** How many removals get no answer at all. */
+    /** Number of removals that get no answer. */
     silences: 0,
-    /** How many lose their connection. */
+    /** Number of removals whose connection breaks. */
     refusals: 0,
     loses: null as Error | null,
   }
@@ -352,7 +352,7 @@ describe('a probe pod that was created without a confirmed answer', () => {
   })
 })
 
-/** A place where pods of a test are reached from here. */
+/** A server that plays a test pod and is reachable from this process. */
 async function aNeighbor(): Promise<string> {
   const host = `127.77.${process.pid % 250}.${Math.floor(process.pid / 250) % 250}`
   const server = createServer((socket) => socket.end()).listen(sandboxHardening.agentPort, host)

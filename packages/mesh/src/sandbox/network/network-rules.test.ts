@@ -28,7 +28,7 @@ describe('network rules', () => {
     const script = applyScript(place)
     for (const chain of ['FORWARD', 'DOCKER-USER']) {
       const into = (rule: string) => script.indexOf(`-I ${chain} 1 ${rule}`)
-      // Each is put before the others, so the last one is met first.
+      // Each rule is inserted at the front, so the last one is matched first.
       expect(into('-i flt-abcdef01 -j DROP')).toBeGreaterThan(0)
       expect(into('-i flt-abcdef01 -j REJECT')).toBeGreaterThan(into('-i flt-abcdef01 -j DROP'))
       expect(into('-o flt-abcdef01 -j DROP')).toBeGreaterThan(0)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { patient } from '../../../../../tests/support/patience.ts'
 
-/** The letter of `/proc`: `T` for one that is held. */
+/** The state letter in `/proc`: `T` for a stopped process. */
 async function stateOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   return stat.slice(stat.lastIndexOf(')') + 2)[0] ?? ''
@@ -18,7 +18,7 @@ test('a stopped process group continues if the reader of its data is killed', as
   const group = worker.pid ?? 0
   try {
     await mkdir(join(folder, 'data'))
-    // More than a pipe takes, so that the reader is in the middle of it.
+    // More than a pipe buffers, so that the reader is in the middle of it.
     await writeFile(join(folder, 'data', 'much'), Buffer.alloc(4 * 1024 * 1024))
     const program = `
       const { readProcessData } = await import(${JSON.stringify(join(import.meta.dirname, 'process-data.ts'))})

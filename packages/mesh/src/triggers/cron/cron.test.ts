@@ -377,7 +377,7 @@ describe('interruptions', () => {
   it('a due time whose rows were written without a commit fires once in the same process', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    // The missing part is requested at the commit.
+    // The foreign key is checked at the commit, so the commit fails.
     harness.database.exec(`
       CREATE TABLE full_disk (run_id TEXT REFERENCES runs (id) DEFERRABLE INITIALLY DEFERRED);
       CREATE TRIGGER full_disk AFTER INSERT ON cron_rows BEGIN INSERT INTO full_disk VALUES ('none'); END`)

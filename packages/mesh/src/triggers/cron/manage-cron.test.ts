@@ -81,7 +81,7 @@ describe('the outcome of a cron run', () => {
       'No  updates!',
     ])
       expect(isQuietReply(text), text).toBe(true)
-    // A long row of marks is not quiet, and is matched in linear time.
+    // A long row of marks is not quiet hours, and is parsed in linear time.
     for (const text of [
       'ok then',
       'not ok',

@@ -246,7 +246,7 @@ describe("editing the operator's heartbeat by hand", () => {
     await writeFile(harness.path, whole.slice(0, -4))
     const next = await harness.again()
     expect(next.cron.broken()).toMatch(/line \d+/)
-    // As every start does, without being able to write it.
+    // Every start does this, also if it cannot write the file.
     const put = next.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
     expect((await problemOf(put)).code).toBe('unprocessable')
     expect(next.cron.heartbeatJobs.find(operator)).toMatchObject({ schedule: 'every 15m', enabled: true })

@@ -140,7 +140,7 @@ describe('the first due time', () => {
     ['0 12 * * MON', 'Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-30T10:00:00.000Z'],
     ['0 12 1 * *', 'Europe/Berlin', '2026-03-02T00:00:00Z', '2026-04-01T10:00:00.000Z'],
     ['0 12 1 7 *', 'Europe/Berlin', '2026-01-01T00:00:00Z', '2026-07-01T10:00:00.000Z'],
-    // They changed there and back: the offset is the same, and one hour occurred twice.
+    // The clocks changed twice, so the offset is the same, and one hour occurred twice.
     ['30 1 1 12 *', 'Europe/London', '2026-01-01T00:00:00Z', '2026-12-01T01:30:00.000Z'],
     // Clocks by local solar time, with an offset of no whole minute.
     ['0 12 * * *', 'Europe/Amsterdam', '1880-01-01T00:00:00Z', '1880-01-01T11:42:30.000Z'],

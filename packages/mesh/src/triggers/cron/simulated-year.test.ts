@@ -59,7 +59,7 @@ const expressions = [
   '59 23 31 * *',
   '5 0,12 * JAN-JUN/2 *',
 ]
-/** The same all over the world. */
+/** A schedule that all zones share. */
 const early = '0 9 * * MON-FRI'
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu']
 

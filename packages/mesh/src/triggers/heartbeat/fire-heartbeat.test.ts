@@ -188,7 +188,7 @@ describe('a due heartbeat', () => {
     const beat = () => harness.fire('scout', { ...due, dueAt: (dueAt += 1000) })
     harness.ledger.start()
     await work(() => harness.chat('scout'))
-    // As the agent reports for two days.
+    // The agent reports this for two days after an activity.
     harness.agent.context = { ...calm, has_recent_activity: true }
     await work(async () => expect(await beat()).toHaveProperty('fired'))
     for (let count = 0; count < 3; count += 1) expect(await beat()).toEqual({ skipped: 'nothing-to-do' })
@@ -387,7 +387,7 @@ describe('a due heartbeat', () => {
 })
 
 describe('the heartbeat of a stopped agent', () => {
-  /** Read while it ran, and stopped since. */
+  /** A harness whose agent had a heartbeat while it ran, and has been stopped since. */
   async function stopped() {
     const harness = aHarness()
     await harness.fire('scout', due)

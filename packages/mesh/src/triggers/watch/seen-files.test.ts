@@ -76,7 +76,7 @@ describe('the memory of a watch', () => {
     }
     expect([round(1000, 1), round(2000, 2), round(3000, 2)]).toEqual([1000, 1000, 1000])
     seen.quiet('f')
-    // Quiet, it has the time of the scan; then it changes again.
+    // A file that is not changing has the time of the scan; then it changes again.
     expect([round(4000, 2), round(5000, 3), round(6000, 4)]).toEqual([4000, 5000, 5000])
     // A clock that was set back does not extend the wait, even when it has caught up.
     expect([round(500, 4), round(7000, 4)]).toEqual([500, 500])
@@ -127,7 +127,7 @@ describe('the memory of a watch', () => {
     scan(0, 32, false)
     scan(32, 64, true)
     expect(seen.endRound()).toEqual([])
-    // While it grows, some were seen: those before the 16th and after the 48th are away.
+    // While it grows, only some were seen: those before the 16th and after the 48th are missing.
     seen.beginRound(2000)
     const known = scan(16, 48, false)
     scan(64, 300, true)

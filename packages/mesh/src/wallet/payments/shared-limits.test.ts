@@ -51,7 +51,7 @@ function aFleet(
       const maker = makerOf(agentId)
       return maker === null ? [agentId] : [agentId, ...fleet.chainOf(maker)]
     },
-    /** As the mesh deletes it: record, row and its children with it. */
+    /** Deletes an agent as the mesh does: its record, its row and its children. */
     remove: (agentId: string): void => {
       for (const [child, maker] of living) if (maker === agentId) fleet.remove(child)
       living.delete(agentId)

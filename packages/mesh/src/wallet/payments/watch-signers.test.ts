@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { aPaymentsHarness, never, owner, sender } from '../../testing/payments-harness.ts'
 
-/** A chain without nonces on which the key of every address signed these, oldest first. */
+/** A chain without nonces on which each address has signed these transactions, oldest first. */
 function aHarness(signed: string[]) {
   const harness = aPaymentsHarness()
   const looks: (string | null)[] = []

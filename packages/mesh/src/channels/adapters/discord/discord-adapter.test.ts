@@ -35,13 +35,13 @@ function adapterOf(
   })
 }
 
-/** A message before its channel's mark is not read again. */
+/** True if the message is older than its channel's mark, so that it is not read again. */
 function isBehind(marks: ChannelMarks, channelId: string, id: string): boolean {
   const mark = marks.read(`discord:${channelId}`)
   return mark !== null && BigInt(mark) >= BigInt(id)
 }
 
-/** The marks as a second process finds them. */
+/** A copy of the marks, as a second process reads them. */
 function copyOf(marks: ChannelMarks, { places }: DiscordServer): ChannelMarks {
   const copy = createMemoryMarks()
   const channels = Object.values(places).map(({ conversationId }) => conversationId)

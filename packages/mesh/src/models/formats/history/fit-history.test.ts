@@ -93,7 +93,10 @@ const seal = [
   },
 ]
 
-/** Parts of text alone as one text: some providers get messages of one role as parts. */
+/**
+ * Joins the texts of messages that consist of text parts only, since some providers get messages of one role as
+ * parts.
+ */
 function joinedTexts(messages: readonly unknown[]): readonly unknown[] {
   return (messages as { content?: unknown }[]).map((message) => {
     const parts = message.content
@@ -332,7 +335,7 @@ describe('a conversation for its next reader', () => {
         fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
           const fitted = fit(messages, provider)
           expect(documentedFaults(fitted, provider)).toEqual([])
-          // What is valid is left alone.
+          // A valid history is not changed.
           expect(fitHistory(fitted, { ...rulesOf(provider), thinking: { takes: 'all' } })).toEqual(fitted)
         }),
         { numRuns: 200 },

@@ -25,7 +25,7 @@ test('a number beyond the range, which would go on as null, is refused by its pl
   expect(readParameters(sent('"temperature":0.5')).forwarded).toMatchObject({ temperature: 0.5 })
 })
 
-/** Kinds and members that some provider knows, put together in any way. */
+/** Kinds and members that some provider knows, in arbitrary combinations. */
 const value = fc.letrec<{ any: unknown }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 5 },
@@ -52,7 +52,7 @@ const value = fc.letrec<{ any: unknown }>((tie) => ({
   ),
 })).any
 
-/** Every address in what would go on, but for those of parts that are words. */
+/** Every address in the forwarded request, except for addresses in text parts. */
 function addresses(forwarded: unknown, isWords = false): string[] {
   if (typeof forwarded === 'string') return forwarded.includes(mark) && !isWords ? [forwarded] : []
   if (Array.isArray(forwarded)) return forwarded.flatMap((entry: unknown) => addresses(entry, isWords))
@@ -82,7 +82,7 @@ describe.each(['chat', 'messages'] as const)('the closed form of %s', (form) => 
         const messages = inMessage ? [{ role: 'user', content }] : content
         try {
           const { forwarded, prompt } = read({ model: 'm', messages })
-          // What is left is noted down, to be fetched by the mesh and replaced before anything leaves.
+          // The remaining addresses are recorded: the mesh fetches and replaces them before it sends the request.
           const noted = prompt.remote.map(({ url }) => url)
           expect(addresses(forwarded).filter((found) => !noted.includes(found))).toEqual([])
         } catch (error) {

@@ -146,7 +146,7 @@ describe('room to think', () => {
           const added = kind === 'anthropic' || kind === 'bedrock' ? (room.budget ?? 0) : 0
           expect((room.maxOutputTokens ?? 0) + added).toBe(bound)
           if (kind === 'anthropic' || kind === 'bedrock') {
-            // Their packages add thinking of their own to a mere effort.
+            // These packages enable thinking by themselves if only an effort is given.
             expect(room.effort === null || room.effort === 'none').toBe(true)
           }
         },
