@@ -5,7 +5,7 @@ const contexts: readonly (readonly [name: string, modules: readonly string[]])[]
   ['foundation', ['platform', 'config', 'storage', 'journal', 'events', 'intake', 'lease', 'kernel']],
   ['identity', ['access', 'people', 'http', 'effects']],
   ['fleet', ['agents', 'isolation', 'sandbox']],
-  ['work', ['runs', 'tasks', 'spawning', 'control']],
+  ['work', ['runs', 'tasks', 'approvals', 'pauses', 'spawning', 'control']],
   ['egress', ['credentials', 'egress', 'skills']],
   ['inference', ['models', 'spending', 'replay']],
   ['collaboration', ['collaboration']],

@@ -29,7 +29,7 @@ export const wideRecords: readonly WideRecord[] = [
   { record: 'mesh/backup/make-backup.ts BackupOptions', membersMax: 15, why: 'one call of a program' },
   { record: 'mesh/config/data-paths.ts DataPaths', membersMax: 32, why: 'the files of a home, a path each' },
   { record: 'mesh/config/environment.ts Environment', membersMax: 22, why: 'the environment, a value each' },
-  { record: 'mesh/control/approvals/approval-record.ts ApprovalRecord', membersMax: 15, why: 'a row' },
+  { record: 'mesh/approvals/approval-record.ts ApprovalRecord', membersMax: 15, why: 'a row' },
   { record: 'mesh/replay/exchange-table.ts ExchangeTable', membersMax: 13, why: 'statements of one table' },
   { record: 'mesh/runs/lifecycle/run-record.ts RunRecord', membersMax: 28, why: 'a row' },
   { record: 'mesh/runs/steering/steer-table.ts SteerRecord', membersMax: 14, why: 'a row' },

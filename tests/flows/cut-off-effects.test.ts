@@ -288,8 +288,8 @@ const cases: readonly Case[] = [
   {
     title: 'what was asked for, taken back',
     caller: 'operator',
-    before: ({ modules: { control, agents } }) =>
-      control.api.approvals.ask(agent('operator'), {
+    before: ({ modules: { approvals, agents } }) =>
+      approvals.api.ask(agent('operator'), {
         kind: 'delete-agent',
         args: {
           agent_id: 'right',

@@ -298,10 +298,10 @@ describe.each([
     })
 
     test('an approved payment is carried out once after a kill, by the next start', async () => {
-      const confirms = ({ modules: { control } }: Composed) => {
-        const [row] = control.api.approvals.list(owner, { open: true, limit: 9 })
+      const confirms = ({ modules: { approvals } }: Composed) => {
+        const [row] = approvals.api.list(owner, { open: true, limit: 9 })
         if (row?.state !== 'pending') return null
-        return control.api.approvals.confirm(owner, { id: row.id, digest: row.digest })
+        return approvals.api.confirm(owner, { id: row.id, digest: row.digest })
       }
       await everywhere(
         'an approval',

@@ -33,7 +33,7 @@ export const equivalents: readonly Equivalent[] = [
         'a call that was never made has no result, and none that was made has that: it runs all the same',
     },
   ]),
-  ...inFile('packages/mesh/src/control/approvals/ask-approval.ts', [
+  ...inFile('packages/mesh/src/approvals/ask-approval.ts', [
     {
       line: "const runId = caller.kind === 'agent' ? (caller.run?.runId ?? null) : null",
       becomes: 'const runId = true ? (caller.run?.runId ?? null) : null',

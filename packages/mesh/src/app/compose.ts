@@ -1,16 +1,11 @@
 import { join } from 'node:path'
 import { backupModule } from '../backup/index.ts'
 import { agentsModule } from '../agents/index.ts'
-import { artifactsModule } from '../collaboration/artifacts/index.ts'
+import { approvalsModule } from '../approvals/index.ts'
 import { browserModule } from '../browser/index.ts'
-import { blackboardModule } from '../collaboration/blackboard/index.ts'
-import { messagesModule } from '../collaboration/messages/index.ts'
-import { notesModule } from '../collaboration/notes/index.ts'
-import { projectsModule } from '../collaboration/projects/index.ts'
-import { topicsModule } from '../collaboration/topics/index.ts'
+import { collaborationModules } from '../collaboration/index.ts'
 import { channelsModule } from '../channels/index.ts'
 import { controlModule } from '../control/index.ts'
-import { pausesModule } from '../control/pauses/index.ts'
 import { credentialsModule } from '../credentials/index.ts'
 import { dashboardModule } from '../dashboard/index.ts'
 import { diagnosticsModule } from '../diagnostics/index.ts'
@@ -18,6 +13,7 @@ import { egressModule } from '../egress/index.ts'
 import { introspectionModule } from '../introspection/index.ts'
 import { isolationModule } from '../isolation/index.ts'
 import { modelCatalog, modelsModule } from '../models/index.ts'
+import { pausesModule } from '../pauses/index.ts'
 import { peopleModule } from '../people/index.ts'
 import { replayModule, runRecords } from '../replay/index.ts'
 import { runsModule } from '../runs/index.ts'
@@ -77,12 +73,8 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
   const spending = spendingModule(kernel, { ...working, refuseAbove })
   const paid = { ...working, permissions, shares, spending: spending.api }
   const spawning = spawningModule(kernel, { ...working, store, permissions })
-  const blackboard = blackboardModule(kernel, { ...working, loop: shares.calls })
-  const artifacts = artifactsModule(kernel, { ...working, folder: paths.artifactsFolder })
-  const notes = notesModule(kernel)
-  const messages = messagesModule(kernel, working)
-  const topics = topicsModule(kernel, { agents: agents.api })
-  const projects = projectsModule(kernel, { ...working, budgets: spending.api.budgets })
+  const collaboration = collaborationModules(kernel, { ...paid, artifactsFolder: paths.artifactsFolder })
+  const { blackboard, artifacts, notes, messages, topics, projects } = collaboration
   const asked = { runs: runs.api, notes: notes.api, path: paths.credentialsFile }
   const credentials = await credentialsModule(kernel, { ...foundation, ...asked })
   const egress = egressModule(kernel, {
@@ -104,9 +96,10 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     fetchMedia: egress.api.fetchMedia,
     onShareOf: shares.calls.spend,
   })
-  const control = controlModule(kernel, { ...paid, denials, refuseAbove, requireModel: known.requireModel })
-  const outside = { egress: egress.api, control: control.api }
-  const wallet = await walletModule(kernel, { ...paid, ...outside, vault, paths })
+  const approvals = approvalsModule(kernel, { runs: runs.api, ...spending.api })
+  const asking = { ...paid, approvals: approvals.api }
+  const control = controlModule(kernel, { ...asking, denials, refuseAbove, requireModel: known.requireModel })
+  const wallet = await walletModule(kernel, { ...asking, egress: egress.api, vault, paths })
   const pauses = pausesModule(kernel, working)
   const webhooks = webhookModule(kernel, { ...working, vault })
   const jobs = await openCronJobs(kernel, { path: paths.cronFile, editor })
@@ -121,7 +114,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     views: control.api.views,
   })
   const cron = cronModule(kernel, { ...working, jobs, heartbeats: heartbeats.api, notes: notes.api })
-  const channels = channelsModule(kernel, { ...paid, ...foundation, ...control.api, artifacts, models })
+  const channels = channelsModule(kernel, { ...asking, ...foundation, ...control.api, artifacts, models })
   const watch = watchModule(kernel, { path: paths.watchersFile, editor, ...led })
   const folders = [paths.templatesFolder, join(repositoryRoot, 'templates')]
   const filed = { jobs, watch, settingsFile: foundation.settings }
@@ -131,11 +124,12 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
   const introspection = introspectionModule(kernel, { ...paid, ...egress.api, models: models.api, browser })
   const backup = backupModule(kernel, { ...context, runtime, home: paths.home })
   const serving = { now: false }
-  const ground = { people, isolation, agents, runs, tasks, telemetry, spending, spawning, replay }
-  const shared = { blackboard, artifacts, notes, messages, topics, projects, browser }
-  const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control, pauses }
+  const ground = { people, isolation, agents, telemetry, spending, spawning, replay }
+  const work = { runs, tasks, approvals, pauses }
+  const shared = { ...collaboration, browser }
+  const guarded = { skills: skillsModule(kernel), credentials, egress, models, setup, control }
   const triggers = { webhooks, heartbeats, cron, watch, templates, channels }
-  const made = { ...ground, ...shared, ...guarded, ...triggers, introspection, wallet, backup }
+  const made = { ...ground, ...work, ...shared, ...guarded, ...triggers, introspection, wallet, backup }
   const diagnostics = diagnosticsModule(kernel, {
     ...foundation,
     runtime,

@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { AgentAdmin, AgentRecord, AgentRegistry } from '../agents/index.ts'
 import { operatorStaysWords } from '../agents/index.ts'
-import type { ApprovalKinds } from './approvals/approval-kind.ts'
+import type { ApprovalKinds } from '../approvals/index.ts'
 
 const deletedWords = (agentId: string): string => `Agent ${agentId} was deleted with its data.`
 

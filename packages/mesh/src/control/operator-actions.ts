@@ -11,7 +11,7 @@ import type { Kernel } from '../kernel/index.ts'
 import { answering } from '../storage/index.ts'
 import type { Resumable } from '../storage/index.ts'
 import type { AgentViews } from './agent-views.ts'
-import type { Approvals } from './approvals/approvals.ts'
+import type { Approvals } from '../approvals/index.ts'
 
 type NewWorker = z.output<(typeof operatorApi)['agentCreate']['request']>
 

@@ -8,7 +8,7 @@ import {
 import type { Caller } from '../access/index.ts'
 import type { WorkspaceFiles } from '../agents/index.ts'
 import type { AgentSurface, Surface } from '../http/index.ts'
-import type { Approvals } from './approvals/approvals.ts'
+import type { Approvals } from '../approvals/index.ts'
 import type { Edits } from './edits/edits.ts'
 import type { LifeActions } from './life-actions.ts'
 import type { LookUpAgents } from './look-up-agents.ts'

@@ -6,7 +6,6 @@ import type { AgentAdmin } from '../agents/index.ts'
 import { idempotencyKeyIn } from '../http/index.ts'
 import type { PeopleSurface } from '../http/index.ts'
 import type { AgentViews } from './agent-views.ts'
-import type { Approvals } from './approvals/approvals.ts'
 import type { Edits } from './edits/edits.ts'
 import type { LifeActions } from './life-actions.ts'
 import type { LookUpAgents } from './look-up-agents.ts'
@@ -17,7 +16,6 @@ interface ControlRoutesDeps {
   readonly life: LifeActions
   readonly lookUp: LookUpAgents
   readonly edits: Edits
-  readonly approvals: Approvals
   /** Notices about parts of an edit that have no effect. */
   readonly noticesOf: (agentId: string, edit: AgentEdit) => readonly string[]
 }
@@ -57,7 +55,7 @@ function agentRoutes({ bind }: PeopleSurface, { agents, views, life, lookUp }: C
   )
 }
 
-function changeRoutes({ bind }: PeopleSurface, { edits, approvals, noticesOf }: ControlRoutesDeps): void {
+function changeRoutes({ bind }: PeopleSurface, { edits, noticesOf }: ControlRoutesDeps): void {
   bind(endpoints.agentEdit, api.agentEdit, async ({ caller, raw, params, body }) => {
     const view = await edits.apply(caller, params.id, { edit: body, ...idempotencyKeyIn(raw) })
     return { ...view, notices: [...noticesOf(params.id, body)] }
@@ -66,14 +64,4 @@ function changeRoutes({ bind }: PeopleSurface, { edits, approvals, noticesOf }: 
     changes: edits.list(caller, { agentId: agent, limit }),
   }))
   bind(endpoints.changeUndo, api.changeUndo, ({ caller, params }) => edits.undo(caller, params.token))
-  bind(endpoints.pending, api.pending, ({ caller, query: { state, limit } }) => ({
-    pending: approvals.list(caller, { open: state === 'open', limit }),
-  }))
-  bind(endpoints.pendingOne, api.pendingOne, ({ caller, params }) => approvals.read(caller, params.id))
-  bind(endpoints.pendingConfirm, api.pendingConfirm, async ({ caller, params, body }) =>
-    approvals.view(await approvals.confirm(caller, { ...body, id: params.id })),
-  )
-  bind(endpoints.pendingCancel, api.pendingCancel, ({ caller, params }) =>
-    approvals.view(approvals.cancel(caller, params.id)),
-  )
 }

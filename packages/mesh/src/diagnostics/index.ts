@@ -3,8 +3,9 @@ import type { Agents } from '../agents/index.ts'
 import type { Blackboard } from '../collaboration/blackboard/index.ts'
 import { isolationWish } from '../config/index.ts'
 import type { SettingsFile } from '../config/index.ts'
+import type { ApprovalDesk } from '../approvals/index.ts'
 import type { Control } from '../control/index.ts'
-import type { Pauses } from '../control/pauses/index.ts'
+import type { Pauses } from '../pauses/index.ts'
 import type { Isolation } from '../isolation/index.ts'
 import type { createJournalKeeper } from '../journal/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
@@ -51,6 +52,7 @@ interface Asked {
   readonly spending: MeshModule<Spending>
   readonly blackboard: MeshModule<Blackboard>
   readonly control: MeshModule<Control>
+  readonly approvals: MeshModule<ApprovalDesk>
   readonly pauses: MeshModule<Pauses>
   readonly cron: MeshModule<{ broken(): string | null }>
   readonly wallet: MeshModule<Wallet>
@@ -78,7 +80,7 @@ interface Needs {
 /** Wires the module that reports health, status and metrics to people, probes, the operator and local programs. */
 export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null> {
   const { modules, home } = needs
-  const { agents, runs, control, spending } = modules
+  const { agents, approvals, runs, control, spending } = modules
   const startedAt = kernel.clock.now()
   const uptimeSeconds = () => (kernel.clock.now() - startedAt) / 1000
   const readiness = () => readinessOf(needs)
@@ -94,7 +96,7 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
     runs: runs.api.queries,
     spentThisMonthUsd: spending.api.costs.monthUsd,
     listStaleTasks: modules.tasks.api.listStaleTasks,
-    pendingApprovals: control.api.approvals.pendingCount,
+    pendingApprovals: approvals.api.pendingCount,
   })
   const journal = createReadOutJournal({ ...kernel, homeId: home.id, journalKeeper: needs.journalKeeper })
   const ownMetrics = () => fleetMetrics(counted)

@@ -3,7 +3,7 @@ import type { WalletHalt } from '@flotilla/protocol/wallet-api'
 import type { PermissionStore } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import { noSuchAgent } from '../agents/index.ts'
-import type { Control } from '../control/index.ts'
+import type { ApprovalDesk } from '../approvals/index.ts'
 import type { Vault } from '../credentials/index.ts'
 import type { Egress } from '../egress/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
@@ -24,7 +24,7 @@ interface Needs {
   /** The mesh's own credentials: RPC addresses that contain an API key. */
   readonly vault: Pick<Vault, 'system'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
-  readonly control: Pick<Control, 'approvals' | 'addApprovalKind' | 'openApprovals'>
+  readonly approvals: ApprovalDesk
   readonly paths: { readonly walletSeed: string; readonly walletKey: string }
 }
 

@@ -1,9 +1,9 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Agents } from '../../agents/index.ts'
 import type { Messages } from '../../collaboration/messages/index.ts'
 import type { Topics } from '../../collaboration/topics/index.ts'
-import type { AgentViews } from '../../control/index.ts'
 import { dataLimitBytes } from '../../config/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
 import type { Kernel, MeshModule } from '../../kernel/index.ts'
@@ -42,7 +42,7 @@ export interface HeartbeatNeeds {
   readonly tasks: Pick<TaskTable, 'openOf' | 'openCount'>
   readonly topics: Pick<Topics, 'unreadSignals'>
   readonly messages: Pick<Messages, 'keptFor' | 'deliverKept'>
-  readonly views: Pick<AgentViews, 'all'>
+  readonly views: { all(): readonly AgentView[] }
   readonly sandboxes: Pick<SandboxRuntime, 'measureData'>
 }
 

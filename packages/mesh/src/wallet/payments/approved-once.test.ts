@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import { describe, expect, test } from 'vitest'
-import { createApprovalTable } from '../../control/approvals/approval-table.ts'
+import { createApprovalTable } from '../../approvals/approval-table.ts'
 import { aHomeThatPays, approvedPayments } from '../../testing/approved-payments-harness.ts'
 import { friend, owner, scout } from '../../testing/payments-harness.ts'
 

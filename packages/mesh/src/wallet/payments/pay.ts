@@ -11,7 +11,7 @@ import type {
   WalletTransfer,
 } from '@flotilla/protocol/wallet-payments'
 import type { Caller } from '../../access/index.ts'
-import type { AskApproval } from '../../control/index.ts'
+import type { AskApproval } from '../../approvals/index.ts'
 import { createOpenPlaces } from '../../intake/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { Resumable } from '../../storage/index.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { PaymentView } from '@flotilla/protocol/wallet-payments'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
-import type { ApprovalKind, RequireInTime } from '../../control/index.ts'
+import type { ApprovalKind, RequireInTime } from '../../approvals/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import { keepingRefusals } from '../../storage/index.ts'
 import type { Order } from '../chain/paying-chain.ts'

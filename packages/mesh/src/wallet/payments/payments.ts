@@ -1,6 +1,6 @@
 import { intentStates, paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import type { PermissionStore } from '../../access/index.ts'
-import type { Control } from '../../control/index.ts'
+import type { ApprovalDesk } from '../../approvals/index.ts'
 import type { PinnedFetch } from '../../egress/index.ts'
 import type { Kernel, Metric } from '../../kernel/index.ts'
 import { makerOf } from '../../kernel/index.ts'
@@ -30,11 +30,11 @@ export function createPayments(
   needs: WalletChains & {
     readonly fetch: PinnedFetch
     readonly permissions: Pick<PermissionStore, 'snapshot'>
-    readonly control: Pick<Control, 'approvals' | 'addApprovalKind' | 'openApprovals'>
+    readonly approvals: ApprovalDesk
     readonly table: WalletTable
   },
 ) {
-  const { control, permissions } = needs
+  const { approvals, permissions } = needs
   const table = createIntentTable(kernel.database)
   const replacements = createReplacementTable(kernel.database)
   const seen = createSeenTable(kernel.database)
@@ -58,13 +58,13 @@ export function createPayments(
     signing,
     follow,
     watch,
-    ask: control.approvals.ask,
+    ask: approvals.ask,
     repeatsOf: createFindRepeats({
       ...kernel,
-      openPayments: (does) => control.openApprovals(paymentApprovalKind, { name: 'does', value: does }),
+      openPayments: (does) => approvals.openWith(paymentApprovalKind, { name: 'does', value: does }),
     }),
   })
-  control.addApprovalKind(paymentApprovalKind, pay.kind)
+  approvals.addKind(paymentApprovalKind, pay.kind)
   const manage = createManagePayments({
     ...deps,
     signing,

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller, Guard } from '../../access/index.ts'
-import { actorOf } from '../../access/index.ts'
+import type { Caller, Guard } from '../access/index.ts'
+import { actorOf } from '../access/index.ts'
 import type { ApprovalRecord } from './approval-record.ts'
 import type { ApprovalTable } from './approval-table.ts'
 import type { MoveApproval } from './settle-approval.ts'

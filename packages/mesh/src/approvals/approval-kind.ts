@@ -1,5 +1,5 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import type { Action, PersonAtTerminal } from '../../access/index.ts'
+import type { Action, PersonAtTerminal } from '../access/index.ts'
 
 /** A description of the action for the person who decides. */
 export interface ApprovalWords {
@@ -20,7 +20,7 @@ export type RequireInTime = () => void
 
 /**
  * One kind of action that needs approval: who may request it, what it will do, and how it is carried out. New kinds are
- * added to `control/approval-kinds.ts`.
+ * added to the desk by the module that carries them out.
  */
 export interface ApprovalKind {
   /** The action that the requester must be allowed. */

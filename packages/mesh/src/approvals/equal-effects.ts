@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
-import { canonicalJson } from '../../journal/index.ts'
+import { canonicalJson } from '../journal/index.ts'
 
 /**
  * For each kind of approval, the arguments that determine its effect. Two requests of one requester with equal values

@@ -3,8 +3,8 @@ import type { ApprovalState } from '@flotilla/protocol/agent-edit'
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import { originSchema } from '@flotilla/protocol/origin'
 import * as z from 'zod'
-import type { Database } from '../../storage/index.ts'
-import { jsonColumn, readRows } from '../../storage/index.ts'
+import type { Database } from '../storage/index.ts'
+import { jsonColumn, readRows } from '../storage/index.ts'
 import type { ApprovalRecord } from './approval-record.ts'
 
 const rowSchema = z

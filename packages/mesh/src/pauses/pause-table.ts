@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Database } from '../../storage/index.ts'
+import type { Database } from '../storage/index.ts'
 
 /** The scope of the whole fleet; no agent can have this id. */
 export const fleetScope = '*'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Caller } from '../../access/caller.ts'
-import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
+import type { Caller } from '../access/caller.ts'
+import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { createPauses } from './pauses.ts'
 import type { Pauses } from './pauses.ts'

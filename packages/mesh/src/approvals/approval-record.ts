@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ApprovalState } from '@flotilla/protocol/agent-edit'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Origin } from '@flotilla/protocol/origin'
-import { canonicalJson } from '../../journal/index.ts'
+import { canonicalJson } from '../journal/index.ts'
 
 /** A stored action that waits for a person's decision. Times are milliseconds since 1970. Pure. */
 export interface ApprovalRecord {

@@ -1,5 +1,5 @@
 import { pauseApi as api, pauseEndpoints as endpoints } from '@flotilla/protocol/pause-api'
-import type { PeopleSurface } from '../../http/index.ts'
+import type { PeopleSurface } from '../http/index.ts'
 import type { Pauses } from './pauses.ts'
 
 /** The default reason of a pause. */
