@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
+import { askSupervisor } from '../../packages/cli/src/mesh-process/supervisor-socket.ts'
 import { heldPort } from '../support/held-port.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla as ask } from '../support/flotilla-command.ts'
@@ -80,6 +81,19 @@ it.each(rounds)('exactly one of two detached starts on a new home wins, round %i
   expect(third.code).toBe(1)
   expect(third.err).toContain(`process ${pid}`)
   expect(await mesh()).toMatchObject({ pid })
+})
+
+it('a start that comes while the mesh is being started is told by which process', async () => {
+  const { home, start, mesh } = await aHome()
+  const first = start('-d')
+  await eventually('a supervisor has taken the home', () => askSupervisor(home))
+  const second = await start('-d').ended
+  const { code, err } = await first.ended
+  expect(code, err).toBe(0)
+  expect(second.code).toBe(1)
+  expect(second.err).toMatch(
+    new RegExp(`already (being started .*by|runs .*) ?process ${(await mesh()).pid}`),
+  )
 })
 
 it('exactly one of two foreground starts wins, and the other disturbs nothing', async () => {

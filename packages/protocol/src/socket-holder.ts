@@ -14,18 +14,36 @@ export interface Listener {
 /** Flag of a socket that listens, in /proc/net/unix. */
 const listens = '00010000'
 
+/** How many listeners whose process cannot be read are asked for their identity. */
+const askedMax = 32
+
 /**
- * The process that listens on an abstract socket, if a trusted user runs it. Any user of the machine can take the name of
- * an abstract socket and answer as they like; the kernel says which process holds it. Null where the name is free, or where
- * a process of another user holds it. Linux alone; `name` begins with a NUL.
+ * The holder of a socket whose process this user cannot read: only root can read the sockets of other users. It is
+ * believed if it names a process of another trusted user whose command line `isMeant`. Null if no holder is believed.
  */
-export function trustedHolder(
+export async function unreadableHolder<Answer extends { readonly pid: number }>(
   files: ProcFiles,
-  name: string,
-  trustedUids: readonly number[],
-): { readonly pid: number } | null {
-  const inodes = listenersOn(files, (other) => other === name).map(({ inode }) => inode)
-  return inodes.length === 0 ? null : holderOf(files, inodes, trustedUids)
+  listeners: readonly Listener[],
+  by: {
+    readonly ownUid: number
+    readonly trustedUids: readonly number[]
+    readonly answerOf: (name: string) => Promise<Answer | null>
+    readonly isMeant: (words: readonly string[]) => boolean
+  },
+): Promise<Answer | null> {
+  if (by.ownUid === 0) return null
+  const answers = await Promise.all(listeners.slice(0, askedMax).map(({ name }) => by.answerOf(name)))
+  for (const answer of answers) {
+    if (answer === null) continue
+    try {
+      const { uid } = files.statSync(`/proc/${answer.pid}`)
+      const words = files.readFileSync(`/proc/${answer.pid}/cmdline`, 'utf8').split('\0')
+      if (uid !== by.ownUid && by.trustedUids.includes(uid) && by.isMeant(words)) return answer
+    } catch {
+      // The process has ended.
+    }
+  }
+  return null
 }
 
 /** Abstract sockets with a listener, by name; a name begins with a NUL. Linux alone. */
@@ -44,7 +62,10 @@ export function listenersOn(
     })
 }
 
-/** The first process of a trusted user that holds one of these sockets; null if this process can read none such. */
+/**
+ * The first process of a trusted user that holds one of these sockets; null if this process can read none such. Any user
+ * of the machine can take the name of an abstract socket and answer as they like; the kernel says which process holds it.
+ */
 export function holderOf(
   files: ProcFiles,
   inodes: readonly string[],

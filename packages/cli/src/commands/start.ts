@@ -10,6 +10,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import { alreadySupervised } from '../mesh-process/other-supervisor.ts'
 import { askSupervisor } from '../mesh-process/supervisor-socket.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { endMesh, startMesh } from '../mesh-process/start-mesh.ts'
@@ -48,7 +49,7 @@ Examples:
 
 async function start(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place } = context
-  await refuseSecond(place.home)
+  await refuseSecond(context)
   makeHome(fs, place.home)
   const asked = askedRuntime(line)
   const { runtime } = asked
@@ -159,12 +160,16 @@ export function nothingIsolated(): CommandFailed {
 export const noIsolationWords =
   'Warning: with --runtime process agents are plain processes of this machine without isolation: they can read and write whatever this user can.'
 
-async function refuseSecond(home: string): Promise<void> {
+async function refuseSecond({ place: { home }, clock }: CommandContext): Promise<void> {
   const found = await readMeshFile(home)
   const supervisor = await askSupervisor(home)
   if (found?.alive !== true && supervisor !== null) {
+    if (supervisor.last_exit === null) {
+      const { code, ...words } = await alreadySupervised(home, clock)
+      throw new CommandFailed(code, words)
+    }
     throw new CommandFailed('mesh-already-runs', {
-      detail: `The mesh of ${home} ended (${supervisor.last_exit ?? 'no reason is known'}), and its supervisor (process ${supervisor.pid}) starts it again.`,
+      detail: `The mesh of ${home} ended (${supervisor.last_exit}), and its supervisor (process ${supervisor.pid}) starts it again.`,
       repair: 'Wait for it, or run flotilla stop and then flotilla start.',
     })
   }

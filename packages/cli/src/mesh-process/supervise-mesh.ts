@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { systemClock } from '@flotilla/client/system-clock'
 import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { alreadySupervised } from './other-supervisor.ts'
 import { endWords, nextStep } from './restart-pace.ts'
 import type { MeshEnd } from './restart-pace.ts'
-import { CommandFailed } from '../command-failed.ts'
-import { answerAsSupervisor, askSupervisor } from './supervisor-socket.ts'
+import { answerAsSupervisor } from './supervisor-socket.ts'
 import type { SupervisorState } from './supervisor-socket.ts'
 
 /**
@@ -29,7 +29,7 @@ export async function superviseMesh(home: string, meshWords: readonly string[]):
     -readonly [Name in keyof SupervisorState]: SupervisorState[Name]
   }
   const refusal = await answerAsSupervisor(home, () => state).then(
-    async (isOnly) => (isOnly ? null : alreadySupervised(home, await otherMesh(home))),
+    async (isOnly) => (isOnly ? null : alreadySupervised(home, systemClock)),
     unreachable,
   )
   if (refusal !== null) {
@@ -119,35 +119,11 @@ function log(msg: string): void {
   }
 }
 
-/** Another supervisor starts its mesh right after it has taken the home. */
-const otherPolls = 40
-const otherPollMs = 50
-
-/** The process id of the mesh that another supervisor runs; 0 if it runs none. */
-async function otherMesh(home: string): Promise<number> {
-  for (let poll = 0; poll < otherPolls; poll++) {
-    const pid = (await askSupervisor(home))?.mesh_pid ?? 0
-    if (pid !== 0) return pid
-    await systemClock.sleep(otherPollMs)
-  }
-  return 0
-}
-
 /** The socket of the supervisor cannot be made: no command would find it. */
 function unreachable(error: unknown) {
-  if (error instanceof CommandFailed) return { code: error.code, detail: error.message, repair: error.repair }
   return {
     code: 'supervisor-failed',
     detail: `The supervisor of the mesh cannot open its socket: ${error instanceof Error ? error.message : String(error)}`,
     repair: 'Raise the limit of open files (ulimit -n) if it is reached. Or start without -d.',
-  }
-}
-
-function alreadySupervised(home: string, meshPid: number) {
-  const mesh = meshPid === 0 ? 'a supervisor that restarts it' : `process ${meshPid}`
-  return {
-    code: 'mesh-already-runs',
-    detail: `A mesh is already being started for ${home} by ${mesh}.`,
-    repair: 'Use it, or end it with flotilla stop.',
   }
 }

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '@flotilla/client/system-clock'
+import { alreadySupervised } from './other-supervisor.ts'
 import { superviseWord } from './supervise-word.ts'
-import { answerAsSupervisor, askSupervisor, namesOf } from './supervisor-socket.ts'
+import { answerAsSupervisor, askSupervisor, fixedNamesOf } from './supervisor-socket.ts'
 
 /** A user of the machine who is neither root nor the owner of the home. */
 const strangerUid = 65_534
@@ -37,11 +39,12 @@ const state = (pid: number) => ({
   next_start_at: null,
 })
 
-/** Starts a process that answers on the home's socket as its supervisor does. */
-const supervisor = (home: string): Promise<number> =>
+/** Starts a process that answers on the home's socket as its supervisor does, and starts its mesh after `meshAfterMs`. */
+const supervisor = (home: string, meshAfterMs = 0): Promise<number> =>
   running(
     `import { answerAsSupervisor } from './supervisor-socket.ts'
     const state = ${JSON.stringify(state(0))}
+    setTimeout(() => (state.mesh_pid = process.pid), ${meshAfterMs})
     console.log(await answerAsSupervisor(${JSON.stringify(home)}, () => ({ ...state, pid: process.pid })))
     setInterval(() => {}, 1000)`,
     [superviseWord, home],
@@ -49,7 +52,7 @@ const supervisor = (home: string): Promise<number> =>
 
 /** Starts a process of another user that takes socket names of the home's supervisor and answers with `pid`. */
 async function stranger(home: string, names: readonly number[], pid: number): Promise<number> {
-  const all = await namesOf(home)
+  const all = await fixedNamesOf(home)
   return running(
     `import { createServer } from 'node:net'
     const names = JSON.parse(process.argv[1])
@@ -74,13 +77,16 @@ describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the s
     expect(await answerAsSupervisor(home, () => state(process.pid))).toBe(false)
   })
 
-  test('is named as the cause where all names are taken', async () => {
+  test('keeps no supervisor from its home by taking all names that can be known in advance', async () => {
     const home = aHome()
-    const all = await namesOf(home)
+    const all = await fixedNamesOf(home)
     await stranger(home, [...all.keys()], process.pid)
-    await expect(answerAsSupervisor(home, () => state(process.pid))).rejects.toMatchObject({
-      code: 'supervisor-name-taken',
-    })
+    expect(await askSupervisor(home)).toBeNull()
+    const own = await supervisor(home)
+    expect(await askSupervisor(home)).toMatchObject({ pid: own })
+    expect(await answerAsSupervisor(home, () => state(process.pid))).toBe(false)
+    process.kill(own, 'SIGKILL')
+    await expect.poll(() => askSupervisor(home)).toBeNull()
   })
 
   test('gives no second supervisor a way in when the name is free again', async () => {
@@ -88,11 +94,24 @@ describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the s
     const holder = await stranger(home, [0], process.pid)
     const own = await supervisor(home)
     process.kill(holder, 'SIGKILL')
-    const [first = ''] = await namesOf(home)
+    const [first = ''] = await fixedNamesOf(home)
     await expect.poll(() => readFileSync('/proc/net/unix', 'utf8').includes(first.slice(1))).toBe(false)
     expect(await askSupervisor(home)).toMatchObject({ pid: own })
     expect(await answerAsSupervisor(home, () => state(process.pid))).toBe(false)
   })
+})
+
+test('a second start waits for the mesh of a supervisor that takes its time, and names its process', async () => {
+  const home = aHome()
+  const own = await supervisor(home, 3000)
+  expect(await alreadySupervised(home, systemClock)).toMatchObject({
+    code: 'mesh-already-runs',
+    detail: `A mesh is already being started for ${home} by process ${own}.`,
+  })
+  process.kill(own, 'SIGKILL')
+  await expect.poll(() => askSupervisor(home)).toBeNull()
+  const { detail } = await alreadySupervised(home, systemClock)
+  expect(detail).toContain('by a supervisor that restarts it')
 })
 
 test('a supervisor that lives is found, a second is refused, and one that was killed is gone', async () => {

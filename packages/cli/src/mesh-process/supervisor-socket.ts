@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { readFile, realpath } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import type { Server } from 'node:net'
 import process from 'node:process'
-import { trustedHolder } from '@flotilla/protocol/socket-holder'
+import { holderOf, listenersOn, unreadableHolder } from '@flotilla/protocol/socket-holder'
+import type { Listener } from '@flotilla/protocol/socket-holder'
 import * as z from 'zod/mini'
-import { CommandFailed } from '../command-failed.ts'
 import { parseJsonLine } from './mesh-lines.ts'
 import { superviseWord } from './supervise-word.ts'
 
@@ -28,48 +28,60 @@ export type SupervisorState = z.infer<typeof stateSchema>
 const answerMaxMs = 2000
 const answerMaxChars = 4096
 const askersMax = 16
-/** Names of one home: each that a process of another user holds is passed over. */
-const namesMax = 16
+/** The number of names that are the same for every process, so that only one supervisor can take each. */
+const fixedNamesMax = 16
 
 /**
  * Answers every client with the state. The socket has no file: it works while the disk of the home is full or
- * read-only, and the kernel removes it with the process. Other users of the machine can take names as well, so
- * there are several, and the kernel is asked who holds one. False if the home already has a supervisor. Rejects with
- * CommandFailed if no name is free.
+ * read-only, and the kernel removes it with the process. Other users of the machine can take names as well, so a name
+ * that no trusted process holds is passed over; the last name is random, so that no other user can take it. False if
+ * the home already has a supervisor.
  */
 export async function answerAsSupervisor(home: string, state: () => SupervisorState): Promise<boolean> {
-  const names = await namesOf(home)
   const trusted = trustedUids(home)
-  for (const name of names) {
+  const first = await firstName(home)
+  for (const name of namesFrom(first)) {
     const server = await listening(name, state)
-    if (server === null && isHeld(name, trusted)) return false
-    if (server === null) continue
-    // Another may have taken a later name while a stranger held this one: of two, none comes to begin here.
-    if (names.some((other) => other !== name && isHeld(other, trusted))) {
-      server.close()
-      return false
-    }
-    return true
+    const isWanted = server === null ? isOnly(name) : isOther(first, name)
+    const holder = holderOf(fs, inodesOf(listenersOn(fs, isWanted)), trusted)
+    if (holder === null && server === null) continue
+    if (holder === null) return true
+    // Another supervisor may have taken another name while a stranger held this one; two starts may both be refused.
+    server?.close()
+    return false
   }
-  throw new CommandFailed('supervisor-name-taken', {
-    detail: `Processes of other users of this machine hold all ${namesMax} socket names of the supervisor of ${home}.`,
-    repair: 'As root, find them with: ss -xlp | grep flotilla-supervisor. Or start without -d.',
-  })
+  return false
 }
 
-/** Returns null if this home has no supervisor. What a process of another user answers is not read. */
+/**
+ * Returns null if this home has no supervisor. What a process of another user answers is not read, except that root's
+ * supervisor is believed where its command line names this home.
+ */
 export async function askSupervisor(home: string): Promise<SupervisorState | null> {
   const trusted = trustedUids(home)
-  for (const name of await namesOf(home)) {
-    const holder = trustedHolder(fs, name, trusted)
-    if (holder === null) continue
-    const state = stateSchema.safeParse(parseJsonLine(await answerOf(name)))
-    // Read once more: the answer is that of the process which held the name before and after it.
-    const isSame = trustedHolder(fs, name, trusted)?.pid === holder.pid
-    if (state.success && isSame && state.data.pid === holder.pid && (await isSupervisor(holder.pid)))
-      return state.data
+  const first = await firstName(home)
+  const read = () => {
+    const listeners = listenersOn(fs, isOther(first, null))
+    return { listeners, holder: holderOf(fs, inodesOf(listeners), trusted) }
   }
-  return null
+  const { listeners, holder } = read()
+  if (listeners.length === 0) return null
+  if (holder === null) {
+    const place = await placeOf(home)
+    return unreadableHolder(fs, listeners, {
+      ownUid: process.getuid?.() ?? 0,
+      trustedUids: trusted,
+      answerOf: stateFrom,
+      isMeant: (words) => [home, place].includes(words[words.indexOf(superviseWord) + 1] ?? ''),
+    })
+  }
+  const held = listeners.find(({ inode }) => inode === holder.inode)
+  const state = held === undefined ? null : await stateFrom(held.name)
+  // Read once more: the answer is that of the process which held the name before and after it.
+  const isSame = read().holder?.pid === holder.pid
+  return state !== null && isSame && state.pid === holder.pid && (await isSupervisor(holder.pid))
+    ? state
+    : null
 }
 
 /** Whether a process is alive and a supervisor: process ids are reused. */
@@ -88,9 +100,13 @@ function trustedUids(home: string): readonly number[] {
   }
 }
 
-function isHeld(name: string, trusted: readonly number[]): boolean {
-  return trustedHolder(fs, name, trusted) !== null
-}
+const inodesOf = (listeners: readonly Listener[]): readonly string[] => listeners.map(({ inode }) => inode)
+
+const isOnly = (name: string) => (other: string) => other === name
+
+/** Whether a name is one of this home's supervisor, but not `own`. */
+const isOther = (first: string, own: string | null) => (other: string) =>
+  other !== own && other.startsWith(first)
 
 /** Null where the name is taken. Rejects with every other error. */
 function listening(name: string, state: () => SupervisorState): Promise<Server | null> {
@@ -112,11 +128,36 @@ function listening(name: string, state: () => SupervisorState): Promise<Server |
   })
 }
 
-/** The abstract sockets of the supervisor of a home, in the order in which they are tried. */
-export async function namesOf(home: string): Promise<readonly string[]> {
-  const place = await realpath(home).catch(() => home)
-  const hash = createHash('sha256').update(place).digest('hex').slice(0, 32)
-  return Array.from({ length: namesMax }, (_, index) => `\0flotilla-supervisor-${hash}-${index}`)
+/** The beginning of all names of the supervisor of a home. */
+async function firstName(home: string): Promise<string> {
+  const hash = createHash('sha256')
+    .update(await placeOf(home))
+    .digest('hex')
+    .slice(0, 32)
+  return `\0flotilla-supervisor-${hash}-`
+}
+
+function placeOf(home: string): Promise<string> {
+  return realpath(home).catch(() => home)
+}
+
+/** The abstract sockets of a supervisor, in the order in which they are tried. */
+function* namesFrom(first: string): Generator<string> {
+  yield* fixedNames(first)
+  yield `${first}${randomBytes(16).toString('hex')}`
+}
+
+function fixedNames(first: string): readonly string[] {
+  return Array.from({ length: fixedNamesMax }, (_, index) => `${first}${index}`)
+}
+
+/** The names that every process can compute in advance. */
+export async function fixedNamesOf(home: string): Promise<readonly string[]> {
+  return fixedNames(await firstName(home))
+}
+
+async function stateFrom(name: string): Promise<SupervisorState | null> {
+  return stateSchema.safeParse(parseJsonLine(await answerOf(name))).data ?? null
 }
 
 function answerOf(name: string): Promise<string> {

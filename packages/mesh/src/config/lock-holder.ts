@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { connect } from 'node:net'
 import process from 'node:process'
-import { holderOf, listenersOn } from '@flotilla/protocol/socket-holder'
+import { holderOf, listenersOn, unreadableHolder } from '@flotilla/protocol/socket-holder'
 import type { Listener } from '@flotilla/protocol/socket-holder'
 
 /** The number of names that are the same for every process, so that only one process can take each. */
@@ -10,8 +10,6 @@ const fixedNamesMax = 16
 /** A Flotilla process answers at once; the activity of a slower holder is unknown. */
 const answerMaxMs = 5000
 const answerMaxChars = 64
-/** How many listeners whose process cannot be read are asked for their identity. */
-const askedMax = 32
 
 export interface LockHolder {
   readonly pid: number
@@ -58,7 +56,16 @@ export async function findHolder(
   const trusted = trustedUids(place)
   const inodes = listeners.map(({ inode }) => inode)
   const holder = holderOf(fs, inodes, trusted)
-  if (holder === null) return (await unreadableHolder(place, { listeners, trusted })) ?? 'stranger'
+  if (holder === null) {
+    // A mesh that root runs on the home of a user is recognized by its answer and by its command line.
+    const unreadable = await unreadableHolder(fs, listeners, {
+      ownUid: process.getuid?.() ?? 0,
+      trustedUids: trusted,
+      answerOf,
+      isMeant: (words) => namesHome(words, place),
+    })
+    return unreadable ?? 'stranger'
+  }
   const held = listeners.find(({ inode }) => inode === holder.inode)
   const answer = held === undefined ? null : await answerOf(held.name)
   return { pid: holder.pid, word: answer?.pid === holder.pid ? answer.word : '' }
@@ -79,31 +86,7 @@ function homeIn(place: string): string {
   return place.split('\0', 1)[0] ?? place
 }
 
-/**
- * Only root can read which sockets a process of another user holds. So a mesh that root runs on the home of a user is
- * recognized by its answer and by its command line, which names this home.
- */
-async function unreadableHolder(
-  place: string,
-  { listeners, trusted }: { readonly listeners: readonly Listener[]; readonly trusted: readonly number[] },
-): Promise<LockHolder | null> {
-  const uid = process.getuid?.() ?? 0
-  if (uid === 0) return null
-  const asked = await Promise.all(listeners.slice(0, askedMax).map(({ name }) => answerOf(name)))
-  for (const answer of asked) {
-    if (answer === null) continue
-    try {
-      const other = fs.statSync(`/proc/${answer.pid}`).uid
-      if (other !== uid && trusted.includes(other) && namesHome(answer.pid, place)) return answer
-    } catch {
-      // The process has ended.
-    }
-  }
-  return null
-}
-
-function namesHome(pid: number, place: string): boolean {
-  const words = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+function namesHome(words: readonly string[], place: string): boolean {
   const at = words.indexOf('--home')
   const home = at === -1 ? undefined : words[at + 1]
   return home !== undefined && (home === homeIn(place) || fs.realpathSync(home) === homeIn(place))
