@@ -4,6 +4,8 @@ import { endOddities } from './rows/ends.ts'
 import { errorOddities } from './rows/errors.ts'
 import { framingOddities } from './rows/framing.ts'
 import { furtherOddities } from './rows/further.ts'
+import { reportedAnswers } from './rows/reported-answers.ts'
+import { reportedCalls } from './rows/reported-calls.ts'
 import { streamOddities } from './rows/streams.ts'
 import { templateOddities } from './rows/templates.ts'
 
@@ -16,4 +18,6 @@ export const oddities: readonly Oddity[] = [
   ...furtherOddities,
   ...framingOddities,
   ...templateOddities,
+  ...reportedCalls,
+  ...reportedAnswers,
 ]

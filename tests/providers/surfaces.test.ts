@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { text } from '../../packages/agent/src/tools/parameters.ts'
 import { defineTool, succeeded } from '../../packages/agent/src/tools/tool.ts'
 import { startLlmGateway } from '../support/llm-gateway.ts'
@@ -46,6 +46,8 @@ describe('an odd answer', () => {
     gateway = await startLlmGateway('openai', model, { modelSettings: { price } })
   })
   afterAll(() => gateway.close())
+  // Rows about accounts keep the provider from being asked again.
+  beforeEach(() => gateway.newKey())
 
   /** Answers once with the oddity; a conversation with a tool result gets a plain answer. */
   function answerOddly({ wire, contentType, contentEncoding }: Oddity): void {

@@ -22,6 +22,7 @@ const kindByMeaning: Readonly<Record<RefusalMeaning, FailureKind | null>> = {
   'too-long': null,
   rate: 'rate-limited',
   overloaded: 'outage',
+  output: 'broken',
 }
 
 /** Converts a provider's refusal to a Failure, which decides about retry and fallback. Reads the reply's body. */

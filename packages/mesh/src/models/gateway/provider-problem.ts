@@ -44,6 +44,7 @@ const codeByMeaning: Readonly<Record<RefusalMeaning, ProblemCode>> = {
   'too-long': 'prompt-too-long',
   rate: 'rate-limited',
   overloaded: 'model-overloaded',
+  output: 'upstream-failed',
 }
 
 /** Codes by status, for an unknown error. A wrong key is the owner's fault and must not look like the caller's. */
@@ -75,6 +76,9 @@ export async function problemFromRefusal(reply: ProviderReply, by: RefusedBy): P
   return (await readRefusalOf(reply, by)).problem
 }
 
+/** Refusals that pass soon. */
+const passing: readonly RefusalMeaning[] = ['rate', 'overloaded', 'output']
+
 /**
  * Finds an error in place of an answer: in a body with status 200, or in a stream event. An error that only says that
  * something is temporary counts as a broken answer. Null if there is no error. Pure.
@@ -88,7 +92,7 @@ export function refusalInBody(
   const facts = refusalInAnswer(answer, { status: 200, ...placeOf(by) })
   const refusal = refusalFrom(facts, by)
   const isNamed = facts.status > 0 || (refusal.means !== null && facts.codes.length > 0)
-  const stays = refusal.means !== null && refusal.means !== 'rate' && refusal.means !== 'overloaded'
+  const stays = refusal.means !== null && !passing.includes(refusal.means)
   if (isNamed || stays) return refusal
   const words = redact(facts.message, by.secrets).slice(0, messageMaxChars)
   const detail = `the ${where} told an error: ${words === '' ? 'without a message' : words}`

@@ -20,6 +20,8 @@ openai | 429 | rate | {"error":{"message":"Rate limit reached for gpt-4o on toke
 openai | 429 | rate | {"error":{"message":"Too many requests, slow down.","code":"slow_down"}}
 openai | 400 | too-long | {"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}
 openai | 403 | access | {"error":{"message":"Country, region, or territory not supported","code":"unsupported_country_region_territory"}}
+groq @api.groq.com | 400 | output | {"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=look>"}}
+groq @api.groq.com | 400 | output | {"error":{"message":"Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"json_validate_failed","failed_generation":"x"}}
 anthropic | 400 | credit | {"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}
 anthropic | 402 | credit | {"type":"error","error":{"type":"billing_error","message":"There is an issue with your billing."}}
 anthropic | 400 | quota | {"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}

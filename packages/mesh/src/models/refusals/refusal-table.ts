@@ -1,7 +1,7 @@
 import { historyRows } from './history-rows.ts'
 import type { HistoryPart } from './history-rows.ts'
 
-/** The meaning of a refusal for the next step. The first six last, so a retry is useless; the last two pass soon. */
+/** The meaning of a refusal for the next step. The first six last, so a retry is useless; the last three pass soon. */
 export type RefusalMeaning =
   /** The account has no credit, or its billing is off: the owner pays or sets another model. */
   | 'credit'
@@ -22,6 +22,8 @@ export type RefusalMeaning =
   | 'rate'
   /** The provider is overloaded for now. */
   | 'overloaded'
+  /** The provider could not read what its own model wrote; another try often succeeds. */
+  | 'output'
 
 export interface RefusalRow {
   readonly means: RefusalMeaning
@@ -124,6 +126,11 @@ const sizeRows: readonly RefusalRow[] = [
 ]
 
 const passingRows: readonly RefusalRow[] = [
+  // Groq and Cerebras: the model's call or JSON does not fit the tools or the schema.
+  {
+    means: 'output',
+    code: /^(?:tool_use_failed|json_validate_failed|output_parse_failed|failed_generation)$/,
+  },
   {
     means: 'overloaded',
     code: /^(?:overloaded_error|engine_overloaded_error|ModelNotReadyException|ServiceUnavailableException|UNAVAILABLE|NoCapacity|1305)$/,
@@ -150,6 +157,7 @@ const passingRows: readonly RefusalRow[] = [
  */
 export const refusalRows: readonly RefusalRow[] = [
   ...quotaRows,
+  ...passingRows.filter(({ means }) => means === 'output'),
   ...historyRows.filter(({ part }) => part === 'content'),
   ...accountRows.filter(({ means }) => means !== 'access'),
   ...sizeRows,
@@ -158,5 +166,5 @@ export const refusalRows: readonly RefusalRow[] = [
     .filter(({ part }) => part !== 'content')
     .map((row) => ({ ...row, status: row.status ?? callErrors })),
   ...accountRows.filter(({ means }) => means === 'access'),
-  ...passingRows,
+  ...passingRows.filter(({ means }) => means !== 'output'),
 ]

@@ -68,7 +68,7 @@ interface ReaderOptions {
 const saidMaxChars = 16 * 1024 * 1024
 const nothing: SaidNews = { text: '', thoughts: [], retracts: false, usage: null }
 /** Data of events that only keep a connection open. */
-const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|\{\s*\}|\[\s*\])?$/i
+const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|""|\{\s*\}|\[\s*\])?$/i
 const doneMark = /^\[?done\]?$/i
 
 interface ReadSoFar {
@@ -179,7 +179,9 @@ export function createAnswerReader({
       const half = so.said.half.toWellFormed()
       so.said.half = ''
       const said = heard(so, { text: half + rest.text, thoughts })
-      if (so.reason === null && !so.isDone && !so.isTold) {
+      // Some servers close the stream right after a complete tool call.
+      const isOver = so.isDone || so.isTold || (calls.areWhole() && so.stray === '')
+      if (so.reason === null && !isOver) {
         if (so.strange !== null && so.said.chars === 0) throw unreadable(so.strange)
         const why = so.stray === '' ? '' : `: ${so.stray}`
         throw new Problem('upstream-failed', { detail: `the model broke off its answer${why}` })

@@ -14,7 +14,7 @@ interface EventLines {
   hasEvents(): boolean
 }
 
-const known = /^(?:data|event|id|retry)?(?::|$)/
+const known = /^(?:data|event|id|retry|error)?(?::|$)/
 const repeatedField = /^data:\s*(?:data:\s*)+/
 const wholeJson = /^\s*(?:\{[^]*\}|\[[^]*\])\s*$/
 const jsonBegins = /^\s*[{[]/
@@ -28,6 +28,7 @@ const strayMaxChars = 16 * 1024
  * - a data line with a whole JSON text ends its event if another such line follows, also without a blank line between;
  * - `data: data:` is `data:`;
  * - a line that is a whole JSON object is an event;
+ * - a line `error: …` is an event of that name (llama.cpp);
  * - other text (a page, a stack trace, or JSON over several lines) becomes a `stray` frame at the end of the stream.
  *
  * The parser reads each character once. Create one parser per stream.
@@ -76,6 +77,12 @@ export function createEventLines(eventMaxChars: number): EventLines {
     if (text.startsWith(':')) count++
     const colon = text.indexOf(':')
     const field = colon < 0 ? text : text.slice(0, colon)
+    if (field === 'error') {
+      dispatch(into)
+      into.push({ event: 'error', data: text.slice(colon + 1).trim() })
+      count++
+      return
+    }
     if (field !== 'data' && field !== 'event') return
     const plain = repeatedField.test(text) ? text.replace(repeatedField, 'data:') : text
     const value = colon < 0 ? '' : plain.slice(plain[colon + 1] === ' ' ? colon + 2 : colon + 1)

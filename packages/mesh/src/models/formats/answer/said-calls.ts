@@ -36,10 +36,15 @@ const callsMax = 256
 /** The longest tool name that is read, in characters; providers accept at most 64. */
 const nameMaxChars = 512
 
+/** Names that servers print for a missing name. */
+const noNames: ReadonlySet<string> = new Set(['null', 'None', 'undefined'])
+
 export interface SaidCalls {
   take(piece: CallPiece): void
   /** Whether any call has begun. */
   hasAny(): boolean
+  /** Whether the arguments of all calls are complete. */
+  areWhole(): boolean
   /** Returns all calls. `isCut`: the answer reached its token bound, so the last call may be incomplete. */
   settled(isCut: boolean): readonly SaidCall[]
 }
@@ -80,7 +85,8 @@ export function createSaidCalls(): SaidCalls {
   }
 
   return {
-    take(piece) {
+    take(given) {
+      const piece = noNames.has(given.name) ? { ...given, name: '' } : given
       const known = callFor(piece)
       let call = known
       if (known === null || begins(piece, known)) {
@@ -98,6 +104,7 @@ export function createSaidCalls(): SaidCalls {
       call.brackets.take(piece.arguments)
     },
     hasAny: () => calls.length > 0,
+    areWhole: () => calls.length > 0 && calls.every((call) => call.brackets.areClosed()),
     settled(isCut) {
       return calls.flatMap((call, at) => {
         const { id, seal } = call

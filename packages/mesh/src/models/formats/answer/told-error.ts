@@ -5,7 +5,19 @@ import type { Secret } from '../../../credentials/index.ts'
 import { isRecord } from '../empty-answer.ts'
 
 const messageMaxChars = 500
-const messageNames = ['message', 'detail', 'msg', 'status_msg', 'error', 'description', 'reason'] as const
+const messageNames = [
+  'message',
+  'detail',
+  'msg',
+  'status_msg',
+  'error',
+  'description',
+  'reason',
+  'errorMessage',
+] as const
+/** Members of an object that is nothing but an error, besides its message. */
+const besideMessage =
+  /^(?:success|status|ok|code|type|data|errorType|stackTrace|time|timestamp|path|(?:request|trace)_?id)$/i
 
 /**
  * The error that an answer with status 200, or an event of its stream, contains; null without an error. Recognized
@@ -43,7 +55,13 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'detail'].some((name) =>
     isFilled(value[name]),
   )
-  return hasWords && hasCode ? value : null
+  return hasWords && (hasCode || isOnlyError(value)) ? value : null
+}
+
+/** Whether the object has a message and nothing that could be part of an answer, as timeouts of gateways have. */
+function isOnlyError(value: Readonly<Record<string, unknown>>): boolean {
+  const names = Object.keys(value)
+  return names.every((name) => besideMessage.test(name) || messageNames.some((one) => one === name))
 }
 
 /** The error inside one of the choices; null without one. */
