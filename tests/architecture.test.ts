@@ -301,12 +301,12 @@ function beyond(
 }
 
 describe('the shape of the sources', () => {
-  test('is read: a parser that understood nothing would find nothing wrong', () => {
+  test('the shape of the sources is read: a parser that understood nothing would find nothing wrong', () => {
     expect(shapes.flatMap(({ functions }) => functions).length).toBeGreaterThan(8000)
     expect(shapes.flatMap(({ records }) => records).length).toBeGreaterThan(2000)
   })
 
-  test(`has no record of more than ${maxMembers} members but those that say why`, () => {
+  test(`the shape of the sources has no record of more than ${maxMembers} members but those that say why`, () => {
     const found = shapes.flatMap(({ path, records }) =>
       records.map(({ name, members }) => [`${path} ${name}`, members] as const),
     )
@@ -314,7 +314,7 @@ describe('the shape of the sources', () => {
     expect(beyond(found, { bound: maxMembers, allowed })).toEqual({ tooLarge: [], needless: [] })
   })
 
-  test(`has no function of more than ${maxOwnLines} lines of its own but those that say why`, () => {
+  test(`the shape of the sources has no function of more than ${maxOwnLines} lines of its own but those that say why`, () => {
     const found = shapes.flatMap(({ path, functions }) =>
       functions.map(({ name, ownLines }) => [`${path} ${name}`, ownLines] as const),
     )
@@ -322,7 +322,7 @@ describe('the shape of the sources', () => {
     expect(beyond(found, { bound: maxOwnLines, allowed })).toEqual({ tooLarge: [], needless: [] })
   })
 
-  test(`has no function of more than ${maxAllLines} lines with all that it holds but those that say why`, () => {
+  test(`the shape of the sources has no function of more than ${maxAllLines} lines with all that it holds but those that say why`, () => {
     const found = shapes.flatMap(({ path, functions }) =>
       functions.map(({ name, allLines }) => [`${path} ${name}`, allLines] as const),
     )
@@ -330,7 +330,7 @@ describe('the shape of the sources', () => {
     expect(beyond(found, { bound: maxAllLines, allowed })).toEqual({ tooLarge: [], needless: [] })
   })
 
-  test('names no constant above its declaration, but where what begins names what ends it', () => {
+  test('the shape of the sources names no constant above its declaration, but where what begins names what ends it', () => {
     const used = shapes.flatMap(({ path, usedBefore }) => usedBefore.map((name) => `${path} ${name}`))
     expect(used.toSorted()).toEqual(selfReferences.map(({ name }) => name).toSorted())
   })

@@ -6,7 +6,7 @@ function idsIn(source: string): readonly string[] {
 }
 
 describe('citationsIn', () => {
-  test('finds every id of a call, with the file and the line of the call', () => {
+  test('citationsIn finds every id of a call, with the file and the line of the call', () => {
     const source = "test('a', () => {\n  verifies('limits:one', \"limits:two\")\n})\n"
     expect(citationsIn(source, 'a/x.test.ts')).toEqual({
       citations: [
@@ -18,7 +18,7 @@ describe('citationsIn', () => {
     })
   })
 
-  test('finds every lesson of a call by its number', () => {
+  test('citationsIn finds every lesson of a call by its number', () => {
     expect(citationsIn("test('a', () => {\n  heedsLesson(\n    11,\n    12,\n  )\n})", 'x.test.ts')).toEqual({
       citations: [],
       heeded: [
@@ -29,7 +29,7 @@ describe('citationsIn', () => {
     })
   })
 
-  test('finds a call that is broken over lines and ends in a comma', () => {
+  test('citationsIn finds a call that is broken over lines and ends in a comma', () => {
     expect(idsIn("verifies(\n  'limits:one',\n  'limits:two',\n)")).toEqual(['limits:one', 'limits:two'])
   })
 
@@ -45,7 +45,7 @@ describe('citationsIn', () => {
     'function verifies(ids) {}',
     '// heedsLesson(11)',
     'function heedsLesson(number) {}',
-  ])('takes no citation from %s', (source) => {
+  ])('citationsIn takes no citation from %s', (source) => {
     expect(citationsIn(source, 'x.test.ts')).toEqual({ citations: [], heeded: [], unreadable: [] })
   })
 
@@ -56,7 +56,7 @@ describe('citationsIn', () => {
     "const half = a / b / c\nverifies('limits:one')",
     "const url = 'http://a' // it's\nverifies('limits:one')",
     "const escaped = 'it\\'s'\nverifies('limits:one')",
-  ])('is not misled by quotes and slashes before the call: %j', (source) => {
+  ])('citationsIn is not misled by quotes and slashes before the call: %j', (source) => {
     expect(idsIn(source)).toEqual(['limits:one'])
   })
 

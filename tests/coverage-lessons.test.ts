@@ -10,11 +10,11 @@ const heededAt = (...numbers: readonly number[]) =>
   numbers.map((number) => ({ id: `lesson:${number}`, at: `x.test.ts:${number}` }))
 
 describe('the lessons', () => {
-  test('are each heeded by a test or say why none heeds them', () => {
+  test('the lessons are each heeded by a test or say why none heeds them', () => {
     expect(lessonOffenders(lessons, readCitations(root).heeded)).toEqual([])
   })
 
-  test('are 134, and each title is one sentence that no other has', () => {
+  test('the lessons are 134, and each title is one sentence that no other has', () => {
     const titles: readonly string[] = lessons.map((lesson) => lesson.title)
     expect(titles.length).toBe(134)
     expect(titles.filter((title, index) => !title.endsWith('.') || titles.indexOf(title) !== index)).toEqual(
@@ -30,12 +30,12 @@ describe('lessonOffenders', () => {
     { number: 3, title: 'Three.', outside: 'there is none' },
   ]
 
-  test('finds nothing where those without a reason are cited and no others', () => {
+  test('lessonOffenders finds nothing where those without a reason are cited and no others', () => {
     expect(lessonOffenders(table, heededAt(1, 1))).toEqual([])
     expect(lessonsToProve(table)).toEqual([{ id: 'lesson:1', state: 'covered' }])
   })
 
-  test('names a lesson without citation and without reason', () => {
+  test('lessonOffenders names a lesson without citation and without reason', () => {
     expect(lessonOffenders(table, [])).toEqual(['lesson:1: no test heeds it, and no reason says why'])
   })
 
@@ -46,7 +46,7 @@ describe('lessonOffenders', () => {
     ])
   })
 
-  test('names a citation of a number that no lesson has', () => {
+  test('lessonOffenders names a citation of a number that no lesson has', () => {
     expect(lessonOffenders(table, heededAt(1, 4))).toEqual([
       'x.test.ts:4: lesson:4 is heeded, but no lesson has this number',
     ])

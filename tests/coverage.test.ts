@@ -18,7 +18,7 @@ describe('the specification ledger', () => {
     expect(lines).toEqual(lines.toSorted((left, right) => left - right))
   })
 
-  test('has one sentence in each clause, and no clause twice in a section', () => {
+  test('the specification ledger has one sentence in each clause, and no clause twice in a section', () => {
     const texts = requirements.map((clause) => `${clause.section}: ${clause.text}`)
     expect(texts.filter((text) => !text.endsWith('.'))).toEqual([])
     expect(texts.filter((text, index) => texts.indexOf(text) !== index)).toEqual([])
@@ -26,7 +26,7 @@ describe('the specification ledger', () => {
 })
 
 describe('verifies', () => {
-  test('is noted at the test that runs', ({ task }) => {
+  test('verifies is noted at the test that runs', ({ task }) => {
     const [first, second] = requirements
     expect(first).toBeDefined()
     expect(second).toBeDefined()
@@ -36,12 +36,12 @@ describe('verifies', () => {
     Reflect.deleteProperty(task.meta, 'verifies')
   })
 
-  test.concurrent('is refused in one of several tests that run at once', () => {
+  test.concurrent('verifies is refused in one of several tests that run at once', () => {
     const [first] = requirements
     expect(() => first !== undefined && verifies.call(undefined, first.id)).toThrow('run at once')
   })
 
-  test('has lessons beside it, noted the same way by their numbers', ({ task }) => {
+  test('verifies has lessons beside it, noted the same way by their numbers', ({ task }) => {
     heedsLesson.call(undefined, 1, 134)
     expect(citedBy(task.meta)).toEqual(['lesson:1', 'lesson:134'])
     Reflect.deleteProperty(task.meta, 'verifies')

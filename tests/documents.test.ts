@@ -17,7 +17,7 @@ describe('the size of a document', () => {
 })
 
 describe('docs/architecture.md', () => {
-  test('has five diagrams', () => {
+  test('docs/architecture.md has five diagrams', () => {
     expect(read('docs/architecture.md').match(/^```mermaid$/gm)).toHaveLength(5)
   })
 })
@@ -61,7 +61,7 @@ describe('a term of this project', () => {
   const texts = documents.map((path) => read(path).replaceAll(/`[^`]*`/g, ''))
   const glossary = read('docs/glossary.md')
 
-  test('is defined in the glossary when two documents use it', () => {
+  test('a term of this project is defined in the glossary when two documents use it', () => {
     const isDefined = (term: string) => new RegExp(String.raw`^\| ${term}s? +\|`, 'm').test(glossary)
     const isUsed = (term: string) =>
       texts.filter((text) => new RegExp(String.raw`\b${term}s?\b`, 'i').test(text)).length > 1
@@ -72,7 +72,7 @@ describe('a term of this project', () => {
 describe('docs/decisions/README.md', () => {
   const pages = readdirSync(join(root, 'docs/decisions')).filter((name) => name !== 'README.md')
 
-  test('lists every decision once, with its title', () => {
+  test('docs/decisions/README.md lists every decision once, with its title', () => {
     const listed = [...read('docs/decisions/README.md').matchAll(/^- \[(.+)\]\((.+)\)$/gm)].map(
       ([, title = '', page = '']) => [page, title],
     )
@@ -89,7 +89,7 @@ describe('a decision page', () => {
   const without = (isRight: (page: { name: string; text: string }) => boolean) =>
     pages.filter((page) => !isRight(page)).map(({ name }) => name)
 
-  test('begins with its title and a status line with the date of its file', () => {
+  test('a decision page begins with its title and a status line with the date of its file', () => {
     const wrong = without(({ name, text }) => {
       const status =
         /^# .+\n\nStatus: (?:accepted|superseded by \[.+\]\(.+\)), (\d{4}-\d\d-\d\d)(?:; .+)?\n\n## /
@@ -98,7 +98,7 @@ describe('a decision page', () => {
     expect(wrong).toEqual([])
   })
 
-  test('has context, decision, alternatives and consequences, then at most an appendix', () => {
+  test('a decision page has context, decision, alternatives and consequences, then at most an appendix', () => {
     const wrong = without(({ text }) => {
       const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, section]) => section ?? '')
       return /^Context,Decision,Alternatives,Consequences(?:,Measurements|,Appendix)?$/.test(
@@ -108,7 +108,7 @@ describe('a decision page', () => {
     expect(wrong).toEqual([])
   })
 
-  test('has at most 300 words before its appendix', () => {
+  test('a decision page has at most 300 words before its appendix', () => {
     const wrong = without(({ text }) => {
       const body = text.split(/^## (?:Measurements|Appendix)$/m)[0] ?? ''
       return body.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length <= 300
@@ -116,7 +116,7 @@ describe('a decision page', () => {
     expect(wrong).toEqual([])
   })
 
-  test('uses none of the avoided words outside code', () => {
+  test('a decision page uses none of the avoided words outside code', () => {
     const wrong = without(({ text }) => {
       const prose = text.replaceAll(/`[^`]*`/g, '')
       return avoidedWords.every(({ pattern }) => !prose.match(pattern))

@@ -55,7 +55,7 @@ function isThere(path: string): boolean {
 describe.each(documents)('%s', (document) => {
   const text = readFileSync(join(root, document), 'utf8')
 
-  test('names paths that exist', () => {
+  test('a document names paths that exist', () => {
     expect(pathsIn(text).filter((path) => !isThere(path))).toEqual([])
   })
 

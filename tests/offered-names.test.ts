@@ -51,24 +51,27 @@ const briefOf = (kind: Kind, permissions: PermissionRecord | null) =>
   })
 
 describe.each(kinds)('SYSTEM.md of a %s', (kind) => {
-  test('names only tools that such an agent has, whatever it may', () => {
+  test('SYSTEM.md names only tools that such an agent has, whatever it may', () => {
     const names = namesIn(briefOf(kind, everything))
     expect(names.length).toBeGreaterThan(4)
     expect(toolsOf(kind)).toEqual(expect.arrayContaining(names))
   })
 
-  test('sends nobody to pages that agents have not', () => {
+  test('SYSTEM.md names no page that the agent lacks', () => {
     expect(briefOf(kind, everything)).not.toMatch(/dashboard/i)
   })
 
-  test.each(Object.keys(toolNeeds))('does not speak of %s where the mesh would refuse it', (tool) => {
-    for (const permissions of [null, permissionRecordSchema.parse({})]) {
-      expect(namesIn(briefOf(kind, permissions))).not.toContain(tool)
-    }
-    expect(refusedBy(everything)).toEqual([])
-  })
+  test.each(Object.keys(toolNeeds))(
+    'SYSTEM.md does not speak of %s where the mesh would refuse it',
+    (tool) => {
+      for (const permissions of [null, permissionRecordSchema.parse({})]) {
+        expect(namesIn(briefOf(kind, permissions))).not.toContain(tool)
+      }
+      expect(refusedBy(everything)).toEqual([])
+    },
+  )
 
-  test('tells nobody whom to give work to who may give none', () => {
+  test('SYSTEM.md names no recipients of work to an agent that may hand off none', () => {
     const { can_route_tasks: _routes, ...others } = everything
     for (const record of [
       { ...others, can_route_tasks: false },
@@ -82,7 +85,7 @@ describe.each(kinds)('SYSTEM.md of a %s', (kind) => {
     expect(briefOf(kind, everything)).toContain('`other`')
   })
 
-  test('names only commands that there are', () => {
+  test('SYSTEM.md names only commands that there are', () => {
     const folder = join(import.meta.dirname, '..', 'packages', 'cli', 'src', 'commands')
     const commands = readdirSync(folder).flatMap((file) =>
       [...readFileSync(join(folder, file), 'utf8').matchAll(/\.command\('([a-z]+)/g)].map(([, name]) => name),

@@ -29,7 +29,7 @@ describe('words that this project avoids', () => {
     expect(tooMuch).toEqual([])
   })
 
-  test('are found in comments and in messages, and not in code', () => {
+  test('words that this project avoids are found in comments and in messages, and not in code', () => {
     const source = "/** Whoever asks. */\nconst nobody = f('It is told to nobody who asks')\n// one more\n"
     expect(commentsOf(source).map((comment) => comment.trim())).toEqual(['Whoever asks.', 'one more'])
     expect(messagesOf(source)).toEqual(['It is told to nobody who asks'])
@@ -37,13 +37,13 @@ describe('words that this project avoids', () => {
 })
 
 describe('sentences of documents', () => {
-  test('are counted in prose and lists, not in code, tables and headings', () => {
+  test('sentences of documents are counted in prose and lists, not in code, tables and headings', () => {
     const page =
       '# A heading. With two.\n\nOne two three. Four five.\n\n- six seven\n\n| a. b |\n\n```sh\nx y. z\n```\n'
     expect(readabilityOf(page)).toEqual({ sentences: 3, averageWords: 7 / 3, longShare: 0 })
   })
 
-  test('are at most 20 words long on average, and at most one in ten is long', () => {
+  test('sentences of documents are at most 20 words long on average, and at most one in ten is long', () => {
     const hard = readabilityOfDocuments().filter(
       ({ averageWords, longShare }) => averageWords > 20 || longShare > 0.1,
     )

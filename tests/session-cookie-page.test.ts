@@ -30,23 +30,23 @@ function independently(accessToken: string, end: string): string {
 }
 
 describe('the page about the session cookie', () => {
-  test('has a test vector that the mesh accepts for the whole time that the page names, and not outside', () => {
+  test('the page about the session cookie has a test vector that the mesh accepts for the whole time that the page names, and not outside', () => {
     const isValidAt = (seconds: string) => isValidSession(cookie, token, Number(seconds) * 1000)
     expect(row('valid at').map(isValidAt)).toEqual([true, true, true])
     expect(row('refused at').map(isValidAt)).toEqual([false, false])
   })
 
-  test('has a test vector that an independent implementation reproduces, with another line end too', () => {
+  test('the page about the session cookie has a test vector that an independent implementation reproduces, with another line end too', () => {
     expect(independently(token, expiry)).toBe(cookie)
     expect(independently(`${token}\n`, expiry)).toBe(cookie)
   })
 
-  test('has the key of its test vector in hexadecimal', () => {
+  test('the page about the session cookie has the key of its test vector in hexadecimal', () => {
     const key = createHmac('sha256', token).update('ol-cookie-signing').digest('hex')
     expect(row('key (hex)')).toEqual([key])
   })
 
-  test('names the cookie, both files and the limits of the product', () => {
+  test('the page about the session cookie names the cookie, both files and the limits of the product', () => {
     expect(page).toContain(`Set-Cookie: ${sessionCookieName}=EXPIRY.SIGNATURE; Path=/; Max-Age=86400;`)
     expect(page).toContain(`\`${accessTokenPath}\``)
     expect(page).toContain(`\`${hostedMarkerPath}\``)

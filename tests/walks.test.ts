@@ -35,7 +35,7 @@ function linesOf({ steps }: Walk): number {
 }
 
 describe('the page of code walks', () => {
-  test('describes four flows', () => {
+  test('the page of code walks describes four flows', () => {
     expect(walks.map(({ name }) => name)).toEqual([
       'Chat message',
       'Return of a hand-off',
@@ -54,13 +54,13 @@ describe('the page of code walks', () => {
 })
 
 describe.each(walks.map((walk) => [walk.name, walk] as const))('the walk "%s"', (_name, walk) => {
-  test('goes through files that are there, each once', () => {
+  test('a walk goes through files that are there, each once', () => {
     const paths = walk.steps.map(({ path }) => path)
     expect(paths.filter((path) => sources.textOf(path) === '')).toEqual([])
     expect(paths).toHaveLength(new Set(paths).size)
   })
 
-  test('reaches each file from one above it, or by the hop before it', () => {
+  test('a walk reaches each file from one above it, or by the hop before it', () => {
     const lost = walk.steps.filter(({ path, hops }, index) => {
       const above = walk.steps.slice(0, index).map((step) => step.path)
       if (index === 0) return hops.length > 0
@@ -78,12 +78,12 @@ describe.each(walks.map((walk) => [walk.name, walk] as const))('the walk "%s"', 
     expect(needless.map(({ path }) => path)).toEqual([])
   })
 
-  test('keeps to its bounds', () => {
+  test('a walk keeps to its bounds', () => {
     expect(walk.steps.length).toBeLessThanOrEqual(walk.filesMax)
     expect(linesOf(walk)).toBeLessThanOrEqual(walk.linesMax)
   })
 
-  test('passes no file that only forwards', () => {
+  test('a walk passes no file that only forwards', () => {
     const decides = /\bif \(|\bswitch \(|\bfor (?:await )?\(|\bwhile \(| \? |\?\? |\|\| |&& |\.transaction\(/
     expect(walk.steps.filter(({ path }) => !decides.test(sources.textOf(path)))).toEqual([])
   })

@@ -8,13 +8,13 @@ import { forgetOldBuilds } from './forget-old-builds.ts'
 import { withOlderPlace, withPlace } from './read-sources.ts'
 
 describe('a source that asks where it lies', () => {
-  test('is told its own place', () => {
+  test('a source that asks where it lies gets its own path', () => {
     expect(withPlace('join(import.meta.dirname, "x"); new URL("y", import.meta.url)', '/a/b.ts')).toBe(
       'join("/a", "x"); new URL("y", "file:///a/b.ts")',
     )
   })
 
-  test('has the two names of the older form, and stays strict where it was', () => {
+  test('a source that asks where it lies has the two names of the older form, and stays strict where it was', () => {
     const source = "// a header\n'use strict'\nmodule.exports = __dirname"
     expect(withOlderPlace(source, '/a/b.js')).toBe(`'use strict'; var __dirname = "/a";\n${source}`)
     expect(withOlderPlace('exports.at = __filename', '/a/b.js')).toBe(
@@ -22,7 +22,7 @@ describe('a source that asks where it lies', () => {
     )
   })
 
-  test('and keeps those that it makes itself', () => {
+  test('a source that asks where it lies and keeps those that it makes itself', () => {
     const source = 'const __dirname = dirname(fileURLToPath(import.meta.url))'
     expect(withOlderPlace(source, '/a/b.mjs')).toBe(source)
   })
@@ -60,7 +60,7 @@ describe('builds of earlier sources', () => {
   }
   const digest = (digit: number) => `${digit}`.repeat(16)
 
-  test('go but for the last five of each program, with what is left of one that was broken off', () => {
+  test('builds of earlier sources go but for the last five of each program, with what is left of one that was broken off', () => {
     const folder = folders({
       ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((age) => [`mesh-${digest(age)}`, age])),
       [`cli-${digest(9)}`]: 900,

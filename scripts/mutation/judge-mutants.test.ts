@@ -29,7 +29,7 @@ const listed: Equivalent = {
 }
 
 describe('the score of a group', () => {
-  test('counts what no test runs against it, as what survived, and leaves broken and ignored mutants out', () => {
+  test('the score of a group counts what no test runs against it, as what survived, and leaves broken and ignored mutants out', () => {
     const statuses = ['Killed', 'Killed', 'Timeout', 'Survived', 'NoCoverage', 'RuntimeError', 'Ignored']
     expect(judge(statuses.map((status) => mutant(status))).score).toEqual({
       group: 'dues',
@@ -43,11 +43,11 @@ describe('the score of a group', () => {
     })
   })
 
-  test('is nothing where there was nothing to kill, so that a group without mutants does not pass', () => {
+  test('the score of a group is nothing where there was nothing to kill, so that a group without mutants does not pass', () => {
     expect(judge([]).score.score).toBe(0)
   })
 
-  test('does not count a survivor that is listed as equivalent, and only that very change', () => {
+  test('the score of a group does not count a survivor that is listed as equivalent, and only that very change', () => {
     const { score, survivors } = judge(
       [mutant('Killed'), mutant('Survived'), mutant('Survived', 'true')],
       [listed],
@@ -65,13 +65,13 @@ describe('the score of a group', () => {
     ])
   })
 
-  test('names an entry of the list that a test has killed since, or that the source no longer holds', () => {
+  test('the score of a group names an entry of the list that a test has killed since, or that the source no longer holds', () => {
     expect(judge([mutant('Killed')], [listed]).stale).toEqual([listed])
     expect(judge([mutant('Survived')], [listed]).stale).toEqual([])
     expect(judge([mutant('Killed')], [{ ...listed, file: 'src/of-another-group.ts' }]).stale).toEqual([])
   })
 
-  test('shows a change over several lines as the line that it leaves', () => {
+  test('the score of a group shows a change over several lines as the line that it leaves', () => {
     const whole: Mutant = {
       ...mutant('Survived', '{}'),
       location: { start: { line: 1, column: 46 }, end: { line: 3, column: 2 } },
@@ -81,7 +81,7 @@ describe('the score of a group', () => {
 })
 
 describe('the table', () => {
-  test('has one line for each group, below its head', () => {
+  test('the table has one line for each group, below its head', () => {
     expect(scoreTable([judge([mutant('Killed'), mutant('Survived')]).score]).split('\n')).toEqual([
       'group  mutants  killed  survived  timed out  no coverage  equivalent   score',
       'dues         2       1         1          0            0           0  50.0 %',
@@ -96,12 +96,12 @@ describe('a sentence for readers', () => {
       node: { type: 'TemplateLiteral', quasis: raws.map((raw) => ({ value: { raw } })) },
     })
 
-  test('is left alone, with and without values in it', () => {
+  test('a sentence for readers is left alone, with and without values in it', () => {
     expect(literal('only the owner can do this')).toContain('decides nothing')
     expect(template('', ' is not set')).toContain('decides nothing')
   })
 
-  test('is not what the code decides by: names, signs and single words', () => {
+  test('a sentence for readers is not what the code decides by: names, signs and single words', () => {
     for (const word of ['can_message', 'path-refused', '*', '', '== !=', ' '])
       expect(literal(word)).toBe(undefined)
     expect(template('', '/')).toBe(undefined)

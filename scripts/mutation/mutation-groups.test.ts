@@ -16,7 +16,7 @@ describe('the groups of files that decide', () => {
     },
   )
 
-  test('hold each file once, under a name that is given once', () => {
+  test('the groups of files that decide hold each file once, under a name that is given once', () => {
     expect(allFiles).toEqual([...new Set(allFiles)])
     const names = mutationGroups.map(({ name }) => name)
     expect(names).toEqual([...new Set(names)])
@@ -24,7 +24,7 @@ describe('the groups of files that decide', () => {
 })
 
 describe('the list of equivalent mutants', () => {
-  test('speaks of lines that stand in a file of a group, and says why', () => {
+  test('the list of equivalent mutants speaks of lines that stand in a file of a group, and says why', () => {
     const lost = equivalents.filter(({ file, line }) => {
       if (!allFiles.includes(file)) return true
       const lines = readFileSync(join(root, file), 'utf8').split('\n')

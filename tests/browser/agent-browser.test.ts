@@ -40,7 +40,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
     await mesh?.stop()
   })
 
-  it('is taught where it may have none, and is taken over and given back where it asks for a person', async () => {
+  it('the browser of an agent on its page is taught where it may have none, and is taken over and given back where it asks for a person', async () => {
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
     const card = page.getByRole('region', { name: 'Browser' })
@@ -92,7 +92,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
     await looked.context.close()
   })
 
-  it('says why it failed, and what was downloaded while one looked', async () => {
+  it('the browser of an agent on its page says why it failed, and what was downloaded while one looked', async () => {
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
     const card = page.getByRole('region', { name: 'Browser' })

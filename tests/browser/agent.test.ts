@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     },
   )
 
-  it('is made by hand, changed with a look at the difference, taken back, and put away', async () => {
+  it('an agent in the browser is made by hand, changed with a look at the difference, taken back, and put away', async () => {
     const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
     await open('/fleet')
     await page.getByRole('button', { name: 'New agent …' }).click()
@@ -119,7 +119,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await context.close()
   })
 
-  it('is asked what it may, and the mesh that would decide says so, with the line and the repair', async () => {
+  it('an agent in the browser is asked what it may, and the mesh that would decide says so, with the line and the repair', async () => {
     const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
     await open('/agents/scribe?tab=permissions')
     const simulator = page.getByRole('region', { name: 'May it …?' })
@@ -150,7 +150,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await context.close()
   })
 
-  it('is given a permission, a server and a job with a look at the difference, which are all taken back', async () => {
+  it('an agent in the browser is given a permission, a server and a job with a look at the difference, which are all taken back', async () => {
     const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
     const dialog = page.getByRole('dialog')
     const toast = page.locator('.toast')
@@ -274,7 +274,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await context.close()
   })
 
-  it('shows what strangers wrote as text, hands files on as bytes, and forgets for good', async () => {
+  it('an agent in the browser shows what strangers wrote as text, hands files on as bytes, and forgets for good', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/agents/scribe?tab=files')
     await page.getByRole('button', { name: hostileFileName }).click()
@@ -309,7 +309,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await context.close()
   })
 
-  it('makes a fleet of a template, after a look at what that would do', async () => {
+  it('an agent in the browser makes a fleet of a template, after a look at what that would do', async () => {
     const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
     await open('/fleet')
     await page.getByRole('button', { name: 'New agent …' }).click()

@@ -58,7 +58,7 @@ withEngine(
     const stands = (page: Page, words: string | RegExp) => page.locator('#state').getByText(words).waitFor()
 
     it.runIf(hasBrowser)(
-      'is seen by who may look, and used by its owner once they took over',
+      "an agent's browser screen is seen by who may look, and used by its owner once they took over",
       async () => {
         heedsLesson(120)
         let told = await navigate(shop.buttonUrl)

@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)('the channels in the settings', () => {
 
   const view = async () => (await mesh.call(channelEndpoints.channels)).json()
 
-  it('are added with the owner’s proof, paired, chosen for notices, and removed', async () => {
+  it('the channels in the settings are added with the owner’s proof, paired, chosen for notices, and removed', async () => {
     const watched = await openPage(browser, mesh.url)
     const { page, open, faults, context } = watched
     await open('/settings/channels')

@@ -82,7 +82,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await context.close()
   })
 
-  it('is steered while it works, stopped, and asked again', async () => {
+  it('a conversation in the browser is steered while it works, stopped, and asked again', async () => {
     const { page, say, log, faults, context } = await chatWith('scribe')
     await say('slow work')
     await log.locator('details.tool').last().waitFor()
@@ -110,7 +110,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await context.close()
   })
 
-  it('takes files along within bounds, and shows what an agent saved: markup as text', async () => {
+  it('a conversation in the browser takes files along within bounds, and shows what an agent saved: markup as text', async () => {
     const { page, say, log, faults, picture, context } = await chatWith('scribe')
     const files = page.getByLabel('Files for scribe', { exact: true })
     await files.setInputFiles([
@@ -183,7 +183,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await context.close()
   })
 
-  it('shows hostile text as text: in names, results of tools and markdown nothing runs and nothing is fetched', async () => {
+  it('a conversation in the browser shows hostile text as text: in names, results of tools and markdown nothing runs and nothing is fetched', async () => {
     verifies('limits:dashboard-auto-escaping')
     const { page, say, log, faults, open, context } = await chatWith('scribe')
     await say('hostile words please')

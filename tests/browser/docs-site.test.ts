@@ -61,20 +61,23 @@ describe.skipIf(!hasBrowser)('the documentation site', () => {
     [1280, 'dark'],
     [390, 'light'],
     [390, 'dark'],
-  ] as const)('draws every diagram of the architecture page at %d pixels, %s', async (width, colorScheme) => {
-    const page = await pageOf(width, colorScheme)
-    const errors: string[] = []
-    page.on('pageerror', (error) => errors.push(error.message))
-    await page.goto(`${address}/architecture/`)
-    await expect.poll(() => page.locator('figure.diagram svg').count()).toBe(5)
-    expect(errors).toEqual([])
-    expect(await page.locator('text=Syntax error').count()).toBe(0)
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
-    await page.screenshot({ path: join(pictures, `docs-architecture-${width}-${colorScheme}.png`) })
-    await page.context().close()
-  })
+  ] as const)(
+    'the documentation site draws every diagram of the architecture page at %d pixels, %s',
+    async (width, colorScheme) => {
+      const page = await pageOf(width, colorScheme)
+      const errors: string[] = []
+      page.on('pageerror', (error) => errors.push(error.message))
+      await page.goto(`${address}/architecture/`)
+      await expect.poll(() => page.locator('figure.diagram svg').count()).toBe(5)
+      expect(errors).toEqual([])
+      expect(await page.locator('text=Syntax error').count()).toBe(0)
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+      await page.screenshot({ path: join(pictures, `docs-architecture-${width}-${colorScheme}.png`) })
+      await page.context().close()
+    },
+  )
 
-  test('finds a page by its words', async () => {
+  test('the documentation site finds a page by its words', async () => {
     const page = await pageOf(1280, 'light')
     await page.goto(`${address}/`)
     await page.locator('button[data-open-modal]').click()
@@ -85,14 +88,17 @@ describe.skipIf(!hasBrowser)('the documentation site', () => {
     await page.context().close()
   })
 
-  test.each([1280, 390])('shows its first page without sideways scrolling at %d pixels', async (width) => {
-    const page = await pageOf(width, 'light')
-    await page.goto(`${address}/`)
-    expect(await page.locator('h1').textContent()).toBe('Flotilla')
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
-    await page.screenshot({ path: join(pictures, `docs-first-page-${width}.png`) })
-    await page.context().close()
-  })
+  test.each([1280, 390])(
+    'the documentation site shows its first page without sideways scrolling at %d pixels',
+    async (width) => {
+      const page = await pageOf(width, 'light')
+      await page.goto(`${address}/`)
+      expect(await page.locator('h1').textContent()).toBe('Flotilla')
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+      await page.screenshot({ path: join(pictures, `docs-first-page-${width}.png`) })
+      await page.context().close()
+    },
+  )
 })
 
 async function pageOf(width: number, colorScheme: 'light' | 'dark'): Promise<Page> {

@@ -25,7 +25,7 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await Promise.all([provider?.close(), ...meshes.map((mesh) => mesh.stop())])
   })
 
-  it('leads by a recording to a first answer, without a key', async () => {
+  it('the first run in the browser leads by a recording to a first answer, without a key', async () => {
     const { page, open, faults, picture, breaches, context } = await openPage(browser, meshes[0]?.url ?? '')
     await open('/')
     await page.getByRole('heading', { name: 'Welcome' }).waitFor()
@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await context.close()
   })
 
-  it('leads by a key to a first answer, and says what is wrong with a wrong one', async () => {
+  it('the first run in the browser leads by a key to a first answer, and says what is wrong with a wrong one', async () => {
     const { page, open, faults, context } = await openPage(browser, meshes[1]?.url ?? '', { width: 390 })
     await open('/')
     await page.getByRole('combobox', { name: 'Provider', exact: true }).selectOption('openai')

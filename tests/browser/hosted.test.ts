@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
     return pauseApi.pauses.response.parse(reply.json()).pauses.length
   }
 
-  it('opens with the session, live, and shows nothing of itself with a wrong, an old or no cookie', async () => {
+  it('the dashboard of a hosted machine opens with the session, live, and shows nothing of itself with a wrong, an old or no cookie', async () => {
     verifies('authentication:dashboard:cookie-required', 'authentication:dashboard:cookie-hmac')
     const { page, open, faults, context } = await openPage(browser, mesh.url, { cookie: cookie() })
     await open('/fleet')
@@ -118,13 +118,13 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
     await own.context.close()
   })
 
-  it('gives a name that was bound to this machine nothing: pages, API and socket want the session', async () => {
+  it('the dashboard of a hosted machine gives a name that was bound to this machine nothing: pages, API and socket want the session', async () => {
     const { statuses, socket } = await asksAsStranger(browser, mesh.url, [...pagePaths, ...apiPaths])
     expect(new Set(statuses)).toEqual(new Set([401]))
     expect(socket).toBe(false)
   })
 
-  it('refuses what an agent holds, with a session and without', async () => {
+  it('the dashboard of a hosted machine refuses what an agent holds, with a session and without', async () => {
     const headers = { authorization: `Bearer ${addDoorToken(mesh.home, 'operator')}` }
     const session = { cookie: `ol_session=${sessionOf()}` }
     for (const path of [...pagePaths, ...apiPaths]) {

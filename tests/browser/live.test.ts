@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
     await mesh?.stop()
   })
 
-  it('show what waits for a person wherever one is, and let it happen exactly as it was shown', async () => {
+  it('visible pages show what waits for a person wherever one is, and let it happen exactly as it was shown', async () => {
     const { page, open, picture, faults, context } = await openPage(browser, mesh.url)
     await open('/fleet')
     await page.getByRole('heading', { name: 'tryout' }).waitFor()

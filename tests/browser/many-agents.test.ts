@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('a fleet of many agents', () => {
     await mesh?.stop()
   })
 
-  it('draws the cards that are in view, and each of the others when it comes there', async () => {
+  it('a fleet of many agents draws the cards that are in view, and each of the others when it comes there', async () => {
     const watched = await openPage(browser, mesh.url)
     const { page, context } = watched
     await watched.openWhole('/fleet', 'Spent today')
@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('a fleet of many agents', () => {
     await context.close()
   })
 
-  it('finds one by its words, and keeps the form of one open that is out of view', async () => {
+  it('a fleet of many agents finds one by its words, and keeps the form of one open that is out of view', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/fleet')
     const cards = page.getByRole('list', { name: 'Agents' }).getByRole('listitem')

@@ -128,7 +128,7 @@ withEngine(
     )
 
     it.skipIf(!hasBrowser)(
-      'is talked to, shown a picture and started anew, in a container of its own',
+      'an agent on the dashboard is talked to, shown a picture and started anew, in a container of its own',
       async () => {
         const { page, open, picture, faults, context } = await openSlow()
         await open('/chat/scribe')

@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     }, call)
   }
 
-  it('asks for the owner’s proof before what cannot be undone, whatever the page says it is', async () => {
+  it('what a page may do, self-hosted asks for the owner’s proof before what cannot be undone, whatever the page says it is', async () => {
     const { page, open, context } = await openPage(browser, mesh.url)
     await open('/fleet')
     const asked = { 'x-requested-with': 'flotilla', 'content-type': 'application/json' }
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     await context.close()
   })
 
-  it('takes a right code once, says of a wrong one that it is wrong, and does then what was asked for', async () => {
+  it('what a page may do, self-hosted takes a right code once, says of a wrong one that it is wrong, and does then what was asked for', async () => {
     const { page, open, faults, picture, breaches, context } = await openPage(browser, mesh.url)
     await open('/settings/people')
     await page.getByLabel('Name', { exact: true }).fill('grace')
@@ -73,14 +73,14 @@ describe.skipIf(!hasBrowser)('what a page may do, self-hosted', () => {
     await context.close()
   })
 
-  it('gives a name of a stranger that was bound to this machine nothing: no page, no answer, no socket', async () => {
+  it('what a page may do, self-hosted gives a name of a stranger that was bound to this machine nothing: no page, no answer, no socket', async () => {
     const paths = ['/', '/fleet', '/work', '/settings', '/api/status', '/api/runs', '/api/setup']
     const { statuses, socket } = await asksAsStranger(browser, mesh.url, paths)
     expect(new Set(statuses)).toEqual(new Set([403]))
     expect(socket).toBe(false)
   })
 
-  it('refuses writes without X-Requested-With, names that are not this machine’s, and tokens of agents', async () => {
+  it('what a page may do, self-hosted refuses writes without X-Requested-With, names that are not this machine’s, and tokens of agents', async () => {
     const { page, open, context } = await openPage(browser, mesh.url)
     await open('/fleet')
     const bare = await fromPage(page, { path: '/api/pauses', method: 'POST' })

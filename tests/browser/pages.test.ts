@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     await context.close()
   })
 
-  it('are reached by keyboard alone', async () => {
+  it('the pages are reached by keyboard alone', async () => {
     const { page, open, context } = await openPage(browser, mesh.url)
     // The palette is loaded before it is opened, so that keys typed at once are not lost.
     const palette = page.waitForResponse(/\/assets\/palette-[^/]+\.js$/)

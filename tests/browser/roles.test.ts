@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
   const looksOnly = 'You are here as a viewer, who looks and changes nothing.'
   const ownersOf = (role: PersonRole) => `Only owners may do this; you are here as a ${role}.`
 
-  it('shows a viewer everything to look at, and why nothing can be pressed', async () => {
+  it('the dashboard shows a viewer everything to look at, and why nothing can be pressed', async () => {
     const { page, openWhole, faults, refused, context } = await pageOf('vic')
     await openWhole('/fleet', 'Spent today')
     await page.getByText('who looks, and changes nothing').first().waitFor()
@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     await context.close()
   })
 
-  it('lets a member act on what is granted, and on nothing else', async () => {
+  it('the dashboard lets a member act on what is granted, and on nothing else', async () => {
     const { page, openWhole, faults, refused, context } = await pageOf('ann')
     await openWhole('/fleet', 'Spent today')
     await page.getByText('member of scribe').first().waitFor()
@@ -121,7 +121,7 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
   it.each([
     ['fleet', '/fleet', 'Spent today'],
     ['approvals', '/approvals', 'Only owners may see this'],
-  ])('is whole and readable on the %s page too', async (name, path, shows) => {
+  ])('the dashboard is whole and readable on the %s page too', async (name, path, shows) => {
     const watched = await pageOf('vic')
     await watched.openWhole(path, shows)
     expect(await wrongWith(watched, `viewer-${name}`)).toEqual([])

@@ -132,7 +132,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
     await looked.context.close()
   })
 
-  it('offers more for a payment that no block takes, then cancels it, with the owner’s proof', async () => {
+  it('the wallet on its page offers more for a payment that no block takes, then cancels it, with the owner’s proof', async () => {
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
     await looked.openWhole('/wallet', 'Open payments')
@@ -172,7 +172,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
     await looked.context.close()
   })
 
-  it('says why nothing is signed any more, and lets it go on with the owner’s proof', async () => {
+  it('the wallet on its page says why nothing is signed any more, and lets it go on with the owner’s proof', async () => {
     // Simulates a second program with the same seed, whose nonces are ahead of the one payment that no node
     // accepted.
     await anvil.rpc('anvil_impersonateAccount', [payer])
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
     await looked.context.close()
   })
 
-  it('is opened with its passphrase after a start, and not with another', async () => {
+  it('the wallet on its page is opened with its passphrase after a start, and not with another', async () => {
     const passphrase = 'a long sentence that nobody guesses'
     await mesh.call(walletEndpoints.walletImport, { body: { mnemonic, passphrase } })
     await mesh.terminate()

@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     return taskDetailSchema.parse((await mesh.call(taskHumanEndpoints.task, { params: { id } })).json())
   }
 
-  it('is accepted, sent back with words, and answered from the board, each as the table of tasks allows', async () => {
+  it('work in the browser is accepted, sent back with words, and answered from the board, each as the table of tasks allows', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     await open('/work')
     await page.locator('[data-line=live]').first().waitFor()
@@ -97,7 +97,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('says of an agent that comes into a project which one it has left', async () => {
+  it('work in the browser says of an agent that comes into a project which one it has left', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     const manage = (name: string, body: object) =>
       mesh.call(projectHumanEndpoints.projectManage, { params: { name }, body })
@@ -110,7 +110,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('deletes a project that was put away, with what goes and the owner’s proof', async () => {
+  it('work in the browser deletes a project that was put away, with what goes and the owner’s proof', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     const project = { params: { name: 'passing' } }
     await mesh.call(projectHumanEndpoints.projectManage, { ...project, body: { action: 'create' } })
@@ -132,7 +132,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('shows a hostile SVG and a hostile page as text, and gives them as attachments that no browser runs', async () => {
+  it('work in the browser shows a hostile SVG and a hostile page as text, and gives them as attachments that no browser runs', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     for (const [name, content] of Object.entries(hostileFiles)) {
       await open(`/work/artifacts?open=${encodeURIComponent(`scribe/${name}`)}`)
@@ -157,7 +157,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('keeps the history of a key, shows live what changed, and writes over nothing unseen', async () => {
+  it('work in the browser keeps the history of a key, shows live what changed, and writes over nothing unseen', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     await open('/blackboard?key=output%2Freport')
     await page.locator('[data-line=live]').first().waitFor()
@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('shows what is said on a topic as it is said', async () => {
+  it('work in the browser shows what is said on a topic as it is said', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await mesh.invoke('scribe', 'subscribe_topic', { topic: 'builds/main' })
     await open('/blackboard/topics')
@@ -207,7 +207,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('draws a hand-off as one trace over both runs, by keyboard, with what a call was given and gave', async () => {
+  it('work in the browser draws a hand-off as one trace over both runs, by keyboard, with what a call was given and gave', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     const run = await mesh.ask('have the licences counted')
     expect(run.outcome?.text).toBe('There are three.')
@@ -263,7 +263,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('plays a run again and compares it, through the use case of flotilla replay', async () => {
+  it('work in the browser plays a run again and compares it, through the use case of flotilla replay', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     const run = await mesh.ask('good morning', { agent: 'scribe' })
     await open(`/runs/${run.id}`)
@@ -279,7 +279,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('says why a job did not fire, and when it is due next', async () => {
+  it('work in the browser says why a job did not fire, and when it is due next', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     await open('/triggers')
     await page.getByText('At 09:00, Monday through Friday').waitFor()
@@ -300,7 +300,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('has jobs, heartbeats and watched folders made, paused and taken away in the page, with the next times before', async () => {
+  it('work in the browser has jobs, heartbeats and watched folders made, paused and taken away in the page, with the next times before', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     const dialog = page.getByRole('dialog')
     const save = async () => {
@@ -358,7 +358,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await context.close()
   })
 
-  it('checks the chain of the journal and exports what is filtered', async () => {
+  it('work in the browser checks the chain of the journal and exports what is filtered', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/journal')
     await page.getByRole('button', { name: 'Check the chain' }).click()

@@ -12,7 +12,7 @@ const plan: Plan = {
 }
 
 describe('a plan', () => {
-  it('is read back from the words that say it', () => {
+  it('a plan is read back from the words that say it', () => {
     expect(sayPlan(plan)).toBe('Plan h7: board hand-off=left/post+slow.')
     expect(readPlan(`[Webhook "x"]\n{"text":"${sayPlan(plan)}"}`)).toEqual(plan)
     expect(readPlan('Nothing is planned.')).toBeNull()
@@ -32,7 +32,7 @@ describe('a plan', () => {
     expect([...heard.steers]).toEqual([['s3', 2]])
   })
 
-  it('waits for the answer to a question, and does not ask again in a task that is given anew', () => {
+  it('a plan waits for the answer to a question, and does not ask again in a task that is given anew', () => {
     const asked = { role: 'user', content: 'Plan h7-1: board question post.' }
     const made = { role: 'assistant', content: '', tool_calls: [{ id: 'h7-1.0.4' }] }
     const block = { name: 'update_task', arguments: '{"action":"block","note":"Asked by h7-1.1.5."}' }
@@ -51,7 +51,7 @@ describe('a plan', () => {
     expect(nextTurn([asked, made, question, refused])).toMatchObject({ step: { name: 'post' } })
   })
 
-  it('answers each question that a task asks once, when all of it is done', () => {
+  it('a plan answers each question that a task asks once, when all of it is done', () => {
     const asked = { role: 'user', content: 'Plan h7: hand-off=left/question cancel.' }
     const made = { role: 'assistant', tool_calls: [{ id: 'h7.0.4' }] }
     const given = { role: 'tool', tool_call_id: 'h7.0.4', content: '{"task_id":"task_1","run_id":"run_1"}' }
@@ -87,7 +87,7 @@ describe('a plan', () => {
     })
   })
 
-  it('gives every step but the last the id of its call', () => {
+  it('a plan gives every step but the last the id of its call', () => {
     const bearing = stepNames.filter((name) => name !== 'complete')
     const made = bearing.map((name) =>
       callFor({ name, to: 'left' }, { id: 'c1.2.3', marker: 'c1', index: 2, outside: 'http://x' }),
@@ -112,7 +112,7 @@ test('lines of a disk are effects of the calls that they name', () => {
 })
 
 describe('a seed', () => {
-  it('repeats the work and the blows', () => {
+  it('a seed repeats the work and the blows', () => {
     const plans = [1, 1, 2].map((seed) => {
       const chance = createChance(seed)
       const blows = chance.fork('blows')
@@ -125,7 +125,7 @@ describe('a seed', () => {
     expect(plans[0]).not.toBe(plans[2])
   })
 
-  it('gives work of every kind, with each marker once', () => {
+  it('a seed gives work of every kind, with each marker once', () => {
     const work = planWork(createChance(3), 300)
     const markers = work.map(({ plan: one }) => one.marker)
     expect(new Set(markers).size).toBe(markers.length)

@@ -93,7 +93,7 @@ withEngine(
           timeout_s: 60,
         })
 
-      it('wakes it when its own disk is above 85 percent, and not below', async () => {
+      it('an agent that looks around by itself wakes it when its own disk is above 85 percent, and not below', async () => {
         verifies('limits:disk-probe', 'events:heartbeat:probe-disk-usage')
         await keep(40)
         expect(await heartbeat()).toEqual({ skipped: 'nothing-to-do', run: null })
@@ -109,7 +109,7 @@ withEngine(
       const make = (name: string, body: string) =>
         mesh.invoke('clerk', 'create_skill', { name, code: skillOf(name, body) })
 
-      it('are written, run, and have their results', async () => {
+      it('the skills of an agent in a container are written, run, and have their results', async () => {
         verifies('purpose:skills:created-at-runtime')
         expect(await make('adds', `const n: number = 2; return { sum: n + 40 }`)).toMatchObject({
           state: 'done',
@@ -121,15 +121,18 @@ withEngine(
         ['loops', 'for (;;);', 'longer than 30 s'],
         ['hoards', 'const l = []; for (;;) l.push({ i: [l.length] })', 'more memory than 64 MB'],
         ['swells', 'const l = []; for (;;) l.push(new Uint8Array(5e7).fill(1))', 'allocation failed'],
-      ])('that end in attacks on their bounds end alone (%s)', async (name, body, words) => {
-        await make(name, body)
-        const run = await mesh.invoke('clerk', name, {})
-        expect(run).toMatchObject({ state: 'failed' })
-        expect(run.outcome?.text).toContain(words)
-        expect(
-          (await mesh.invoke('clerk', 'run_command', { command: 'echo alive' })).outcome?.text,
-        ).toContain('alive')
-      })
+      ])(
+        'the skills of an agent in a container that end in attacks on their bounds end alone (%s)',
+        async (name, body, words) => {
+          await make(name, body)
+          const run = await mesh.invoke('clerk', name, {})
+          expect(run).toMatchObject({ state: 'failed' })
+          expect(run.outcome?.text).toContain(words)
+          expect(
+            (await mesh.invoke('clerk', 'run_command', { command: 'echo alive' })).outcome?.text,
+          ).toContain('alive')
+        },
+      )
 
       it('skills that escape get nothing even if nothing checks them', async () => {
         heedsLesson(36)
@@ -208,7 +211,7 @@ withEngine(
         expect(direct).toContain('no way')
       })
 
-      it('find no door token: in no file that they can read, no environment, and not under /briefing', async () => {
+      it('programs in a container find no agent token: in no file that they can read, no environment, and not under /briefing', async () => {
         const seen = JSON.parse(await run('environment')) as { own: Record<string, string>; cwd: string }
         expect(seen.cwd).toBe('/data')
         expect(Object.keys(seen.own).filter((name) => name.startsWith('FLOTILLA_'))).toEqual([])

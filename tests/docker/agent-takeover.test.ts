@@ -103,7 +103,7 @@ withEngine(
       return { run, container: before }
     }
 
-    it('opens no inspector in it, by a signal to it, to its threads or to the first process', async () => {
+    it('a hostile program in a container opens no inspector in it, by a signal to it, to its threads or to the first process', async () => {
       expect(await attack('inspector')).toEqual({
         agent: 'closed',
         alive: true,
@@ -111,7 +111,7 @@ withEngine(
       })
     })
 
-    it('starts it with nothing of its own, whatever it leaves where a start could look', async () => {
+    it('a hostile program in a container starts it with nothing of its own, whatever it leaves where a start could look', async () => {
       expect(await attack('plant')).toEqual({
         '/etc/ld.so.preload': 'EROFS',
         '/etc/ld.so.cache': expect.stringMatching(/EROFS|EACCES/) as unknown,
@@ -138,13 +138,13 @@ withEngine(
       expect(await agentFile('cmdline')).toContain('--disable-sigusr1')
     })
 
-    it('cannot give it other code through its compile cache', async () => {
+    it('a hostile program in a container cannot give it other code through its compile cache', async () => {
       const seen = await attack('cache')
       expect(seen).toMatchObject({ control: 'evil', outcomes: ['EROFS'] })
       expect(seen).not.toMatchObject({ files: 0 })
     })
 
-    it('cannot change its bundle, its parts or its Node', async () => {
+    it('a hostile program in a container cannot change its bundle, its parts or its Node', async () => {
       const seen = await attack('bundle')
       expect(seen).toMatchObject({
         files: expect.arrayContaining(['/opt/flotilla/agent.cjs', '/opt/flotilla/late.cjs']) as unknown,
@@ -154,7 +154,7 @@ withEngine(
       expect(outcomes.toSorted()).toEqual(expect.not.arrayContaining(['done']))
     })
 
-    it('gets nothing of it out of /proc', async () => {
+    it('a hostile program in a container gets nothing of it out of /proc', async () => {
       expect(await attack('handles')).toEqual({
         agent: {
           memory: 'PermissionError',
@@ -179,7 +179,7 @@ withEngine(
       })
     })
 
-    it('finds one API of it, which asks for proof', async () => {
+    it('a hostile program in a container finds one API of it, which asks for proof', async () => {
       expect(await attack('sockets')).toEqual({
         ports: [8400],
         named: 0,
@@ -190,7 +190,7 @@ withEngine(
 
     // This test is the last: the others run during the two minutes until the mesh notices the failure.
     it(
-      'is cut off with its agent where that can write nothing more, though its server answers',
+      'a hostile program in a container is cut off with its agent where that can write nothing more, though its server answers',
       async () => {
         expect(await mesh.ended(stuck.run, 400_000)).toMatchObject({ state: 'done', attempt: 2 })
         expect((await container('digger').inspect()).Id).not.toBe(stuck.container)

@@ -75,7 +75,7 @@ withEngine(
 
     const stateOf = async (agent: string) => (await (await containerOf(mesh, agent)).inspect()).State
 
-    it('has what agents keep in volumes, of those that work and of those that rest', async () => {
+    it('a backup of volumes has what agents keep in volumes, of those that work and of those that rest', async () => {
       const file = join(folder, 'volumes')
       const made = await flotilla({ home: mesh.home }, 'backup', file, ...closed())
       expect(made.code, made.err).toBe(0)

@@ -125,18 +125,21 @@ withEngine(
     describe('their walls', () => {
       const bridge = () => networkNames(home().homeTag, 'browsers').bridge
 
-      it.runIf(uid === 0)('are found open by name where a rule of the host lets them through', async () => {
-        heedsLesson(123)
-        const rule = ['INPUT', '-i', bridge(), '-j', 'ACCEPT']
-        await run('iptables', ['-w', '5', '-I', ...rule])
-        onTestFinished(() => run('iptables', ['-w', '5', '-D', ...rule]).then(() => undefined))
-        const walls = await containers.checkWalls(never)
-        const open = walls.filter(({ holds }) => !holds).map(({ id }) => id)
-        expect(open).toContain('host-ports-closed')
-        expect(open).not.toContain('other-sandboxes-closed')
-      })
+      it.runIf(uid === 0)(
+        'the walls of browsers in containers are found open by name where a rule of the host lets them through',
+        async () => {
+          heedsLesson(123)
+          const rule = ['INPUT', '-i', bridge(), '-j', 'ACCEPT']
+          await run('iptables', ['-w', '5', '-I', ...rule])
+          onTestFinished(() => run('iptables', ['-w', '5', '-D', ...rule]).then(() => undefined))
+          const walls = await containers.checkWalls(never)
+          const open = walls.filter(({ holds }) => !holds).map(({ id }) => id)
+          expect(open).toContain('host-ports-closed')
+          expect(open).not.toContain('other-sandboxes-closed')
+        },
+      )
 
-      it('are no walls where the proxy does not answer', async () => {
+      it('the walls of browsers in containers are no walls where the proxy does not answer', async () => {
         const server = listener
         listener = undefined
         await new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)))
@@ -169,7 +172,7 @@ withEngine(
         expect(await containers.inspect('living')).toBeNull()
       })
 
-      it('goes with the whole home, and the network with it', async () => {
+      it('the profile of a browser goes with the whole home, and the network with it', async () => {
         await containers.start(specOf('living'))
         await erase()
         expect([await volumesOf('living'), existsSync(fileOf('living'))]).toEqual([0, false])

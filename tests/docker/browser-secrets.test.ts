@@ -62,7 +62,7 @@ withEngine(
       void (await act('click', { ref: await refOf('Results for'), double: true }))
 
     describe('a page of another origin', () => {
-      it('is given what was copied and selected elsewhere while no secret was typed', async () => {
+      it('a page of another origin is given what was copied and selected elsewhere while no secret was typed', async () => {
         await search('plain words')
         await copyAll()
         await open('http://other.test/paste')
@@ -101,7 +101,7 @@ withEngine(
         expect(await pasted(paste)).toBe('empty')
       })
 
-      it('is not given it in another tab, in a frame or after going back', async () => {
+      it('a page of another origin is not given it in another tab, in a frame or after going back', async () => {
         await search(secret)
         await copyAll()
         await act('open_tab', { url: 'http://other.test/paste' })
@@ -123,7 +123,7 @@ withEngine(
         expect((await act('snapshot', {})).text).toMatch(/textbox "Paste" \[e\d+\](?: \[active\])?$/m)
       })
 
-      it('is given nothing of the field itself, which is only masked', async () => {
+      it('a page of another origin is given nothing of the field itself, which is only masked', async () => {
         await open(`${shop}/search`)
         await act('type', { ref: await refOf('Search'), text: '', secret })
         expect((await act('snapshot', {})).text).toMatch(/Search" \[e\d+\].*: \[hidden\]/)
@@ -132,7 +132,7 @@ withEngine(
         expect([await pasted('keys'), await pasted('middle')]).toEqual(['empty', 'empty'])
       })
 
-      it('is not given what a page of a third origin shows that it was sent to', async () => {
+      it('a page of another origin is not given what a page of a third origin shows that it was sent to', async () => {
         await open(`${shop}/search`)
         await act('type', { ref: await refOf('Search'), text: '', secret })
         await open(`http://third.test/results?q=${value}`)
@@ -141,7 +141,7 @@ withEngine(
         expect(await pasted('keys')).toBe('empty')
       })
 
-      it('is given again what is copied elsewhere, once the guarded page was left', async () => {
+      it('a page of another origin is given again what is copied elsewhere, once the guarded page was left', async () => {
         await search(secret)
         await open('http://plain.test/results?q=other')
         await copyAll()
@@ -169,7 +169,7 @@ withEngine(
         expect(Buffer.from(saved.content_base64, 'base64').toString()).toBe('Found: [secret]')
       })
 
-      it('cannot try it letter by letter by waiting for it', async () => {
+      it('the agent cannot try it letter by letter by waiting for it', async () => {
         await search(secret)
         const seen = (text: string) => act('wait_for', { text, timeout_ms: 300 })
         for (const guess of ['t', 'top', 'tops3', value].map((part) => `for: ${part}`))
@@ -177,7 +177,7 @@ withEngine(
         expect((await seen('results  FOR:')).found).toBe(true)
       })
 
-      it('sees no picture of it, and people who look on see none either', async () => {
+      it('the agent sees no picture of it, and people who look on see none either', async () => {
         const pictureOf = async (q: string) => {
           await open(`${shop}/results?q=${q}`)
           const { image_base64: image } = await act('screenshot', { full_page: true })
@@ -196,7 +196,7 @@ withEngine(
       })
     })
 
-    it('is written down nowhere, and its origin is guarded after a restart as well', async () => {
+    it('a secret that was typed into a page is written down nowhere, and its origin is guarded after a restart as well', async () => {
       await search(secret)
       await browser.post('/close')
       expect((await browser.run('grep -c tops3cret /data/tabs.json')).text).toBe('0')

@@ -46,7 +46,7 @@ withEngine(
     const title = async () => (await browser.status()).title
 
     describe('its container', () => {
-      it('has the walls of an agent and three capabilities, which what serves in it has not', async () => {
+      it('the container of a browser has the walls of an agent and three capabilities, which what serves in it has not', async () => {
         verifies('resources:browser:same-hardening', 'resources:browser:added-capabilities')
         const { HostConfig } = await browser.inspect()
         expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, PidsLimit: 256, Privileged: false })
@@ -66,7 +66,7 @@ withEngine(
         expect(said.text).toMatch(/NoNewPrivs:\s+1/)
       })
 
-      it('uses them for its filter and its user, and ends with 78 and the reason where it has them not', async () => {
+      it('the container of a browser uses them for its filter and its user, and ends with 78 and the reason where it has them not', async () => {
         verifies('resources:browser:capabilities-purpose', 'limits:browser-egress:fail-closed')
         const without = await browser.once({ capabilities: ['SETUID', 'SETGID'] })
         expect(without.code).toBe(78)
@@ -76,7 +76,7 @@ withEngine(
         expect(none.text).toMatch(/setpriv/)
       })
 
-      it('does not start where a rule is missing or one is too many', async () => {
+      it('the container of a browser does not start where a rule is missing or one is too many', async () => {
         verifies('limits:browser-egress:fail-closed')
         const broken = (change: string) =>
           browser.once({
@@ -103,7 +103,7 @@ withEngine(
         expect(rules.text.match(/^-P OUTPUT DROP$/gm)).toHaveLength(2)
       })
 
-      it('answers the mesh alone, by its proof for this browser', async () => {
+      it('the container of a browser answers the mesh alone, by its proof for this browser', async () => {
         const ask = async (authorization?: string) =>
           (
             await fetch(`http://${browser.address}:${browserServicePort}/status`, {
@@ -131,7 +131,7 @@ withEngine(
         ...new Set(await Promise.all(addresses.map((address) => reach(address, 80)))),
       ]
 
-      it('refuses RFC 1918', async () => {
+      it('the filter of a browser refuses RFC 1918', async () => {
         verifies('limits:browser-egress:rfc1918')
         const all = ['10.1.2.3', '172.16.0.1', '172.31.255.254', '192.168.1.1']
         expect(await refusals(...all)).toEqual(['ECONNREFUSED'])
@@ -140,23 +140,23 @@ withEngine(
         expect(control.text).toMatch(/^(?:silent|E(?!CONNREFUSED)\w+)$/)
       })
 
-      it('refuses link-local addresses', async () => {
+      it('the filter of a browser refuses link-local addresses', async () => {
         verifies('limits:browser-egress:link-local')
         expect(await refusals('169.254.169.254', '169.254.1.1')).toEqual(['ECONNREFUSED'])
       })
 
-      it('refuses carrier-grade NAT', async () => {
+      it('the filter of a browser refuses carrier-grade NAT', async () => {
         verifies('limits:browser-egress:cgnat')
         expect(await refusals('100.64.0.1', '100.127.255.254')).toEqual(['ECONNREFUSED'])
       })
 
-      it('refuses what IANA reserved', async () => {
+      it('the filter of a browser refuses what IANA reserved', async () => {
         verifies('limits:browser-egress:iana-reserved')
         const all = ['192.0.2.1', '198.18.0.1', '203.0.113.1', '240.0.0.1', '192.0.0.192']
         expect(await refusals(...all)).toEqual(['ECONNREFUSED'])
       })
 
-      it('refuses the gateway but for the proxy, in both families, where a container without it connects', async () => {
+      it('the filter of a browser refuses the gateway but for the proxy, in both families, where a container without it connects', async () => {
         verifies('limits:browser-egress:both-families')
         heedsLesson(123)
         const canary = createServer((socket) => socket.on('error', () => undefined).end()).listen(0, '::')
@@ -175,7 +175,7 @@ withEngine(
         expect(await reach(gateway, browser.proxy.port)).toBe('connected')
       })
 
-      it('lets loopback inside the container be, and nothing of it out by another way', async () => {
+      it('the filter of a browser lets loopback inside the container be, and nothing of it out by another way', async () => {
         verifies('limits:browser-egress:in-container-loopback', 'limits:browser-egress:loopback')
         expect(await reach('127.0.0.1', browserServicePort)).toBe('connected')
         expect(await reach('::1', browserServicePort)).toBe('connected')
@@ -184,7 +184,7 @@ withEngine(
         expect(text).toMatch(/-d ::\/3 -j REJECT/)
       })
 
-      it('asks no name server, not even the one of the engine', async () => {
+      it('the filter of a browser asks no name server, not even the one of the engine', async () => {
         const said = await browser.run(
           `node -e "const d=require('dns'),r=new d.Resolver({timeout:2000,tries:1});r.setServers(['127.0.0.11']);r.resolve4('secret.example.com',(e,a)=>console.log('engine',e?e.code:a));const q=new d.Resolver({timeout:2000,tries:1});q.setServers(['8.8.8.8']);q.resolve4('secret.example.com',(e,a)=>console.log('public',e?e.code:a))"`,
         )
@@ -194,7 +194,7 @@ withEngine(
     })
 
     describe('a page', () => {
-      it('is shown by a Chromium in its own sandbox', async () => {
+      it('a page in the browser is shown by a Chromium in its own sandbox', async () => {
         expect(await open('/form')).toMatchObject({
           http_status: 200,
           captcha: null,
@@ -203,7 +203,7 @@ withEngine(
         expect(await browser.status()).toMatchObject({ live: true, sandboxed: true, tabs: 1, busy: false })
       })
 
-      it('goes out through the proxy alone, whatever it names and however', async () => {
+      it('a page in the browser goes out through the proxy alone, whatever it names and however', async () => {
         await open('/reach')
         const from = browser.proxy.asked.length
         const private_ = [
@@ -246,7 +246,7 @@ withEngine(
         'view-source:http://shop.test/form',
         'devtools://devtools/bundled/inspector.html',
         'javascript:1',
-      ])('does not become %s, asked for or by itself', async (url) => {
+      ])('a page in the browser does not become %s, asked for or by itself', async (url) => {
         expect(await refused('navigate', { url })).toMatchObject({ code: 'url-refused' })
         await open('/reach')
         await inPage(
@@ -296,7 +296,7 @@ withEngine(
         expect(JSON.stringify(requests)).not.toMatch(/hunter2|Lovelace/)
       })
 
-      it('reaches into frames of this and other hosts and into shadow roots', async () => {
+      it('a browser action reaches into frames of this and other hosts and into shadow roots', async () => {
         await open('/frames')
         const { text } = await act('snapshot', {})
         expect(text.match(/button "Inside"/g)).toHaveLength(2)
@@ -307,7 +307,7 @@ withEngine(
         expect((await act('snapshot', { frame })).text).toContain('button "pressed" [e2]')
       })
 
-      it('opens tabs up to eight and says what pages opened by themselves', async () => {
+      it('a browser action opens tabs up to eight and says what pages opened by themselves', async () => {
         await open('/popups')
         const one = await press('One more')
         expect(one.notices).toEqual(['A pop-up opened as tab 1, which is in front now.'])
@@ -338,7 +338,7 @@ withEngine(
         })
       })
 
-      it('takes files in and out, by what they hold and within bounds', async () => {
+      it('a browser action takes files in and out, by what they hold and within bounds', async () => {
         await open('/files')
         const content = Buffer.from('hello').toString('base64')
         await act('upload_file', {
@@ -368,7 +368,7 @@ withEngine(
         expect((await act('wait_for', { text: 'never there', timeout_ms: 50 })).found).toBe(false)
       })
 
-      it('shows the first 200 elements of ten thousand and says what it left out', async () => {
+      it('a browser action shows the first 200 elements of ten thousand and says what it left out', async () => {
         await open('/many')
         const shown = await act('snapshot', {}, 120_000)
         expect(shown.elements).toBe(200)
@@ -376,7 +376,7 @@ withEngine(
         expect(shown.text.length).toBeLessThanOrEqual(30_000)
       })
 
-      it('shows a page’s words as words, on lines of their own making', async () => {
+      it('a browser action shows a page’s words as words, on lines of their own making', async () => {
         await open('/injection')
         const { text } = await act('snapshot', {})
         expect(text.split('\n').filter((line) => line.trimStart().startsWith('- button'))).toEqual([
@@ -384,7 +384,7 @@ withEngine(
         ])
       })
 
-      it('takes a picture, in which secrets are covered', async () => {
+      it('a browser action takes a picture, in which secrets are covered', async () => {
         await open('/form')
         const {
           image_base64: image,
@@ -396,7 +396,7 @@ withEngine(
         expect([mime, width > 1000, height > 500]).toEqual(['image/jpeg', true, true])
       })
 
-      it('is no look of who looks on: that begins no browser, waits for nothing and takes no word from the agent', async () => {
+      it('a browser action is no look of who looks on: that begins no browser, waits for nothing and takes no word from the agent', async () => {
         // Dialogs that open before the action ends are returned with its result.
         for (const waitMs of [500, 1000, 2000, 4000, 8000]) {
           const script = `setTimeout(() => { alert('late'); document.title = 'told' }, ${waitMs})`
@@ -450,7 +450,7 @@ withEngine(
         expect(browser.proxy.asked.join()).toContain('/seen?card=tops3cret-value')
       })
 
-      it('says of a page that it asks for a person', async () => {
+      it('a browser action says of a page that it asks for a person', async () => {
         expect((await open('/captcha')).captcha).toEqual({
           kind: 'generic',
           host: 'shop.test',
@@ -458,7 +458,7 @@ withEngine(
         })
       })
 
-      it('takes the answer of a CAPTCHA into the page that asks for just that, and it asks no more', async () => {
+      it('a browser action takes the answer of a CAPTCHA into the page that asks for just that, and it asks no more', async () => {
         const key = '10000000-ffff-ffff-ffff-000000000001'
         expect((await open('/asks')).captcha).toEqual({ kind: 'hcaptcha', host: 'shop.test', site_key: key })
         const answer = { kind: 'hcaptcha', host: 'shop.test', site_key: key, token: 'P1_the.token' }
@@ -471,7 +471,7 @@ withEngine(
         expect(await put()).toEqual({ answered: false })
       })
 
-      it('is one at a time, in order, and eight wait at most', async () => {
+      it('a browser action is one at a time, in order, and eight wait at most', async () => {
         heedsLesson(121)
         await open('/clicks')
         const clicks = Array.from({ length: 14 }, () =>
@@ -484,7 +484,7 @@ withEngine(
         expect(await title()).toBe(String(done))
       })
 
-      it('is broken off at its deadline, also on a page that answers nothing', async () => {
+      it('a browser action is broken off at its deadline, also on a page that answers nothing', async () => {
         await open('/busy')
         const ref = await refOf('Hang')
         expect(await refused('click', { ref }, 3000)).toMatchObject({ code: 'deadline-passed' })
@@ -492,7 +492,7 @@ withEngine(
         expect((await open('/done')).page.title).toBe('Done')
       })
 
-      it('with other parameters than it takes is refused', async () => {
+      it('a browser action with other parameters than it takes is refused', async () => {
         expect(await refused('navigate', { address: 'x' })).toMatchObject({ code: 'bad-params' })
         expect(await refused('fly', {})).toMatchObject({ code: 'bad-params' })
       })
@@ -504,13 +504,13 @@ withEngine(
           authorization: browser.proof(),
         })
 
-      it('is let in by the mesh’s proof alone', async () => {
+      it('a person at the screen is let in by the mesh’s proof alone', async () => {
         const url = `ws://${browser.address}:${browserServicePort}/vnc`
         await expect(openRfb(url, {})).rejects.toThrow('401')
         await expect(openRfb(url, { authorization: browser.proof('surfer') })).rejects.toThrow('401')
       })
 
-      it('sees, and clicks only where they may and the mode is control; the agent waits then', async () => {
+      it('a person at the screen sees, and clicks only where they may and the mode is control; the agent waits then', async () => {
         await open('/clicks')
         const [viewer, owner] = [await watch('view'), await watch('control')]
         onTestFinished(() => [viewer, owner].forEach((one) => one.close()))
@@ -539,7 +539,7 @@ withEngine(
     describe('its end', () => {
       const pids = async () => (await browser.run('ps -e -o comm= | sort | uniq -c')).text
 
-      it('leaves nothing when closed, and brings tabs and cookies back', async () => {
+      it('a browser leaves nothing when closed, and brings tabs and cookies back', async () => {
         await open('/cookie?set')
         await open('/cookie')
         expect(await title()).toBe('visit=first')
@@ -583,7 +583,7 @@ withEngine(
         expect((await open('/form')).page.title).toBe('A form')
       })
 
-      it('by reset forgets who it was', async () => {
+      it('a browser by reset forgets who it was', async () => {
         await open('/cookie?set')
         expect((await act('reset', {})).page).toMatchObject({ url: 'about:blank', tabs: 1 })
         expect((await open('/cookie')).page.title).toBe('none')

@@ -12,7 +12,7 @@ const found = await engineOfThisMachine()
 withEngine(
   'the agent image for a cluster',
   (engine) => {
-    it('is written once, where no home is, and leaves nothing in the engine but what it was made of', async () => {
+    it('the agent image for a cluster is written once, where no home is, and leaves nothing in the engine but what it was made of', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'flotilla-cluster-image-'))
       onTestFinished(() => rm(folder, { recursive: true }))
       const file = join(folder, 'agent.tar')

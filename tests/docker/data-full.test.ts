@@ -123,7 +123,7 @@ withEngine(
         await expectOneEnd(run.id)
       })
 
-      it('ends a run for which no byte is left with one outcome that says so, and answers again with room', async () => {
+      it('a container whose data volume is full ends a run for which no byte is left with one outcome that says so, and answers again with room', async () => {
         const run = await mesh.ask('leave no byte', { agent: 'clerk', session: 'greed' })
         expect(run).toMatchObject({ state: 'failed', outcome: { code: 'data-full' } })
         expect(run.outcome?.text).toContain('No space left below /data')
@@ -151,7 +151,7 @@ withEngine(
       })
     }
 
-    it('is walled in again before it runs when the engine was away', async () => {
+    it('a container whose data volume is full is walled in again before it runs when the engine was away', async () => {
       const walls = async () => (await mesh.call(meshHumanEndpoints.walls)).json()
       const before = (await walls())['checked_at'] as number
       await socket.cut()

@@ -38,11 +38,11 @@ if (isRoot)
       const sizeInside = async (state: Parameters<DockerHome['run']>[0]) =>
         Number((await home().run(state, 'df -B1 --output=size /data | tail -1')).text)
 
-      it('is what agents get here', () => {
+      it('a volume of a fixed size is what agents get here', () => {
         expect(home().runtime.dataBound()).toEqual({ kind: 'volume' })
       })
 
-      it('is the agent’s own, empty, in a file for the owner alone that takes what is in it', async () => {
+      it('a volume of a fixed size is the agent’s own, empty, in a file for the owner alone that takes what is in it', async () => {
         const state = await home().start({ agentId: 'fresh', dataLimitBytes: 5120 * mb })
         const seen = await home().run(
           state,
@@ -59,7 +59,7 @@ if (isRoot)
         expect(file.blocks * 512).toBeLessThan(64 * mb)
       })
 
-      it('refuses what is past its limit, in one file or in many, and the agent answers on', async () => {
+      it('a volume of a fixed size refuses what is past its limit, in one file or in many, and the agent answers on', async () => {
         const state = await home().start({ agentId: 'greedy' })
         const one = await home().run(state, 'fallocate -l 6G /data/x; ls -s /data/x 2>/dev/null')
         expect(one.text).not.toMatch(/^[1-9]\d{4,}/)
@@ -77,7 +77,7 @@ if (isRoot)
         expect((await home().run(state, 'rm -rf /data/d; echo alive')).text).toBe('alive\n')
       })
 
-      it('keeps its data over restarts of the agent and of the mesh, a killed container and a mesh that cannot attach it', async () => {
+      it('a volume of a fixed size keeps its data over restarts of the agent and of the mesh, a killed container and a mesh that cannot attach it', async () => {
         const state = await home().start({ agentId: 'kept' })
         await home().run(state, 'echo one > /data/note')
         const other = await home().again({ uid: 1000 })
@@ -93,7 +93,7 @@ if (isRoot)
         await later.close()
       })
 
-      it('leaves no device and no link behind that could lead to another’s data, and is found under another number, as after a reboot', async () => {
+      it('a volume of a fixed size leaves no device and no link behind that could lead to another’s data, and is found under another number, as after a reboot', async () => {
         const state = await home().start({ agentId: 'moved' })
         await home().run(state, 'echo mine > /data/note')
         expect(await exists(imageOf('moved').replace('.ext4', '.device'))).toBe(false)
@@ -124,7 +124,7 @@ if (isRoot)
         expect((await home().run(again, 'cat /data/note')).text).toBe('mine\n')
       })
 
-      it('grows with its limit, keeps its size and says so where its data would not fit, gives back what is deleted, and shrinks', async () => {
+      it('a volume of a fixed size grows with its limit, keeps its size and says so where its data would not fit, gives back what is deleted, and shrinks', async () => {
         const held = async () => (await stat(imageOf('sized'))).blocks * 512
         const small = await home().start({ agentId: 'sized', dataLimitBytes: 64 * mb })
         await home().run(small, 'echo here > /data/note')
@@ -152,7 +152,7 @@ if (isRoot)
         expect((await home().run(less, 'cat /data/note; ls -A /data')).text).toBe('here\nnote\n')
       })
 
-      it('is mended after it was cut off in the middle of writing', async () => {
+      it('a volume of a fixed size is mended after it was cut off in the middle of writing', async () => {
         const state = await home().start({ agentId: 'cut' })
         await home().run(state, 'echo safe > /data/note; sync')
         const writing = home()
@@ -171,7 +171,7 @@ if (isRoot)
         )
       })
 
-      it('leaves a volume from before limits as it is, and it is measured', async () => {
+      it('a volume of a fixed size leaves a volume from before limits as it is, and it is measured', async () => {
         const name = volumeName(home().homeId, 'older')
         await engine.docker.createVolume({ Name: name, Labels: volumeLabels(home().homeId, 'older') })
         const state = await home().start({ agentId: 'older' })
@@ -187,7 +187,7 @@ if (isRoot)
         expect(await exists(imageOf('older'))).toBe(false)
       })
 
-      it('goes away with its agent, and the next agent of that name begins empty', async () => {
+      it('a volume of a fixed size goes away with its agent, and the next agent of that name begins empty', async () => {
         heedsLesson(10)
         const state = await home().start({ agentId: 'mortal' })
         await home().run(state, 'echo mine > /data/note')
@@ -205,7 +205,7 @@ if (isRoot)
   withEngine(
     'a home with volumes of a fixed size',
     (engine) => {
-      it('may be moved, and leaves no file and no device once it is erased', async () => {
+      it('a volume of a fixed size may be moved, and leaves no file and no device once it is erased', async () => {
         const first = await mkdtemp(join(tmpdir(), 'flotilla-volumes-'))
         const home = await openDockerHome(engine, { volumesFolder: first })
         onTestFinished(() => home.close())

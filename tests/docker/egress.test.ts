@@ -99,7 +99,7 @@ withEngine(
         .split('\n')
         .slice(1)
 
-    it('is in the environment of programs, in both spellings, and not in that of the agent’s own start', async () => {
+    it('the egress proxy is in the environment of programs, in both spellings, and not in that of the agent’s own start', async () => {
       const said = await inside('clerk', 'env')
       for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'])
         expect(said).toContain(`\n${name}=${proxy}\n`)
@@ -112,7 +112,7 @@ withEngine(
       )
     })
 
-    it('is taken by curl, over TLS and plain', async () => {
+    it('the egress proxy is taken by curl, over TLS and plain', async () => {
       verifies('endpoints:outbound:filtered')
       const said = await inside(
         'clerk',
@@ -122,7 +122,7 @@ withEngine(
       expect(site.requests.every(({ headers }) => headers['proxy-authorization'] === undefined)).toBe(true)
     })
 
-    it('is taken by git, to clone and to push', async () => {
+    it('the egress proxy is taken by git, to clone and to push', async () => {
       const said = await inside(
         'clerk',
         `export GIT_SSL_CAINFO=$PWD/site.pem GIT_AUTHOR_NAME=c GIT_AUTHOR_EMAIL=c@x GIT_COMMITTER_NAME=c GIT_COMMITTER_EMAIL=c@x;
@@ -132,7 +132,7 @@ withEngine(
       expect(said).toMatch(/^exit code 0\ncloned through the proxy\n[0-9a-f]{40}\trefs\/heads\/more\n$/)
     })
 
-    it('is taken by npm', async () => {
+    it('the egress proxy is taken by npm', async () => {
       const said = await inside(
         'clerk',
         `mkdir -p installs && cd installs && npm install --cafile ../site.pem --registry ${tls()}/npm/ --no-audit --no-fund --no-update-notifier far-package >npm.log 2>&1; node -p "require('far-package')" || cat npm.log`,
@@ -141,7 +141,7 @@ withEngine(
       expect(said).toBe('exit code 0\ninstalled from outside\n')
     })
 
-    it('is taken by Node’s fetch', async () => {
+    it('the egress proxy is taken by Node’s fetch', async () => {
       const said = await inside(
         'clerk',
         `NODE_EXTRA_CA_CERTS=site.pem node -e "fetch('${tls()}/page').then(r => r.text()).then(console.log)"; node -e "fetch('${plain()}/page').then(r => r.text()).then(console.log)"`,
@@ -149,7 +149,9 @@ withEngine(
       expect(said).toBe('exit code 0\na page from outside\na page from outside\n')
     })
 
-    it('is taken by Python’s urllib, and by pip where this machine has one to lend', async ({ skip }) => {
+    it('the egress proxy is taken by Python’s urllib, and by pip where this machine has one to lend', async ({
+      skip,
+    }) => {
       const said = await inside(
         'clerk',
         `SSL_CERT_FILE=site.pem python3 -c "import urllib.request as r; print(r.urlopen('${tls()}/page').read().decode())"`,
@@ -171,7 +173,7 @@ withEngine(
       return undefined
     })
 
-    it('leads neither to the mesh, nor inside, nor to metadata, by any spelling', async () => {
+    it('the egress proxy leads neither to the mesh, nor inside, nor to metadata, by any spelling', async () => {
       heedsLesson(27)
       verifies('limits:outbound-redirects:revalidated', 'errors:outbound:blocked-range')
       const meshPort = new URL(mesh.url).port
@@ -211,7 +213,7 @@ withEngine(
       expect(await asked(redirect, '-L')).toMatch(/000 403$/)
     })
 
-    it('leads to no listener of the mesh by any spelling of any address of this machine, with their ports opened', async () => {
+    it('the egress proxy leads to no listener of the mesh by any spelling of any address of this machine, with their ports opened', async () => {
       const other = /(\d+\.\d+\.\d+\.\d+)/.exec(await inside('other', 'hostname -i'))?.[1] ?? ''
       // Each network of the engine adds an address; the soak test tries all of them in every spelling.
       const spelt = ['127.0.0.1', '0.0.0.0', gateway]
@@ -242,7 +244,7 @@ withEngine(
         }
     })
 
-    it('asks for a name once, and goes where that answer leads', async () => {
+    it('the egress proxy asks for a name once, and goes where that answer leads', async () => {
       verifies('limits:outbound-dns-pinned')
       const before = names.asked.length
       const get = () => asked(`http://rebinding.outside.test:${site.plainPort}/page`)
@@ -266,7 +268,7 @@ withEngine(
       )
     })
 
-    it('takes no name for an identity, and another’s token only while that one works', async () => {
+    it('the egress proxy takes no name for an identity, and another’s token only while that one works', async () => {
       const own = new URL(proxy).password
       const others = /:([\w-]{43})@/.exec(await inside('other', 'echo $HTTP_PROXY'))?.[1] ?? ''
       const get = (user: string, password: string) =>
@@ -284,7 +286,7 @@ withEngine(
       expect(counted).not.toMatch(/flotilla_proxy_connections_total\{agent="other",host="packages/)
     })
 
-    it('is narrowed to the owner’s list for an agent that has one, for its tool as well', async () => {
+    it('the egress proxy is narrowed to the owner’s list for an agent that has one, for its tool as well', async () => {
       const said = await inside('narrow', `curl -sS -o /dev/null -w '%{http_code}' ${plain()}/page`)
       expect(said).toMatch(/403$/)
       const tool = await mesh.invoke('narrow', 'http_request', { url: `${plain()}/page` })
@@ -293,7 +295,7 @@ withEngine(
       expect(JSON.stringify(clerk.outcome)).toContain('a page from outside')
     })
 
-    it('closes with its run, whatever goes on in the container, and with the tokens of the start', async () => {
+    it('the egress proxy closes with its run, whatever goes on in the container, and with the tokens of the start', async () => {
       const openNow = async () =>
         /flotilla_proxy_open (\d+)/.exec((await mesh.call(meshHumanEndpoints.metrics)).text)?.[1]
       const run = inside(
@@ -317,7 +319,7 @@ withEngine(
       expect(said).toMatch(/407$/)
     })
 
-    it('has no name server: none inside, none outside, and none through the engine’s own', async () => {
+    it('the egress proxy has no name server: none inside, none outside, and none through the engine’s own', async () => {
       const networkName = `flotilla-test-names-${process.pid}`
       const network = await engine.docker.createNetwork({ Name: networkName })
       const { IPAM } = (await network.inspect()) as {
@@ -361,14 +363,14 @@ python3 ask.py 127.0.0.11 ${gateway} ${outside} 8.8.8.8; getent hosts tunnel.out
       }
     })
 
-    it('is the only one: raw sockets, ICMP, IPv6, UDP and other ports lead nowhere', async () => {
+    it('the egress proxy is the only one: raw sockets, ICMP, IPv6, UDP and other ports lead nowhere', async () => {
       const said = await inside('clerk', `python3 - ${gateway} <<'END'\n${escapeProgram}\nEND`, 200)
       const seen = JSON.parse(/\{.*\}/.exec(said)?.[0] ?? said) as Record<string, string>
       expect(Object.keys(seen).length).toBeGreaterThan(14)
       for (const [way, outcome] of Object.entries(seen)) expect(`${way}: ${outcome}`).not.toMatch(/: open/)
     })
 
-    it('is written down: what was opened by exception, what was refused, what went through', async () => {
+    it('the egress proxy is written down: what was opened by exception, what was refused, what went through', async () => {
       const journal = await mesh.command('verify-journal')
       expect(journal.code).toBe(0)
       const metrics = (await mesh.call(meshHumanEndpoints.metrics)).text

@@ -87,7 +87,7 @@ withEngine(
       return typeof result === 'string' ? result : `${run.outcome?.text} ${JSON.stringify(result)}`
     }
 
-    it('answers a question with what a worker counted in its container', async () => {
+    it('a fleet in containers answers a question with what a worker counted in its container', async () => {
       verifies('purpose:fleet-behind-mesh', 'purpose:agent:own-container', 'purpose:hardened-container')
       const content = await readFile(join(repositoryRoot, 'package-lock.json'))
       const params = { id: 'clerk', path: 'input/parcel.bin' }
@@ -103,7 +103,7 @@ withEngine(
       expect(await mesh.tasks()).toMatchObject([{ state: 'done', assignee: 'clerk' }])
     })
 
-    it('runs every agent behind every wall', async () => {
+    it('a fleet in containers runs every agent behind every wall', async () => {
       verifies(
         'resources:container:all-hardened',
         'resources:container:uid-1000',
@@ -164,7 +164,7 @@ withEngine(
       expect(status).toMatch(/ \/tmp tmpfs \S*nosuid\S*noexec/)
     })
 
-    it('has every agent listen on port 8400 of an address of its own, where the mesh reaches it', async () => {
+    it('a fleet in containers has every agent listen on port 8400 of an address of its own, where the mesh reaches it', async () => {
       verifies('purpose:agent:same-port', 'purpose:agent:bridged-address', 'purpose:agent:http-8400')
       verifies('endpoints:agent:port-8400')
       const addresses = new Set<string>()
@@ -195,7 +195,7 @@ withEngine(
       expect(addresses.size).toBe(3)
     })
 
-    it('gives worker and operator their memory and processor share', async () => {
+    it('a fleet in containers gives worker and operator their memory and processor share', async () => {
       verifies(
         'resources:worker:memory',
         'resources:operator:memory',
@@ -213,7 +213,7 @@ withEngine(
       expect([operator.HostConfig.Memory, share(operator)]).toEqual([128 * 1024 * 1024, 0.05])
     })
 
-    it('leaves no door token where programs could find it', async () => {
+    it('a fleet in containers leaves no agent token where programs could find it', async () => {
       verifies('authentication:zone-1:no-llm-keys', 'purpose:agents:no-llm-keys')
       const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { readOnly: true })
       const rows = database.prepare("SELECT token, hash FROM agent_tokens WHERE agent_id = 'clerk'").all()
@@ -236,7 +236,7 @@ withEngine(
       expect(said).not.toContain(upstreamKey)
     })
 
-    it('lets a worker reach nothing but the agent API, and its own agent only with proof', async () => {
+    it('a fleet in containers lets a worker reach nothing but the agent API, and its own agent only with proof', async () => {
       verifies('purpose:assume-compromised', 'purpose:mediates-boundaries')
       const other = await inside('other', 'hostname -i')
       const otherAddress = /(\d+\.\d+\.\d+\.\d+)/.exec(other)?.[1] ?? ''
@@ -277,7 +277,7 @@ withEngine(
       }
     })
 
-    it('runs the official OpenAI client in a container as it is', async () => {
+    it('a fleet in containers runs the official OpenAI client in a container as it is', async () => {
       verifies('purpose:mesh:proxies-llm', 'purpose:agents:use-mesh-proxy')
       const bundle = await build({
         entryPoints: [join(repositoryRoot, 'tests', 'support', 'openai-program.mjs')],
@@ -312,7 +312,7 @@ withEngine(
       )
     })
 
-    it('adopts its containers after a kill -9 while they work, and every run ends once', async () => {
+    it('a fleet in containers adopts its containers after a kill -9 while they work, and every run ends once', async () => {
       verifies('authentication:zone-2:containers')
       const before = (await container('clerk').inspect()).Id
       const asked = await mesh.submit('dig', { session: 'dig 1' })
@@ -399,7 +399,7 @@ withEngine(
       await mesh.call(cronHumanEndpoints.cronRemove, { params: { id } })
     })
 
-    it('stops its containers when it is asked to stop, and finishes their runs in its next life', async () => {
+    it('a fleet in containers stops its containers when it is asked to stop, and finishes their runs in its next life', async () => {
       verifies('purpose:mesh:manages-containers', 'authentication:zone-2:containers')
       await inside('other', 'rm -f effects')
       const asked = await mesh.submit('dig on', { agent: 'other', session: 'dig 4' })
@@ -416,7 +416,7 @@ withEngine(
       expect(await inside('other', 'cat effects')).toBe('exit code 0\ndig begins\nafter\n')
     })
 
-    it('leaves nothing of itself in the engine once its home is reset', async () => {
+    it('a fleet in containers leaves nothing of itself in the engine once its home is reset', async () => {
       await mesh.terminate()
       expect((await mesh.command('reset')).code).toBe(0)
       const label = [`flotilla.home=${homeTag(homeId)}`]

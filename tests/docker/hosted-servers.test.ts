@@ -125,7 +125,7 @@ describe.skipIf(!canBeHosted)('the servers behind a real reverse proxy', () => {
       expect(asked.stdout).toBe('200')
     })
 
-    it('is not opened to other machines without an access token', async () => {
+    it('self-hosted is not opened to other machines without an access token', async () => {
       const home = await mkdtemp(join(tmpdir(), 'flotilla-bind-'))
       onTestFinished(() => rm(home, { recursive: true, force: true }))
       const bound = openMesh(home, { environment: { FLOTILLA_PUBLIC_BIND: `127.0.0.1:${await heldPort()}` } })

@@ -67,7 +67,7 @@ withEngine(
       }
 
       it(
-        'installs without Node, says what a smaller machine lacks, helps at once, works, and leaves nothing',
+        'the package installs without Node, says what a smaller machine lacks, helps at once, works, and leaves nothing',
         async () => {
           const machine = await installed({ manager: false })
           const before = await machine.run(`find ${places} | sort`)
@@ -115,7 +115,7 @@ withEngine(
       )
 
       it(
-        'is kept by systemd, upgraded by it, and put back where a release does not come up',
+        'the package is kept by systemd, upgraded by it, and put back where a release does not come up',
         async () => {
           const machine = await installed({ manager: true })
           const said = async (line: string) => {

@@ -164,7 +164,7 @@ withEngine(
       expect(JSON.stringify(read.outcome)).toContain('kept')
     })
 
-    it('are lost by name where the kernel killed them for want of memory, and come back to their work', async () => {
+    it('agents in containers are lost by name where the kernel killed them for want of memory, and come back to their work', async () => {
       await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'glutton' } })
       await squeeze()
       // The first run of an agent loads modules, for which its memory has no room.
@@ -197,7 +197,7 @@ withEngine(
       throw new Error('the engine takes no limit')
     }
 
-    it('are made from inside a container, each behind every wall with a volume of its own, and leave nothing', async () => {
+    it('agents in containers are made from inside a container, each behind every wall with a volume of its own, and leave nothing', async () => {
       verifies('resources:tool:spawn-fleet-agent')
       const run = await mesh.submit('dig', { agent: 'boss' })
       const child = await eventually(
@@ -220,7 +220,7 @@ withEngine(
       expect((Volumes ?? []).map(({ Name }) => Name)).not.toContain(volumeName(homeId, id))
     })
 
-    it('cannot be made without end: a fork bomb makes as many as the owner said, and the fleet goes on', async () => {
+    it('agents in containers cannot be made without end: a fork bomb makes as many as the owner said, and the fleet goes on', async () => {
       const mostAtOnce = await countSpawned()
       const run = await mesh.submit('bomb', { agent: 'bomber' })
       await eventually('its children did as it did', async () => {
@@ -241,7 +241,7 @@ withEngine(
       expect(most).toBeGreaterThan(0)
     })
 
-    it('are not made by programs: their token opens the models and the way out alone', async () => {
+    it('agents in containers are not created by programs: their token opens only the models and the egress proxy', async () => {
       const command = `node -e "fetch(process.env.OPENAI_BASE_URL.replace('/v1','')+'/mesh/spawn',{method:'POST',headers:{authorization:'Bearer '+process.env.OPENAI_API_KEY,'content-type':'application/json'},body:JSON.stringify({role:'r',task:'t'})}).then(r=>console.log('answered',r.status))"`
       const run = await mesh.invoke('boss', 'run_command', { command })
       expect(JSON.stringify(run.outcome)).toMatch(/answered 40[13]/)

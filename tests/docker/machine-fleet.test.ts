@@ -52,7 +52,7 @@ withEngine(
       return caches
     }
 
-    it('is started by a word, and without it runs in containers', async () => {
+    it('a fleet that asks for virtual machines is started by a word, and without it runs in containers', async () => {
       verifies('purpose:backend:two', 'purpose:backend:container-default', 'purpose:backend:microvm-opt-in')
       const home = await mkdtemp(join(tmpdir(), 'flotilla-sandbox-'))
       onTestFinished(() => rm(home, { recursive: true, force: true }))
@@ -86,7 +86,7 @@ withEngine(
       expect(both.code).toBe(2)
     })
 
-    it('runs in containers where none can be had, and says why wherever one looks', async () => {
+    it('a fleet that asks for virtual machines runs in containers where none can be had, and says why wherever one looks', async () => {
       verifies('purpose:backend:falls-back', 'purpose:backend:fallback-logged')
       const mesh = await startMeshForTest({
         runtime: 'docker',
@@ -117,7 +117,7 @@ withEngine(
 
     describe.runIf(isSoak)('in the soak tests, where they can be had', () => {
       it(
-        'works in them, over kills of the mesh and of QEMU, and keeps what agents keep',
+        'a fleet with virtual machines works in them, over kills of the mesh and of QEMU, and keeps what agents keep',
         { timeout: slowMs },
         async () => {
           const mesh = await startMeshForTest({

@@ -34,7 +34,7 @@ withEngine(
     }
 
     it(
-      'leaves it everything that it can do in one life in 128 MB',
+      'the memory of an operator leaves it everything that it can do in one life in 128 MB',
       { timeout: patient(120_000) },
       async () => {
         verifies('limits:operator-container:memory', 'resources:operator:memory')
@@ -55,7 +55,7 @@ withEngine(
       },
     )
 
-    it('is left to it when one of its programs takes more than there is', async () => {
+    it('the memory of an operator is left to it when one of its programs takes more than there is', async () => {
       const { State: before } = await (await container()).inspect()
       const group = containerGroup(before.Pid)
       const greedy = await life.mesh.invoke(operatorAgentId, 'run_command', {

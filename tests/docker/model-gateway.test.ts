@@ -105,15 +105,18 @@ withEngine(
       return seenSchema.parse(JSON.parse(inflateSync(Buffer.from(packed, 'base64')).toString()))
     }
 
-    it.each(['locked', 'clerk'])('is closed to every spelling of a program inside %s', async (agent) => {
-      const seen = await sends(agent, reachingCalls)
-      expect(seen.chat).toHaveLength(reachingCalls.chat.length)
-      expect(seen.messages).toHaveLength(reachingCalls.messages.length)
-      for (const one of [...seen.chat, ...seen.messages]) {
-        expect([400, 403], `${one.what}: ${one.text}`).toContain(one.status)
-      }
-      expect([...chats.calls, ...anthropic.calls].map(({ body }) => body)).toEqual([])
-    })
+    it.each(['locked', 'clerk'])(
+      'the model gateway is closed to every spelling of a program inside %s',
+      async (agent) => {
+        const seen = await sends(agent, reachingCalls)
+        expect(seen.chat).toHaveLength(reachingCalls.chat.length)
+        expect(seen.messages).toHaveLength(reachingCalls.messages.length)
+        for (const one of [...seen.chat, ...seen.messages]) {
+          expect([400, 403], `${one.what}: ${one.text}`).toContain(one.status)
+        }
+        expect([...chats.calls, ...anthropic.calls].map(({ body }) => body)).toEqual([])
+      },
+    )
 
     it('a picture is fetched for an agent with the permission and sent on as data, and not fetched for other agents', async () => {
       const url = `http://127.0.0.1:${web.port}/picture?d=secret`

@@ -10,7 +10,7 @@ withEngine(
   'money over kills of the mesh',
   () => {
     it(
-      'is what the rows say, while a container that outlives it calls as the walls are tried',
+      'the ledger of money is what the rows say, while a container that outlives it calls as the walls are tried',
       async () => {
         const { calls } = await killUnderCalls({ runtime: 'docker', kills, seconds })
         expect(calls).toBeGreaterThan(kills)

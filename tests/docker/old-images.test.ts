@@ -104,7 +104,7 @@ withEngine(
       expect(await pruneImages(engine, directory, Date.now() + 14 * dayMs)).toContain(unnoted)
     })
 
-    it('are not taken away from a mesh that looks for one while another cleans up', async () => {
+    it('unused agent images are not taken away from a mesh that looks for one while another cleans up', async () => {
       const cacheDirectory = await mkdtemp(join(tmpdir(), 'flotilla-old-race-'))
       onTestFinished(() => rm(cacheDirectory, { recursive: true, force: true }))
       const home = await aHome('racing')

@@ -64,7 +64,7 @@ withEngine(
       return done.output
     }
 
-    it('holds the vector search that an agent’s memory loads', async () => {
+    it('the agent image holds the vector search that an agent’s memory loads', async () => {
       const said = await inside(
         `node -e "const d = new (require('node:sqlite').DatabaseSync)(':memory:', { allowExtension: true }); d.loadExtension('/opt/flotilla/parts/vec0.so'); console.log(d.prepare('select vec_version() v').get().v)"`,
       )
@@ -91,7 +91,7 @@ withEngine(
       expect(await ensure()).toEqual({ ...before, built: false })
     })
 
-    it('gives the agent an empty home of its own and nothing that raises privileges', async () => {
+    it('the agent image gives the agent an empty home of its own and nothing that raises privileges', async () => {
       const said = await inside(
         'id -u; pwd; echo $HOME; stat -c "%u %a" /data; ls -A /data | wc -l; find / -xdev -perm /6000 -type f 2>/dev/null | wc -l',
       )
@@ -110,7 +110,7 @@ withEngine(
       )
     })
 
-    it('sets firewall rules from a helper container where the mesh is not root', async () => {
+    it('the agent image sets firewall rules from a helper container where the mesh is not root', async () => {
       const { reference } = await ensure()
       const bridge = 'flt-notroot0'
       const worker = { engine, image: reference, uid: 1000, homeTag: 'notroot0' }

@@ -154,7 +154,7 @@ withEngine(
       state = await home().start({ agentId: 'worker', cpu })
     })
 
-    it.each(programs)('lets work: %s', async (_, command, says) => {
+    it.each(programs)('the system call filter lets work: %s', async (_, command, says) => {
       const said = await home().run(state, command)
       expect(said.text).toMatch(says)
       expect(said.code).toBe(0)
@@ -182,38 +182,41 @@ print('result', result, errno.errorcode.get(ctypes.get_errno()))`
         `echo ${Buffer.from(script).toString('base64')} | base64 -d > /data/try.py && exec python3 /data/try.py`,
       )
 
-    it('lets a harmless call through the same way, so that a refusal means something', async () => {
+    it('the system call filter lets a harmless call through the same way, so that a refusal means something', async () => {
       expect(await call([39, 172], '0')).toMatch(/^result \d+/)
     })
 
-    it.each(refused)('refuses %s', async (...[, x64, arm64, args]) => {
+    it.each(refused)('the system call filter refuses %s', async (...[, x64, arm64, args]) => {
       expect(await call([x64, arm64], args)).toMatch(/result -1 (EPERM|ENOSYS)/)
     })
 
-    it.each(onOthers)('refuses %s', async (...[, x64, arm64, args]) => {
+    it.each(onOthers)('the system call filter refuses %s', async (...[, x64, arm64, args]) => {
       expect(await call([x64, arm64], args)).toMatch(/result -1 EPERM/)
     })
 
-    it.each(onItself)('allows %s', async (...[, x64, arm64, args]) => {
+    it.each(onItself)('the system call filter allows %s', async (...[, x64, arm64, args]) => {
       expect(await call([x64, arm64], args)).toMatch(/^result 0/)
     })
 
-    it('answers clone3 as if the kernel had none, so that libc falls back to clone', async () => {
+    it('the system call filter answers clone3 as if the kernel had none, so that libc falls back to clone', async () => {
       expect(await call([435, 435], 'buffer, 88')).toContain('result -1 ENOSYS')
     })
 
-    it.runIf(engine.architecture === 'x64')('ends a process that speaks the 32-bit interface', async () => {
-      // int 0x80 with eax=20 (getpid in the 32-bit table), from memory that python maps as executable.
-      const script = `import ctypes,mmap
+    it.runIf(engine.architecture === 'x64')(
+      'the system call filter ends a process that speaks the 32-bit interface',
+      async () => {
+        // int 0x80 with eax=20 (getpid in the 32-bit table), from memory that python maps as executable.
+        const script = `import ctypes,mmap
 m=mmap.mmap(-1,4096,prot=7); m.write(bytes([0xb8,20,0,0,0,0xcd,0x80,0xc3]))
 f=ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))
 print('pid', f())`
-      const said = await python(script)
-      expect(said.text).not.toMatch(/pid \d/)
-      expect(said.code).toBe('SIGSYS')
-    })
+        const said = await python(script)
+        expect(said.text).not.toMatch(/pid \d/)
+        expect(said.code).toBe('SIGSYS')
+      },
+    )
 
-    it('refuses new namespaces to the tools that make them', async () => {
+    it('the system call filter refuses new namespaces to the tools that make them', async () => {
       for (const flag of ['--user', '--net', '--mount', '--pid', '--ipc', '--uts', '--cgroup']) {
         expect(await home().run(state, `unshare ${flag} true; echo ${flag} $?`)).toMatchObject({
           text: expect.stringMatching(new RegExp(`${flag} [1-9]`)),

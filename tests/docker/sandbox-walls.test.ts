@@ -84,7 +84,7 @@ except Exception as e: print(type(e).__name__, e)"`,
       expect(healed.filter((wall) => !wall.holds)).toEqual([])
     })
 
-    it('checkIsolation finds that names are asked outside though there are none, and prepare closes it', async () => {
+    it('checkIsolation finds that the engine asks external name servers, and prepare prevents it', async () => {
       const outside = await startNameServer(() => null, { host: home().runtime.listenHost(), port: 53 })
       onTestFinished(() => outside.close())
       const standing = await home().runtime.checkIsolation({ meshPort })

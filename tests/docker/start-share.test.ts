@@ -75,7 +75,7 @@ withEngine(
       expect((await usedMs('dawdler')) - from).toBeLessThan(most)
     })
 
-    it('is over within two seconds of the beginning of the process, on a machine that is not overrun', async () => {
+    it('the CPU share of a start is over within two seconds of the beginning of the process, on a machine that is not overrun', async () => {
       await home().runtime.start(home().specOf({ agentId: 'timed' }))
       expect(await hasMore('timed')).toBe(true)
       while (await hasMore('timed')) await delay(20)
@@ -135,7 +135,7 @@ withEngine(
       await Promise.all(ids.map((agentId) => home().runtime.remove(agentId, { data: true })))
     })
 
-    it('a mesh that died in between puts it right when it comes again, before anybody asks', async () => {
+    it('a mesh that died in between ends the lent share when it comes again, before any request', async () => {
       const died = await home().again({ clock: { ...systemClock, sleep: () => new Promise(() => {}) } })
       await died.start(home().specOf({ agentId: 'orphan' }))
       await delay(startShareMs)

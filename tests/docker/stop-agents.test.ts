@@ -30,7 +30,7 @@ withEngine(
     const stop = (folder: string) =>
       runMeshCommand(meshArguments('stop-agents', '--home', folder, '--runtime', 'docker'))
 
-    it('are stopped, keep their data, and those of other homes run on', async () => {
+    it('agents that a crashed mesh left in containers are stopped, keep their data, and those of other homes run on', async () => {
       const state = await home().start({ agentId: 'scout' })
       await home().run(state, 'echo yes > /data/kept')
       const others = await stop(aLeftHome('another-home'))
@@ -45,7 +45,7 @@ withEngine(
       expect((await home().run(again, 'cat /data/kept')).text.trim()).toBe('yes')
     })
 
-    it('are stopped by the command that is printed where no engine answers', async () => {
+    it('agents that a crashed mesh left in containers are stopped by the command that is printed where no engine answers', async () => {
       await home().start({ agentId: 'scout' })
       const folder = aLeftHome(home().homeId)
       const environment = { ...process.env, FLOTILLA_ENGINE_SOCKET: join(folder, 'no.sock') }

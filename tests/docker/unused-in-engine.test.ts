@@ -97,7 +97,7 @@ withEngine(
       return things
     }
 
-    it('is what deleted agents left, and none of a living agent or of another home', async () => {
+    it('the list of unused objects is what deleted agents left, and none of a living agent or of another home', async () => {
       const [gone, held] = [await volume(own, 'gone'), await volume(own, 'held')]
       const stays = [await volume(own, 'living'), await volume(other, 'gone')]
       const orphan = await container(own, 'agent', 'held')

@@ -79,7 +79,7 @@ describe('an agent that dies in the middle of a call', () => {
     ],
     ['searches the web', 'interrupted', () => invoked('web_search', { query: 'tea' })],
   ])(
-    'and %s leaves no failure of the mesh in its log, and the asker is told of its end: %s',
+    'an agent that dies in the middle of a call and %s leaves no failure of the mesh in its log, and the client learns of its end: %s',
     async (_, code, begin) => {
       const id = await begin()
       await killWhileAsked(mesh.ended(id))
@@ -102,7 +102,7 @@ describe('an agent that dies in the middle of a call', () => {
     )
   }
 
-  it('of a program of its own, whole or streamed, is none either', async () => {
+  it('the end of an agent in the middle of a call of its program, whole or streamed, is no failure of the mesh either', async () => {
     // The run of `host` is active while its model has not answered.
     await mesh.createWorker('host')
     await mesh.submit('think', { agent: 'host' })

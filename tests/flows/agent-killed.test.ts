@@ -154,7 +154,7 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
 
 describe('a task', () => {
   it(
-    'survives a kill at every write and every request: no call to the mesh is made twice, no command silently',
+    'a task survives a kill at every write and every request: no call to the mesh is made twice, no command silently',
     async () => {
       const whole = await live(null)
       expect(whole.result).toMatchObject({

@@ -70,7 +70,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
   }
 
   it.concurrent(
-    'is ended and started again when it is stopped',
+    'an agent whose process lives and whose work does not get on is ended and started again when it is stopped',
     async () => {
       const run = await begins('stopped', 'long work')
       process.kill(await processOf('stopped'), 'SIGSTOP')
@@ -85,7 +85,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
 
   // The test searches without a pause for minutes for anything that it cannot open.
   it.runIf(process.env['FLOTILLA_SOAK'] === '1')(
-    'is ended when it can open nothing more',
+    'an agent whose process lives and whose work does not get on is ended when it can open nothing more',
     { concurrent: true, timeout: patient(endsWithinMs) },
     async () => {
       const run = await begins('starved', 'long work')
@@ -100,7 +100,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
   )
 
   it.concurrent(
-    'ends itself when it cannot write what came of its work',
+    'an agent whose process lives and whose work does not get on ends itself when it cannot write what came of its work',
     async () => {
       const run = await begins('writer', 'short work')
       starve(await processOf('writer'))
@@ -114,7 +114,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
   )
 
   it.concurrent(
-    'is left alone while it works for longer than that',
+    'an agent whose process lives and whose work does not get on is left alone while it works for longer than that',
     async () => {
       const run = await begins('patient', 'long work')
       const ended = await mesh.ended(run, endsWithinMs)

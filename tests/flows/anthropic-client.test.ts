@@ -68,20 +68,23 @@ describe('the official Anthropic client inside an agent', () => {
     expect(new Set(keys)).toEqual(new Set([upstreamKey]))
   })
 
-  it.each([passed, translated])('sees each refusal as its own error class, with %s', async (model) => {
-    verifies('authentication:zone-1:no-llm-keys', 'purpose:agents:no-llm-keys')
-    const got = await seen(model, 'wrongKey', 'otherModel', 'limited', 'overloaded', 'tooLong')
-    expect(got).toMatchObject({
-      wrongKey: { name: 'AuthenticationError', status: 401, type: 'authentication_error' },
-      otherModel: { name: 'PermissionDeniedError', status: 403, code: 'model-not-allowed' },
-      limited: { name: 'RateLimitError', status: 429, type: 'rate_limit_error' },
-      overloaded: { name: 'OverloadedError', status: 529, type: 'overloaded_error' },
-      tooLong: { name: 'BadRequestError', status: 400, code: 'prompt-too-long' },
-    })
-    expect(JSON.stringify(got)).not.toContain(upstreamKey)
-  })
+  it.each([passed, translated])(
+    'the official Anthropic client inside an agent sees each refusal as its own error class, with %s',
+    async (model) => {
+      verifies('authentication:zone-1:no-llm-keys', 'purpose:agents:no-llm-keys')
+      const got = await seen(model, 'wrongKey', 'otherModel', 'limited', 'overloaded', 'tooLong')
+      expect(got).toMatchObject({
+        wrongKey: { name: 'AuthenticationError', status: 401, type: 'authentication_error' },
+        otherModel: { name: 'PermissionDeniedError', status: 403, code: 'model-not-allowed' },
+        limited: { name: 'RateLimitError', status: 429, type: 'rate_limit_error' },
+        overloaded: { name: 'OverloadedError', status: 529, type: 'overloaded_error' },
+        tooLong: { name: 'BadRequestError', status: 400, code: 'prompt-too-long' },
+      })
+      expect(JSON.stringify(got)).not.toContain(upstreamKey)
+    },
+  )
 
-  it('is charged to the agent and the run', async () => {
+  it('the official Anthropic client inside an agent is charged to the agent and the run', async () => {
     const runs = (await mesh.runs()).filter((run) => run.agent_id === 'coder')
     const spent = runs.reduce((sum, run) => sum + (run.cost_usd ?? 0), 0)
     expect(spent).toBeGreaterThan(0)

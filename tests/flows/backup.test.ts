@@ -111,7 +111,7 @@ describe('a backup', () => {
   const opened = () => (isSoak ? closed() : [])
 
   it(
-    'is made while runs go on, and gives an empty home the same fleet',
+    'a backup is made while runs go on, and gives an empty home the same fleet',
     async () => {
       const working = Promise.all(
         [1, 2, 3, 4].map((number) => mesh.ask(`work ${number}`, { agent: 'right' })),
@@ -198,7 +198,7 @@ describe('a backup', () => {
     expect(twice.err).toContain('is there already')
   })
 
-  it('is refused into a home that is not empty, and where it is cut or changed; nothing is written', async () => {
+  it('a backup is refused into a home that is not empty, and where it is cut or changed; nothing is written', async () => {
     const file = join(folder, 'to-break')
     if (isSoak) expect((await made(file)).code).toBe(0)
     else await copyFile(join(folder, 'spoken'), file)
@@ -254,7 +254,7 @@ describe('a backup', () => {
     }
   })
 
-  it('holds what a hostile agent leaves of its data, names the rest, and leaves an agent out when asked', async () => {
+  it('a backup holds what a hostile agent leaves of its data, names the rest, and leaves an agent out when asked', async () => {
     const folderOf = (home: string, agent: string) =>
       join(home, 'data', 'agents', Buffer.from(agent).toString('hex'))
     const place = join(folderOf(mesh.home, 'right'), 'data')

@@ -96,7 +96,7 @@ describe('a body that is wrong', () => {
     expect(await mesh.runs()).toEqual([])
   })
 
-  it('is refused when it is too long, announced or not', async () => {
+  it('a body that is wrong is refused when it is too long, announced or not', async () => {
     heedsLesson(14)
     const body = JSON.stringify({ message: 'x'.repeat(wireLimits.bodyMaxBytes) })
     expectProblem(await mesh.call(chat, { ...operator, body }), 'body-too-large')
@@ -114,7 +114,7 @@ describe('a body that is wrong', () => {
     expect(await mesh.runs()).toEqual([])
   })
 
-  it('is a problem too where it is no HTTP at all, or its headers never end', async () => {
+  it('a body that is wrong is a problem too where it is no HTTP at all, or its headers never end', async () => {
     expectProblem(await rawCall('NONSENSE\r\n\r\n'), 'bad-request')
     expectProblem(
       await rawCall(`GET / HTTP/1.1\r\nHost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`),
@@ -123,7 +123,7 @@ describe('a body that is wrong', () => {
     expectProblem(await rawCall('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n'), 'bad-request')
   })
 
-  it('names what is not there: agents, runs, paths, methods', async () => {
+  it('a body that is wrong names what is not there: agents, runs, paths, methods', async () => {
     expectProblem(
       await mesh.call(chat, { params: { id: 'nobody' }, body: { message: 'hi' } }),
       'unknown-agent',
@@ -157,7 +157,7 @@ describe('a body that is wrong', () => {
 describe('the agent API', () => {
   const walk = Object.entries<Endpoint>(meshAgentEndpoints)
 
-  it.each(walk)('refuses %s without a token and with a wrong one', async (_name, endpoint) => {
+  it.each(walk)('the agent API refuses %s without a token and with a wrong one', async (_name, endpoint) => {
     verifies('authentication:agent-tokens')
     const { api } = await agentSurroundings(mesh, 'operator')
     const url = `${api}${fillPath(endpoint.path, params)}`
@@ -180,7 +180,7 @@ describe('the agent API', () => {
 })
 
 describe('a full lane', () => {
-  it('refuses the next run with 429 and when to come back, and other lanes go on', async () => {
+  it('a full lane refuses the next run with 429 and when to come back, and other lanes go on', async () => {
     await mesh.createWorker('jam')
     const first = await mesh.submit('wait', { agent: 'jam' })
     await mesh.createWorker('free')
@@ -203,14 +203,14 @@ describe('a full lane', () => {
 })
 
 describe('a model call that cannot be made', () => {
-  it('is refused where the model is not allowed, and the run says so', async () => {
+  it('a model call that cannot be made is refused where the model is not allowed, and the run says so', async () => {
     await mesh.createWorker('asker')
     const reply = await complete('asker', 'fake/hello')
     expect(expectProblem(reply, 'model-not-allowed')).toMatchObject({ model: 'fake/hello' })
     expect(upstream.calls).toHaveLength(0)
   })
 
-  it('is refused where its body is no JSON, no object or too long, in the form that clients read', async () => {
+  it('a model call that cannot be made is refused where its body is no JSON, no object or too long, in the form that clients read', async () => {
     const message = JSON.stringify({ role: 'user', content: 'x'.repeat(1024 * 1024 - 100) })
     const bodies = [
       ['{"model": ', 'bad-json'],
@@ -229,7 +229,7 @@ describe('a model call that cannot be made', () => {
     }
   })
 
-  it('is refused with numbers where the budget is used up, and the run ends with that code', async () => {
+  it('a model call that cannot be made is refused with numbers where the budget is used up, and the run ends with that code', async () => {
     verifies('limits:budget-daily:before-dispatch')
     const budget = { daily_usd: 0.01, monthly_usd: 0.1 }
     await mesh.createWorker('poor', { model: 'fake/hello', budget })
@@ -241,7 +241,7 @@ describe('a model call that cannot be made', () => {
     expect(upstream.calls).toHaveLength(0)
   })
 
-  it('is refused by the budget of its month beside a day’s that has plenty, before anything leaves', async () => {
+  it('a model call that cannot be made is refused by the budget of its month beside a day’s that has plenty, before anything leaves', async () => {
     verifies('limits:budget-monthly:before-dispatch')
     const budget = { daily_usd: 1000, monthly_usd: 0.1 }
     await mesh.createWorker('thrifty', { model: 'fake/hello', budget })
@@ -259,7 +259,7 @@ describe('a model call that cannot be made', () => {
     ['fake/breaks', 'upstream-failed'],
     ['fake/babbles', 'provider-unreadable'],
   ] as const)(
-    'ends the run as failed with a code and words: %s is %s',
+    'a model call that cannot be made ends the run as failed with a code and words: %s is %s',
     { concurrent: true },
     async ([model, code]) => {
       const agent = model.replace('/', '-')

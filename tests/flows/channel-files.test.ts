@@ -125,7 +125,7 @@ const saying = (step: string) => {
 }
 
 describe('a file that somebody sends, and one that an agent makes of it', () => {
-  it('come in and go out', async () => {
+  it('files in a chat come in and go out', async () => {
     await saying('plainly')
     expect(await storyOf('plainly')).toEqual(onceIn('plainly'))
   })
@@ -154,7 +154,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
   const some = ['the file stored, and no run made', 'the row of the artifact written']
 
   it.each(moments.filter(([step]) => isSoak || some.includes(step)))(
-    'are there once where the mesh is killed: %s',
+    'files in a chat are there once where the mesh is killed: %s',
     async (step, moment) => {
       await writeFile(arm, moment)
       const said = saying(step)
@@ -172,7 +172,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
   ] as const
 
   it.each(isSoak ? sendings : sendings.slice(-1))(
-    'are there once where the mesh is killed: %s',
+    'files in a chat are there once where the mesh is killed: %s',
     async (step, type, moment) => {
       let isBegun = false
       let isArmed = false
@@ -194,7 +194,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
   )
 
   it.each([['while the file is given to the mesh'], ['while the platform takes the file']])(
-    'are there once where the mesh is killed %s',
+    'files in a chat are there once where the mesh is killed %s',
     async (step) => {
       let isKilled = false
       const kill = async () => {

@@ -146,7 +146,7 @@ const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const walked = 'slack'
 
 describe('a channel that is added', () => {
-  it('keeps no token that the platform does not know, and says so', async () => {
+  it('a channel that is added keeps no token that the platform does not know, and says so', async () => {
     telegram.acceptToken(false)
     const refused = await flotilla({ ...home(), input: `${token}\n` }, 'channels', 'add', 'telegram')
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('Telegram does not accept') })
@@ -171,7 +171,7 @@ describe('a channel that is added', () => {
     },
   )
 
-  it('asks at a terminal without showing, pairs while it waits, and is on without a new start', async () => {
+  it('a channel that is added asks at a terminal without showing, pairs while it waits, and is on without a new start', async () => {
     verifies('purpose:chat-mode:four-platforms')
     const words = [process.execPath, cliProgram, 'channels', 'add', 'telegram', '--url', mesh.url]
     const program = runAtTerminal(words, { columns: 100, home: mesh.home })
@@ -203,7 +203,7 @@ describe('a channel that is added', () => {
     if (isSoak) await walkCommands(somebodyOnTelegram, answer)
   })
 
-  it('is shown with its people, and asks no second time for who is known', async () => {
+  it('a channel that is added is shown with its people, and asks no second time for who is known', async () => {
     expect((await flotilla(home(), 'channels')).out).toMatch(/telegram\s+connected\s+owner/)
     const again = await flotilla(
       { ...home(), input: `FLOTILLA_SYSTEM_TELEGRAM_BOT_TOKEN=${token}\n` },
@@ -272,12 +272,15 @@ describe('a channel that is added', () => {
     ['no hours', ['--quiet-hours', '22-7'], /--quiet-hours 22-7 is not a time range[\s\S]*22:00-07:00/],
     ['an hour that there is not', ['--quiet-hours', '24:00-07:00'], /is not a time range/],
     ['hours of no length', ['--quiet-hours', '07:00-07:00'], /is not a time range/],
-  ])('is not told of %s: nothing changes, and the repair is named', async (_what, words, told) => {
-    const before = await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')
-    const refused = await flotilla(home(), 'channels', 'notices', ...words)
-    expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(told) })
-    expect(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')).toBe(before)
-  })
+  ])(
+    'a channel that is added is not told of %s: nothing changes, and the repair is named',
+    async (_what, words, told) => {
+      const before = await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')
+      const refused = await flotilla(home(), 'channels', 'notices', ...words)
+      expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(told) })
+      expect(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')).toBe(before)
+    },
+  )
 
   it('doctor reports a channel that is not connected, with the repair', async () => {
     const found = async () => {

@@ -113,14 +113,14 @@ async function spentOf(agent: string): Promise<number> {
 }
 
 describe('a voice note', () => {
-  it('becomes words of a run, and its agent pays for it', async () => {
+  it('a voice note becomes words of a run, and its agent pays for it', async () => {
     await saying('today')
     expect(await storyOf('today')).toEqual(oneRun('today'))
     expect(server.notes.map(({ fileName, model }) => [fileName, model])).toEqual([['voice.ogg', 'whisper']])
     expect(await spentOf('clerk')).toBeCloseTo(2 * usdPerSecond)
   })
 
-  it('is refused in words by a budget that it could exceed, and nothing leaves', async () => {
+  it('a voice note is refused in words by a budget that it could exceed, and nothing leaves', async () => {
     const before = server.notes.length
     const set = await flotilla(mesh, 'budget', 'poor', '--daily', '0.5', '--json')
     expect(set.code).toBe(0)
@@ -145,7 +145,7 @@ describe('a voice note', () => {
   ] as const
 
   it.each(process.env['FLOTILLA_SOAK'] === '1' ? moments : moments.slice(1, 2))(
-    'is one run where the mesh is killed once it is %s',
+    'a voice note is one run where the mesh is killed once it is %s',
     async (step, moment) => {
       await writeFile(arm, moment)
       const said = saying(step)
@@ -157,7 +157,7 @@ describe('a voice note', () => {
     },
   )
 
-  it('is one run where the mesh is killed while it is written down, and what was set aside is booked', async () => {
+  it('a voice note is one run where the mesh is killed while it is written down, and what was set aside is booked', async () => {
     const before = await spentOf('clerk')
     const plainly = server.notes.length
     let isKilled = false

@@ -139,7 +139,7 @@ describe('a channel', () => {
     }
   })
 
-  it('takes nothing that is not signed, and is nothing where it is off', async () => {
+  it('a channel takes nothing that is not signed, and is nothing where it is off', async () => {
     const forged = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }
     expect((await fetch(`${mesh.url}/channel/webhook`, forged)).status).toBe(401)
     expect((await fetch(`${mesh.url}/channel/telegram`, forged)).status).toBe(404)
@@ -152,7 +152,7 @@ describe('what an owner is told unasked', () => {
   const run = (...words: string[]) => flotilla(home(), ...words)
   const told = (words: string) => platform.in(conversation).filter(({ text }) => text.includes(words)).length
 
-  it('comes where they speak alone with the bot, each once: notes, what waits, hand-offs and budgets', async () => {
+  it('an unsolicited notice to the owner comes where they speak alone with the bot, each once: notes, what waits, hand-offs and budgets', async () => {
     expect(await run('channels', 'notices', '--to', 'webhook')).toMatchObject({ code: 0 })
     for (const count of [1, 2]) {
       await say(`tell-${count}`, { conversation, text: '@clerk tell me' })
@@ -352,7 +352,7 @@ describe('a mesh that is killed between any two steps', () => {
     },
   )
 
-  it('while the platform answers: what it has already is not shown twice', async () => {
+  it('a mesh that is killed between any two steps while the platform answers: what it has already is not shown twice', async () => {
     let killed = false
     platform.onEvent(async ({ conversation }) => {
       if (conversation !== 'held' || killed) return

@@ -75,7 +75,7 @@ const shownTo = (conversation: string) =>
   telegram.shown().filter(({ conversationId: id, text }) => id === conversation && text.includes(answer))
 
 describe('a conversation on a chat platform', () => {
-  it('stays the same when its Telegram group becomes a supergroup, and is answered there', async () => {
+  it('a conversation on a chat platform stays the same when its Telegram group becomes a supergroup, and is answered there', async () => {
     telegram.say({ place: group, text: '/use@fleet_bot clerk', by: 'person', addressed: true })
     telegram.say({ place: group, text: 'anything?', by: 'person', addressed: true })
     await eventually('it is answered', () => shownTo(group.conversationId).length === 1)
@@ -98,7 +98,7 @@ describe('a conversation on a chat platform', () => {
     expect(shownTo(group.conversationId)).toHaveLength(1)
   })
 
-  it('hands on what is forwarded as data, which runs no command', async () => {
+  it('a conversation on a chat platform hands on what is forwarded as data, which runs no command', async () => {
     const before = asked().length
     telegram.push({
       message: {
@@ -119,7 +119,7 @@ describe('a conversation on a chat platform', () => {
     expect(asked()).toHaveLength(before + 1)
   })
 
-  it('goes on with what was written in Slack while the mesh was down', async () => {
+  it('a conversation on a chat platform goes on with what was written in Slack while the mesh was down', async () => {
     const channel = slack.places.alone.conversationId
     const shown = () => slack.posted.filter((one) => one.channel === channel && one.text.includes(answer))
     await slack.platform.say({

@@ -82,7 +82,7 @@ describe('permissions through the people’s API', () => {
     expect(await readFile(permissionsPath, 'utf8')).toContain('"by-hand"')
   })
 
-  it('are explained by the line that decides', async () => {
+  it('permissions through the people’s API are explained by the line that decides', async () => {
     const lines = (await readFile(permissionsPath, 'utf8')).split('\n')
     const allowed = await flotilla(
       'permissions',
@@ -156,7 +156,7 @@ describe('permissions through the people’s API', () => {
 })
 
 describe('the operator', () => {
-  it('changes a text at once; a person undoes it, once', async () => {
+  it('the operator changes a text at once; a person undoes it, once', async () => {
     const said = await mesh.ask('texts', { session: 'texts' })
     const token = /change_[0-9a-f]+/.exec(said.outcome?.text ?? '')?.[0] ?? ''
     const soul = () => readFile(join(mesh.dataOf('edited'), 'workspace', 'SOUL.md'), 'utf8')
@@ -166,7 +166,7 @@ describe('the operator', () => {
     expect((await flotilla('undo', token)).err).toContain('undo-used')
   })
 
-  it('gives a worker another model, from its next run on', async () => {
+  it('the operator gives a worker another model, from its next run on', async () => {
     expect((await mesh.ask('hi', { agent: 'edited' })).outcome?.text).toBe('Yes.')
     expect((await mesh.ask('model', { session: 'model' })).state).toBe('done')
     expect((await mesh.ask('hi', { agent: 'edited', session: 'again' })).outcome?.text).toBe(
@@ -183,7 +183,7 @@ describe('the operator', () => {
     expect((await mesh.call(controlEndpoints.pending)).json()).toEqual({ pending: [] })
   })
 
-  it('cannot change itself', async () => {
+  it('the operator cannot change itself', async () => {
     heedsLesson(124)
     const said = await mesh.ask('yourself', { session: 'yourself' })
     expect(said.outcome?.text).toContain('denied')
@@ -191,7 +191,7 @@ describe('the operator', () => {
 })
 
 describe('a deletion that the operator asks for', () => {
-  it('waits with its run, happens once when a person confirms it, and the run goes on with that', async () => {
+  it('a deletion that the operator asks for waits with its run, happens once when a person confirms it, and the run goes on with that', async () => {
     const runId = await mesh.submit('remove doomed', { session: 'doomed' })
     const waiting = await eventually('it waits', async () => {
       const view = await mesh.run(runId)
@@ -229,7 +229,7 @@ describe('a deletion that the operator asks for', () => {
     expect((await recordOf('spared'))?.can_message).toEqual(['operator'])
   })
 
-  it('is there after the mesh was killed, and can be confirmed then', async () => {
+  it('a deletion that the operator asks for is there after the mesh was killed, and can be confirmed then', async () => {
     const runId = await mesh.submit('remove later', { session: 'later' })
     const one = await eventually('it waits', () => pendingAbout('later').then((found) => found ?? null))
     await mesh.kill9()
@@ -244,7 +244,7 @@ describe('a deletion that the operator asks for', () => {
 })
 
 describe('a deletion by a person', () => {
-  it('takes data, permissions and changes with it; a new agent of that name begins empty', async () => {
+  it('a deletion by a person takes data, permissions and changes with it; a new agent of that name begins empty', async () => {
     heedsLesson(10, 98)
     await mesh.createWorker('gone')
     await mesh.invoke('gone', 'write_file', { path: 'secret.txt', content: 'x' })

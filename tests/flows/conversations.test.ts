@@ -61,7 +61,7 @@ describe('a conversation', () => {
   afterAll(() => mesh.stop())
   beforeEach(() => mesh.standUp())
 
-  it('is read, reset into an archive, and refused to be reset while a run goes on in it', async () => {
+  it('a conversation is read, reset into an archive, and refused to be reset while a run goes on in it', async () => {
     verifies('purpose:chat-mode:interactive', 'purpose:chat-mode:command-line')
     const command = (...line: string[]) => flotilla(mesh, ...line)
     expect((await command('chat', 'left', 'hello there')).out).toContain('Hello yourself.')
@@ -96,7 +96,7 @@ describe('a conversation', () => {
     expect(nobody.json()).toMatchObject({ code: 'unknown-agent' })
   })
 
-  it('is one for each channel unless it is named, and the terminal has its own', async () => {
+  it('a conversation is one for each channel unless it is named, and the terminal has its own', async () => {
     const post = async (userAgent: string) =>
       runViewSchema.parse(
         (
@@ -114,7 +114,7 @@ describe('a conversation', () => {
     expect(sessions.map(({ session }) => session)).toEqual(expect.arrayContaining(['api', 'default']))
   })
 
-  it('keeps what was said when only tools were used, when it failed, and when the asker left', async () => {
+  it('a conversation keeps what was said when only tools were used, when it failed, and when the asker left', async () => {
     heedsLesson(59)
     const circle = await mesh.ask('circle', { agent: 'left', session: 'failed' })
     expect(circle.outcome).toMatchObject({ status: 'failed', code: 'tool-loop-terminated' })
@@ -133,13 +133,13 @@ describe('a conversation', () => {
     expect((await historyOf(mesh, 'left')).messages.at(-1)).toMatchObject({ text: 'It is over.' })
   })
 
-  it('takes an argument of 20 KB whole to where it belongs', async () => {
+  it('a conversation takes an argument of 20 KB whole to where it belongs', async () => {
     heedsLesson(102)
     expect((await mesh.ask('large file', { agent: 'left' })).outcome?.text).toBe('Written.')
     expect(await readFile(join(mesh.dataOf('left'), 'large.txt'), 'utf8')).toBe(twentyThousand)
   })
 
-  it('with a tool longer than its reader is patient ends with its answer', async () => {
+  it('a conversation with a tool longer than its reader is patient ends with its answer', async () => {
     heedsLesson(50)
     // The answer takes four times as long as this reader's patience; the stream is never silent for over a second.
     const patienceMs = 5000

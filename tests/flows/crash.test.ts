@@ -127,7 +127,7 @@ async function releaseCalls(): Promise<void> {
 const twice = (lines: readonly string[]) => lines.filter((line, index) => lines.indexOf(line) !== index)
 
 describe('a killed mesh', () => {
-  it('with ten runs queued and two running loses none, ends each once, and repeats no effect', async () => {
+  it('a killed mesh with ten runs queued and two running loses none, ends each once, and repeats no effect', async () => {
     heedsLesson(49)
     await ask('left', 'slow 1')
     await ask('right', 'slow 2')
@@ -205,7 +205,7 @@ describe('a killed mesh', () => {
   )
 
   it(
-    'and killed again and again with three chains under way ends each run once, with no effect twice',
+    'a killed mesh and killed again and again with three chains under way ends each run once, with no effect twice',
     async () => {
       const rounds = process.env['FLOTILLA_SOAK'] === '1' ? 25 : 2
       const asked: string[] = []
@@ -272,7 +272,7 @@ describe('a killed mesh', () => {
 })
 
 describe('a killed agent', () => {
-  it('goes on from its checkpoint, never repeats a command that was cut off, and does not touch the others', async () => {
+  it('a killed agent goes on from its checkpoint, never repeats a command that was cut off, and does not touch the others', async () => {
     verifies('authentication:zone-2:containers')
     const cut = await ask('left', 'slow 1')
     const other = await ask('right', 'slow 2')
@@ -294,7 +294,7 @@ describe('a killed agent', () => {
     expectOneOutcomeEach([cutRun, otherRun])
   })
 
-  it('at every attempt ends the run as interrupted, with a reason, and the lane goes on', async () => {
+  it('a killed agent at every attempt ends the run as interrupted, with a reason, and the lane goes on', async () => {
     const reply = mesh.ask('halt', { agent: 'left', session: own('halt') })
     for (let attempt = 1; attempt <= 3; attempt++) {
       const run = await eventually(`attempt ${attempt} runs`, async () => {

@@ -78,7 +78,7 @@ const cli = (words: readonly string[], input = '') =>
   flotilla({ url: mesh.url, home: mesh.home, input }, ...words)
 
 describe('the owner at the command line', () => {
-  it('stores a credential from standard input, bound, and sees no value of it anywhere', async () => {
+  it('the owner at the command line stores a credential from standard input, bound, and sees no value of it anywhere', async () => {
     verifies('purpose:env-file:mode-600', 'resources:credential:handle')
     // Runs in a separate process, as no other test here needs: its standard input is a pipe.
     const piped = { url: mesh.url, home: mesh.home, input: `${value}\n` }
@@ -116,7 +116,7 @@ describe('the owner at the command line', () => {
 })
 
 describe('an agent', () => {
-  it('uses it by its handle once its record allows the name, and not before', async () => {
+  it('an agent uses it by its handle once its record allows the name, and not before', async () => {
     verifies('resources:credential:agent-by-permission', 'resources:credential:substituted-server-side')
     const request = { url: `http://me:$CRED{wiki}@${place}/`, headers: { 'x-key': '$CRED{WIKI}' } }
     const before = await mesh.invoke('clerk', 'http_request', request)
@@ -133,7 +133,7 @@ describe('an agent', () => {
     expect(JSON.stringify(after.outcome)).not.toContain('word')
   })
 
-  it('cannot use it while the bindings file is broken, and can again when a hand has mended it', async () => {
+  it('an agent cannot use it while the bindings file is broken, and can again when a hand has mended it', async () => {
     const path = join(mesh.home, 'config', 'credentials.json')
     const whole = await readFile(path, 'utf8')
     const request = { url: `http://${place}/`, headers: { 'x-key': '$CRED{wiki}' } }
@@ -153,7 +153,7 @@ describe('an agent', () => {
     )
   })
 
-  it('has it filled in by http_request alone: every other tool gets the handle as it is written', async () => {
+  it('an agent has it filled in by http_request alone: every other tool gets the handle as it is written', async () => {
     verifies('resources:credential:handle')
     const ran = await mesh.invoke('clerk', 'run_command', { command: "echo '$CRED{wiki}'" })
     expect(ran.outcome?.result).toBe('exit code 0\n$CRED{wiki}\n')
@@ -166,7 +166,7 @@ describe('an agent', () => {
     ledger.close()
   })
 
-  it('finds no name of the CAPTCHA solver, whatever it may use and however these are set', async () => {
+  it('an agent finds no name of the CAPTCHA solver, whatever it may use and however these are set', async () => {
     verifies('resources:credential:captcha-bypass')
     await editPermissions(mesh, 'clerk', { allowed_credentials: ['*'] })
     for (const name of captchaNames) {
@@ -183,7 +183,7 @@ describe('an agent', () => {
     expect(shown.toLowerCase()).not.toMatch(/captcha|of the environment alone/)
   })
 
-  it('has a secret made, which goes nowhere until the owner binds it', async () => {
+  it('an agent has a secret made, which goes nowhere until the owner binds it', async () => {
     await editPermissions(mesh, 'clerk', { allowed_credentials: ['w*', 'made_*'] })
     const made = await mesh.invoke('clerk', 'vault_generate_secret', { name: 'made_db', length: 24 })
     expect(made.outcome).toMatchObject({ result: { name: 'made_db', handle: '$CRED{made_db}' } })
@@ -202,7 +202,7 @@ describe('an agent', () => {
 })
 
 describe('a request for a credential', () => {
-  it('is refused to a plain worker', async () => {
+  it('a request for a credential is refused to a plain worker', async () => {
     heedsLesson(42)
     verifies('resources:permission:can-request-user-credentials')
     const run = await mesh.ask('need a key', { agent: 'clerk' })
@@ -210,7 +210,7 @@ describe('a request for a credential', () => {
     expect((await cli(['credentials', 'requests'])).out).toContain('No agent has asked.')
   })
 
-  it('reaches the owner, outlives the mesh, and its answer comes as a run of the conversation that asked', async () => {
+  it('a request for a credential reaches the owner, outlives the mesh, and its answer comes as a run of the conversation that asked', async () => {
     await editPermissions(mesh, 'operator', { allowed_credentials: ['*'] })
     await cli(['credentials', 'remove', 'wiki'])
     const asked = await mesh.ask('need a key', { session: 'keys' })

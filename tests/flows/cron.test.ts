@@ -70,7 +70,7 @@ async function jobs(): Promise<readonly Job[]> {
 }
 
 describe('an agent', () => {
-  it('makes a job for itself by set_cron where it may, is set to work by it, and removes it', async () => {
+  it('an agent makes a job for itself by set_cron where it may, is set to work by it, and removes it', async () => {
     verifies(
       'resources:tool:set-cron',
       'resources:tool:list-cron',
@@ -107,7 +107,7 @@ describe('an agent', () => {
 })
 
 describe('the owner', () => {
-  it('makes, reads, changes, fires and removes jobs at the command line', async () => {
+  it('the owner makes, reads, changes, fires and removes jobs at the command line', async () => {
     verifies('states:cron:manual-run-dispatches', 'events:cron:tool-mode', 'resources:cron-job:file')
     const wrong = await cli('cron', 'add', 'clerk', '*/0 * * * *', '--message', 'x')
     expect(wrong).toMatchObject({ code: 1 })
@@ -148,7 +148,7 @@ describe('the owner', () => {
     expect((await cli('cron', 'why', job.id)).err).toMatch(/there is no job/)
   })
 
-  it('changes no field that is fixed: the job is removed and another made', async () => {
+  it('the owner changes no field that is fixed: the job is removed and another made', async () => {
     verifies('resources:cron-job:immutable', 'resources:cron-job:identifier-field')
     const made = await cli('cron', 'add', 'writer', 'every 1h', '--message', 'x', '--json')
     const { id } = JSON.parse(made.out) as Job
@@ -189,7 +189,7 @@ describe('the owner', () => {
     await cli('cron', 'remove', other.id)
   })
 
-  it('edits the file by hand, is told at /readyz of what is wrong in it, and the jobs before go on', async () => {
+  it('the owner edits the jobs file by hand, /readyz says what is wrong in it, and the earlier jobs go on', async () => {
     const made = await cli('cron', 'add', 'clerk', 'every 1h', '--message', 'how is it', '--json')
     const { id } = JSON.parse(made.out) as Job
     const path = join(mesh.home, 'config', 'cron.json')
@@ -215,7 +215,7 @@ describe('the owner', () => {
 
 describe('a power cut', () => {
   it(
-    'at any moment leaves every due time with one row and every fired one with one run',
+    'a power cut at any moment leaves every due time with one row and every fired one with one run',
     async () => {
       heedsLesson(73)
       await cli('cron', 'add', 'clerk', 'every 5s', '--message', 'how is it')

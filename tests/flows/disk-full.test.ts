@@ -43,7 +43,7 @@ async function meshOnSmallDisk(sizeMb: number): Promise<{ mesh: MeshProcess; dis
 }
 
 describe.skipIf(!canMount)('a mesh whose disk is full', () => {
-  it('refuses new work with the reason, ends what it accepted, and goes on once there is room', async () => {
+  it('a mesh whose disk is full refuses new work with the reason, ends what it accepted, and goes on once there is room', async () => {
     const { mesh, disk } = await meshOnSmallDisk(96)
     await mesh.ask('hello')
     const accepted = await mesh.submit('slow', { session: 'accepted', key: 'once' })
@@ -94,7 +94,7 @@ describe.skipIf(!canMount)('a mesh whose disk is full', () => {
 })
 
 describe('an agent without a volume', () => {
-  it('is stopped over its limit, its run ends with the reason, and it runs again with a higher one', async () => {
+  it('an agent without a volume is stopped over its limit, its run ends with the reason, and it runs again with a higher one', async () => {
     const mesh = await startMeshForTest({
       cassettes: { disk: cassette },
       settings: { agents: { clerk: { data_limit_mb: 64 } } },

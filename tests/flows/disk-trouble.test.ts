@@ -41,7 +41,7 @@ const isReady = async (mesh: MeshProcess): Promise<boolean> =>
   )
 
 describe.skipIf(!canMount)('a mesh in trouble with its disk', () => {
-  it('refuses new work while no inode is left, lives, and makes agents again afterwards', async () => {
+  it('a mesh in trouble with its disk refuses new work while no inode is left, lives, and makes agents again afterwards', async () => {
     const { mesh, disk } = await meshOnDisk({ sizeMb: 256, inodes: 2000 })
     const { pid } = mesh
     await disk.fillInodes()
@@ -62,7 +62,7 @@ describe.skipIf(!canMount)('a mesh in trouble with its disk', () => {
     expect(mesh.pid).toBe(pid)
   })
 
-  it('ends its agents and itself in order when it is told to stop and no byte is left', async () => {
+  it('a mesh in trouble with its disk ends its agents and itself in order when it is asked to stop and no byte is left', async () => {
     const { mesh, disk } = await meshOnDisk({ sizeMb: 256 })
     await mesh.ask('hello')
     const agents = await mesh.agentProcesses()

@@ -92,7 +92,7 @@ const failuresOf = (result: EvalJson | null, name: string) =>
   result?.cases.find((one) => one.name === name)?.failures.join('; ') ?? 'no such case'
 
 describe('flotilla eval', () => {
-  it('passes what did everything that was expected of it, and leaves no judge behind', async () => {
+  it('flotilla eval passes what did everything that was expected of it, and leaves no judge behind', async () => {
     const { code, result, err } = await evaluated(cases, '--programs')
     expect(failuresOf(result, 'counts')).toBe('')
     expect(code).toBe(0)
@@ -105,7 +105,7 @@ describe('flotilla eval', () => {
     expect((await mesh.runs()).some(({ agent_id: agent }) => agent.startsWith('eval-judge-'))).toBe(true)
   })
 
-  it('fails below the bar, and says of each case why', async () => {
+  it('flotilla eval fails below the bar, and says of each case why', async () => {
     const failing = `${cases}  - name: other file
     ask: How many lines has the other?
     agent: second
@@ -144,13 +144,13 @@ describe('flotilla eval', () => {
     expect([enough.code, enough.result?.passed]).toEqual([0, true])
   })
 
-  it('runs no program of a file unless it is asked to', async () => {
+  it('flotilla eval runs no program of a file unless it is asked to', async () => {
     const { code, result } = await evaluated(cases)
     expect(code).toBe(1)
     expect(failuresOf(result, 'counts')).toBe('its check is a program, which runs only with --programs')
   })
 
-  it('prints a table for people', async () => {
+  it('flotilla eval prints a table for people', async () => {
     const file = join(folder, 'table.yaml')
     await writeFile(file, cases)
     const { out } = await flotilla({ url: mesh.url, home: mesh.home }, 'eval', file)
@@ -158,7 +158,7 @@ describe('flotilla eval', () => {
     expect(out).toContain('lines: 0 of 1 pass (0 %), below the bar of 100 %.')
   })
 
-  it('refuses a file that is broken before anything is asked', async () => {
+  it('flotilla eval refuses a file that is broken before anything is asked', async () => {
     const before = (await mesh.runs()).length
     const { code, err } = await evaluated('name: x\n')
     expect(code).toBe(2)

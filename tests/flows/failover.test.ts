@@ -96,7 +96,7 @@ async function modelsNow() {
 }
 
 describe('a run whose model cannot answer', () => {
-  it('is answered by the third of the chain, and people see which two are left alone', async () => {
+  it('a run whose model cannot answer is answered by the third of the chain, and people see which two are left alone', async () => {
     heedsLesson(128)
     const run = await mesh.ask('hello', { agent: 'faller', session: 'chain' })
     expect(run.outcome).toMatchObject({ status: 'done', text: 'Hello there' })
@@ -121,7 +121,7 @@ describe('a run whose model cannot answer', () => {
     expect(callsOf('down')).toBe(3)
   })
 
-  it('hears at once of a request that is wrong, and nobody else is asked', async () => {
+  it('a run whose model refuses the request as invalid ends at once, and no other model is called', async () => {
     heedsLesson(128)
     const before = upstream.calls.length
     const run = await mesh.ask('hello', { agent: 'wrong' })
@@ -129,7 +129,7 @@ describe('a run whose model cannot answer', () => {
     expect(upstream.calls.length).toBe(before + 1)
   })
 
-  it('ends with a typed error when its stream breaks, and pays for one call', async () => {
+  it('a run whose model cannot answer ends with a typed error when its stream breaks, and pays for one call', async () => {
     heedsLesson(86)
     const run = await mesh.ask('tell me a story', { agent: 'cut' })
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'upstream-failed' })
@@ -138,7 +138,7 @@ describe('a run whose model cannot answer', () => {
     expect(costs['agents']).toContainEqual(expect.objectContaining({ agent_id: 'cut', calls: 1 }))
   })
 
-  it('asks a provider that is not there as often as the mesh does, and not four times that', async () => {
+  it('a run whose model cannot answer asks a provider that is not there as often as the mesh does, and not four times that', async () => {
     const lines = () =>
       mesh.told().filter((line) => line['msg'] === 'a model did not answer; retrying').length
     const before = lines()
@@ -167,7 +167,7 @@ describe('a model that thinks for very long', () => {
     return Buffer.concat(await reply.toArray()).toString()
   }
 
-  it('is heard of all the time, along every hop up to the asker', async () => {
+  it('a model that thinks for very long produces keep-alive along every hop up to the client', async () => {
     heedsLesson(99)
     const { promise, resolve } = Promise.withResolvers<void>()
     thinking = promise
@@ -178,7 +178,7 @@ describe('a model that thinks for very long', () => {
     expect(text).toContain('"text":"Hello there"')
   })
 
-  it('is not taken for the death of its agents', async () => {
+  it('a model that thinks for very long is not taken for the death of its agents', async () => {
     heedsLesson(94)
     const { promise, resolve } = Promise.withResolvers<void>()
     thinking = promise

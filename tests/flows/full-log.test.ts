@@ -36,7 +36,7 @@ async function meetErrors(mesh: MeshOnOutput, home: string, times: number): Prom
 
 describe('a mesh whose log cannot be written', () => {
   it.skipIf(!canMount)(
-    'works on while the disk of its log is full, and says how many lines were lost',
+    'a mesh whose log cannot be written works on while the disk of its log is full, and says how many lines were lost',
     async () => {
       const disk = await smallDiskForTest({ sizeMb: 1 })
       const home = await aHome()
@@ -62,7 +62,7 @@ describe('a mesh whose log cannot be written', () => {
     },
   )
 
-  it('works on when the reader of its log has gone', async () => {
+  it('a mesh whose log cannot be written works on when the reader of its log has gone', async () => {
     const home = await aHome()
     const mesh = await startMeshOnOutput({ home, output: 'pipe' })
     mesh.child.stdout?.destroy()

@@ -176,7 +176,7 @@ async function file(text: string): Promise<void> {
 
 describe('the guide', () => {
   it(
-    'does what it says, page after page, on a clean home',
+    'the guide does what it says, page after page, on a clean home',
     async () => {
       await writeFile(join(reader.folder, '.backup-passphrase'), 'correct horse battery staple\n', {
         mode: 0o600,
@@ -196,7 +196,7 @@ describe('the guide', () => {
     patient(400_000),
   )
 
-  it('leads nowhere that is not there', async () => {
+  it('the guide leads nowhere that is not there', async () => {
     for (const page of await readdir(guide)) {
       const links = [...(await readFile(join(guide, page), 'utf8')).matchAll(/\]\((?<to>[^)#:]+)\)/g)]
       for (const { groups } of links) {

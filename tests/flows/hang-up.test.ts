@@ -18,7 +18,7 @@ async function today(mesh: MeshProcess) {
 }
 
 describe('a program that hangs up on models that think', () => {
-  it('has no more generated than its budget pays for, and pays for all of it', async () => {
+  it('a program that hangs up on models that think has no more generated than its budget pays for, and pays for all of it', async () => {
     const upstream = await startLlmUpstream()
     const bill = { usd: 0 }
     upstream.answerWith(async (call, response) => {

@@ -81,7 +81,7 @@ afterAll(() => mesh?.stop())
 beforeEach(() => mesh.standUp())
 
 describe('a heartbeat of a real fleet', () => {
-  it('costs no model call where there is nothing to do, and runs where there is', async () => {
+  it('a heartbeat of a real fleet costs no model call where there is nothing to do, and runs where there is', async () => {
     heedsLesson(74, 76, 79)
     verifies('states:heartbeat:skip-calls-no-llm', 'states:heartbeat:skipped', 'states:heartbeat:runs')
     verifies(
@@ -175,7 +175,7 @@ describe('a heartbeat of a real fleet', () => {
     expect((await heartbeat('fresh')).run).toMatchObject({ kind: 'heartbeat', state: 'done' })
   })
 
-  it('comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
+  it('a heartbeat of a real fleet comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
     verifies('events:heartbeat:is-a-cron', 'purpose:mesh:runs-heartbeats', 'events:inbound:heartbeat')
     verifies('events:heartbeat:default-schedule')
     await mesh.createWorker('punctual')
@@ -207,7 +207,7 @@ describe('a heartbeat of a real fleet', () => {
     await mesh.call(heartbeatEndpoints.heartbeatSet, { params: { id: 'punctual' }, body: { schedule: null } })
   })
 
-  it('is the command’s too; an archived agent and the operator’s schedule refuse', async () => {
+  it('a heartbeat of a real fleet is the command’s too; an archived agent and the operator’s schedule refuse', async () => {
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, 'heartbeat', ...words)
     await mesh.createWorker('told')
     expect((await cli('told', '--if-needed')).out).toMatch(
@@ -237,7 +237,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(put.json()).toMatchObject({ code: 'agent-archived' })
   })
 
-  it('is as its owner sets it for a worker, and every 15 minutes for the operator whatever anybody does', async () => {
+  it('a heartbeat of a real fleet is as its owner sets it for a worker, and every 15 minutes for the operator in any case', async () => {
     verifies(
       'resources:worker:heartbeat-configurable',
       'resources:operator:heartbeat-locked',
@@ -289,7 +289,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(await jobOf('operator')).toEqual(locked)
   })
 
-  it('survives the kill of its agent in the middle of a call', async () => {
+  it('a heartbeat of a real fleet survives the kill of its agent in the middle of a call', async () => {
     await mesh.createWorker('slow')
     const ended = heartbeat('slow', false)
     const looks = `${mesh.dataOf('slow')}/looks`

@@ -169,7 +169,7 @@ describe('a question that is ended in place of an answer', () => {
     expect(await agentNames()).toEqual(before)
   })
 
-  it('takes the mesh of a start in this terminal with it', async () => {
+  it('a question that is ended in place of an answer takes the mesh of a start in this terminal with it', async () => {
     await typed(['stop'])
     await rm(join(home, '.env'))
     await rm(join(home, 'config', 'settings.json'), { force: true })
@@ -273,7 +273,7 @@ describe('a server of one’s own', () => {
     return screen
   }
 
-  it('is asked for its address, its model and a key where it wants one, has to answer, and thinks for the fleet then', async () => {
+  it('a server of one’s own is asked for its address, its model and a key where it wants one, has to answer, and thinks for the fleet then', async () => {
     const own = await startKeyedProvider({ models: ['vendor/own'] })
     try {
       const screen = await takeOffer()
@@ -305,7 +305,7 @@ describe('a server of one’s own', () => {
     }
   })
 
-  it('is a model that works: the recording takes its place only with --yes', async () => {
+  it('a server of one’s own is a model that works: the recording takes its place only with --yes', async () => {
     const before = await chosenModel()
     const { code, err } = await typed(['init', '--demo'])
     expect({ code, err }).toEqual({
@@ -330,7 +330,7 @@ describe('a server of one’s own', () => {
     screen.type(`${new RegExp(`(\\d+) {2}${words}`).exec(screen.rows().join('\n'))?.[1]}\r`)
   }
 
-  it('gets no key of OpenAI’s, which is asked for with the host that it goes to, and so is the way back', async () => {
+  it('a server of one’s own gets no key of OpenAI’s, which is asked for with the host that it goes to, and so is the way back', async () => {
     const screen = newcomer('init')
     await choose(screen, 'A provider, with your key')
     await question(screen, /^Provider \[openai\]:$/)
@@ -345,7 +345,7 @@ describe('a server of one’s own', () => {
     expect(await screen.ended).toBe(1)
   })
 
-  it('with a key is offered another key, another address and its own once more', async () => {
+  it('a server of one’s own with a key is offered another key, another address and its own once more', async () => {
     const own = await startKeyedProvider({ key: rightKey, models: ['keyed'] })
     const moved = await startKeyedProvider({ key: 'sk-moved', models: ['keyed'] })
     try {
@@ -388,7 +388,7 @@ describe('a server of one’s own', () => {
     }
   })
 
-  it('gives its place to the recording without a question where --yes says so', async () => {
+  it('a server of one’s own gives its place to the recording without a question where --yes says so', async () => {
     const screen = newcomer('init', '--yes')
     await choose(screen, 'A recorded demo')
     expect(await screen.ended).toBe(0)

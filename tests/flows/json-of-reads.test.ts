@@ -184,7 +184,7 @@ function paths(command: Command, path = ''): readonly string[] {
 }
 
 describe('--json', () => {
-  it('is thought of for every command that there is, and for no other', async () => {
+  it('--json is thought of for every command that there is, and for no other', async () => {
     const whole = await createWholeProgram({
       ...({} as CliDeps),
       out: keepText(),

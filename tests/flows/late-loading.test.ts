@@ -75,7 +75,7 @@ describe('the bundle of an agent', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('loads SQLite with the first use of the memory and not before', async () => {
+  it('the bundle of an agent loads SQLite with the first use of the memory and not before', async () => {
     expect((await agent.call('GET', '/status')).status).toBe(200)
     expect((await chat('run_1', 1, 'hello')).json()).toMatchObject({ status: 'complete' })
     expect(loaded()).toContain('node:http')
@@ -89,7 +89,7 @@ describe('the bundle of an agent', () => {
     expect(loaded()).not.toContain('./parts/mcp.cjs')
   })
 
-  it('loads the client of MCP with the first run that has a server, and not before', async () => {
+  it('the bundle of an agent loads the client of MCP with the first run that has a server, and not before', async () => {
     const server = { kind: 'local', name: 'none', command: 'no-such-program', args: [], env: {}, tools: null }
     const brief = [{ ...server, startupTimeoutMs: 5000, callTimeoutMs: 5000 }]
     writeFileSync(join(agent.data, 'briefing', 'mcp.json'), JSON.stringify(brief))

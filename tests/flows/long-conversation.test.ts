@@ -56,7 +56,7 @@ function expectWholeGroups(model: ReadingModel): void {
 
 describe(`a conversation of ${turns} turns`, () => {
   it(
-    'answers with a fact of turn 3 from its summary, and no request is longer than the window',
+    `a conversation of ${turns} turns answers with a fact of turn 3 from its summary, and no request is longer than the window`,
     async () => {
       const { model, mesh } = await aFleet({ forgets: false })
       expect(await converse(mesh)).toContain('It is green.')
@@ -93,7 +93,7 @@ describe(`a conversation of ${turns} turns`, () => {
 })
 
 describe('what a provider is sent', () => {
-  it('begins with the very bytes of the turn before, so that its cache holds', async () => {
+  it('what a provider is sent begins with the very bytes of the turn before, so that its cache holds', async () => {
     heedsLesson(112)
     // The window has room for the longest answer, so that the remaining room does not limit the request.
     const { model, mesh } = await aFleet({ forgets: false, context: 128_000 })

@@ -86,7 +86,7 @@ const cli = (words: readonly string[], input = '') =>
 describe('an agent with a program as its MCP server', () => {
   beforeAll(() => anAgent('clerk', { files: local('plain', { env: { COLOR: 'green' } }) }))
 
-  it('starts it with the first run and calls its tools, by a model and by hand', async () => {
+  it('an agent with a program as its MCP server starts it with the first run and calls its tools, by a model and by hand', async () => {
     expect((await list('clerk')).servers).toMatchObject([{ name: 'files', state: 'not-started' }])
     const chat = await mesh.ended(await mesh.submit('add', { agent: 'clerk' }))
     expect(chat.outcome?.text).toBe('the sum is 42')
@@ -98,13 +98,13 @@ describe('an agent with a program as its MCP server', () => {
     expect(server?.tools).toContain('add')
   })
 
-  it('keeps its own tools: one of the same name has the server’s before it', async () => {
+  it('an agent with a program as its MCP server keeps its own tools: one of the same name has the server’s before it', async () => {
     heedsLesson(39)
     expect(await run('clerk', 'run_command', { command: 'echo mine' })).toContain('mine')
     expect(await run('clerk', 'files__run_command')).toBe('run by the server')
   })
 
-  it('gives it what programs get: no door token, in no file and no environment', async () => {
+  it('an agent gives its MCP server what programs get: no agent token, in no file and no environment', async () => {
     const seen = JSON.parse(await run('clerk', 'environment')) as {
       own: Record<string, string>
       parent: string
@@ -118,7 +118,7 @@ describe('an agent with a program as its MCP server', () => {
     expect(await run('clerk', 'read', { path: `${briefing}/door-token` })).toContain('ENOENT')
   })
 
-  it('is given a tool that the server adds while a run goes on', async () => {
+  it('an agent with a program as its MCP server is given a tool that the server adds while a run goes on', async () => {
     const chat = await mesh.ended(await mesh.submit('grow', { agent: 'clerk' }))
     expect(chat.outcome?.text).toBe('new here')
   })
@@ -133,7 +133,7 @@ describe('an agent with a program as its MCP server', () => {
     )
   })
 
-  it('loses it with the next run when it is taken away', async () => {
+  it('an agent with a program as its MCP server loses it with the next run when it is taken away', async () => {
     const near = await cli(['mcp', 'add', 'clerk', 'near', '--http', 'http://127.0.0.1:3999/mcp'])
     expect(near.err).toContain('add "127.0.0.1:3999" to egress.allowed_private')
     expect((await list('clerk')).servers).toMatchObject([
@@ -149,7 +149,7 @@ describe('an agent with a program as its MCP server', () => {
 })
 
 describe('servers of the older protocol', () => {
-  it('are spoken to in it, also where one ends at words that it does not know', async () => {
+  it('servers of the older protocol are spoken to in it, also where one ends at words that it does not know', async () => {
     await anAgent('elder', { old: local('old'), prim: local('ends-at-strange-words') })
     expect(await run('elder', 'old__add', { a: 2, b: 3 })).toBe('the sum is 5')
     expect(await run('elder', 'prim__add', { a: 2, b: 4 })).toBe('the sum is 6')
@@ -201,7 +201,7 @@ describe('an MCP server on the network', () => {
     })
   })
 
-  it('is reached through the mesh, by the current transport and the older one', async () => {
+  it('an MCP server on the network is reached through the mesh, by the current transport and the older one', async () => {
     expect(await run('reader', 'old__echo', { text: 'hello' })).toBe('you said hello')
     expect(await run('reader', 'now__echo', { text: 'hello' })).toBe('you said hello')
     expect(await run('reader', 'old__echo', { text: 'again' })).toBe('you said again')
@@ -216,7 +216,7 @@ describe('an MCP server on the network', () => {
     expect(web.requests.filter(({ url }) => url === '/away').length).toBeGreaterThan(0)
   })
 
-  it('gets no credential that is not bound to it, and then its value comes back in no words', async () => {
+  it('an MCP server on the network gets no credential that is not bound to it, and then its value comes back in no words', async () => {
     const wiki = async () => (await list('reader')).servers.find(({ name }) => name === 'wiki')
     const told = () => web.requests.some(({ headers }) => headers['x-key'] === key)
     expect((await wiki())?.detail).toContain('credential-unknown')

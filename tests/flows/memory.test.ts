@@ -119,7 +119,7 @@ describe('memory while embeddings fail', () => {
   })
   afterAll(() => mesh.stop())
 
-  it('works by words, says so, and embeds what was saved once there is a model', async () => {
+  it('memory while embeddings fail works by words, says so, and embeds what was saved once there is a model', async () => {
     heedsLesson(105)
     const saved = (await mesh.ask('remember the tea', { session: 'one' })).outcome?.text
     expect(saved).toMatch(/^Saved: words only \(/)

@@ -17,7 +17,7 @@ const kills = process.env['FLOTILLA_SOAK'] === '1' ? 80 : 1
 
 describe('money over kills of the mesh', () => {
   it(
-    'is what the rows say, while an agent that outlives it calls at every moment of its start',
+    'money over kills of the mesh is what the rows say, while an agent that outlives it calls at every moment of its start',
     async () => {
       const { calls } = await killUnderCalls({ runtime: 'process', kills, seconds: kills > 20 ? 60 : 8 })
       expect(calls).toBeGreaterThan(kills)
@@ -26,7 +26,7 @@ describe('money over kills of the mesh', () => {
   )
 
   it(
-    'is booked for the run that a steer became, when its first answer is cut off by the kill',
+    'money over kills of the mesh is booked for the run that a steer became, when its first answer is cut off by the kill',
     async () => {
       const { mesh, billed, answer } = await aMeshWithAHeldModel()
       await mesh.createWorker('left')

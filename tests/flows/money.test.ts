@@ -174,7 +174,7 @@ describe('budgets', () => {
     expect(made.text).toContain('daily_usd is USD 0.01 to 1000')
   })
 
-  it('and what was spent survive a restart, also one without notice', async () => {
+  it('budgets and what was spent survive a restart, also one without notice', async () => {
     heedsLesson(83, 85)
     await mesh.call(moneyEndpoints.budgetSet, { body: { scope: 'agent', id: 'rich', daily_usd: 7 } })
     await mesh.call(moneyEndpoints.budgetSet, { body: { scope: 'fleet', monthly_usd: 400 } })
@@ -190,7 +190,7 @@ describe('budgets', () => {
     expect((await budgetOf(mesh, 'agent', 'member')).project).toBe('acme')
   })
 
-  it('are set and shown by the command line, and costs add up by agent, project, model and day', async () => {
+  it('budgets are set and shown by the command line, and costs add up by agent, project, model and day', async () => {
     const set = await flotilla(mesh, 'budget', 'rich', '--daily', '5', '--json')
     expect(set.code, set.err).toBe(0)
     expect(JSON.parse(set.out)).toMatchObject({
@@ -274,7 +274,7 @@ describe('the first start of a fleet', () => {
       .map((notices) => notices.filter((notice) => !notice.startsWith('Agents that name no model')))
   const words = expect.stringMatching(/may spend USD 20 a day.*flotilla budget fleet --daily/)
 
-  it('sets a daily limit for all agents together, says so, and leaves it to a person from then on', async () => {
+  it('the first start of a fleet sets a daily limit for all agents together, says so, and leaves it to a person from then on', async () => {
     const mesh = await startMeshForTest({ cassettes: { answers } })
     const asBefore = async (alsoJournal: boolean) => {
       await mesh.terminate()
@@ -303,7 +303,7 @@ describe('the first start of a fleet', () => {
     expect((await budgetOf(mesh, 'fleet')).daily.limit_usd).toBeNull()
   })
 
-  it('prints the limit at the command line, once', async () => {
+  it('the first start of a fleet prints the limit at the command line, once', async () => {
     const home = await mkdtemp(join(tmpdir(), 'flotilla-first-'))
     onTestFinished(() => rm(home, { recursive: true, force: true }))
     const start = async () => {

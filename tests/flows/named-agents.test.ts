@@ -24,7 +24,7 @@ describe('a name that no agent has', () => {
     ['with a message', ['chat', 'wroker', 'hi']],
     ['that could not be one', ['chat', 'my worker', 'hi']],
     ['that is a question', ['chat', 'What can you do?']],
-  ])('%s is refused at once with the nearest names, and nobody is asked', async (_which, words) => {
+  ])('%s is refused at once with the nearest names, and no agent is called', async (_which, words) => {
     const before = (await mesh.runs()).length
     const { code, out, err } = await command(...words)
     expect(code).not.toBe(0)

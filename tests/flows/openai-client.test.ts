@@ -56,7 +56,7 @@ describe('the official OpenAI client inside an agent', () => {
     return JSON.parse(found) as Record<string, unknown>
   }
 
-  it('gets whole answers, streams, tool calls and the list of models through the mesh, unchanged', async () => {
+  it('the official OpenAI client inside an agent gets whole answers, streams, tool calls and the list of models through the mesh, unchanged', async () => {
     verifies('purpose:mesh:proxies-llm', 'purpose:agents:use-mesh-proxy')
     const before = upstream.calls.length
     const got = await seen('coder', 'plain', 'stream', 'tool', 'toolStream', 'models')
@@ -75,7 +75,7 @@ describe('the official OpenAI client inside an agent', () => {
     )
   })
 
-  it('is charged to the agent and the run', async () => {
+  it('the official OpenAI client inside an agent is charged to the agent and the run', async () => {
     const [run] = (await mesh.runs()).filter((one) => one.agent_id === 'coder')
     expect(run?.tokens_used).toBeGreaterThanOrEqual(3 * helloUsage.total_tokens)
     expect(run?.cost_usd).toBeGreaterThan(0)
@@ -107,7 +107,7 @@ describe('the official OpenAI client inside an agent', () => {
     expect(poor).toMatchObject({ plain: broke, stream: broke })
   })
 
-  it('holds a key that opens nothing once the run is over', async () => {
+  it('the official OpenAI client inside an agent holds a key that opens nothing once the run is over', async () => {
     const { api, programToken } = await agentSurroundings(mesh, 'coder')
     const before = upstream.calls.length
     const reply = await httpCall({

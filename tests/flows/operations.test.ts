@@ -21,7 +21,7 @@ afterAll(() => mesh.stop())
 beforeEach(() => mesh.standUp())
 
 describe('a mesh that cannot start', () => {
-  it('is refused a home on which another runs, and leaves that one alone', async () => {
+  it('a mesh that cannot start is refused a home on which another runs, and leaves that one alone', async () => {
     const second = await runMeshCommand(
       meshArguments('serve', '--home', mesh.home, '--port', '0', '--runtime', 'process'),
     )
@@ -33,7 +33,7 @@ describe('a mesh that cannot start', () => {
     expect((await mesh.ask('hello', { session: 'still there' })).state).toBe('done')
   })
 
-  it('says which port is taken, before it prepares anything', async () => {
+  it('a mesh that cannot start says which port is taken, before it prepares anything', async () => {
     const port = await takenPort()
     const home = `${mesh.home}-second`
     const refused = await runMeshCommand(
@@ -45,7 +45,7 @@ describe('a mesh that cannot start', () => {
     await openMesh(home).stop()
   })
 
-  it('names a setting, a command or a flag that is wrong', async () => {
+  it('a mesh that cannot start names a setting, a command or a flag that is wrong', async () => {
     const port = await runMeshCommand(meshArguments('serve', '--home', `${mesh.home}-x`, '--port', '99999'))
     // Exit code 78: only the owner can repair the cause, so no supervisor restarts the mesh.
     expect(port.code).toBe(78)
@@ -57,7 +57,7 @@ describe('a mesh that cannot start', () => {
 })
 
 describe('a mesh whose port for agents was taken while it was dead', () => {
-  it('opens another, and its agents are started again', async () => {
+  it('a mesh whose port for agents was taken while it was dead opens another, and its agents are started again', async () => {
     const state = JSON.parse(await readFile(join(mesh.home, 'data', 'mesh.json'), 'utf8')) as {
       agent_port: number
     }
@@ -91,7 +91,7 @@ describe('doctor', () => {
 })
 
 describe('/metrics', () => {
-  it('is text in the form that Prometheus reads', async () => {
+  it('/metrics is text in the form that Prometheus reads', async () => {
     const reply = await mesh.call(meshHumanEndpoints.metrics)
     expect(reply.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/)
     const lines = reply.text.split('\n')
@@ -124,7 +124,7 @@ describe('/metrics', () => {
 })
 
 describe('the journal', () => {
-  it('is verified as whole, and not after one byte of it was changed', async () => {
+  it('the journal is verified as whole, and not after one byte of it was changed', async () => {
     const whole = await mesh.command('verify-journal')
     expect(whole).toMatchObject({ code: 0, lines: [expect.objectContaining({ ok: true })] })
     const marked = { headers: { [headers.meshInternal]: '1' } }

@@ -68,7 +68,7 @@ async function aSender() {
 }
 
 describe('a request that changes something outside is sent once, and its agent hears what became of it', () => {
-  it('where the agent is killed: the answer waits for the agent that goes on with the run', async () => {
+  it('a request with an external effect where the agent is killed: the answer waits for the agent that goes on with the run', async () => {
     const { sent, send, arrived, answer, kill } = await aSender()
     const run = await send('POST')
     await arrived()
@@ -89,7 +89,7 @@ describe('a request that changes something outside is sent once, and its agent h
     expect(sent()).toBe(1)
   })
 
-  it('where nothing is killed and the far end never answers: the same', async () => {
+  it('a request with an external effect where nothing is killed and the far end never answers: the same', async () => {
     const { sent, send } = await aSender()
     const run = await send('POST', 1000)
     expect((await mesh.ended(run)).outcome).toMatchObject({ status: 'done', text: 'outcome-unknown' })
@@ -110,7 +110,7 @@ describe('a request that changes something outside is sent once, and its agent h
     },
   )
 
-  it('and an error is an answer', async () => {
+  it('an error in reply to a request with an external effect is an answer', async () => {
     const { sent, send, arrived, answer } = await aSender()
     const run = await send('POST')
     await arrived()
@@ -121,7 +121,7 @@ describe('a request that changes something outside is sent once, and its agent h
 })
 
 describe('a request that changes nothing outside', () => {
-  it('is sent again when the mesh was killed before its answer', async () => {
+  it('a request that changes nothing outside is sent again when the mesh was killed before its answer', async () => {
     const { sent, send, arrived, answer } = await aSender()
     const run = await send('GET')
     await arrived()

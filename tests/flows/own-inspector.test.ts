@@ -47,7 +47,7 @@ describe('a program of the owner’s own user', () => {
     await rm(home, { recursive: true, force: true, maxRetries: 5 })
   })
 
-  it('opens an inspector in a Node that was started without a word about it', async () => {
+  it('a program of the owner’s own user opens an inspector in a Node that was started without a word about it', async () => {
     const program = 'setInterval(() => {}, 1000); console.log("up")'
     const plain = spawn(pinnedNode, ['-e', program], { stdio: ['ignore', 'pipe', 'pipe'] })
     await new Promise((resolve) => plain.stdout.once('data', resolve))
@@ -61,7 +61,7 @@ describe('a program of the owner’s own user', () => {
     expect(said).toMatch(/Debugger listening|[Ii]nspector/)
   })
 
-  it('opens none in the mesh or an agent that the command line started', async () => {
+  it('a program of the owner’s own user opens none in the mesh or an agent that the command line started', async () => {
     const agent = await eventually('the operator runs', async () => {
       const [record] = await readAllRecords(join(home, 'data', 'agents'))
       const path = `/proc/${record?.pid}/task/${record?.pid}/children`

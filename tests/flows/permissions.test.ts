@@ -48,7 +48,7 @@ describe('config/permissions.json of a running mesh', () => {
       noticedMaxMs,
     )
 
-  it('denies everything within a second of a broken edit, says where, and forgives once it is mended', async () => {
+  it('config/permissions.json of a running mesh denies everything within a second of a broken edit, says where, and forgives once it is mended', async () => {
     verifies('purpose:fail-closed', 'purpose:mesh:enforces-permissions')
     const broken = whole.replace('"can_message"', 'can_message')
     const line = broken.slice(0, broken.indexOf('can_message')).split('\n').length
@@ -66,7 +66,7 @@ describe('config/permissions.json of a running mesh', () => {
     expect((await mesh.ask('hello', { agent: 'helper', session: 'mended' })).state).toBe('done')
   })
 
-  it('takes an unknown field or a wrong value for broken, not for absent', async () => {
+  it('config/permissions.json of a running mesh takes an unknown field or a wrong value for broken, not for absent', async () => {
     for (const edit of [
       whole.replace('"can_message"', '"can_mesage"'),
       whole.replace(/"blackboard_read": \[[^\]]*\]/, '"blackboard_read": "all"'),
@@ -79,7 +79,7 @@ describe('config/permissions.json of a running mesh', () => {
     }
   })
 
-  it('denies everything while it is missing, and does not make a new one', async () => {
+  it('config/permissions.json of a running mesh denies everything while it is missing, and does not make a new one', async () => {
     verifies('errors:permissions:missing-file', 'authentication:permissions:missing-file')
     await rm(path)
     await becomes(false)
@@ -94,7 +94,7 @@ describe('config/permissions.json of a running mesh', () => {
     await becomes(true)
   })
 
-  it('takes one right away from one agent, at once, and leaves the others theirs', async () => {
+  it('config/permissions.json of a running mesh takes one right away from one agent, at once, and leaves the others theirs', async () => {
     verifies('resources:permission:per-agent', 'resources:permission:file', 'errors:permissions:absent')
     const file = JSON.parse(whole) as { permissions: Record<string, Record<string, unknown>> }
     const helper = { ...file.permissions['helper'], blackboard_write: [] }

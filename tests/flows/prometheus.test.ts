@@ -77,7 +77,7 @@ describe.skipIf(programs === null)('a real Prometheus beside a mesh', () => {
     expect(faults.filter((line) => line !== '')).toEqual([])
   })
 
-  it('loads the alert rules and evaluates each without a fault', async () => {
+  it('a real Prometheus beside a mesh loads the alert rules and evaluates each without a fault', async () => {
     const checked = await run(join(programs ?? '', 'promtool'), [
       'check',
       'rules',

@@ -45,7 +45,7 @@ async function leave(path: string, ageMs = 30 * dayMs): Promise<string> {
 
 const hex = (agentId: string) => Buffer.from(agentId, 'utf8').toString('hex')
 
-it('shows what is left over, asks, takes just that away beside a mesh that runs, and counts the bytes', async () => {
+it('flotilla prune shows what is left over, asks, takes just that away beside a mesh that runs, and counts the bytes', async () => {
   const data = join(mesh.home, 'data')
   const gone = [
     await leave(join(data, 'agents', hex('deleted-long-ago'), 'data', 'notes.txt')),
@@ -86,7 +86,7 @@ it('shows what is left over, asks, takes just that away beside a mesh that runs,
   expect((await prune('prune', '--yes')).out).toContain('There were no leftovers.')
 })
 
-it('takes what other homes left only out of an engine that answers', async () => {
+it('flotilla prune takes what other homes left only out of an engine that answers', async () => {
   const { code, err } = await prune('prune', '--lost', '0123abcd', '--yes')
   expect([code, err]).toEqual([1, expect.stringContaining('no container engine answers')])
 })

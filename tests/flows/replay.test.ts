@@ -119,7 +119,7 @@ async function countOnce(): Promise<string> {
 }
 
 describe('the record of a run', () => {
-  it('has each answer, each call and what it returned', async () => {
+  it('the record of a run has each answer, each call and what it returned', async () => {
     const { steps, turns, cut } = await record(await countOnce())
     expect(cut).toBeNull()
     expect(turns).toEqual([{ turn: 1, asked: 'count them' }])
@@ -131,7 +131,7 @@ describe('the record of a run', () => {
     expect(steps[0]?.calls[0]?.result).toMatch(/lines: ?\d/)
   })
 
-  it('holds no secret, whether the mesh knows it or it only looks like one', async () => {
+  it('the record of a run holds no secret, whether the mesh knows it or it only looks like one', async () => {
     const run = await mesh.ask(`tell nobody ${secret} or sk-unknown-1234567890abcdef`, {
       agent: 'counter',
       session: 'secret',
@@ -148,7 +148,7 @@ describe('the record of a run', () => {
 })
 
 describe('the record of a run whose answer the mesh had heard and not written when it was killed', () => {
-  it('says that it is not whole, and the run itself ends as ever', async () => {
+  it('the record of a run whose answer the mesh had received and not written when it was killed says that it is incomplete, and the run itself ends as usual', async () => {
     await writeFile(arm, 'before INSERT INTO run_exchanges')
     const id = await mesh.submit('count them', { agent: 'counter', key: 'killed' })
     await eventually('the mesh is killed', async () => !existsSync(arm) || null)
@@ -171,7 +171,7 @@ describe('the record of a run whose answer the mesh had heard and not written wh
 })
 
 describe('a run that is played again', () => {
-  it('makes the same calls and has the same end, and does nothing a second time', async () => {
+  it('a run that is played again makes the same calls and has the same end, and does nothing a second time', async () => {
     const id = await countOnce()
     const before = await effects()
     const { ended, turns, comparison: compared } = await played(id)
@@ -231,7 +231,7 @@ describe('a run that is played again', () => {
     expect(fork.outcome?.text).toBe('The other one was reminded.')
   })
 
-  it('says what its agent is refused today', async () => {
+  it('a run that is played again says what its agent is refused today', async () => {
     const id = await countOnce()
     const permissions = join(mesh.home, 'config', 'permissions.json')
     const whole = await readFile(permissions, 'utf8')
@@ -254,7 +254,7 @@ describe('a run that is played again', () => {
     expect(compared.differences.find(({ what }) => what === 'tools')?.detail).toContain('write_blackboard')
   })
 
-  it('goes on after the mesh was killed', async () => {
+  it('a run that is played again goes on after the mesh was killed', async () => {
     const id = await countOnce()
     const before = await effects()
     const reply = await mesh.call(replayEndpoints.runReplay, { params: { id }, body: {} })
@@ -266,7 +266,7 @@ describe('a run that is played again', () => {
     expect(await effects()).toBe(before)
   })
 
-  it('is refused for a run that is not there, asked no model, or has no such turn', async () => {
+  it('a run that is played again is refused for a run that is not there, asked no model, or has no such turn', async () => {
     const refused = async (id: string, body: object = {}) =>
       (await mesh.call(replayEndpoints.runReplay, { params: { id }, body })).json()
     expect(await refused('run_0')).toMatchObject({ code: 'not-found' })
@@ -280,7 +280,7 @@ describe('a run that is played again', () => {
 })
 
 describe('a fork', () => {
-  it('keeps the steps before and lets the other model do the rest for real', async () => {
+  it('a fork keeps the steps before and lets the other model do the rest for real', async () => {
     const id = await countOnce()
     const before = await effects()
     const ended = await forked(id, { model: 'scripted/other', step: 2 })
@@ -294,7 +294,7 @@ describe('a fork', () => {
     expect(steps.map(({ model }) => model)).toEqual(['answers', 'other', 'other'])
   })
 
-  it('knows what was said before, and leaves the first conversation as it was', async () => {
+  it('a fork knows what was said before, and leaves the first conversation as it was', async () => {
     await mesh.ask('remember apple', { agent: 'counter', session: 'words' })
     const asked = await mesh.ask('which word?', { agent: 'counter', session: 'words' })
     const ended = await forked(asked.id, { model: 'scripted/other' })
@@ -314,7 +314,7 @@ describe('a fork', () => {
     expect(history.text).not.toContain('The other one')
   })
 
-  it('is held to its model and its steps', async () => {
+  it('a fork is held to its model and its steps', async () => {
     const id = await countOnce()
     const refused = async (body: object) =>
       (await mesh.call(replayEndpoints.runFork, { params: { id }, body })).json()
@@ -324,7 +324,7 @@ describe('a fork', () => {
 })
 
 describe('the command line', () => {
-  it('shows a record, plays it again, and forks it', async () => {
+  it('the command line shows a record, plays it again, and forks it', async () => {
     const id = await countOnce()
     const shown = await cli('replay', id, '--record')
     expect(shown.out).toMatch(/Run run_\w+ of counter: 3 steps in 1 turn\.\nturn 1: count them\n +1\. /)
@@ -358,7 +358,7 @@ describe('the command line', () => {
     expect([code, same]).toEqual([1, false])
   })
 
-  it('keeps nothing where the owner wants no records', async () => {
+  it('the command line keeps nothing where the owner wants no records', async () => {
     const settings = join(mesh.home, 'config', 'settings.json')
     const whole = JSON.parse(await readFile(settings, 'utf8')) as object
     await writeFile(settings, JSON.stringify({ ...whole, run_records: { days: 0 } }))

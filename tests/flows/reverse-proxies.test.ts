@@ -107,7 +107,9 @@ describe.each([
   ['nginx', startNginx],
   ['caddyfile', startCaddy],
 ])('the reverse proxy of the guide, in %s', (_language, start) => {
-  it('passes what is for webhooks, and nothing that is for people', async ({ skip }) => {
+  it('the reverse proxy of the guide passes what is for webhooks, and nothing that is for people', async ({
+    skip,
+  }) => {
     const proxy = await start()
     if (proxy === null) return skip('the package could not be had')
     try {

@@ -31,7 +31,7 @@ describe('a home without a provider', () => {
     body: { provider: 'openai', base_url: provider.baseUrl, model: 'hello', ...more },
   })
 
-  it('says so, and what could be set up', async () => {
+  it('a home without a provider says so, and what could be set up', async () => {
     const setup = (await mesh.call(endpoints.setup)).json()
     expect(setup).toMatchObject({ default_model: null, default_model_locked: null, demo: null })
     expect(JSON.stringify(setup)).toContain('"name":"ollama"')
@@ -57,7 +57,7 @@ describe('a home without a provider', () => {
     expect(await envFile()).not.toMatch(/OPENAI/)
   })
 
-  it('keeps a key once a model has answered with it, thinks with it at once, and never shows it', async () => {
+  it('a home without a provider keeps a key once a model has answered with it, thinks with it at once, and never shows it', async () => {
     const checked = (await mesh.call(endpoints.setupCheck, candidate({ key: rightKey }))).json()
     expect(checked).toEqual({ answered: 'openai/hello', models: ['hello', 'slow'] })
     expect(await envFile()).not.toContain(rightKey)
@@ -111,7 +111,7 @@ describe('a home without a provider', () => {
     }
   })
 
-  it('sends a new key to an address that is kept only where that is given with it', async () => {
+  it('a home without a provider sends a new key to an address that is kept only where that is given with it', async () => {
     const own = await startKeyedProvider({ models: ['hello'] })
     try {
       const body = { provider: 'groq', base_url: own.baseUrl, model: 'hello', make_default: false }
@@ -143,7 +143,7 @@ describe('a home without a provider', () => {
     }
   })
 
-  it('asks no address that settings would not let anybody ask again', async () => {
+  it('a home without a provider sends no request to an address that the settings forbid', async () => {
     const old = await startKeyedProvider({ models: ['hello'] })
     const other = await startKeyedProvider({ models: ['hello'] })
     const settingsFile = join(mesh.home, 'config', 'settings.json')
@@ -181,7 +181,7 @@ describe('a home without a provider', () => {
     }
   })
 
-  it('lets no page change where prompts go without the owner’s proof', async () => {
+  it('a home without a provider lets no page change where prompts go without the owner’s proof', async () => {
     const page = { 'sec-fetch-site': 'same-origin', origin: mesh.url }
     const moved = await mesh.call(endpoints.setupProvider, {
       body: { provider: 'openai', base_url: 'http://127.0.0.1:9/v1', key: 'sk-of-an-attacker', model: 'x' },
@@ -196,7 +196,7 @@ describe('a home without a provider', () => {
     expect(await envFile()).not.toContain('attacker')
   })
 
-  it('takes a price of the owner’s, forgets a provider, and says what it lacks then', async () => {
+  it('a home without a provider takes a price of the owner’s, forgets a provider, and says what it lacks then', async () => {
     const price = { input_per_mtok: 1, output_per_mtok: 2 }
     await mesh.call(endpoints.setupPrice, { body: { model: 'openai/hello', price } })
     const settings = JSON.parse(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')) as object

@@ -43,7 +43,7 @@ const cassette = aCassette(
 )
 
 describe('an agent', () => {
-  it('writes a skill and uses it at once, in its next run, and after a restart', async () => {
+  it('an agent writes a skill and uses it at once, in its next run, and after a restart', async () => {
     verifies(
       'purpose:skills:created-at-runtime',
       'purpose:skills:hot-reloaded',

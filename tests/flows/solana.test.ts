@@ -294,7 +294,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       return found
     }
 
-    it('show what that one signs from then on, once it stays, and nothing that others send', async () => {
+    it('signatures of an address whose key another wallet has are found from then on, once they are final, and nothing that others send', async () => {
       const [from, to] = [aRichWallet(), aWallet()]
       const chain = chainAt(server)
       await pay(await planOf(from, to.address, sol), from)
@@ -342,7 +342,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     })
   })
 
-  it('hold no place that another could take: they land or expire', async () => {
+  it('payments on Solana hold no place that another could take: they land or expire', async () => {
     const from = aRichWallet()
     const { place } = await planOf(from, aWallet().address, sol)
     const sent = { from: from.address, bytes: '', place }
@@ -352,7 +352,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
   })
 
   describe('that never landed', () => {
-    it('have expired when that is certain, and not before', async () => {
+    it('payments on Solana that never landed have expired when that is certain, and not before', async () => {
       const [from, to] = [aRichWallet(), aWallet()]
       const chain = chainAt(server)
       const plan = await planOf(from, to.address, sol)
@@ -378,7 +378,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       expect([holds(from), holds(to)]).toEqual([10n * sol, 0n])
     })
 
-    it('are signed anew at another place, with nothing else changed', async () => {
+    it('payments on Solana that never landed are signed anew at another place, with nothing else changed', async () => {
       const [from, to] = [aRichWallet(), aWallet()]
       const chain = chainAt(server)
       const plan = await planOf(from, to.address, sol)
@@ -455,12 +455,15 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       ],
       ['simulateTransaction', { kind: 'refuses' }],
       ['getGenesisHash', { kind: 'says', result: 'ok' }],
-    ] as const)('that answers %s amiss are not planned', async (method, disturbance) => {
-      const from = aRichWallet()
-      server.disturb(method, disturbance)
-      await expect(planOf(from, aWallet().address, sol)).rejects.toMatchObject({ code: 'upstream-failed' })
-      server.disturb(method, null)
-    })
+    ] as const)(
+      'payments on Solana over a far end that answers %s amiss are not planned',
+      async (method, disturbance) => {
+        const from = aRichWallet()
+        server.disturb(method, disturbance)
+        await expect(planOf(from, aWallet().address, sol)).rejects.toMatchObject({ code: 'upstream-failed' })
+        server.disturb(method, null)
+      },
+    )
 
     it('payments without account changes in the simulation have an unknown effect', async () => {
       const from = aRichWallet()

@@ -181,13 +181,13 @@ describe('an agent that an agent has made', () => {
     expect((await mesh.runs()).filter(({ agent_id: id }) => id.startsWith('spawn_'))).toHaveLength(1)
   })
 
-  it('asks its parent, which may route no tasks, and goes on where it stopped with the answer', async () => {
+  it('an agent that an agent has made asks its parent, which may route no tasks, and goes on where it stopped with the answer', async () => {
     const run = await mesh.ask('ask', { agent: 'boss' })
     expect(run.outcome?.text).toBe('It says: Looked 1 times, and it is blue.')
     await gone()
   })
 
-  it('is refused to who may not have one made', async () => {
+  it('an agent that an agent has made is refused to who may not have one made', async () => {
     verifies('resources:tool:spawn-fleet-agent-permission')
     await editPermissions(mesh, 'boss', { can_spawn: false })
     const params = { role: 'counter', task: 'Count it' }
@@ -211,7 +211,7 @@ describe('an agent that an agent has made', () => {
     await gone()
   })
 
-  it('is not made where there are three for its parent already, nor deeper than two', async () => {
+  it('an agent that an agent has made is not made where there are three for its parent already, nor deeper than two', async () => {
     await mesh.submit('count often', { agent: 'boss' })
     const run = await eventually('the parent was refused', async () =>
       (await mesh.runs()).find(({ agent_id: id, state }) => id === 'boss' && state === 'waiting'),
@@ -261,7 +261,7 @@ describe('an agent that an agent has made', () => {
     await mesh.call(controlEndpoints.agentUnarchive, { params: { id: 'boss' } })
   })
 
-  it('goes with its parent', async () => {
+  it('an agent that an agent has made goes with its parent', async () => {
     await mesh.submit('count for long', { agent: 'boss' })
     await eventually('the child is there', async () => (await childrenOf())[0] ?? null)
     const deleted = await mesh.call(controlEndpoints.agentDelete, { params: { id: 'boss' } })

@@ -176,7 +176,7 @@ async function expectReadOnce(said: SteerView, ended: readonly RunView[]): Promi
 }
 
 describe('a steer', () => {
-  it('changes what a run does while it works, and both run and events show it', async () => {
+  it('a steer changes what a run does while it works, and both run and events show it', async () => {
     const events = await readEvents({
       method: 'GET',
       url: `${mesh.url}${meshHumanEndpoints.events.path}`,
@@ -205,7 +205,7 @@ describe('a steer', () => {
     expect((await mesh.command('verify-journal')).code).toBe(0)
   })
 
-  it('to an idle agent is a run, under the same key the same one, and curl can say it', async () => {
+  it('a steer to an idle agent is a run, under the same key the same one, and curl can say it', async () => {
     const url = `${mesh.url}${fillPath(meshHumanEndpoints.steer.path, { id: 'left' })}`
     const { stdout } = await promisify(execFile)('curl', [
       '-sS',
@@ -305,7 +305,7 @@ describe('between acceptance and taking', () => {
   })
 
   it(
-    'both killed at any moment, each steer is read by one run once',
+    'each steer is read by one run once, when mesh and agent are killed at any moment between acceptance and reading',
     async () => {
       const moments = isSoak ? 40 : 3
       const said: SteerView[] = []

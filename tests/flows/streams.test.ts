@@ -54,7 +54,7 @@ const events = (query = '', more: Record<string, string> = {}) =>
   readEvents({ method: 'GET', url: `${mesh.url}${meshHumanEndpoints.events.path}${query}`, headers: more })
 
 describe('a streamed chat', () => {
-  it('says who works on it as it happens, children too, and ends with the outcome of the ledger', async () => {
+  it('a streamed chat says who works on it as it happens, children too, and ends with the outcome of the ledger', async () => {
     const frames = (await (await chat('delegate')).all()).map(({ data }) => chatStreamFrameSchema.parse(data))
     expect(frames[0]).toMatchObject({ type: 'accepted' })
     const last = frames.at(-1)
@@ -73,7 +73,7 @@ describe('a streamed chat', () => {
     expect(await mesh.run(last.run.id)).toEqual(last.run)
   })
 
-  it('is plain enough for curl', async () => {
+  it('a streamed chat is plain enough for curl', async () => {
     const child = spawn('curl', [
       '-sSN',
       `${mesh.url}${chatPath}`,
@@ -96,7 +96,7 @@ describe('a streamed chat', () => {
     })
   })
 
-  it('goes on when its reader goes away, streamed or waiting', async () => {
+  it('a streamed chat goes on when its reader goes away, streamed or waiting', async () => {
     heedsLesson(69)
     const reader = await chat('slow')
     const { data } = await reader.next()
@@ -119,7 +119,7 @@ describe('a streamed chat', () => {
 })
 
 describe('the stream of events', () => {
-  it('comes again from any number on, by query or by Last-Event-ID, without gap or double', async () => {
+  it('the stream of events comes again from any number on, by query or by Last-Event-ID, without gap or double', async () => {
     heedsLesson(114)
     verifies('events:outbound')
     const live = await events()
@@ -140,7 +140,7 @@ describe('the stream of events', () => {
     }
   })
 
-  it('is the same to those who listen and to those who come later while many happen', async () => {
+  it('the stream of events is the same to those who listen and to those who come later while many happen', async () => {
     const listener = await events()
     const asked = Array.from({ length: 12 }, (_, n) =>
       mesh.ask('hello', { session: `burst ${n}`, agent: n % 2 ? 'helper' : 'operator' }),

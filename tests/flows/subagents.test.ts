@@ -182,7 +182,7 @@ describe('sub-agents', () => {
 })
 
 describe('the cap of the work', () => {
-  it('counts what its sub-agents use, and stops them all', async () => {
+  it('the cap of the work counts what its sub-agents use, and stops them all', async () => {
     const upstream = await startLlmUpstream()
     onTestFinished(() => upstream.close())
     upstream.answerWith(answerByGoal)

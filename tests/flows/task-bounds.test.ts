@@ -53,7 +53,7 @@ async function fleet(environment: Record<string, string>): Promise<MeshProcess> 
 }
 
 describe('a task whose agent gave a part of it away', () => {
-  it('has its rounds over all its turns', async () => {
+  it('a task whose agent gave a part of it away has its rounds over all its turns', async () => {
     verifies('limits:task-iterations:clamp')
     const mesh = await fleet({ FLOTILLA_MAX_ITERATIONS: String(iterationsMax) })
     await mesh.submit('delegate')

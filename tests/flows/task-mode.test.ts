@@ -85,7 +85,7 @@ describe('a task', () => {
     }
   }
 
-  it('is decided on, acted on and learned from, step by step, and what failed is known to the next', async () => {
+  it('a task is decided on, acted on and learned from, step by step, and what failed is known to the next', async () => {
     verifies('purpose:task-mode:bounded-loop', 'purpose:task-mode:returns-task-result')
     expect(await work(1, 'look for it')).toMatchObject({
       task_id: 'task_1',
@@ -106,7 +106,7 @@ describe('a task', () => {
     expect(questions()[before]?.[0]?.content).toMatch(/What failed before:\n- \[.*\] \*\*read_file\*\*/)
   })
 
-  it('without end is over after 20 decisions, whatever is left to do', async () => {
+  it('a task without end is over after 20 decisions, whatever is left to do', async () => {
     verifies('purpose:task-mode:bounded-loop')
     const before = questions().length
     const result = await work(3, 'count')

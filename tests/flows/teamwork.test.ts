@@ -94,7 +94,7 @@ it('a person writes the longest value that the blackboard takes, from a file', a
 })
 
 describe('a task', () => {
-  it('asks, is answered, is judged, and its agent keeps the verdict among its learnings', async () => {
+  it('a task asks, is answered, is judged, and its agent keeps the verdict among its learnings', async () => {
     const id = await give({ to: 'left', title: 'Ask' })
     const { task } = await is(id, 'blocked')
     expect(task).toMatchObject({
@@ -227,7 +227,7 @@ describe('at the terminal', () => {
 })
 
 describe('a project', () => {
-  it('is in the prompt’s folder of each member, also after a restart, and gone for who leaves', async () => {
+  it('a project is in the prompt’s folder of each member, also after a restart, and gone for who leaves', async () => {
     const params = { name: 'globex' }
     const change = (action: string, ...agents: string[]) =>
       mesh.call(projectHumanEndpoints.projectManage, { params, body: { action, agents } })

@@ -322,7 +322,7 @@ describe('the fleet', () => {
 })
 
 describe('the command line', () => {
-  it('lists and shows templates, plans and applies a file, and writes the fleet out again', async () => {
+  it('the command line lists and shows templates, plans and applies a file, and writes the fleet out again', async () => {
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
     const listed = await cli('templates')
     for (const name of fleets) expect(listed.out).toContain(name)
@@ -372,7 +372,7 @@ describe('the command line', () => {
     expect(wrong.err).toContain('neither the name of a template nor a file')
   })
 
-  it('watches the folders that a file names, says which this machine has not, and writes them out again', async () => {
+  it('the command line watches the folders that a file names, says which this machine has not, and writes them out again', async () => {
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
     const inbox = join(workshop, 'inbox')
     await mkdir(inbox)

@@ -114,7 +114,7 @@ describe('a model call that waits', () => {
 })
 
 describe('the command line', () => {
-  it('says on a line of its own, beside the answer, when it is tried again and why', async () => {
+  it('the command line says on a line of its own, beside the answer, when it is tried again and why', async () => {
     const child = spawn(process.execPath, [cliProgram, 'chat', 'limited', 'hello', '--url', mesh.url], {
       env: { PATH: process.env['PATH'] ?? '', HOME: mesh.home, FLOTILLA_HOME: mesh.home },
       stdio: ['ignore', 'pipe', 'pipe'],

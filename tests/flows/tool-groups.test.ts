@@ -37,7 +37,7 @@ async function capabilitiesOf(agent: string) {
 }
 
 describe('a new home', () => {
-  it('has the operator from its first start, and every agent that is made is a worker under another id', async () => {
+  it('a new home has the operator from its first start, and every agent that is made is a worker under another id', async () => {
     verifies(
       'purpose:agent:worker-or-operator',
       'purpose:operator:reserved-id',
@@ -58,7 +58,7 @@ describe('a new home', () => {
 })
 
 describe('the tools of a running agent', () => {
-  it('are in the groups that the specification names, by the names that it gives them there', async () => {
+  it('the tools of a running agent are in the groups that the specification names, by the names that it gives them there', async () => {
     verifies(
       'resources:tool:subagent-spawn',
       'resources:tool:subagent-list',
@@ -84,7 +84,7 @@ describe('the tools of a running agent', () => {
       expect(groupOf.get(name), name).toBe('mesh_tool')
   })
 
-  it('are those of every agent, and for the operator two groups more that no worker has', async () => {
+  it('the tools of a running agent are those of every agent, and for the operator two groups more that no worker has', async () => {
     verifies('resources:operator:tool-surface', 'resources:operator:standard-tools')
     const [operator, worker] = [await capabilitiesOf('operator'), await capabilitiesOf('clerk')]
     const more = [...operator.groups.keys()].filter((name) => !worker.groups.has(name))

@@ -59,7 +59,7 @@ const warningsIn = (messages: readonly Said[]) =>
   messages.slice(1).filter(({ role, content }) => role === 'system' && content.includes('different approach'))
 
 describe('an agent that makes the same call again and again', () => {
-  it('is warned at the 2nd repeat, skipped at the 4th and ended as failed at the 9th', async () => {
+  it('an agent that makes the same call again and again is warned at the 2nd repeat, skipped at the 4th and ended as failed at the 9th', async () => {
     verifies(
       'states:tool-loop:warned',
       'states:tool-loop:warning-message',
@@ -89,19 +89,22 @@ describe('an agent that makes the same call again and again', () => {
   it.each([
     ['another result each time', times(10, command('echo again >> made; wc -l < made'))],
     ['other parameters each time', Array.from({ length: 10 }, (_, index) => command(`true ${index}`))],
-  ])('with %s is not repeating itself', async (_what, calls) => {
-    verifies('states:tool-loop:same-triple')
-    const agent = await anAgentThatCalls(calls)
-    expect(await agent.chat()).toMatchObject({ status: 'complete', response: 'done' })
-    expect(agent.asked()).toHaveLength(calls.length + 1)
-    expect(agent.asked().flatMap(warningsIn)).toEqual([])
-  })
+  ])(
+    'an agent that makes the same call again and again with %s is not repeating itself',
+    async (_what, calls) => {
+      verifies('states:tool-loop:same-triple')
+      const agent = await anAgentThatCalls(calls)
+      expect(await agent.chat()).toMatchObject({ status: 'complete', response: 'done' })
+      expect(agent.asked()).toHaveLength(calls.length + 1)
+      expect(agent.asked().flatMap(warningsIn)).toEqual([])
+    },
+  )
 
   it.each([
     [13, true],
     [14, false],
   ])(
-    'with %i other results in between is warned: %s, since only a window counts',
+    'an agent that makes the same call again and again with %i other results in between is warned: %s, since only a window counts',
     async (between, warned) => {
       verifies('states:tool-loop:sliding-window', 'states:tool-loop:same-triple')
       const agent = await anAgentThatCalls(times(between + 3, command('head -n 1 says; sed -i 1d says')))
@@ -112,7 +115,7 @@ describe('an agent that makes the same call again and again', () => {
     },
   )
 
-  it('may search its memory as often as it likes', async () => {
+  it('an agent that makes the same call again and again may search its memory as often as it likes', async () => {
     verifies('states:tool-loop:memory-search-exempt', 'resources:tool:memory-search-exempt')
     const search = { name: 'memory_search', arguments: { query: 'tea' } }
     const agent = await anAgentThatCalls(times(12, search))

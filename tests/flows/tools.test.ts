@@ -115,7 +115,7 @@ describe('the tools of an agent', () => {
     expect(web.requests[0]?.url).toBe('/search?q=green+tea&format=json')
   })
 
-  it('show a picture to the model, which is still there when the mesh and the agent have started anew', async () => {
+  it('the tools of an agent show a picture to the model, which is still there when the mesh and the agent have started anew', async () => {
     await writeFile(join(mesh.dataOf('scout'), 'a.png'), aPng())
     const seen = await mesh.ask('see', { agent: 'scout', session: 'pictures' })
     expect(seen.outcome).toMatchObject({ status: 'done', text: 'saw it in a call' })
@@ -124,7 +124,7 @@ describe('the tools of an agent', () => {
     expect(again.outcome).toMatchObject({ status: 'done', text: 'still here' })
   })
 
-  it('show people the picture too: named in the event and the conversation, drawn by its bytes, and nothing else under its name', async () => {
+  it('the tools of an agent show people the picture too: named in the event and the conversation, drawn by its bytes, and nothing else under its name', async () => {
     const picture = aPng()
     await writeFile(join(mesh.dataOf('scout'), 'a.png'), picture)
     const run = await mesh.ask('see', { agent: 'scout', session: 'shown' })

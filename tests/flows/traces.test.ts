@@ -47,7 +47,7 @@ describe('traces', () => {
     await receiver.close()
   })
 
-  it('are one tree from what was asked over the hand-off to the outcome, the same kept and exported', async () => {
+  it('traces are one tree from what was asked over the hand-off to the outcome, the same kept and exported', async () => {
     const run = await mesh.ask('delegate')
     expect(run.outcome?.text).toBe('It helped.')
     const trace = await traceOf(mesh, run.id)
@@ -121,7 +121,7 @@ describe('traces', () => {
     expect(receiver.requests[0]?.headers['x-tenant']).toBe('harbour one')
   })
 
-  it('hold nothing of what agents said, used or named', async () => {
+  it('traces hold nothing of what agents said, used or named', async () => {
     const ledger = openLedger(mesh.home)
     try {
       const rows = ledger.rows('SELECT * FROM spans')
@@ -136,7 +136,7 @@ describe('traces', () => {
     expect(metrics).toContain('flotilla_tool_duration_seconds_count{tool="run_command",outcome="ok"} 1')
   })
 
-  it('are drawn at the terminal as a waterfall, with OTLP or without', async () => {
+  it('traces are drawn at the terminal as a waterfall, with OTLP or without', async () => {
     const [run] = await mesh.runs(50).then((all) => all.filter(({ parent_id }) => parent_id === null))
     const drawn = await flotilla(mesh, 'trace', run?.id ?? '')
     expect(drawn.code, drawn.err).toBe(0)

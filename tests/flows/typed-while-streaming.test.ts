@@ -86,7 +86,7 @@ describe('what a person types at a terminal while an answer streams', () => {
     expect(await program.ended).toBe(0)
   })
 
-  it('does not break rows that are longer than the terminal is wide', async () => {
+  it('what a person types at a terminal while an answer streams does not break rows that are longer than the terminal is wide', async () => {
     const program = chat(24)
     await program.shows(/^teller ›/)
     program.type('again\r')
@@ -103,7 +103,7 @@ describe('what a person types at a terminal while an answer streams', () => {
     program.kill()
   })
 
-  it('shows a wait as one line that counts, and that goes when the answer comes', async () => {
+  it('what a person types at a terminal while an answer streams shows a wait as one line that counts, and that goes when the answer comes', async () => {
     const program = chat(100)
     await program.shows(/^teller ›/)
     isLimited = true
@@ -135,7 +135,7 @@ describe('what a person types at a terminal while an answer streams', () => {
     program.kill()
   })
 
-  it('leaves no second copy when the window gets narrower and wider in mid-answer', async () => {
+  it('what a person types at a terminal while an answer streams leaves no second copy when the window gets narrower and wider in mid-answer', async () => {
     const program = chat(60)
     await program.shows(/^teller ›/)
     program.type('write\r')
@@ -163,7 +163,7 @@ describe('what a person types at a terminal while an answer streams', () => {
     program.kill()
   })
 
-  it('goes with Ctrl-C where nothing streams, and only at an empty prompt Ctrl-C ends the conversation', async () => {
+  it('what a person types at a terminal while an answer streams goes with Ctrl-C where nothing streams, and only at an empty prompt Ctrl-C ends the conversation', async () => {
     const program = chat(60)
     await program.shows(/^teller ›$/)
     program.type('not this')

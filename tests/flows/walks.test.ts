@@ -71,7 +71,7 @@ const isBeside = (path: string) =>
   excludedPaths.some((one) => (one.endsWith('**') ? path.startsWith(one.slice(0, -2)) : path === one))
 
 describe('a chat message', () => {
-  it('runs through every file of its walk and of a model call, and through no other that the page does not name', async () => {
+  it('a chat message runs through every file of its walk and of a model call, and through no other that the page does not name', async () => {
     const rounds: ReadonlySet<string>[] = []
     for (let round = 0; round < 6; round += 1) {
       await filesThatRan()
@@ -89,7 +89,7 @@ describe('a chat message', () => {
 })
 
 describe('the return of a hand-off', () => {
-  it('runs through every file of its walk', async () => {
+  it('the return of a hand-off runs through every file of its walk', async () => {
     await filesThatRan()
     const run = await mesh.ask('delegate more', { session: 'more' })
     expect(run.outcome?.text).toBe('There are some.')
@@ -99,7 +99,7 @@ describe('the return of a hand-off', () => {
 })
 
 describe('a cron tick', () => {
-  it('runs through every file of its walk', async () => {
+  it('a cron tick runs through every file of its walk', async () => {
     await filesThatRan()
     const made = await mesh.call(cronHumanEndpoints.cronCreate, {
       body: { agent: 'operator', schedule: 'every 5s', message: 'tick' },

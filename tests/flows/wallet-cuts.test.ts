@@ -280,7 +280,7 @@ describe.each([
       expect(all).toBeGreaterThan(20)
     })
 
-    test('while it is followed, and while it is sent for the first time by who follows it, ends once', async () => {
+    test('a payment that a power cut interrupts while it is followed, and while it is sent for the first time by who follows it, ends once', async () => {
       await onNewHome((home) => home.life('left', call()))
       // The row is stored, and nothing was sent to the chain.
       const unsent = rig.sendsAt()

@@ -101,7 +101,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await expect(chain.read(at.dollar, wrong, never)).rejects.toMatchObject({ code: 'unprocessable' })
   })
 
-  it('says what coin and tokens of 6 and 18 decimals would move, and what a token takes on the way', async () => {
+  it('a chain of the EVM on which is paid says what coin and tokens of 6 and 18 decimals would move, and what a token takes on the way', async () => {
     expect(await effects(transfer(null, 5n))).toEqual({
       changes: [{ asset: null, raw: -5n }],
       payees: [lower(friend)],
@@ -120,7 +120,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     expect((await held(at.taxed, friend)) - before).toBe(950n)
   })
 
-  it('says who may take what afterwards, by an approval, a permit and several calls in one', async () => {
+  it('a chain of the EVM on which is paid says who may take what afterwards, by an approval, a permit and several calls in one', async () => {
     const grant = { asset: lower(at.dollar), spender: lower(at.taker), raw: 900n, unlimited: false }
     expect(await effects(call(at.dollar, 'approve(address,uint256)', [at.taker, '900']))).toMatchObject({
       changes: [],
@@ -173,7 +173,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     expect(await others(transfer(null, 5n))).toEqual([])
   })
 
-  it('says why a call would be undone, and what an address holds too little of', async () => {
+  it('a chain of the EVM on which is paid says why a call would be undone, and what an address holds too little of', async () => {
     await called(call(at.silent, 'setReverting(bool)', [true]), faucet)
     expect(await effects(transfer(at.silent, 1n))).toEqual({
       kind: 'fails',
@@ -222,7 +222,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('anvil_setCode', [dataFeeOracle, code])
   })
 
-  it('signs the same bytes for the same plan, which are sent twice and land once', async () => {
+  it('a chain of the EVM on which is paid signs the same bytes for the same plan, which are sent twice and land once', async () => {
     const planned = await plan(transfer(null, 11n, other))
     const signed = chain.sign(planned, planned.place, key)
     expect(chain.sign(planned, planned.place, key)).toEqual(signed)
@@ -240,7 +240,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('evm_setAutomine', [true])
   })
 
-  it('finds a transaction missing that a pool dropped, and one that a reorganization took back', async () => {
+  it('a chain of the EVM on which is paid finds a transaction missing that a pool dropped, and one that a reorganization took back', async () => {
     await anvil.rpc('evm_setAutomine', [false])
     const dropped = await sent(transfer(null, 12n))
     await anvil.rpc('anvil_dropTransaction', [dropped.id])
@@ -258,7 +258,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('evm_setAutomine', [true])
   })
 
-  it('says replaced only once another with its number lies deep', async () => {
+  it('a chain of the EVM on which is paid says replaced only once another with its number lies deep', async () => {
     await anvil.rpc('evm_setAutomine', [false])
     const stuck = await sent(transfer(null, 13n))
     await anvil.rpc('anvil_dropTransaction', [stuck.id])
@@ -275,7 +275,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('evm_setAutomine', [true])
   })
 
-  it('replaces a stuck transaction at its number: the same at a higher fee, or nothing, and one of them lands', async () => {
+  it('a chain of the EVM on which is paid replaces a stuck transaction at its number: the same at a higher fee, or nothing, and one of them lands', async () => {
     await anvil.rpc('evm_setAutomine', [false])
     const before = await chain.balances([other], never)
     const again = async (sent: Awaited<ReturnType<typeof sendIt>>, how: 'speed-up' | 'cancel') => {

@@ -121,7 +121,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     ...more,
   })
 
-  it('are refused by whatever a person has not allowed, field by field', async () => {
+  it('payments of an agent are refused by whatever a person has not allowed, field by field', async () => {
     verifies('resources:permission:wallet-allowed-contracts')
     expect(await told('wallet_transfer', to(friend))).toContain('can_use_wallet')
     await editPermissions(mesh, 'scout', { can_use_wallet: true })
@@ -166,7 +166,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(mesh.log()).not.toContain('59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
   })
 
-  it('are refused where two prices are not there, are old, or are apart', async () => {
+  it('payments of an agent are refused where two prices are not there, are old, or are apart', async () => {
     heedsLesson(18)
     // A price is cached briefly: each of these tokens is priced for the first time.
     const token = (address: string) => to(friend, { amount: '0.01', token: address })
@@ -201,7 +201,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(await history()).toHaveLength(3)
   })
 
-  it('are made once over an RPC that answers twice, and over one that lets them wait', async () => {
+  it('payments of an agent are made once over an RPC that answers twice, and over one that lets them wait', async () => {
     const before = await balance(friend)
     const count = (await history()).length
     rpc.answersTwice = 'eth_sendRawTransaction'
@@ -229,7 +229,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(await history()).toHaveLength(count + 2)
   })
 
-  it('to a stranger wait for a person, who sees what is paid, and are made once when they say yes', async () => {
+  it('payments of an agent to a stranger wait for a person, who sees what is paid, and are made once when they say yes', async () => {
     const runId = await mesh.submit('stranger, please', { agent: 'scout' })
     const waiting = await eventually('it waits', async () => {
       const reply = await mesh.call(controlEndpoints.pending)
@@ -262,7 +262,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
   // The short tests try only the kill after the payment was sent and before this was written. The long tests try
   // the others, too; wallet-cuts.test.ts covers them without processes.
   it.each(process.env['FLOTILLA_SOAK'] === '1' ? moments : moments.slice(1, 2))(
-    'are made once by a mesh that is killed %s',
+    'payments of an agent are made once by a mesh that is killed %s',
     async (moment) => {
       const before = await balance(killed)
       const count = (await history()).length

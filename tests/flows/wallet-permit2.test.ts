@@ -94,7 +94,7 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
     { name: 'amount', type: 'uint256' },
   ]
 
-  it('lets a spender take a part or all of a token, and what it lets take lands as it was shown', async () => {
+  it('Permit2 by its real code lets a spender take a part or all of a token, and what it lets take lands as it was shown', async () => {
     const grant = { asset: lower(at.dollar), spender: lower(thief), raw: 900n, unlimited: false }
     const part = allows(at.dollar, thief, '900')
     expect(await effects(part)).toEqual({ changes: [], payees: [], grants: [grant] })
@@ -109,7 +109,7 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
     expect(await effects(call(permit2, 'lockdown((address,address)[])', pair))).toMatchObject({ grants: [] })
   })
 
-  it('lets several take by one signature, each for itself', async () => {
+  it('Permit2 by its real code lets several take by one signature, each for itself', async () => {
     const message = {
       details: [
         { token: at.dollar, amount: 700n, expiration: BigInt(later), nonce: 0n },
@@ -282,7 +282,7 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
     })
   })
 
-  it('is no way round a token that writes no log of what it lets take', async () => {
+  it('Permit2 by its real code is no way round a token that writes no log of what it lets take', async () => {
     await anvil.rpc('anvil_setCode', [
       at.mute,
       withoutApprovals(String(await anvil.rpc('eth_getCode', [at.mute, 'latest']))),

@@ -110,7 +110,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     expect(await told('wallet_balance', { chain: 'solana-devnet' })).toContain('wallet_allowed_chains')
   })
 
-  it('lets it pay a coin and a token within its limits, once each, and follows both to where they stay', async () => {
+  it('a fleet beside Solana lets it pay a coin and a token within its limits, once each, and follows both to where they stay', async () => {
     const token = await issuer.mint({ decimals: 6 })
     await issuer.give(token, scouts, 7_500_000n)
     expect(await told('wallet_balance', { chain: 'solana', token })).toContain('wallet_allowed_contracts')
@@ -142,7 +142,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     expect(await issuer.holds(token, scouts)).toBe(6_000_000n)
   })
 
-  it('shows a person what the issuer of a token can do, before anybody new is paid with it', async () => {
+  it('a fleet beside Solana shows a person what the issuer of a token can do, before a new recipient is paid with it', async () => {
     const extensions = [permanentDelegate(issuer.signer.address), transferFee(100, 10n ** 9n)]
     const token = await issuer.mint({ decimals: 6, extensions })
     await issuer.give(token, scouts, 5_000_000n)
@@ -162,7 +162,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     expect(await issuer.holds(token, stranger.address)).toBe(0n)
   })
 
-  it('gives back what was charged for a payment that never landed', async () => {
+  it('a fleet beside Solana gives back what was charged for a payment that never landed', async () => {
     server.disturb('sendTransaction', { kind: 'refuses' })
     expect(await told('wallet_transfer', { chain: 'solana', to: shop.address, amount: '3' })).toContain(
       'paid',
@@ -174,7 +174,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     expect(held(shop)).toBe(2_250_000_000n)
   })
 
-  it('stops where more left with a payment than its simulation showed', async () => {
+  it('a fleet beside Solana stops where more left with a payment than its simulation showed', async () => {
     server.chain.alsoMoves = () => {
       const has = server.chain.svm.account(base58.decode(scouts))?.lamports ?? 0n
       server.chain.svm.put(base58.decode(scouts), coinAccount(has - 1_000_000_000n))
@@ -188,7 +188,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     await mesh.call(walletPaymentEndpoints.walletResume)
   })
 
-  it('stops before it pays beside another program on the same seed', async () => {
+  it('a fleet beside Solana stops before it pays beside another program on the same seed', async () => {
     // The first look at an address accepts the transactions that it already has.
     expect(await told('wallet_transfer', { chain: 'solana', to: shop.address, amount: '1' })).toContain(
       'paid',

@@ -51,14 +51,14 @@ const expected = (index: number): Partial<WalletAddress> => ({
 })
 
 describe('the wallet of a fleet', () => {
-  it('is not there before it is made, and says how it is made', async () => {
+  it('the wallet of a fleet is not there before it is made, and says how it is made', async () => {
     expectProblem(await mesh.call(walletEndpoints.walletSeed), 'no-wallet')
     expectProblem(await give('scout'), 'no-wallet')
     const told = await cli('status')
     expect(told.out).toContain('flotilla wallet init')
   })
 
-  it('is made once: its words are in that one answer, which nothing on the way may keep', async () => {
+  it('the wallet of a fleet is made once: its words are in that one answer, which nothing on the way may keep', async () => {
     verifies(
       'endpoints:wallet:init',
       'endpoints:wallet:init-no-store',
@@ -86,12 +86,12 @@ describe('the wallet of a fleet', () => {
     }
   })
 
-  it('says where nothing had stopped it that there was nothing to resume', async () => {
+  it('the wallet of a fleet says where nothing had stopped it that there was nothing to resume', async () => {
     expect((await cli('resume')).out).toMatch(/^The wallet was not stopped\.\n/)
     expect(JSON.parse((await cli('resume --json')).out)).toMatchObject({ stopped: null, was_stopped: null })
   })
 
-  it('gives each agent an index of its own, and none a second time', async () => {
+  it('the wallet of a fleet gives each agent an index of its own, and none a second time', async () => {
     const first = await cli('addresses scout')
     expect(first.out).toContain(evmAddress(seed, 1))
     expect(first.out).toContain(solanaAddress(seed, 1, 'hmac'))
@@ -149,7 +149,7 @@ describe('the wallet of a fleet', () => {
   )
 
   it(
-    'is in no file, row, log, answer or readable backup of the fleet in clear',
+    'the wallet of a fleet is in no file, row, log, answer or readable backup of the fleet in clear',
     async () => {
       verifies('endpoints:wallet:keys-stay-in-mesh')
       const words = mnemonic.split(' ')
@@ -214,7 +214,7 @@ describe('the wallet of a fleet', () => {
   )
 
   it(
-    'comes along in an encrypted backup, and in no other',
+    'the wallet of a fleet comes along in an encrypted backup, and in no other',
     async () => {
       for (const [name, isThere] of [
         ['plain', false],

@@ -171,7 +171,7 @@ describe('the size of a body', () => {
   const type = { 'content-type': 'application/json' }
   const [longest, tooLong] = [1_048_576, 1_048_577] as const
 
-  it('is up to 1,048,576 bytes, and one more is refused', async () => {
+  it('the size of a body is up to 1,048,576 bytes, and one more is refused', async () => {
     verifies('endpoints:webhook:body-1mb', 'authentication:zone-0:body-cap', 'limits:webhook-body')
     const { hook, url } = await aHook({ signed: false })
     expect((await deliver(url, sized(longest))).status).toBe(202)
@@ -206,7 +206,7 @@ describe('the size of a body', () => {
     expect(cut).toMatch(/^"x+\n\[cut\]$/)
   })
 
-  it('is refused by the length that it says, before a byte of it comes', async () => {
+  it('the size of a body is refused by the length that it says, before a byte of it comes', async () => {
     verifies('limits:webhook-body:length-pre-check')
     const { hook, url } = await aHook({ signed: false })
     // No body follows these headers, so the mesh must answer without it.
@@ -219,7 +219,7 @@ describe('the size of a body', () => {
     expect((await deliver(url, '{}')).status).toBe(202)
   })
 
-  it('is found out while it is read, where no length is said', async () => {
+  it('the size of a body is found out while it is read, where no length is said', async () => {
     verifies('limits:webhook-body:post-read-check')
     const { url } = await aHook({ signed: false })
     for (const [bytes, status] of [
@@ -267,7 +267,7 @@ function raw(...pieces: readonly (string | Buffer)[]): Promise<string> {
 }
 
 describe('what is no delivery', () => {
-  it('never makes a run, never ends the mesh, and is answered in the words of a problem', async () => {
+  it('what is no delivery never makes a run, never ends the mesh, and is answered in the words of a problem', async () => {
     const { hook, url } = await aHook({ signed: false })
     const head = `POST ${hook.path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n`
     const broken = [
@@ -349,7 +349,7 @@ describe('what is no delivery', () => {
 })
 
 describe('a person at the terminal', () => {
-  it('sees hooks and deliveries, gives one again and rotates a secret', async () => {
+  it('a person at the terminal sees hooks and deliveries, gives one again and rotates a secret', async () => {
     const { hook, secret, url } = await aHook()
     const first = receipt(
       await deliver(url, '{"n":1}', { [headerNames.webhookSignature]: hex(secret, '{"n":1}') }),
@@ -386,7 +386,7 @@ describe('a person at the terminal', () => {
 })
 
 describe('a mesh that is killed while deliveries come', () => {
-  it('has for every answered one its row and its run, no half of any, and knows each when it is sent again', async () => {
+  it('a mesh that is killed while deliveries come has for every answered one its row and its run, no half of any, and knows each when it is sent again', async () => {
     const signed = await aHook()
     const { hook, url } = await aHook({ signed: false })
     const answered = new Map<string, string>()
@@ -423,7 +423,7 @@ describe('a mesh that is killed while deliveries come', () => {
 })
 
 describe('a body that was overheard', () => {
-  it('is the delivery of then a day later and after a kill, until its owner lets repetitions in', async () => {
+  it('a body that was overheard is the delivery of then a day later and after a kill, until its owner lets repetitions in', async () => {
     const { hook, secret, url } = await aHook()
     const body = '{"deploy":"now"}'
     const send = (id: string) =>

@@ -43,31 +43,34 @@ describe('a command that means home A where the mesh of home B answers', () => {
     ['journal', 'accept'],
     ['events'],
     ['pause'],
-  ])('is refused with both homes named: %s', async (...words) => {
-    const file = join(never, 'notes.md')
-    await writeFile(file, 'mine')
-    const before = (await b.call(meshHumanEndpoints.status)).json()
-    const given = words.map((word) => (word === 'FILE' ? file : word))
-    for (const end of [
-      await flotilla({ home: a.home }, ...given, '--port', port),
-      await flotilla({ home: b.home }, ...given, '--port', port, '--home', a.home),
-    ]) {
-      expect(end.code, end.out + end.err).toBe(1)
-      expect(end.err).toContain('wrong-home')
-      expect(end.err).toContain(a.home)
-      expect(end.err).toContain(b.home)
-      expect(end.err).toContain('--home')
-    }
-    const after = (await b.call(meshHumanEndpoints.status)).json()
-    expect(after['runs']).toEqual(before['runs'])
-    expect((after['agents'] as { id: string }[]).map(({ id }) => id).toSorted()).toEqual([
-      'clerk',
-      'operator',
-    ])
-    expect(after['pauses']).toEqual([])
-  })
+  ])(
+    'a command that means home A where the mesh of home B answers is refused with both homes named: %s',
+    async (...words) => {
+      const file = join(never, 'notes.md')
+      await writeFile(file, 'mine')
+      const before = (await b.call(meshHumanEndpoints.status)).json()
+      const given = words.map((word) => (word === 'FILE' ? file : word))
+      for (const end of [
+        await flotilla({ home: a.home }, ...given, '--port', port),
+        await flotilla({ home: b.home }, ...given, '--port', port, '--home', a.home),
+      ]) {
+        expect(end.code, end.out + end.err).toBe(1)
+        expect(end.err).toContain('wrong-home')
+        expect(end.err).toContain(a.home)
+        expect(end.err).toContain(b.home)
+        expect(end.err).toContain('--home')
+      }
+      const after = (await b.call(meshHumanEndpoints.status)).json()
+      expect(after['runs']).toEqual(before['runs'])
+      expect((after['agents'] as { id: string }[]).map(({ id }) => id).toSorted()).toEqual([
+        'clerk',
+        'operator',
+      ])
+      expect(after['pauses']).toEqual([])
+    },
+  )
 
-  it('is refused as well where A has never been started', async () => {
+  it('a command that means home A where the mesh of home B answers is refused as well where A has never been started', async () => {
     const end = await flotilla(
       { home: b.home },
       'delete',
@@ -82,7 +85,7 @@ describe('a command that means home A where the mesh of home B answers', () => {
     expect(end.err).toContain('has never been started')
   })
 
-  it('is refused where a note of A leads to it, and stop ends nothing of B', async () => {
+  it('a command that means home A where the mesh of home B answers is refused where a note of A leads to it, and stop ends nothing of B', async () => {
     const note = JSON.parse(await readFile(stateFileOf(b), 'utf8')) as Record<string, unknown>
     expect(note['process_started']).toEqual(expect.any(Number))
     const { process_started: _, ...older } = note
@@ -107,7 +110,7 @@ describe('the mesh of home B', () => {
     expect((await fetch(`${b.url}${meshHumanEndpoints.status.path}`)).status).toBe(200)
   })
 
-  it('refuses before the body comes', async () => {
+  it('the mesh of home B refuses before the body comes', async () => {
     const { method, path } = meshHumanEndpoints.chat
     const status = await new Promise<number>((resolve, reject) => {
       const call = request(

@@ -64,7 +64,7 @@ async function say(agent: string, command: string) {
 const attack = async (command: string, agent = 'digger') => (await say(agent, command)).text
 
 it(
-  'reaches nothing but its own door, whatever listens elsewhere',
+  'a program in a pod reaches nothing but its own agent API, whatever listens elsewhere',
   async () => {
     const other = (await podsOfAgents(api, 'flotilla')).find(({ agent }) => agent === 'other')
     const at = (what: string, host: string, port: number) => ({ what, host, port })
@@ -93,7 +93,7 @@ it(
 )
 
 it(
-  'is refused by the proxy what it cannot reach itself',
+  'a program in a pod is refused by the proxy what it cannot reach itself',
   async () => {
     const urls = [
       `https://${fabric.address}:${fabric.apiPort}/`,
@@ -124,7 +124,7 @@ it.each(localAttacks)(
 )
 
 it(
-  'finds nothing of another agent on any of its disks',
+  'a program in a pod finds nothing of another agent on any of its disks',
   async () => {
     const text = await attack(
       `grep -rsl ${secret} /data /tmp /briefing /once /etc /var /run /dev/shm /sys/fs 2>/dev/null; ls /dev | tr '\\n' ' '; ls /proc/*/root/data/secret 2>&1 | tail -1; echo over`,
@@ -138,7 +138,7 @@ it(
 )
 
 it.each(exhaustions)(
-  'takes all it can, and the mesh and others work on: $what',
+  'a program in a pod takes all it can, and the mesh and others work on: $what',
   async ({ what, command, bound }) => {
     const over = new AbortController()
     const taking = say('digger', command).finally(() => over.abort())

@@ -62,7 +62,7 @@ async function keptBy(mesh: MeshProcess, more: string): Promise<string> {
 }
 
 it(
-  'moves a fleet into the cluster and back with its runs and with what its agents keep',
+  'a backup moves a fleet into the cluster and back with its runs and with what its agents keep',
   async () => {
     const went = join(folder, 'went')
     const made = await flotilla({ home: machine.home }, 'backup', went, ...closed())

@@ -29,17 +29,17 @@ const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.namespace ?
 const byName = (manifests: readonly Manifest[]) =>
   Object.fromEntries(manifests.map((manifest) => [nameOf(manifest), manifest]))
 
-it('makes the plain manifests where nothing else is said', async () => {
+it('the chart makes the plain manifests where nothing else is said', async () => {
   expect(byName(await rendered())).toEqual(byName(await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml')))
 })
 
-it('has the pod of the mesh wait where a backup is to be restored, as the plain manifest does', async () => {
+it('the chart has the pod of the mesh wait where a backup is to be restored, as the plain manifest does', async () => {
   const plain = byName(await manifestsOf('deploy', 'kubernetes', 'flotilla.yaml'))
   const waiting = byName(await manifestsOf('deploy', 'kubernetes', 'restore.yaml'))
   expect(byName(await rendered('restore.enabled=true'))).toEqual({ ...plain, ...waiting })
 })
 
-it('gives two fleets nothing in common', async () => {
+it('the chart gives two fleets nothing in common', async () => {
   const [one, two] = await Promise.all([
     rendered(),
     rendered('mesh.namespace=second-mesh', 'agents.namespace=second', 'profiles.enabled=false'),
@@ -49,7 +49,7 @@ it('gives two fleets nothing in common', async () => {
   expect(JSON.stringify(two)).not.toMatch(/"(?:name|namespace|value)":"flotilla(?:-mesh)?"/)
 })
 
-it('opens a way for people from outside only where a host is named, and never without TLS', async () => {
+it('the chart opens a way for people from outside only where a host is named, and never without TLS', async () => {
   const kinds = (manifests: readonly Manifest[]) => manifests.map(({ kind }) => kind)
   expect(kinds(await rendered())).not.toContain('Ingress')
   const ways = await rendered('ingress.host=fleet.example', 'ingress.className=nginx')
@@ -63,7 +63,7 @@ it('opens a way for people from outside only where a host is named, and never wi
   })
 })
 
-it('asks for the storage class that is named', async () => {
+it('the chart asks for the storage class that is named', async () => {
   for (const [waits, claims] of [
     [false, 1],
     [true, 2],

@@ -13,7 +13,7 @@ import { giveMeshRights } from './mesh-rights.ts'
 const { mesh } = clusterOfThisRun()
 
 it(
-  'does the job of the demo in pods, and every wall of it holds there',
+  'the demo does the job of the demo in pods, and every wall of it holds there',
   async () => {
     await giveMeshRights()
     const home = await mkdtemp(join(tmpdir(), 'flotilla-demo-'))

@@ -84,7 +84,7 @@ async function putParcel(content: Uint8Array): Promise<void> {
 }
 
 it(
-  'answers a question with what a worker counted in its pod, and no word of it can be read between the machines',
+  'a fleet in pods answers a question with what a worker counted in its pod, and no word of it can be read between the machines',
   async () => {
     const word = 'plover-in-the-parcel'
     const content = Buffer.concat([
@@ -120,7 +120,7 @@ async function sayPlainly(word: string): Promise<void> {
 }
 
 it(
-  'lets programs of an agent come to the mesh by way of the agent alone',
+  'a fleet in pods lets programs of an agent come to the mesh by way of the agent alone',
   async () => {
     const models = 'curl -s -o /dev/null -w "%{http_code}" -H "authorization: Bearer $OPENAI_API_KEY"'
     expect(await inside('clerk', 'echo "$OPENAI_BASE_URL $HTTP_PROXY"')).toMatch(
@@ -138,7 +138,7 @@ it(
 )
 
 it(
-  'takes a token from the pod of its own agent alone',
+  'a fleet in pods takes a token from the pod of its own agent alone',
   async () => {
     const token = /token:(\S+)/.exec(await inside('clerk', 'echo "token:$OPENAI_API_KEY"'))?.[1]
     expect(token).toMatch(/^[\w-]{20,}$/)
@@ -152,7 +152,7 @@ it(
 )
 
 it(
-  'leaves neither in the pod nor in the cluster what the agent alone may know',
+  'a fleet in pods leaves neither in the pod nor in the cluster what the agent alone may know',
   async () => {
     const seen = await inside('clerk', 'ls -A /once /briefing; ls /files; mount | grep -c " /once "')
     expect(seen).not.toMatch(/door-token|link-key/)
@@ -169,7 +169,7 @@ it(
 )
 
 it(
-  'takes its agents up again after its own end, over the same lines',
+  'a fleet in pods takes its agents up again after its own end, over the same lines',
   async () => {
     const uidOf = async (agent: string) =>
       podSchema.parse(await api.get(`/api/v1/namespaces/${namespace}/pods/${sandboxName(homeId, agent)}`))

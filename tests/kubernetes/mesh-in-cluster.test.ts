@@ -49,12 +49,12 @@ beforeAll(async () => {
   pod = await installMesh()
 }, patient(150_000))
 
-it('puts our profile of system calls on every node', async () => {
+it('a mesh in a pod puts our profile of system calls on every node', async () => {
   const profile = await readFile(join(repositoryRoot, 'images', 'agent', 'seccomp-x64.json'), 'utf8')
   for (const path of profiles) expect(await readFile(path, 'utf8')).toBe(profile)
 })
 
-it('lets people in by a session alone', async () => {
+it('a mesh in a pod lets people in by a session alone', async () => {
   const url = `http://${pod.status.podIP ?? ''}:8422`
   expect((await meshCalls(() => url).call(meshHumanEndpoints.status)).status).toBe(401)
   const other = meshCalls(() => url, { cookie: `ol_session=${sessionOf('another-token')}` })
@@ -63,7 +63,7 @@ it('lets people in by a session alone', async () => {
 })
 
 it(
-  'answers with what a worker found in its own pod',
+  'a mesh in a pod answers with what a worker found in its own pod',
   async () => {
     await people.createWorker('worker-1')
     const asked = await people.ask('Show me what this fleet can do.')
@@ -74,7 +74,7 @@ it(
 )
 
 it(
-  'comes back elsewhere with its ledger when its node is cut off, and that node writes nothing more',
+  'a mesh in a pod comes back elsewhere with its ledger when its node is cut off, and that node writes nothing more',
   async () => {
     const node = pod.spec.nodeName ?? ''
     cutOff = node

@@ -49,7 +49,7 @@ beforeAll(async () => {
 }, patient(150_000))
 
 it(
-  'lets people in by the Ingress of the chart, over TLS and by a session alone',
+  'a mesh in a pod lets people in by the Ingress of the chart, over TLS and by a session alone',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'flotilla-ingress-'))
     onTestFinished(() => rm(folder, { recursive: true }))
@@ -108,7 +108,7 @@ it(
 )
 
 it(
-  'lets a drain move it once it is ready, refuses a second one while it starts, and its fleet goes on',
+  'a mesh in a pod lets a drain move it once it is ready, refuses a second one while it starts, and its fleet goes on',
   async () => {
     const node = pod.spec.nodeName ?? ''
     const runs = await people.runs()

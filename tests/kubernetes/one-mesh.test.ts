@@ -69,7 +69,7 @@ it(
 )
 
 it(
-  'lets the second work once the first was halted for long enough, which ends as it wakes up',
+  'the lease of a home lets the second work once the first was halted for long enough, which ends as it wakes up',
   async () => {
     const { pid } = first
     process.kill(pid, 'SIGSTOP')
@@ -88,7 +88,7 @@ it(
 )
 
 it(
-  'lets the first begin again at once where the second was stopped',
+  'the lease of a home lets the first begin again at once where the second was stopped',
   async () => {
     await second.terminate()
     const startedAt = performance.now()

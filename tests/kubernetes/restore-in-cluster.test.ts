@@ -169,7 +169,7 @@ it(
 )
 
 it(
-  'is copied out while it goes on, and is not restored over or reset while its mesh works',
+  'a fleet in the cluster is copied out while it goes on, and is not restored over or reset while its mesh works',
   async () => {
     const refused = await typist.try(line('enter', 'flotilla restore').replace('/backup/fleet', '/tmp/fleet'))
     expect(refused.code).not.toBe(0)
@@ -187,7 +187,7 @@ it(
 )
 
 it(
-  'is restored anew where a fleet was, and again where that was cut off',
+  'a fleet in the cluster is restored anew where a fleet was, and again where that was cut off',
   async () => {
     const [bring, restore] = [line('enter', 'cat > /backup'), line('enter', 'flotilla restore')]
     await typist.type([...waiting(), bring])
@@ -237,7 +237,7 @@ it(
 )
 
 it(
-  'goes back to one machine with what it did in the cluster',
+  'a fleet in the cluster goes back to one machine with what it did in the cluster',
   async () => {
     const ids = await runIds()
     const home = join(folder, 'home-again')
@@ -261,7 +261,7 @@ it(
 )
 
 it(
-  'is the same with the chart',
+  'a fleet in the cluster is the same with the chart',
   async () => {
     await clearAway()
     const [waits = '', works = ''] = block('chart')

@@ -81,7 +81,7 @@ describe.each(identities)('the mesh as %s', (_who, asMesh) => {
           spec: {},
         }),
     ],
-  ] as const)('does not let it %s', async (_what, attempt) => {
+  ] as const)('the cluster does not let the mesh %s', async (_what, attempt) => {
     await expect(attempt()).rejects.toMatchObject({ status: 403, message: expect.stringContaining('cannot') })
   })
 
@@ -97,7 +97,7 @@ describe.each(identities)('the mesh as %s', (_who, asMesh) => {
     })
   })
 
-  it('lets it do what a fleet needs', async () => {
+  it('the cluster lets the mesh do what a fleet needs', async () => {
     await expect(asMesh().get('/api/v1/nodes')).resolves.toBeDefined()
     await expect(asMesh().get(`/api/v1/namespaces/${namespace}/pods`)).resolves.toBeDefined()
   })

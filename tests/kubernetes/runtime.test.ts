@@ -136,7 +136,7 @@ it('a lack of memory is reported as such, and an erased home leaves nothing', as
   await expect.poll(left, { timeout: patient(20_000) }).not.toContain(of)
 })
 
-it('says what is wrong with a way to a cluster', async () => {
+it('the Kubernetes runtime says what is wrong with a way to a cluster', async () => {
   const options = optionsOf('unknown')
   const at = (address: object) =>
     createKubernetesRuntime({ ...options, ...address }).prepare({ progress: () => {} })
@@ -148,7 +148,7 @@ it('says what is wrong with a way to a cluster', async () => {
     await expect(at({ meshAddress })).rejects.toMatchObject({ id: 'cluster-no-address' })
 })
 
-it('refuses a way to a cluster that proves nothing', async () => {
+it('the Kubernetes runtime refuses a way to a cluster that proves nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-kubeconfig-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const sound = await readFile(process.env['KUBECONFIG'] ?? '', 'utf8')
@@ -166,7 +166,7 @@ it('refuses a way to a cluster that proves nothing', async () => {
   }
 })
 
-it('leaves a namespace alone in which others live', async () => {
+it('the Kubernetes runtime leaves a namespace alone in which others live', async () => {
   const { namespace } = optionsOf('shared')
   await api.create('/api/v1/namespaces', agentNamespace(namespace))
   const walled = probePod(

@@ -138,7 +138,7 @@ describe('walls around pods', () => {
     )
   })
 
-  it.each(nodes.map(({ name }) => name))('hold on %s', async (node) => {
+  it.each(nodes.map(({ name }) => name))('walls around pods hold on %s', async (node) => {
     const shown = await Promise.all(targets().map(({ host, port }) => reaches(host, port)))
     const reachedFromHost = targets()
       .filter((_, index) => shown[index])
@@ -152,7 +152,7 @@ describe('walls around pods', () => {
 describe('the pod of an agent', () => {
   const run = async (command: string) => (await subjectHands.run(neighbor.state, command)).text.trim()
 
-  it('has the limits of its kind, and no way to the API server', async () => {
+  it('the pod of an agent has the limits of its kind, and no way to the API server', async () => {
     const limit = 'cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null'
     expect(await run(limit)).toBe(String(384 * 1024 * 1024))
     const quota = 'cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null'
@@ -160,7 +160,7 @@ describe('the pod of an agent', () => {
     expect(await run('ls /var/run/secrets /run/secrets 2>&1 | grep -v "No such file"')).toBe('')
   })
 
-  it('has a /tmp that is bounded and runs nothing', async () => {
+  it('the pod of an agent has a /tmp that is bounded and runs nothing', async () => {
     expect(await run('cp /bin/true /tmp/true && /tmp/true; echo $?')).toMatch(/126$/)
     expect(await run('/lib64/ld-linux-x86-64.so.2 /tmp/true; echo $?')).toMatch(/failed to map[^]*127$/)
     expect(await run('head -c 200000000 /dev/zero > /tmp/full; stat -c %s /tmp/full; rm /tmp/full')).toMatch(
@@ -168,7 +168,7 @@ describe('the pod of an agent', () => {
     )
   })
 
-  it('keeps its data, bounded, when another pod comes after it, and finds its files there', async () => {
+  it('the pod of an agent keeps its data, bounded, when another pod comes after it, and finds its files there', async () => {
     const first = await startAgent(api, ground, spec({ agentId: 'keeper', files: { 'deep/token': 't-1' } }))
     expect(await subjectHands.readFile(first.state, 'deep/token')).toBe('t-1')
     await subjectHands.writeFile(first.state, 'kept', 'yes')
@@ -182,7 +182,7 @@ describe('the pod of an agent', () => {
     expect(await subjectHands.readFile(second.state, 'kept')).toBe('yes')
   })
 
-  it('is ended by name where it takes more memory than it has', async () => {
+  it('the pod of an agent is ended by name where it takes more memory than it has', async () => {
     const eater = await startAgent(api, ground, spec({ agentId: 'eater' }))
     await subjectHands.eatMemory(eater.state)
     await podReaches(api, { namespace: 'fleet', name: eater.name }, ['Failed'])
@@ -190,7 +190,7 @@ describe('the pod of an agent', () => {
     expect(status.containerStatuses.map(({ state }) => state.terminated?.reason)).toEqual(['OOMKilled'])
   })
 
-  it('can be nothing more in its namespace: the cluster refuses it', async () => {
+  it('the pod of an agent can be nothing more in its namespace: the cluster refuses it', async () => {
     const pod = probePod(ground, {
       name: 'more',
       node: nodes[0]?.name ?? '',

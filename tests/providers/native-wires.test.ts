@@ -20,45 +20,48 @@ describe.each(['anthropic', 'google'] as const)('an odd answer on the wire of %s
   afterAll(() => gateway.close())
 
   const rows = nativeOddities.filter((row) => row.kind === kind)
-  test.each(rows)('is made or reported by the loop of an agent, where $what', async (oddity) => {
-    const made: unknown[] = []
-    gateway.upstream.answerWith((call, response) => {
-      const isAnswered = /"tool_result"|"functionResponse"/.test(JSON.stringify(call.body))
-      response.writeHead(200, { 'content-type': wire.streamType })
-      if (!isAnswered) return void response.end(oddity.wire)
-      for (const event of wire.events({ text: 'Hello there' })) response.write(wire.frame(event))
-      response.end()
-    })
-    const look = defineTool({
-      name: 'look',
-      description: 'looks',
-      parameters: { at: text('where', { maxChars: 100 }) },
-      effect: 'none',
-      timeoutMs: 5000,
-      run: async (input) => succeeded(made.push(input)),
-    })
-    const { ended, state } = await runAgentAt(gateway.rootUrl, models[kind], [look])
-    const { normal } = oddity
-    if ('problem' in normal) {
-      expect(ended).toMatchObject({ kind: 'failed', code: normal.problem })
-      expect(JSON.stringify(ended)).toContain(normal.says ?? '')
-      return
-    }
-    if (!normal.calls) {
-      if ((normal.text ?? '') === '') expect(ended).toMatchObject({ kind: 'failed', code: 'model-failed' })
-      else expect(ended).toEqual({ kind: 'answered', text: normal.text })
-      return
-    }
-    expect(ended).toEqual({ kind: 'answered', text: 'Hello there' })
-    const usable = normal.calls.flatMap(([, written]) => {
-      const input: unknown = JSON.parse(written)
-      return isJsonObject(input) && typeof input['at'] === 'string' ? [input] : []
-    })
-    expect(made).toEqual(usable)
-    expect(state.toolOutputs).toHaveLength(normal.calls.length)
-    const ids = state.messages.flatMap((one) =>
-      one.role === 'assistant' ? one.toolCalls.map(({ id }) => id) : [],
-    )
-    expect(new Set(ids).size).toBe(ids.length)
-  })
+  test.each(rows)(
+    'an odd answer on a native wire is made or reported by the loop of an agent, where $what',
+    async (oddity) => {
+      const made: unknown[] = []
+      gateway.upstream.answerWith((call, response) => {
+        const isAnswered = /"tool_result"|"functionResponse"/.test(JSON.stringify(call.body))
+        response.writeHead(200, { 'content-type': wire.streamType })
+        if (!isAnswered) return void response.end(oddity.wire)
+        for (const event of wire.events({ text: 'Hello there' })) response.write(wire.frame(event))
+        response.end()
+      })
+      const look = defineTool({
+        name: 'look',
+        description: 'looks',
+        parameters: { at: text('where', { maxChars: 100 }) },
+        effect: 'none',
+        timeoutMs: 5000,
+        run: async (input) => succeeded(made.push(input)),
+      })
+      const { ended, state } = await runAgentAt(gateway.rootUrl, models[kind], [look])
+      const { normal } = oddity
+      if ('problem' in normal) {
+        expect(ended).toMatchObject({ kind: 'failed', code: normal.problem })
+        expect(JSON.stringify(ended)).toContain(normal.says ?? '')
+        return
+      }
+      if (!normal.calls) {
+        if ((normal.text ?? '') === '') expect(ended).toMatchObject({ kind: 'failed', code: 'model-failed' })
+        else expect(ended).toEqual({ kind: 'answered', text: normal.text })
+        return
+      }
+      expect(ended).toEqual({ kind: 'answered', text: 'Hello there' })
+      const usable = normal.calls.flatMap(([, written]) => {
+        const input: unknown = JSON.parse(written)
+        return isJsonObject(input) && typeof input['at'] === 'string' ? [input] : []
+      })
+      expect(made).toEqual(usable)
+      expect(state.toolOutputs).toHaveLength(normal.calls.length)
+      const ids = state.messages.flatMap((one) =>
+        one.role === 'assistant' ? one.toolCalls.map(({ id }) => id) : [],
+      )
+      expect(new Set(ids).size).toBe(ids.length)
+    },
+  )
 })

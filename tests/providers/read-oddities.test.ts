@@ -85,13 +85,13 @@ function assembled(text: string): object | string {
 const bare = oddities.filter(({ contentEncoding }) => contentEncoding === undefined)
 
 describe('an odd answer in the normal form', () => {
-  test('has at least sixty examples, each from a public source', () => {
+  test('an odd answer in the normal form has at least sixty examples, each from a public source', () => {
     expect(oddities.length).toBeGreaterThanOrEqual(60)
     expect(new Set(oddities.map(({ what }) => what)).size).toBe(oddities.length)
     for (const { source } of oddities) expect(source.length).toBeGreaterThan(10)
   })
 
-  test.each(bare)('where $what', (oddity) => {
+  test.each(bare)('an odd answer in the normal form where $what', (oddity) => {
     const read = readIn([Buffer.from(oddity.wire)], false)
     const { normal } = oddity
     if ('problem' in normal) {
@@ -104,23 +104,29 @@ describe('an odd answer in the normal form', () => {
     expect(shownOf(read)).toEqual({ ...nothing, ...said, hasUsage: usage !== undefined, idsAreUnique: true })
   })
 
-  test.each(bare)('is the same however the bytes are cut, where $what', ({ wire }) => {
-    const bytes = Buffer.from(wire)
-    const wholes = { true: readIn([bytes], true), false: readIn([bytes], false) }
-    fc.assert(
-      fc.property(fc.array(fc.nat(), { maxLength: 30 }), fc.boolean(), (cuts, stream) => {
-        expect(readIn(cut(bytes, cuts), stream)).toBe(wholes[`${stream}`])
-      }),
-      { numRuns: 20 },
-    )
-  })
+  test.each(bare)(
+    'an odd answer in the normal form is the same however the bytes are cut, where $what',
+    ({ wire }) => {
+      const bytes = Buffer.from(wire)
+      const wholes = { true: readIn([bytes], true), false: readIn([bytes], false) }
+      fc.assert(
+        fc.property(fc.array(fc.nat(), { maxLength: 30 }), fc.boolean(), (cuts, stream) => {
+          expect(readIn(cut(bytes, cuts), stream)).toBe(wholes[`${stream}`])
+        }),
+        { numRuns: 20 },
+      )
+    },
+  )
 
-  test.each(bare)('means the same to an agent as a stream and as a whole answer, where $what', ({ wire }) => {
-    const bytes = [Buffer.from(wire)]
-    expect(assembled(readIn(bytes, true))).toEqual(assembled(readIn(bytes, false)))
-  })
+  test.each(bare)(
+    'an odd answer in the normal form means the same to an agent as a stream and as a whole answer, where $what',
+    ({ wire }) => {
+      const bytes = [Buffer.from(wire)]
+      expect(assembled(readIn(bytes, true))).toEqual(assembled(readIn(bytes, false)))
+    },
+  )
 
-  test('is never an empty one, and never anything but a problem, whatever the bytes', () => {
+  test('an odd answer in the normal form is never an empty one, and never anything but a problem, whatever the bytes', () => {
     const pieces = fc.constantFrom(
       'data: ',
       '{"choices":[',

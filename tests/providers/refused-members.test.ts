@@ -198,7 +198,7 @@ describe('a member that a model refuses', () => {
     if (other !== undefined) expect(bodies.at(-1)).toMatchObject({ [other]: sent })
   })
 
-  test('of a tool or a message is left out there', async () => {
+  test('a member that a model refuses of a tool or a message is left out there', async () => {
     refuseWhere((body) => {
       if (JSON.stringify(body).includes('"strict"'))
         return openai(
@@ -212,14 +212,14 @@ describe('a member that a model refuses', () => {
     expect(bodies.at(-1)).toMatchObject({ tools: [{ function: { name: 'look' } }] })
   })
 
-  test('of a program that asks in this very form is told to the program', async () => {
+  test('a refused member in the request of a program in this very format is reported to the program', async () => {
     refuseWhere(() => rows[0]?.[2])
     const reply = await ask('lab/own', { temperature: 0.5 }, 'scout')
     expect(reply.status).toBe(400)
     expect(bodies).toHaveLength(1)
   })
 
-  test('of a translated message is left out as well', async () => {
+  test('a member that a model refuses of a translated message is left out as well', async () => {
     refuseWhere((body) => (body['temperature'] === undefined ? null : rows[0]?.[2]))
     const reply = await httpCall({
       method: 'POST',
@@ -237,14 +237,17 @@ describe('a member that a model refuses', () => {
     expect(refusals).toBe(1)
   })
 
-  test.each(unhealed)('ends the call in words where the refusal %s', async (what, refusal) => {
-    refuseWhere(refusal)
-    const reply = await ask(modelOfRow(100 + unhealed.findIndex(([name]) => name === what)), {
-      temperature: 0.5,
-      max_tokens: 10,
-    })
-    expect(reply.status).toBe(400)
-    expect(reply.text).toMatch(/nsupported|at most 2/)
-    expect(bodies.length).toBeLessThanOrEqual(2)
-  })
+  test.each(unhealed)(
+    'a member that a model refuses ends the call in words where the refusal %s',
+    async (what, refusal) => {
+      refuseWhere(refusal)
+      const reply = await ask(modelOfRow(100 + unhealed.findIndex(([name]) => name === what)), {
+        temperature: 0.5,
+        max_tokens: 10,
+      })
+      expect(reply.status).toBe(400)
+      expect(reply.text).toMatch(/nsupported|at most 2/)
+      expect(bodies.length).toBeLessThanOrEqual(2)
+    },
+  )
 })

@@ -61,30 +61,33 @@ describe('an odd answer', () => {
     })
   }
 
-  test.each(oddities)('reaches the official Anthropic client as a message, where $what', async (oddity) => {
-    answerOddly(oddity)
-    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
-    const answer = client.messages.stream({ model, max_tokens: 100, messages }).finalMessage()
-    const { normal } = oddity
-    if ('problem' in normal || isSilent(normal)) {
-      await expect(answer).rejects.toBeInstanceOf(Anthropic.APIError)
-      return
-    }
-    const message = await answer
-    const words = message.content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')
-    if (oddity.anthropicClient === 'sees the thinking as words') expect(words).toContain(normal.text)
-    else expect(words).toBe(normal.text ?? '')
-    expect(
-      message.content.flatMap((block) => (block.type === 'tool_use' ? [[block.name, block.input]] : [])),
-    ).toEqual((normal.calls ?? []).map(([name, written]) => [name, inputOf(written)]))
-    expect(message.stop_reason).toBe(stopReasons[normal.end ?? 'stop'])
-    const ids = message.content.flatMap((block) => (block.type === 'tool_use' ? block.id : []))
-    expect(new Set(ids).size).toBe(ids.length)
-    for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
-  })
+  test.each(oddities)(
+    'an odd answer reaches the official Anthropic client as a message, where $what',
+    async (oddity) => {
+      answerOddly(oddity)
+      const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
+      const answer = client.messages.stream({ model, max_tokens: 100, messages }).finalMessage()
+      const { normal } = oddity
+      if ('problem' in normal || isSilent(normal)) {
+        await expect(answer).rejects.toBeInstanceOf(Anthropic.APIError)
+        return
+      }
+      const message = await answer
+      const words = message.content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')
+      if (oddity.anthropicClient === 'sees the thinking as words') expect(words).toContain(normal.text)
+      else expect(words).toBe(normal.text ?? '')
+      expect(
+        message.content.flatMap((block) => (block.type === 'tool_use' ? [[block.name, block.input]] : [])),
+      ).toEqual((normal.calls ?? []).map(([name, written]) => [name, inputOf(written)]))
+      expect(message.stop_reason).toBe(stopReasons[normal.end ?? 'stop'])
+      const ids = message.content.flatMap((block) => (block.type === 'tool_use' ? block.id : []))
+      expect(new Set(ids).size).toBe(ids.length)
+      for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+    },
+  )
 
   test.each(oddities)(
-    'reaches the official OpenAI client as its programs expect it, where $what',
+    'an odd answer reaches the official OpenAI client as its programs expect it, where $what',
     async (oddity) => {
       answerOddly(oddity)
       const { normal, wire, openAiClient } = oddity
@@ -113,27 +116,30 @@ describe('an odd answer', () => {
     },
   )
 
-  test.each(oddities)('is the same message where a whole answer was asked for: $what', async (oddity) => {
-    answerOddly(oddity)
-    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
-    const answer = client.messages.create({ model, max_tokens: 100, messages })
-    const { normal } = oddity
-    if ('problem' in normal || isSilent(normal)) {
-      await expect(answer).rejects.toBeInstanceOf(Anthropic.APIError)
-      return
-    }
-    const { content, stop_reason: reason } = await answer
-    expect(content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')).toBe(
-      normal.text ?? '',
-    )
-    expect(
-      content.flatMap((block) => (block.type === 'tool_use' ? [[block.name, block.input]] : [])),
-    ).toEqual((normal.calls ?? []).map(([name, written]) => [name, inputOf(written)]))
-    expect(reason).toBe(stopReasons[normal.end ?? 'stop'])
-  })
+  test.each(oddities)(
+    'an odd answer is the same message where a whole answer was asked for: $what',
+    async (oddity) => {
+      answerOddly(oddity)
+      const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
+      const answer = client.messages.create({ model, max_tokens: 100, messages })
+      const { normal } = oddity
+      if ('problem' in normal || isSilent(normal)) {
+        await expect(answer).rejects.toBeInstanceOf(Anthropic.APIError)
+        return
+      }
+      const { content, stop_reason: reason } = await answer
+      expect(content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')).toBe(
+        normal.text ?? '',
+      )
+      expect(
+        content.flatMap((block) => (block.type === 'tool_use' ? [[block.name, block.input]] : [])),
+      ).toEqual((normal.calls ?? []).map(([name, written]) => [name, inputOf(written)]))
+      expect(reason).toBe(stopReasons[normal.end ?? 'stop'])
+    },
+  )
 
   test.each(oddities)(
-    'is a chat completion for a program that asked for a whole one, where $what',
+    'an odd answer is a chat completion for a program that asked for a whole one, where $what',
     async (oddity) => {
       answerOddly(oddity)
       const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })

@@ -60,29 +60,36 @@ describe.each(kinds)('a whole number beyond 2^53 and a model on the wire of %s',
     ['chat', false],
     ['messages', true],
     ['messages', false],
-  ] as const)('passes as it was written through %s, stream %s', async (surface, stream) => {
-    const gateway = await startLlmGateway(kind === 'azure' ? 'openai' : kind, models[kind])
-    onTestFinished(() => gateway.close())
-    let asked = ''
-    gateway.upstream.answerWith((request, response) => {
-      asked = request.text
-      const streams = request.body['stream'] === true || /stream/i.test(request.path)
-      response.writeHead(200, { 'content-type': streams ? wire.streamType : 'application/json' })
-      if (!streams) return void response.end(JSON.stringify(wire.whole({ call })))
-      for (const event of wire.events({ call })) response.write(wire.frame(event))
-      response.end(wire === wires.openai || wire === wires.mistral ? 'data: [DONE]\n\n' : '')
-    })
-    const reply = await fetch(
-      `${gateway.rootUrl}/v1/${surface === 'chat' ? 'chat/completions' : 'messages'}`,
-      {
-        method: 'POST',
-        headers: { authorization: 'Bearer scout', 'x-api-key': 'scout', 'content-type': 'application/json' },
-        body: bodyOf(surface, models[kind], stream),
-      },
-    )
-    const text = await reply.text()
-    expect(text.match(numbers)).toEqual([written])
-    // The number is in the earlier call, and in the schema of the tool.
-    expect(asked.match(numbers)).toEqual([written, written])
-  })
+  ] as const)(
+    'a whole number beyond 2^53 passes as it was written through %s, stream %s',
+    async (surface, stream) => {
+      const gateway = await startLlmGateway(kind === 'azure' ? 'openai' : kind, models[kind])
+      onTestFinished(() => gateway.close())
+      let asked = ''
+      gateway.upstream.answerWith((request, response) => {
+        asked = request.text
+        const streams = request.body['stream'] === true || /stream/i.test(request.path)
+        response.writeHead(200, { 'content-type': streams ? wire.streamType : 'application/json' })
+        if (!streams) return void response.end(JSON.stringify(wire.whole({ call })))
+        for (const event of wire.events({ call })) response.write(wire.frame(event))
+        response.end(wire === wires.openai || wire === wires.mistral ? 'data: [DONE]\n\n' : '')
+      })
+      const reply = await fetch(
+        `${gateway.rootUrl}/v1/${surface === 'chat' ? 'chat/completions' : 'messages'}`,
+        {
+          method: 'POST',
+          headers: {
+            authorization: 'Bearer scout',
+            'x-api-key': 'scout',
+            'content-type': 'application/json',
+          },
+          body: bodyOf(surface, models[kind], stream),
+        },
+      )
+      const text = await reply.text()
+      expect(text.match(numbers)).toEqual([written])
+      // The number is in the earlier call, and in the schema of the tool.
+      expect(asked.match(numbers)).toEqual([written, written])
+    },
+  )
 })

@@ -19,7 +19,7 @@ const record = (tests: RecordedTest[], broken: string[] = []): ProjectRecord => 
 })
 
 describe('a second try', () => {
-  it('is for files in which something failed or that could not be collected', () => {
+  it('a second try is for files in which something failed or that could not be collected', () => {
     const first = record(
       [
         test('a.test.ts', 'one', 'failed'),
@@ -31,7 +31,7 @@ describe('a second try', () => {
     expect(filesToTryAgain(first)).toEqual(['a.test.ts', 'c.test.ts'])
   })
 
-  it('names what passed only then, with what it met before', () => {
+  it('a second try names what passed only then, with what it met before', () => {
     const first = record([test('a.test.ts', 'one', 'failed'), test('a.test.ts', 'two', 'passed')])
     const second = record([test('a.test.ts', 'one', 'passed'), test('a.test.ts', 'two', 'passed')])
     const { record: both, unsteady } = afterSecondTry(first, second, ['a.test.ts'])
@@ -39,7 +39,7 @@ describe('a second try', () => {
     expect(unsteady).toEqual(['a.test.ts  one\n  expected 5 to be 6'])
   })
 
-  it('leaves failed what fails again, what fails then alone, and what did not run again', () => {
+  it('a second try leaves failed what fails again, what fails then alone, and what did not run again', () => {
     const first = record([
       test('a.test.ts', 'again', 'failed'),
       test('a.test.ts', 'then', 'passed'),
@@ -52,7 +52,7 @@ describe('a second try', () => {
     expect(unsteady).toEqual([])
   })
 
-  it('takes the tests of a file that could not be collected before, and keeps what no file owns', () => {
+  it('a second try takes the tests of a file that could not be collected before, and keeps what no file owns', () => {
     const first = record([], ['c.test.ts: a hook took too long', 'an error that no test owns: boom'])
     const second = record([test('c.test.ts', 'one', 'passed')])
     const { record: both, unsteady } = afterSecondTry(first, second, ['c.test.ts'])

@@ -82,7 +82,7 @@ describe("every answer of the people's API", () => {
     expect(endpoints.length).toBeGreaterThan(80)
   })
 
-  it('has them where strangers deliver', async () => {
+  it("every answer of the people's API has them where strangers deliver", async () => {
     const answer = await headOf(webhookPublicEndpoints.webhookReceive, { 'x-webhook-signature': 'x' })
     expect(answer).toMatchObject({ status: 404, headers: answerHeaders })
   })

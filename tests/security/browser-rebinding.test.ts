@@ -74,7 +74,7 @@ describe('a name that changes its address between two questions', () => {
     return Buffer.concat(chunks).toString('latin1')
   }
 
-  it('is connected to at the address that was judged, for which it is asked once', async () => {
+  it('a name that changes its address between two questions is connected to at the address that was judged, for which it is asked once', async () => {
     answers = [[publicAddress]]
     const { head, socket } = await proxy.ask(`${name}:${port}`, 'ada-browser')
     expect(head).toMatch(/^HTTP\/1\.1 200 /)
@@ -82,7 +82,7 @@ describe('a name that changes its address between two questions', () => {
     expect(counts).toEqual({ public: 1, private: 0, lookups: 1 })
   })
 
-  it('is judged anew with each connection, and refused once it leads inside', async () => {
+  it('a name that changes its address between two questions is judged anew with each connection, and refused once it leads inside', async () => {
     answers = [[publicAddress], [privateAddress]]
     const first = await proxy.ask(`${name}:${port}`, 'ada-browser')
     const second = await proxy.ask(`${name}:${port}`, 'ada-browser')
@@ -95,7 +95,7 @@ describe('a name that changes its address between two questions', () => {
     expect(counts).toEqual({ public: 1, private: 0, lookups: 2 })
   })
 
-  it('is judged anew with each request of plain HTTP on one connection, too', async () => {
+  it('a name that changes its address between two questions is judged anew with each request of plain HTTP on one connection, too', async () => {
     answers = [[publicAddress], [privateAddress]]
     const socket = proxy.dial()
     const ask = async (): Promise<string> => {
@@ -120,10 +120,13 @@ describe('a name that changes its address between two questions', () => {
     ['in the spelling of the other family', ['::ffff:127.0.0.1']],
     ['that leads to this very host', ['0.0.0.0']],
     ['of IPv6', ['::1']],
-  ])('is refused with an address of this machine %s', async (_how, told) => {
-    answers = [told]
-    const { head } = await proxy.ask(`${name}:${port}`, 'ada-browser')
-    expect(head).toContain('address-refused')
-    expect(counts).toMatchObject({ public: 0, private: 0 })
-  })
+  ])(
+    'a name that changes its address between two questions is refused with an address of this machine %s',
+    async (_how, told) => {
+      answers = [told]
+      const { head } = await proxy.ask(`${name}:${port}`, 'ada-browser')
+      expect(head).toContain('address-refused')
+      expect(counts).toMatchObject({ public: 0, private: 0 })
+    },
+  )
 })

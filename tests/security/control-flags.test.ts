@@ -65,7 +65,7 @@ async function byHand(change: (records: Record<string, Record<string, unknown>>)
 }
 
 describe('a flag of the control plane that the file leaves out', () => {
-  it('is given to the operator and to no worker', async () => {
+  it('a flag of the control plane that the file leaves out is given to the operator and to no worker', async () => {
     verifies('resources:operator:control-flags-true', 'resources:worker:control-flags-false')
     await byHand((records) => {
       for (const id of ['operator', 'ann']) for (const flag of controlPlaneFlags) delete records[id]?.[flag]
@@ -81,7 +81,7 @@ describe('a flag of the control plane that the file leaves out', () => {
     })
   })
 
-  it('stays taken where the file says so', async () => {
+  it('a flag of the control plane that the file leaves out stays taken where the file says so', async () => {
     await byHand((records) => {
       records['operator'] = { ...records['operator'], can_view_fleet_metrics: false }
     })
@@ -98,7 +98,7 @@ describe('routing tasks', () => {
   const refused = async (who: AgentAtWork) =>
     (await knockAt(toolEndpoints.toolsHeld, who)).json()['refused'] as { tool: string; reason: string }[]
 
-  it('wants the flag and the name of the other agent, both', async () => {
+  it('routing tasks wants the flag and the name of the other agent, both', async () => {
     verifies('resources:permission:can-route-tasks')
     const set = (fields: object) =>
       byHand((records) => {
@@ -117,7 +117,7 @@ describe('routing tasks', () => {
     expect(await mesh.tasks()).toContainEqual(expect.objectContaining({ creator: 'ann' }))
   })
 
-  it('is taken from the operator like any right', async () => {
+  it('routing tasks is taken from the operator like any right', async () => {
     await byHand((records) => {
       records['operator'] = { ...records['operator'], can_route_tasks: false }
     })
@@ -126,7 +126,7 @@ describe('routing tasks', () => {
     })
   })
 
-  it('is refused before the words of the task are read', async () => {
+  it('routing tasks is refused before the words of the task are read', async () => {
     const reply = await httpCall({
       method: meshAgentEndpoints.handOff.method,
       url: `${operator.api}${meshAgentEndpoints.handOff.path}`,
@@ -145,7 +145,7 @@ describe('routing tasks', () => {
 
 // This test is the last, because an operator without permissions loses its run.
 describe('an operator without a record', () => {
-  it('is given nothing', async () => {
+  it('an operator without a record is given nothing', async () => {
     await byHand((records) => {
       delete records['operator']
     })

@@ -87,30 +87,33 @@ describe('what crosses the boundary of an agent', () => {
   it.each([
     ['a worker', 'ann', worker],
     ['the operator', 'operator', operators],
-  ] as const)('of %s is asked of its permission record, field by field', async (_who, id, table) => {
-    verifies('authentication:permissions:cross-boundary', 'purpose:mesh:enforces-permissions')
-    const who = () => (id === 'ann' ? ann : operator)
-    const every: Record<string, unknown> = {}
-    for (const [field, value] of table)
-      every[field] = Array.isArray(value) ? [...((every[field] as unknown[]) ?? []), ...value] : value
-    await hold(id, { ...off, ...every })
-    for (const [field, , call] of table) {
-      const reply = await knockAt(who(), call)
-      // The call may fail for lack of a provider or of the object, but it is not denied.
-      if (call[0] === 'GET') expect(reply.status, reply.text).toBe(200)
-      expect(reply.text, `${field}: ${call[1]}`).not.toMatch(/problem:denied|permission_error|stale-fence/)
-    }
-    // One field after the other is emptied, while all others keep their values.
-    for (const [field, value, call] of table) {
-      const less = Array.isArray(value)
-        ? (every[field] as unknown[]).filter((entry) => !value.includes(entry))
-        : false
-      await hold(id, { ...off, ...every, [field]: less })
-      const reply = await knockAt(who(), call)
-      // A key that may not be read looks like a key that does not exist.
-      const hidden = field === 'blackboard_read'
-      expect(reply.status, `${call[1]} ${reply.text}`).toBe(hidden ? 404 : 403)
-      if (!hidden) expect(reply.text, call[1]).toContain(field)
-    }
-  })
+  ] as const)(
+    'what crosses the boundary of an agent of %s is asked of its permission record, field by field',
+    async (_who, id, table) => {
+      verifies('authentication:permissions:cross-boundary', 'purpose:mesh:enforces-permissions')
+      const who = () => (id === 'ann' ? ann : operator)
+      const every: Record<string, unknown> = {}
+      for (const [field, value] of table)
+        every[field] = Array.isArray(value) ? [...((every[field] as unknown[]) ?? []), ...value] : value
+      await hold(id, { ...off, ...every })
+      for (const [field, , call] of table) {
+        const reply = await knockAt(who(), call)
+        // The call may fail for lack of a provider or of the object, but it is not denied.
+        if (call[0] === 'GET') expect(reply.status, reply.text).toBe(200)
+        expect(reply.text, `${field}: ${call[1]}`).not.toMatch(/problem:denied|permission_error|stale-fence/)
+      }
+      // One field after the other is emptied, while all others keep their values.
+      for (const [field, value, call] of table) {
+        const less = Array.isArray(value)
+          ? (every[field] as unknown[]).filter((entry) => !value.includes(entry))
+          : false
+        await hold(id, { ...off, ...every, [field]: less })
+        const reply = await knockAt(who(), call)
+        // A key that may not be read looks like a key that does not exist.
+        const hidden = field === 'blackboard_read'
+        expect(reply.status, `${call[1]} ${reply.text}`).toBe(hidden ? 404 : 403)
+        if (!hidden) expect(reply.text, call[1]).toContain(field)
+      }
+    },
+  )
 })

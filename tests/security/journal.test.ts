@@ -62,7 +62,7 @@ function tamper(mesh: MeshProcess, sql: string): void {
 const readiness = async (mesh: MeshProcess) => (await mesh.call(meshHumanEndpoints.readyz)).json()
 
 describe('the journal of a running mesh', () => {
-  it('holds lifecycle, grants by hand, budgets, spending and runs, and is exported by filter', async () => {
+  it('the journal of a running mesh holds lifecycle, grants by hand, budgets, spending and runs, and is exported by filter', async () => {
     const mesh = await aStoppedMesh()
     await mesh.restart()
     await mesh.createWorker('scout')
@@ -158,18 +158,21 @@ describe('the journal of a running mesh', () => {
   it.each([
     ['while it ran for the first time', aKilledMesh],
     ['after a clean stop', aStoppedMesh],
-  ])('that lost its checkpoints and the seal of its head %s is not sealed as it is', async (_when, aMesh) => {
-    const mesh = await aMesh()
-    tamper(
-      mesh,
-      `DELETE FROM journal_checkpoints;
+  ])(
+    'the journal of a running mesh that lost its checkpoints and the seal of its head %s is not sealed as it is',
+    async (_when, aMesh) => {
+      const mesh = await aMesh()
+      tamper(
+        mesh,
+        `DELETE FROM journal_checkpoints;
        DELETE FROM journal WHERE seq > (SELECT max(seq) - 2 FROM journal);
        UPDATE journal_head SET seal = '', seq = (SELECT max(seq) FROM journal), count = (SELECT max(seq) FROM journal),
          hash = (SELECT hash FROM journal ORDER BY seq DESC LIMIT 1)`,
-    )
-    expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).code).toBe(1)
-    await mesh.restart()
-    expect(await readiness(mesh)).toMatchObject({ problems: [{ id: 'journal-broken' }] })
-    expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).code).toBe(1)
-  })
+      )
+      expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).code).toBe(1)
+      await mesh.restart()
+      expect(await readiness(mesh)).toMatchObject({ problems: [{ id: 'journal-broken' }] })
+      expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).code).toBe(1)
+    },
+  )
 })

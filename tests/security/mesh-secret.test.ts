@@ -54,7 +54,7 @@ async function isTheHomesNow(mesh: MeshProcess): Promise<void> {
 }
 
 describe('the secret of the mesh', () => {
-  it('is in a file of its own, so that who writes a key over .env loses nothing', async () => {
+  it('the secret of the mesh is in a file of its own, so that who writes a key over .env loses nothing', async () => {
     const mesh = await aLivedHome()
     expect((await stat(secretOf(mesh))).mode & 0o777).toBe(0o600)
     const secret = await readFile(secretOf(mesh), 'utf8')
@@ -72,7 +72,7 @@ describe('the secret of the mesh', () => {
     expect(mesh.log()).not.toContain(secret.trim())
   })
 
-  it('moves out of the .env of an older home at its next start, and leaves the rest byte for byte', async () => {
+  it('the secret of the mesh moves out of the .env of an older home at its next start, and leaves the rest byte for byte', async () => {
     const mesh = await aLivedHome()
     const secret = (await readFile(secretOf(mesh), 'utf8')).trim()
     await rm(secretOf(mesh))
@@ -151,7 +151,7 @@ describe('the secret of the mesh', () => {
     expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
   })
 
-  it('is not lost while any of its places has it, or cannot be read', async () => {
+  it('the secret of the mesh is not lost while any of its places has it, or cannot be read', async () => {
     const mesh = await aLivedHome()
     const secret = (await readFile(secretOf(mesh), 'utf8')).trim()
     await writeFile(secretOf(mesh), 'cut short\n')
@@ -185,7 +185,7 @@ describe('the secret of the mesh', () => {
 
   const cuts = ['the anchor was written', 'the head was sealed anew']
   it.each(isSoak ? cuts : cuts.slice(0, 1))(
-    'is the home’s when beginning anew was cut off after %s, and accepting the journal ends it',
+    'the secret of the mesh is the home’s when beginning anew was cut off after %s, and accepting the journal ends it',
     async (step) => {
       const mesh = await aLivedHome()
       await rm(secretOf(mesh))

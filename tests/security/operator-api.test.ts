@@ -84,37 +84,37 @@ const record = async () => {
 }
 
 describe('the operator’s part of the agent API', () => {
-  it.each(all)('refuses %s to a worker, to programs and without a token', async (name, endpoint) => {
-    heedsLesson(3, 4, 43)
-    verifies(
-      'authentication:operator-or-internal:fleet-metrics',
-      'authentication:operator-or-internal:agent-metrics',
-      'authentication:operator-or-internal:stale-tasks',
-      'authentication:operator-or-internal:audit',
-    )
-    const body = bodies[name] ?? {}
-    expectProblem(await knock(endpoint, { who: ann, body }), 'denied')
-    // Headers with an agent's name authenticate no caller, and the marker of the internal API has no effect here.
-    const more = { 'x-agent-id': 'operator', [headers.meshInternal]: '1' }
-    expectProblem(await knock(endpoint, { who: ann, body, more }), 'denied')
-    expectProblem(await knock(endpoint, { who: operator, token: operator.programToken, body }), 'denied')
-    expectProblem(await knock(endpoint, { who: operator, token: 'guess', body }), 'unauthenticated')
-    // Missing and forbidden look the same to a worker.
-    const missing = await knock(endpoint, { who: ann, body, params: { id: 'nobody', token: 'change_1' } })
-    const there = await knock(endpoint, { who: ann, body })
-    expect([missing.status, missing.json()['detail']]).toEqual([there.status, there.json()['detail']])
-  })
-
-  it.each(Object.entries<Endpoint>(operatorViewEndpoints))(
-    'answers %s to the operator',
-    async (_name, endpoint) => {
-      const reply = await knock(endpoint, { who: operator })
-      expect(reply.status, reply.text).toBe(200)
+  it.each(all)(
+    'the operator API refuses %s to a worker, to programs and without a token',
+    async (name, endpoint) => {
+      heedsLesson(3, 4, 43)
+      verifies(
+        'authentication:operator-or-internal:fleet-metrics',
+        'authentication:operator-or-internal:agent-metrics',
+        'authentication:operator-or-internal:stale-tasks',
+        'authentication:operator-or-internal:audit',
+      )
+      const body = bodies[name] ?? {}
+      expectProblem(await knock(endpoint, { who: ann, body }), 'denied')
+      // Headers with an agent's name authenticate no caller, and the marker of the internal API has no effect here.
+      const more = { 'x-agent-id': 'operator', [headers.meshInternal]: '1' }
+      expectProblem(await knock(endpoint, { who: ann, body, more }), 'denied')
+      expectProblem(await knock(endpoint, { who: operator, token: operator.programToken, body }), 'denied')
+      expectProblem(await knock(endpoint, { who: operator, token: 'guess', body }), 'unauthenticated')
+      // Missing and forbidden look the same to a worker.
+      const missing = await knock(endpoint, { who: ann, body, params: { id: 'nobody', token: 'change_1' } })
+      const there = await knock(endpoint, { who: ann, body })
+      expect([missing.status, missing.json()['detail']]).toEqual([there.status, there.json()['detail']])
     },
   )
 
+  it.each(Object.entries<Endpoint>(operatorViewEndpoints))('the operator reaches %s', async (_name, view) => {
+    const reply = await knock(view, { who: operator })
+    expect(reply.status, reply.text).toBe(200)
+  })
+
   it.each(Object.entries<Endpoint>(operatorEndpoints))(
-    'is not on the people’s port: %s',
+    'the operator API is not on the people’s port: %s',
     async (_name, endpoint) => {
       const reply = await mesh.call(endpoint, {
         params: { id: 'target', file: 'SOUL.md', token: 'change_0', name: 'starter' },
@@ -125,7 +125,7 @@ describe('the operator’s part of the agent API', () => {
     },
   )
 
-  it('confirms nothing: there is no such path for an agent, whatever it carries', async () => {
+  it('the operator API confirms nothing: there is no such path for an agent, whatever it carries', async () => {
     const asked = await knock(operatorEndpoints.agentDelete, { who: operator })
     const { id, digest } = asked.json() as { id: string; digest: string }
     for (const path of [`/mesh/operator/pending/${id}/confirm`, `/api/pending/${id}/confirm`]) {
@@ -170,26 +170,26 @@ describe('behind the operator-or-internal gate', () => {
   beforeAll(() => allow(true))
   afterAll(() => allow(false))
 
-  it('are the figures of the fleet', async () => {
+  it('behind the operator-or-internal gate are the figures of the fleet', async () => {
     verifies('endpoints:operator:fleet-metrics')
     for (const figures of await askAtTheGate('/mesh/operator/metrics')) {
       expect(figures).toMatchObject({ agents: { total: 3 }, cost_today_usd: expect.any(Number) })
     }
   })
 
-  it('are those of each agent', async () => {
+  it('behind the operator-or-internal gate are those of each agent', async () => {
     verifies('endpoints:operator:agent-metrics')
     for (const figures of await askAtTheGate('/mesh/operator/agents/ann/metrics')) {
       expect(figures).toMatchObject({ id: 'ann' })
     }
   })
 
-  it('are the tasks to which nothing happens', async () => {
+  it('behind the operator-or-internal gate are the tasks to which nothing happens', async () => {
     verifies('endpoints:operator:stale-tasks')
     for (const found of await askAtTheGate('/mesh/operator/stale-tasks')) expect(found).toEqual({ tasks: [] })
   })
 
-  it('is the audit', async () => {
+  it('behind the operator-or-internal gate is the audit', async () => {
     verifies('endpoints:operator:audit')
     for (const { rows } of await askAtTheGate('/mesh/operator/audit?limit=500')) {
       expect(rows).toContainEqual(expect.objectContaining({ action: 'agent.created', subject: 'target' }))
@@ -213,7 +213,7 @@ describe('behind the operator-or-internal gate', () => {
 
 describe('figures on the people’s port', () => {
   it.each(Object.entries<Endpoint>(operatorViewEndpoints))(
-    'are for programs of this machine with the marker: %s',
+    'figures on the people’s port need the internal marker: %s',
     async (_name, endpoint) => {
       const ask = (more: Record<string, string>) =>
         mesh.call(endpoint, { params: { id: 'ann' }, headers: more })
@@ -226,7 +226,7 @@ describe('figures on the people’s port', () => {
     },
   )
 
-  it('show refusals and attempts on other projects’ keys, and nothing follows from either', async () => {
+  it('figures on the people’s port show refusals and attempts on other projects’ keys, and nothing follows from either', async () => {
     verifies('purpose:observability:tool-denials-24h', 'purpose:observability:blackboard-xproject-count')
     const figures = async () =>
       (
@@ -274,7 +274,7 @@ describe('the archive, behind the operator-or-internal gate', () => {
     expectProblem(await knock(archive, { who: operator, params: { id: 'operator' } }), 'denied')
   })
 
-  it('wants the right to manage the fleet', async () => {
+  it('the archive, behind the operator-or-internal gate wants the right to manage the fleet', async () => {
     const set = (can: boolean) =>
       mesh.call(controlEndpoints.agentEdit, {
         params: { id: 'operator' },
@@ -319,14 +319,14 @@ describe('the ceiling on the wire', () => {
     ['as credentials', set('{"allowed_credentials":["*"]}')],
     ['as a control flag', set('{"can_manage_fleet":true}')],
     ['as no wallet limit', set('{"wallet_spend_limit_daily_usd":1000000}')],
-  ])('refuses a right that is asked for %s', async (_how, raw) => {
+  ])('the ceiling on the wire refuses a right that is asked for %s', async (_how, raw) => {
     verifies('errors:ceiling:spawn-refused')
     const before = await record()
     expectProblem(await edit(raw), 'human-only', 'bad-request', 'bad-json')
     expect(await record()).toEqual(before)
   })
 
-  it('refuses every field that only a person may raise, alone and at creation', async () => {
+  it('the ceiling on the wire refuses every field that only a person may raise, alone and at creation', async () => {
     heedsLesson(7, 8)
     verifies(
       'resources:operator:ceiling-spawn',
@@ -374,7 +374,7 @@ describe('the ceiling on the wire', () => {
     expect((await record())['charged']).toBeUndefined()
   })
 
-  it('lets the operator lower, and widen what is its to give', async () => {
+  it('the ceiling on the wire lets the operator lower, and widen what is its to give', async () => {
     const lower = await edit(set('{"allowed_apis":["llm"],"can_message":["operator","ann"]}'))
     expect(lower.status, lower.text).toBe(200)
     expect((await record())['target']).toMatchObject({
@@ -384,7 +384,7 @@ describe('the ceiling on the wire', () => {
     expectProblem(await edit(set('{"allowed_apis":["llm","http"]}')), 'human-only')
   })
 
-  it('holds for a person’s lowering too: the operator undoes only what it did itself', async () => {
+  it('the ceiling on the wire holds for a person’s lowering too: the operator undoes only what it did itself', async () => {
     const change = (value: boolean) =>
       mesh.call(controlEndpoints.agentEdit, {
         params: { id: 'target' },
@@ -399,7 +399,7 @@ describe('the ceiling on the wire', () => {
     expect((await record())['target']).toMatchObject({ can_spawn: false })
   })
 
-  it('is counted, journaled and never waits for a confirmation', async () => {
+  it('the ceiling on the wire is counted, journaled and never waits for a confirmation', async () => {
     const marked = { headers: { [headers.meshInternal]: '1' } }
     const figures = (
       await mesh.call(operatorViewEndpoints.agentMetrics, { params: { id: 'operator' }, ...marked })
@@ -411,7 +411,7 @@ describe('the ceiling on the wire', () => {
     expect((await mesh.call(controlEndpoints.pending)).json()).toEqual({ pending: [] })
   })
 
-  it('keeps the operator from itself: edits, stops, restarts and deletions', async () => {
+  it('the ceiling on the wire keeps the operator from itself: edits, stops, restarts and deletions', async () => {
     heedsLesson(124)
     for (const endpoint of [
       operatorEndpoints.agentEdit,
@@ -453,13 +453,13 @@ describe('money on the wire: the operator lowers and never raises', () => {
     ['as a permission', '{"field":"permissions","value":{"set":{"daily_usd":1000}}}'],
     ['beside a role', '{"field":"role","value":"x","budget":{"daily_usd":1000}}'],
     ['in a field of its own', '{"field":"daily_usd","value":1000}'],
-  ])('refuses more that is asked for %s', async (_how, raw) => {
+  ])('the operator API refuses more that is asked for %s', async (_how, raw) => {
     const before = (await config())['budget']
     expectProblem(await edit(raw), 'human-only', 'bad-request', 'bad-json')
     expect((await config())['budget']).toEqual(before)
   })
 
-  it('makes no worker that may spend more than any worker may from its start', async () => {
+  it('the operator API makes no worker that may spend more than any worker may from its start', async () => {
     for (const [at, amounts] of [
       { daily_usd: 1000, monthly_usd: 30_000 },
       { daily_usd: 10.01, monthly_usd: 200 },
@@ -476,7 +476,7 @@ describe('money on the wire: the operator lowers and never raises', () => {
     }
   })
 
-  it('lowers, and does not take its own lowering back: a person does', async () => {
+  it('the operator lowers a budget, and does not undo its own lowering: a person does', async () => {
     const lowered = await edit(budget('{"daily_usd":4}'))
     expect(lowered.status, lowered.text).toBe(200)
     const token = String(lowered.json()['undo_token'])
@@ -496,7 +496,7 @@ describe('money on the wire: the operator lowers and never raises', () => {
     expect((await byPerson(10)).status).toBe(200)
   })
 
-  it('is shut out of the budgets of projects and of the fleet, and out of who pays, by every path', async () => {
+  it('the operator is shut out of the budgets of projects and of the fleet, and out of who pays, by every path', async () => {
     const shut: readonly [Endpoint, object][] = [
       [moneyEndpoints.budgetSet, { scope: 'fleet', daily_usd: null }],
       [moneyEndpoints.budgetSet, { scope: 'agent', id: 'target', daily_usd: 1000 }],
@@ -509,7 +509,7 @@ describe('money on the wire: the operator lowers and never raises', () => {
     expect(await config()).toMatchObject({ budget: { daily_usd: 10 }, project: null })
   })
 
-  it('is counted and journaled where it is refused, and never waits for a confirmation', async () => {
+  it('a raise by the operator is counted and journaled where it is refused, and never waits for a confirmation', async () => {
     const audit = await mesh.call(operatorViewEndpoints.audit, {
       query: { limit: 500 },
       headers: { [headers.meshInternal]: '1' },
@@ -523,7 +523,7 @@ describe('money on the wire: the operator lowers and never raises', () => {
 })
 
 describe('the operator’s heartbeat on the wire', () => {
-  it('is not the operator’s to silence, nor a worker’s that may edit agents and make jobs', async () => {
+  it('the operator’s heartbeat on the wire is not the operator’s to silence, nor a worker’s that may edit agents and make jobs', async () => {
     const permissions = (set: object) => ({ field: 'permissions', value: { set } })
     const trusted = { can_manage_cron: true, can_edit_agent_config: true, can_view_fleet_metrics: true }
     const granted = await mesh.call(controlEndpoints.agentEdit, {
@@ -572,7 +572,7 @@ describe('the operator’s heartbeat on the wire', () => {
 
 describe('the operator sees all, a worker its own', () => {
   heedsLesson(125)
-  it('lists every agent to the operator', async () => {
+  it('the agent API lists every agent to the operator', async () => {
     const reply = await knock(operatorEndpoints.agents, { who: operator })
     const { agents } = reply.json() as { agents: { id: string }[] }
     expect(agents.map(({ id }) => id).toSorted()).toEqual(['ann', 'operator', 'target'])
@@ -580,7 +580,7 @@ describe('the operator sees all, a worker its own', () => {
 })
 
 describe('a template that watches folders of this machine', () => {
-  it('is not the operator’s to apply, nor a program’s of this machine: nothing of it comes about', async () => {
+  it('a template that watches folders of this machine is not the operator’s to apply, nor a program’s of this machine: nothing of it comes about', async () => {
     await mkdir(join(mesh.home, 'templates'), { recursive: true })
     const watchers = [{ path: '/etc', pattern: '*', agent: 'spy', message: 'm' }]
     const agents = [{ id: 'spy', role: 'r', instructions: 'i' }]

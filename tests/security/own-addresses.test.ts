@@ -110,7 +110,7 @@ describe('with every port opened by the owner', () => {
     expect(reached).toBe(before)
   })
 
-  it('nor as a whole address', async () => {
+  it('no spelling of an address of this machine leads to one of its ports as a whole address', async () => {
     const before = reached
     for (const port of ports) {
       for (const spelling of [...spellings, ...urlSpellings.filter((one) => !/[^\x20-\x7e]/.test(one))]) {
@@ -121,7 +121,7 @@ describe('with every port opened by the owner', () => {
     expect(reached).toBe(before)
   })
 
-  it('nor as a request of its tool', async () => {
+  it('no spelling of an address of this machine leads to one of its ports by the http_request tool', async () => {
     const before = reached
     for (const port of [ports[0], ports[3]]) {
       for (const spelling of [...spellings, ...urlSpellings]) {

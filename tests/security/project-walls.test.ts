@@ -108,7 +108,7 @@ describe('an agent of another project, with every right of a worker', () => {
     expect(reply.text).not.toContain('secret')
   })
 
-  it('finds nothing of it in a list', async () => {
+  it('an agent of another project, with every right of a worker finds nothing of it in a list', async () => {
     for (const path of [
       '/mesh/blackboard',
       '/mesh/projects',
@@ -121,7 +121,7 @@ describe('an agent of another project, with every right of a worker', () => {
     }
   })
 
-  it('is counted', async () => {
+  it('an agent of another project, with every right of a worker is counted', async () => {
     const { text } = await mesh.call(meshHumanEndpoints.metrics)
     const count = (way: string) =>
       Number(new RegExp(`xproject_count\\{agent="ann",way="${way}"\\} (\\d+)`).exec(text)?.[1])
@@ -129,7 +129,7 @@ describe('an agent of another project, with every right of a worker', () => {
     expect(count('write')).toBeGreaterThanOrEqual(3)
   })
 
-  it('does not move itself out of its own', async () => {
+  it('an agent of another project, with every right of a worker does not move itself out of its own', async () => {
     const body = { action: 'remove_members', agents: ['ann'] }
     const reply = await knock(ann, { method: 'POST', path: '/mesh/projects/red/manage', body })
     expect(reply.status, reply.text).toBe(403)

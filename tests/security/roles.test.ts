@@ -85,17 +85,20 @@ async function ask(route: string, token: string | null, body: unknown = {}): Pro
 const who: Readonly<Record<PersonRole, string>> = { viewer: 'vic', member: 'ann', owner: 'odo' }
 
 describe.each(personRoles.filter((role) => role !== 'owner'))('over the wire, a %s', (role) => {
-  test.each(routes)('comes to %s, which wants a %s, only so', async (route, wanted) => {
-    const { status, code, detail } = await ask(route, tokens[who[role]] ?? '')
-    const refusedByRole = status === 403 && code === 'denied' && detail.includes('requires the role')
-    expect({ route, refusedByRole, status }).toEqual({
-      route,
-      refusedByRole: !roleReaches(role, wanted),
-      status,
-    })
-    // A caller with a valid token never gets 401.
-    expect(status).not.toBe(401)
-  })
+  test.each(routes)(
+    'a person reaches %s, which requires the role %s, only with that role',
+    async (route, wanted) => {
+      const { status, code, detail } = await ask(route, tokens[who[role]] ?? '')
+      const refusedByRole = status === 403 && code === 'denied' && detail.includes('requires the role')
+      expect({ route, refusedByRole, status }).toEqual({
+        route,
+        refusedByRole: !roleReaches(role, wanted),
+        status,
+      })
+      // A caller with a valid token never gets 401.
+      expect(status).not.toBe(401)
+    },
+  )
 })
 
 test('an unknown token opens no route, even if the route needs none', async () => {
@@ -129,13 +132,16 @@ describe('a member acts on what it is granted', () => {
     ['POST', '/api/cron', { agent, schedule: 'every 30m', message: 'hello' }],
   ]
 
-  test.each([...onAgent('bob'), ...onAgent('operator')])('and so not %s %s', async (method, path, body) => {
-    const { status, detail } = await ask(`${method} ${path}`, tokens['ann'] ?? '', body)
-    expect({ status, detail }).toEqual({
-      status: 403,
-      detail: expect.stringContaining('is not granted; ann is a member of ada'),
-    })
-  })
+  test.each([...onAgent('bob'), ...onAgent('operator')])(
+    'a member does not %s %s',
+    async (method, path, body) => {
+      const { status, detail } = await ask(`${method} ${path}`, tokens['ann'] ?? '', body)
+      expect({ status, detail }).toEqual({
+        status: 403,
+        detail: expect.stringContaining('is not granted; ann is a member of ada'),
+      })
+    },
+  )
 
   test('a grant of * is every worker and not the operator', async () => {
     const token = tokens['sam'] ?? ''
@@ -156,13 +162,13 @@ describe('a member acts on what it is granted', () => {
     ],
     ['MCP servers', { field: 'mcpServers', value: {} }, 'only an owner changes MCP servers'],
     ['more money', { field: 'budget', value: { daily_usd: 900, monthly_usd: 20_000 } }, 'raise'],
-  ])('not its %s', async (_what, body, words) => {
+  ])('a member does not change the %s of an agent', async (_what, body, words) => {
     const edited = await ask('POST /api/agents/ada/edit', tokens['ann'] ?? '', body)
     expect(edited).toMatchObject({ status: 403 })
     expect(edited.detail).toContain(words)
   })
 
-  test('not what an owner changed of its permissions, by undoing', async () => {
+  test('a member does not undo an owner’s change of permissions', async () => {
     const changed = await flotilla(mesh, 'permissions', 'set', 'ada', 'can_manage_cron=true', '--json')
     expect(changed.code).toBe(0)
     const { changes } = (await (await fetch(`${mesh.url}/api/changes`)).json()) as {
@@ -175,7 +181,7 @@ describe('a member acts on what it is granted', () => {
     })
   })
 
-  test('its money downwards, through either API', async () => {
+  test('a member lowers the budget of a granted agent and raises none, through either API', async () => {
     const lower = { scope: 'agent', id: 'ada', daily_usd: 2 }
     expect(await ask('PUT /api/budgets', tokens['ann'] ?? '', lower)).toMatchObject({ status: 200 })
     const raised = await ask('PUT /api/budgets', tokens['ann'] ?? '', { ...lower, daily_usd: 3 })
@@ -200,7 +206,7 @@ describe('people with curl', () => {
       `${mesh.url}/api/agents/${agent}/chat`,
     )
 
-  test('are who their token says, and a run and the journal name them', async () => {
+  test('people with curl are who their token says, and a run and the journal name them', async () => {
     expect(await curl(tokens['ann'] ?? '', `${mesh.url}/api/me`)).toEqual({
       name: 'ann',
       role: 'member',
@@ -290,20 +296,23 @@ describe('behind the role of the route, the guard of each use case', () => {
   test.each([
     ['a viewer', viewer],
     ['a member of all', member],
-  ] as const)('refuses %s whatever the route lets in', async (_who, caller) => {
-    const beyond = new Set(
-      routes.filter(([, wanted]) => !roleReaches(caller.role, wanted)).map(([route]) => route),
-    )
-    const outcomes = await home.with(({ modules }) =>
-      Promise.all(
-        handlersOf(Object.values(modules))
-          .filter(([route]) => beyond.has(route))
-          .map(async ([route, handler]) => ({ route, outcome: await outcomeOf(handler, caller) })),
-      ),
-    )
-    expect(outcomes.filter(({ outcome }) => outcome !== 'denied')).toEqual([])
-    expect(outcomes).toHaveLength(beyond.size)
-  })
+  ] as const)(
+    'behind the role of the route, the guard of each use case refuses %s whatever the route lets in',
+    async (_who, caller) => {
+      const beyond = new Set(
+        routes.filter(([, wanted]) => !roleReaches(caller.role, wanted)).map(([route]) => route),
+      )
+      const outcomes = await home.with(({ modules }) =>
+        Promise.all(
+          handlersOf(Object.values(modules))
+            .filter(([route]) => beyond.has(route))
+            .map(async ([route, handler]) => ({ route, outcome: await outcomeOf(handler, caller) })),
+        ),
+      )
+      expect(outcomes.filter(({ outcome }) => outcome !== 'denied')).toEqual([])
+      expect(outcomes).toHaveLength(beyond.size)
+    },
+  )
 })
 
 type Handler = (request: unknown) => unknown

@@ -90,7 +90,7 @@ describe("the people's API", () => {
     })
 
   it.each(guarded)(
-    'refuses %s under a foreign Host, from a foreign page and through a proxy',
+    "the people's API refuses %s under a foreign Host, from a foreign page and through a proxy",
     async (_name, endpoint) => {
       verifies('authentication:dashboard:open-without-token-file')
       const port = new URL(mesh.url).port
@@ -105,12 +105,12 @@ describe("the people's API", () => {
     },
   )
 
-  it.each(writes)('refuses %s without X-Requested-With', async (_name, endpoint) => {
+  it.each(writes)("the people's API refuses %s without X-Requested-With", async (_name, endpoint) => {
     verifies('endpoints:dashboard:requested-with', 'authentication:dashboard:requested-with')
     expectProblem(await call(endpoint, { 'x-requested-with': '' }), 'denied')
   })
 
-  it('refuses what an agent may hold, wherever it comes from', async () => {
+  it("the people's API refuses what an agent may hold, wherever it comes from", async () => {
     for (const held of [ann.token, ann.programToken]) {
       const asked = { ...meshHumanEndpoints.status }
       expectProblem(await call(asked, { authorization: `Bearer ${held}` }), 'unauthenticated')
@@ -118,7 +118,7 @@ describe("the people's API", () => {
     }
   })
 
-  it('has neither /mesh/webhooks nor /__auth/callback, nor has the agent API', async () => {
+  it("the people's API has neither /mesh/webhooks nor /__auth/callback, nor has the agent API", async () => {
     verifies('endpoints:webhook:no-mesh-endpoint')
     for (const api of [mesh.url, ann.api]) {
       for (const path of ['/mesh/webhooks', '/__auth/callback']) {
@@ -129,7 +129,7 @@ describe("the people's API", () => {
     }
   })
 
-  it('has no pages of documentation, and its answers say that they are no pages', async () => {
+  it("the people's API has no pages of documentation, and its answers say that they are no pages", async () => {
     heedsLesson(25)
     for (const api of [mesh.url, ann.api]) {
       for (const path of ['/openapi.json', '/docs', '/documentation', '/swagger']) {
@@ -140,7 +140,7 @@ describe("the people's API", () => {
     }
   })
 
-  it('is open to a direct call of its owner without any cookie, and gives no page of another origin leave to read', async () => {
+  it("the people's API is open to a direct call of its owner without any cookie, and gives no page of another origin leave to read", async () => {
     verifies('authentication:dashboard:open-without-token-file')
     const asked = await mesh.call(
       { ...meshHumanEndpoints.status, method: 'GET' },
@@ -189,7 +189,7 @@ describe('what a page of the dashboard does', () => {
       proof,
     })
 
-  it('wants the owner’s proof for every write of an owner, or there is a reason', () => {
+  it('a write of an owner from a dashboard page needs the owner’s proof, or the table has a reason', () => {
     expect(
       writes.filter((route) => provedRoutes.has(route) === Object.hasOwn(unprovedWrites, route)),
     ).toEqual([])
@@ -204,7 +204,7 @@ describe('what a page of the dashboard does', () => {
     }
   })
 
-  it('is refused without it where an agent may more afterwards, and done where it may not', async () => {
+  it('a write of a dashboard page is refused without the proof if an agent may do more afterwards, and accepted otherwise', async () => {
     const more = { field: 'permissions', value: { set: { can_view_fleet_metrics: true } } }
     expectProblem(await edit(more), 'proof-wanted')
     expectProblem(await edit(more, 'guessed'), 'proof-wanted')
@@ -229,7 +229,7 @@ describe('what a page of the dashboard does', () => {
     expectProblem(undo, 'proof-wanted')
   })
 
-  it('counts and records no try where no code is open', async () => {
+  it('the proof endpoint counts and records no attempt while no code is open', async () => {
     const refusals = async () =>
       (await mesh.call(journalEndpoints.journalExport)).text.split('proof.refused').length
     const before = await refusals()
@@ -240,7 +240,7 @@ describe('what a page of the dashboard does', () => {
     expect(await refusals()).toBe(before)
   })
 
-  it('is not read, nor an agent woken, for a picture in a page of another site', async () => {
+  it('a picture in a page of another site reads nothing and wakes no agent', async () => {
     const picture = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
     for (const site of ['cross-site', 'same-site'])
       for (const path of ['/api/agents/bob/workspace', '/api/events', '/fleet'])
@@ -257,7 +257,7 @@ describe('what a page of the dashboard does', () => {
 
 describe('the internal API', () => {
   it.each(Object.entries<Endpoint>(meshInternalEndpoints))(
-    'opens %s to loopback and marker together',
+    'the internal API opens %s to loopback and marker together',
     async (_name, endpoint) => {
       verifies('authentication:internal:header', 'authentication:internal:loopback')
       const marked = { 'x-mesh-internal': '1' }
@@ -271,7 +271,7 @@ describe('the internal API', () => {
     },
   )
 
-  it('is not on the agent API', async () => {
+  it('the internal API is not on the agent API', async () => {
     const { method, path } = meshInternalEndpoints.journalVerify
     const reply = await httpCall({
       method,
@@ -324,7 +324,7 @@ describe('the agent API', () => {
     knock(meshAgentEndpoints.blackboardWrite, who.token, { more: { ...ticket(who), ...more }, body })
 
   it.each(all)(
-    'refuses %s to an agent that names the run of another, or a fence that is over',
+    'the agent API refuses %s to an agent that names the run of another, or a fence that is over',
     async (name, endpoint) => {
       const body = bodies[nameOf(name)] ?? {}
       expectProblem(await knock(endpoint, ann.token, { more: ticket(bob), body }), 'stale-fence')
@@ -334,19 +334,19 @@ describe('the agent API', () => {
     },
   )
 
-  it.each(tools)('denies %s to programs', async (name, endpoint) => {
+  it.each(tools)('the agent API denies %s to programs', async (name, endpoint) => {
     expectProblem(
       await knock(endpoint, ann.programToken, { more: ticket(ann), body: bodies[nameOf(name)] }),
       'denied',
     )
   })
 
-  it('lets in the same call with the right token and ticket', async () => {
+  it('the agent API lets in the same call with the right token and ticket', async () => {
     const reply = await knock(meshAgentEndpoints.agents, ann.token, { more: ticket(ann) })
     expect(reply.status, reply.text).toBe(200)
   })
 
-  it('takes who acts from the token alone: names in headers, paths and bodies count for nothing', async () => {
+  it('the agent API takes who acts from the token alone: names in headers, paths and bodies count for nothing', async () => {
     heedsLesson(3, 13)
     const named = { 'x-agent-id': 'operator', 'x-flotilla-agent': 'operator', [headers.meshInternal]: '1' }
     const written = await write(ann, named, { value: 1 })
@@ -359,7 +359,7 @@ describe('the agent API', () => {
     )
   })
 
-  it('asks the permission record of that agent', async () => {
+  it('the agent API asks the permission record of that agent', async () => {
     verifies('errors:permissions:absent', 'authentication:permissions:default-deny')
     const { method, path } = meshAgentEndpoints.blackboardWrite
     const elsewhere = { method, path: fillPath(path, { key: 'secrets/x' }), summary: '' } as const
@@ -371,7 +371,7 @@ describe('the agent API', () => {
     }
   })
 
-  it('keeps another agent from closing a task that is not its own', async () => {
+  it('the agent API keeps another agent from closing a task that is not its own', async () => {
     heedsLesson(41)
     const body = { to: 'operator', title: 'For you' }
     const given = await knock(meshAgentEndpoints.handOff, ann.token, { more: ticket(ann), body })
@@ -382,7 +382,7 @@ describe('the agent API', () => {
     expectProblem(await knock(endpoint, bob.token, closing), 'denied', 'not-found')
   })
 
-  it('spends nothing in the name of an agent with no run', async () => {
+  it('the agent API spends nothing in the name of an agent with no run', async () => {
     await mesh.createWorker('idle')
     await mesh.invoke('idle', 'list_files', {})
     const { programToken } = await agentSurroundings(mesh, 'idle')
@@ -402,7 +402,7 @@ describe("an agent's own server", () => {
     })
 
   it.each(walk.filter(([name]) => name !== 'healthz'))(
-    "wants the mesh's proof on %s",
+    "an agent's own server wants the mesh's proof on %s",
     async (_name, endpoint) => {
       heedsLesson(1)
       const forged = makeMeshKey().proofFor('ann')
@@ -434,7 +434,7 @@ describe("an agent's own server", () => {
     expect((await knock(agentEndpoints.healthz)).status).toBe(200)
   })
 
-  it('keeps its door token out of the environment and off the disk', async () => {
+  it("an agent's own server keeps its agent token out of the environment and off the disk", async () => {
     verifies('authentication:zone-1:no-llm-keys')
     expect(Object.keys(ann.environment).filter((name) => /TOKEN|SECRET|SYSTEM_/.test(name))).toEqual([])
     const left = await mesh.invoke('idle', 'run_command', {

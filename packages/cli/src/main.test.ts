@@ -86,7 +86,7 @@ const aTask = {
 }
 
 describe('flotilla, as a process', () => {
-  it('is what npx runs in a checkout, where nothing is built into a package', async () => {
+  it('flotilla, as a process is what npx runs in a checkout, where nothing is built into a package', async () => {
     // npx runs the program of the package in the current folder, which is the installed one's.
     const installed = join(import.meta.dirname, '..', '..', '..', 'bin', 'flotilla')
     const { code, out, err } = await startProgram(installed, ['permissions', 'tools', '--json']).ended
@@ -94,7 +94,7 @@ describe('flotilla, as a process', () => {
     expect(JSON.parse(out)).toHaveProperty('tools')
   })
 
-  it('lists every tool by the group of the specification, with what it needs, without a mesh', async () => {
+  it('flotilla, as a process lists every tool by the group of the specification, with what it needs, without a mesh', async () => {
     const { code, out } = await flotilla('permissions', 'tools', '--json')
     expect(code).toBe(0)
     const { tools } = JSON.parse(out) as { tools: Record<string, unknown>[] }
@@ -119,19 +119,19 @@ describe('flotilla, as a process', () => {
     expect((await flotilla('permissions', 'tools')).out).toMatch(/skill_tool +create_skill/)
   })
 
-  it('without a command shows what there is and ends with 0', async () => {
+  it('flotilla, as a process without a command shows what there is and ends with 0', async () => {
     const { code, out } = await flotilla()
     expect(code).toBe(0)
     expect(out).toContain('First steps')
   })
 
-  it('ends with 0 and one JSON value for version --json', async () => {
+  it('flotilla, as a process ends with 0 and one JSON value for version --json', async () => {
     const { code, out, err } = await flotilla('version', '--json')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(JSON.parse(out)).toMatchObject({ flotilla: expect.stringMatching(/^\d+\.\d+\.\d+/) as string })
   })
 
-  it.each(['--version', '-V'])('takes %s for the command', async (word) => {
+  it.each(['--version', '-V'])('flotilla, as a process takes %s for the command', async (word) => {
     const { code, out } = await flotilla(word)
     expect({ code, out }).toEqual({
       code: 0,
@@ -139,7 +139,7 @@ describe('flotilla, as a process', () => {
     })
   })
 
-  it('ends with 2 for wrong usage', async () => {
+  it('flotilla, as a process ends with 2 for wrong usage', async () => {
     expect((await flotilla('status', '--fast')).code).toBe(2)
     const { code, out } = await flotilla('fly', '--json')
     expect(code).toBe(2)
@@ -149,7 +149,7 @@ describe('flotilla, as a process', () => {
     expect((await flotilla('invoke', 'auditor', 'run_command', '[1]')).code).toBe(2)
   })
 
-  it('ends with 3 where no mesh runs and says how to start one, as JSON where that is asked for', async () => {
+  it('flotilla, as a process ends with 3 where no mesh runs and says how to start one, as JSON where that is asked for', async () => {
     expect((await flotilla('status')).out).toBe('')
     const { code, out, err } = await flotilla('status', '--json')
     expect(code).toBe(3)
@@ -165,7 +165,7 @@ describe('flotilla, as a process', () => {
     expect(err).toContain('flotilla start -d')
   })
 
-  it('ends with 3 where the named port does not answer', async () => {
+  it('flotilla, as a process ends with 3 where the named port does not answer', async () => {
     const server = await startLoopbackServer(() => undefined)
     await server[Symbol.asyncDispose]()
     const { code, err } = await flotilla('costs', '--url', server.url)
@@ -173,7 +173,7 @@ describe('flotilla, as a process', () => {
     expect(err).toContain('ECONNREFUSED')
   })
 
-  it('does not take the note of a mesh that died for a living one', async () => {
+  it('flotilla, as a process does not take the note of a mesh that died for a living one', async () => {
     const dead = mkdtempSync(join(home, 'dead-'))
     mkdirSync(join(dead, 'data'))
     // The test's own process id is alive but not a mesh: process ids are reused.
@@ -189,7 +189,7 @@ describe('flotilla, as a process', () => {
     ['denied', 4],
     ['budget-exhausted', 4],
     ['lane-full', 1],
-  ] as const)('shows a %s problem and ends with %i', async (problemCode, exitCode) => {
+  ] as const)('flotilla, as a process shows a %s problem and ends with %i', async (problemCode, exitCode) => {
     const body = problemJson(new Problem(problemCode, { detail: 'because of that' }), 'req')
     await using server = await startLoopbackServer((_call, reply) => answerJson(reply, body.status, body))
     const { code, out, err } = await flotilla('runs', '--url', server.url)
@@ -197,7 +197,7 @@ describe('flotilla, as a process', () => {
     expect(err).toContain(`✗ because of that\n  code ${problemCode}\n  next `)
   })
 
-  it('lists runs by what they are about: a task by its title, by its id where it is not among the newest', async () => {
+  it('flotilla, as a process lists runs by what they are about: a task by its title, by its id where it is not among the newest', async () => {
     const working = (id: string, taskId: string) => ({
       ...aRun,
       id,
@@ -228,7 +228,7 @@ describe('flotilla, as a process', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('prints the answer of a one-shot chat alone on standard output, the work on standard error', async () => {
+  it('flotilla, as a process prints the answer of a one-shot chat alone on standard output, the work on standard error', async () => {
     const frames = [
       { type: 'accepted', run_id: 'run_1' },
       {
@@ -259,7 +259,7 @@ describe('flotilla, as a process', () => {
     expect(JSON.parse(json.out)).toEqual(aRun)
   })
 
-  it('ends with 4 when the run ends over budget', async () => {
+  it('flotilla, as a process ends with 4 when the run ends over budget', async () => {
     const run = {
       ...aRun,
       state: 'failed',

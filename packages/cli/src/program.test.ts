@@ -52,7 +52,7 @@ async function run(...words: string[]) {
 }
 
 describe('command line', () => {
-  it('has a line of summary, a description and an example for every command', async () => {
+  it('the command line has a line of summary, a description and an example for every command', async () => {
     const whole = everyCommand(await createWholeProgram(someDeps().deps))
     const named = (found: readonly Command[]) => found.map((command) => command.name())
     expect(named(whole.filter((command) => command.summary() === ''))).toEqual([])
@@ -60,7 +60,7 @@ describe('command line', () => {
     expect(named(whole.filter((command) => !helpOf(command).includes('  $ flotilla')))).toEqual([])
   })
 
-  it('adds just the commands that its table names, in its order', async () => {
+  it('the command line adds just the commands that its table names, in its order', async () => {
     const whole = await createWholeProgram(someDeps().deps)
     const inTable = commandTable.flatMap(({ groups }) =>
       groups.flatMap(({ commands }) => Object.keys(commands)),
@@ -75,7 +75,7 @@ describe('command line', () => {
     [['help', 'cron'], 'cron'],
     [['--', 'runs'], 'runs'],
     [['--help'], null],
-  ])('takes of %j the command %s', (words, meant) => {
+  ])('the command line takes of %j the command %s', (words, meant) => {
     expect(meantCommand(words)).toBe(meant)
   })
 
@@ -109,7 +109,7 @@ describe('command line', () => {
     'events',
     'reset',
     'version',
-  ])('knows %s, and its help names the options that all commands share', async (name) => {
+  ])('the command line knows %s, and its help names the options that all commands share', async (name) => {
     const { error, out } = await run(name, '--help')
     expect(error).toBeInstanceOf(CommanderError)
     expect(out).toContain(`Usage: flotilla ${name}`)
@@ -131,7 +131,7 @@ describe('command line', () => {
     ['a port that is none', ['status', '--port', '70000']],
     ['a runtime that is none', ['start', '--runtime', 'magic']],
     ['a limit that is no number', ['runs', '--limit', 'many']],
-  ])('refuses %s as a usage error and points to --help', async (_what, words) => {
+  ])('the command line refuses %s as a usage error and points to --help', async (_what, words) => {
     const { error, err, out } = await run(...words)
     expect(error).toMatchObject({ exitCode: 1 })
     expect(err).toContain('--help')
@@ -139,7 +139,7 @@ describe('command line', () => {
   })
 })
 
-it('names its own word where another program has another', async () => {
+it('the program names its own word where another program has another', async () => {
   const { error, err } = await run('unpause')
   expect(error).toMatchObject({ exitCode: 1 })
   expect(err).toContain('flotilla resume')
@@ -147,7 +147,7 @@ it('names its own word where another program has another', async () => {
 })
 
 describe('a noun without a verb', () => {
-  it('shows what there is, and a word that is no verb is named with those that are', async () => {
+  it('a noun without a verb shows what there is, and a word that is no verb is named with those that are', async () => {
     const whole = await createWholeProgram(someDeps().deps)
     const groups = whole.commands.filter(
       ({ commands, registeredArguments }) => commands.length > 0 && registeredArguments.length === 0,
@@ -213,7 +213,7 @@ describe('interrupts', () => {
 })
 
 describe('environment', () => {
-  it('treats an empty value as absent and keeps its own names from the mesh', () => {
+  it('the environment treats an empty value as absent and keeps its own names from the mesh', () => {
     const environment = readEnvironment({
       FLOTILLA_PORT: '',
       FLOTILLA_URL: 'http://x',

@@ -9,15 +9,18 @@ it.each([
   ['npm run flotilla --', 'flotilla', 'Start it: npm run flotilla -- start -d'],
   // A user's script that calls the installed program.
   ['flotilla', 'their-script', 'Start it: flotilla start -d'],
-])('names commands as somebody types them who called it by %s', (_command, event, expected) => {
-  const err = keepText()
-  const environment = readEnvironment({ HOME: '/home/nobody', npm_lifecycle_event: event })
-  const error = new CommandFailed('none', { detail: 'None.', repair: 'Start it: flotilla start -d' })
-  printError(error, { err, environment, interrupted: false })
-  expect(err.text()).toContain(expected)
-})
+])(
+  'an error names commands as a person who called the program by %s types them',
+  (_command, event, expected) => {
+    const err = keepText()
+    const environment = readEnvironment({ HOME: '/home/nobody', npm_lifecycle_event: event })
+    const error = new CommandFailed('none', { detail: 'None.', repair: 'Start it: flotilla start -d' })
+    printError(error, { err, environment, interrupted: false })
+    expect(err.text()).toContain(expected)
+  },
+)
 
-it('names them by the path of the program where the PATH does not find it', () => {
+it('an error names them by the path of the program where the PATH does not find it', () => {
   const err = keepText()
   const environment = readEnvironment({ HOME: '/home/nobody', FLOTILLA_CALLED_AS: 'bin/flotilla' })
   const error = new CommandFailed('none', { detail: 'None; flotilla status says so.', repair: 'None.' })

@@ -53,7 +53,7 @@ async function spokenHelp(words: readonly string[], columns: number): Promise<st
 }
 
 describe('help that was written beforehand', () => {
-  it('is for every command and width just what the program says', async () => {
+  it('help that was written beforehand is for every command and width just what the program says', async () => {
     expect(paths.length).toBeGreaterThan(80)
     for (const path of paths) {
       const words = [...path.split(' ').filter(Boolean), '--help']
@@ -63,7 +63,7 @@ describe('help that was written beforehand', () => {
     }
   })
 
-  it('is the same for every way to ask', async () => {
+  it('help that was written beforehand is the same for every way to ask', async () => {
     const told = writtenHelp(['cron', 'add', '--help'], { folder, columns: 100 })
     expect(told).toContain('Usage: flotilla cron add')
     expect(writtenHelp(['help', 'cron', 'add'], { folder, columns: undefined })).toBe(told)
@@ -81,11 +81,14 @@ describe('help that was written beforehand', () => {
     [['constructor', '--help'], 100],
     [['chat', 'help'], 100],
     [['status'], 100],
-  ])('is not for %j in %i columns: the program itself answers', (words, columns) => {
-    expect(writtenHelp(words, { folder, columns })).toBeNull()
-  })
+  ])(
+    'help that was written beforehand is not for %j in %i columns: the program itself answers',
+    (words, columns) => {
+      expect(writtenHelp(words, { folder, columns })).toBeNull()
+    },
+  )
 
-  it('is not where nothing was written', () => {
+  it('help that was written beforehand is not where nothing was written', () => {
     expect(writtenHelp(['--help'], { folder: join(folder, 'none'), columns: 100 })).toBeNull()
   })
 
@@ -96,7 +99,7 @@ describe('help that was written beforehand', () => {
     [['help', 'cron'], 'cron'],
     [['chat', 'operator', 'what does --help do'], null],
     [['chat', '--', '--help'], null],
-  ])('takes of %j the path %s', (words, path) => {
+  ])('help that was written beforehand takes of %j the path %s', (words, path) => {
     expect(askedPath(words)).toBe(path)
   })
 })

@@ -44,7 +44,7 @@ async function take(events: AsyncIterable<FleetEvent>, count: number): Promise<n
 }
 
 describe('followed events', () => {
-  it('go on from the last one seen after a broken connection, each once', async () => {
+  it('followed events go on from the last one seen after a broken connection, each once', async () => {
     await using server = await startLoopbackServer((_call, reply, nth) => {
       send(reply, nth === 1 ? [4, 5] : [5, 6])
       if (nth === 1) setTimeout(() => reply.destroy(), 20)
@@ -56,7 +56,7 @@ describe('followed events', () => {
     expect(server.calls[0]?.headers.accept).toBe('text/event-stream')
   })
 
-  it('go on from the last one seen where the mesh ends a stream that has lasted long enough', async () => {
+  it('followed events go on from the last one seen where the mesh ends a stream that has lasted long enough', async () => {
     await using server = await startLoopbackServer((_call, reply, nth) => {
       send(reply, nth === 2 ? [] : [nth])
       reply.end()
@@ -101,7 +101,7 @@ describe('followed events', () => {
     expect(seqs).toEqual([1])
   })
 
-  it('give up with a Problem after the named number of failures', async () => {
+  it('followed events give up with a Problem after the named number of failures', async () => {
     const server = await startLoopbackServer(() => undefined)
     await server[Symbol.asyncDispose]()
     const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
@@ -130,7 +130,7 @@ describe('followed events', () => {
     expect(server.calls).toHaveLength(2)
   })
 
-  it('are refused at once when the mesh refuses', async () => {
+  it('followed events are refused at once when the mesh refuses', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(401).end('{"code":"unauthenticated","detail":"no cookie"}'),
     )

@@ -15,7 +15,7 @@ async function problemOf(work: Promise<unknown>): Promise<Problem> {
 }
 
 describe('mesh client', () => {
-  it('fills the path, encodes the query and parses the reply', async () => {
+  it('the mesh client fills the path, encodes the query and parses the reply', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       answerJson(reply, 200, { runs: [], older: null }),
     )
@@ -26,7 +26,7 @@ describe('mesh client', () => {
     expect(server.calls[0]?.url).toBe('/api/runs?agent=a+b&limit=7')
   })
 
-  it('marks writes and leaves reads unmarked', async () => {
+  it('the mesh client marks writes and leaves reads unmarked', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       answerJson(reply, 200, { recording: true, runs: [], older: null }),
     )
@@ -36,7 +36,7 @@ describe('mesh client', () => {
     expect(server.calls.map((call) => call.headers['x-requested-with'])).toEqual([undefined, 'flotilla'])
   })
 
-  it('sends the session cookie, the idempotency key and raw bytes as they are', async () => {
+  it('the mesh client sends the session cookie, the idempotency key and raw bytes as they are', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       answerJson(reply, 200, { path: 'a/b c.txt', size: 2 }),
     )
@@ -50,7 +50,7 @@ describe('mesh client', () => {
     expect(call?.headers).toMatchObject({ cookie: 'ol_session=v1.abc', 'idempotency-key': 'k-1' })
   })
 
-  it('turns a problem body into the Problem with its code, words and repair', async () => {
+  it('the mesh client turns a problem body into the Problem with its code, words and repair', async () => {
     const sent = problemJson(new Problem('lane-full', { detail: '100 runs are queued' }), 'req-1')
     await using server = await startLoopbackServer((_call, reply) => {
       reply.setHeader('retry-after', '3')
@@ -68,7 +68,7 @@ describe('mesh client', () => {
     [503, 'agent-unavailable'],
     [418, 'bad-request'],
     [599, 'internal-error'],
-  ])('treats an unknown code with status %i as %s', async (status, code) => {
+  ])('the mesh client treats an unknown code with status %i as %s', async (status, code) => {
     await using server = await startLoopbackServer((_call, reply) =>
       answerJson(reply, status, { code: 'from-the-future', detail: 'words' }),
     )
@@ -90,7 +90,7 @@ describe('mesh client', () => {
   it.each([
     ['an unknown field', JSON.stringify({ runs: [], older: null, more: 1 })],
     ['no JSON', 'hello'],
-  ])('refuses a reply with %s as another version', async (_what, body) => {
+  ])('the mesh client refuses a reply with %s as another version', async (_what, body) => {
     await using server = await startLoopbackServer((_call, reply) => reply.end(body))
     const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('runs'))
     expect(problem.code).toBe('upstream-failed')
@@ -98,7 +98,7 @@ describe('mesh client', () => {
     expect(isMeshUnreachable(problem)).toBe(false)
   })
 
-  it('says how to start a mesh where none answers', async () => {
+  it('the mesh client says how to start a mesh where none answers', async () => {
     const server = await startLoopbackServer(() => undefined)
     await server[Symbol.asyncDispose]()
     const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('status'))
@@ -107,7 +107,7 @@ describe('mesh client', () => {
     expect(problem.repair).toContain('flotilla start')
   })
 
-  it('treats a connection cut in the middle of a reply as unreachable', async () => {
+  it('the mesh client treats a connection cut in the middle of a reply as unreachable', async () => {
     await using server = await startLoopbackServer((_call, reply) => {
       reply.writeHead(200, { 'content-length': '100' })
       reply.write('{"runs":')
@@ -117,7 +117,7 @@ describe('mesh client', () => {
     expect(isMeshUnreachable(problem)).toBe(true)
   })
 
-  it('reads why a mesh is not ready out of its 503', async () => {
+  it('the mesh client reads why a mesh is not ready out of its 503', async () => {
     const body = { ready: false, problems: [{ id: 'permissions-broken', detail: 'line 3' }] }
     await using server = await startLoopbackServer((_call, reply) => {
       reply.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -125,7 +125,7 @@ describe('mesh client', () => {
     expect(await createMeshClient({ baseUrl: server.url }).call('readyz')).toEqual(body)
   })
 
-  it('keeps the reason of an abort', async () => {
+  it('the mesh client keeps the reason of an abort', async () => {
     await using server = await startLoopbackServer(() => undefined)
     const signal = AbortSignal.timeout(30)
     const error = await createMeshClient({ baseUrl: server.url })
@@ -134,7 +134,7 @@ describe('mesh client', () => {
     expect(error).toMatchObject({ name: 'TimeoutError' })
   })
 
-  it('does not take an abort for a mesh that is gone', async () => {
+  it('the mesh client does not take an abort for a mesh that is gone', async () => {
     await using server = await startLoopbackServer(() => undefined)
     const stop = new AbortController()
     setTimeout(() => stop.abort(new Error('interrupted')), 30)
@@ -142,7 +142,7 @@ describe('mesh client', () => {
     await expect(asked).rejects.toThrow('interrupted')
   })
 
-  it('follows no redirect', async () => {
+  it('the mesh client follows no redirect', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(302, { location: '/elsewhere' }).end(),
     )

@@ -47,7 +47,7 @@ async function typesOf(frames: AsyncIterable<ChatStreamFrame>): Promise<string[]
 }
 
 describe('chat stream', () => {
-  it('gives frames in order and ends with the outcome, whatever follows', async () => {
+  it('a chat stream gives frames in order and ends with the outcome, whatever follows', async () => {
     await using server = await startLoopbackServer((_call, reply) => {
       send(reply, [accepted, text, ended, text])
       reply.end()
@@ -57,7 +57,7 @@ describe('chat stream', () => {
     expect(JSON.parse(server.calls[0]?.body ?? '')).toEqual({ message: 'Hi' })
   })
 
-  it('is taken up again under its key when it breaks, and accepted is told once', async () => {
+  it('a chat stream is resumed under its key when it breaks, and reports accepted once', async () => {
     await using server = await startLoopbackServer((_call, reply, nth) => {
       send(reply, nth === 1 ? [accepted, text] : [accepted, ended])
       if (nth === 1) setTimeout(() => reply.destroy(), 20)
@@ -68,7 +68,7 @@ describe('chat stream', () => {
     expect(server.calls.map((call) => call.headers['idempotency-key'])).toEqual(['key-1', 'key-1'])
   })
 
-  it('without a key ends with a Problem when it breaks', async () => {
+  it('a chat stream without a key ends with a Problem when it breaks', async () => {
     await using server = await startLoopbackServer((_call, reply) => {
       send(reply, [accepted])
       reply.end()
@@ -79,7 +79,7 @@ describe('chat stream', () => {
     expect(server.calls).toHaveLength(1)
   })
 
-  it('is not asked twice when the mesh refuses it', async () => {
+  it('a chat stream is not asked twice when the mesh refuses it', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(429).end('{"code":"lane-full","detail":"full"}'),
     )
@@ -92,7 +92,7 @@ describe('chat stream', () => {
     expect(server.calls).toHaveLength(1)
   })
 
-  it('refuses a frame of another form', async () => {
+  it('a chat stream refuses a frame of another form', async () => {
     await using server = await startLoopbackServer((_call, reply) => send(reply, [{ type: 'surprise' }]))
     const client = createMeshClient({ baseUrl: server.url })
     await expect(typesOf(client.chatStream('operator', 'Hi', { idempotencyKey: 'k' }))).rejects.toMatchObject(
@@ -102,7 +102,7 @@ describe('chat stream', () => {
     )
   })
 
-  it('stops when the signal aborts', async () => {
+  it('a chat stream stops when the signal aborts', async () => {
     await using server = await startLoopbackServer((_call, reply) => send(reply, [accepted]))
     const client = createMeshClient({ baseUrl: server.url })
     const stop = new AbortController()

@@ -24,7 +24,7 @@ function aCheckout() {
 }
 
 describe('a program is started as it was built', () => {
-  test('as it was packed, where the package is installed; a checkout never takes what it has packed', () => {
+  test('an installed package starts its programs as it was packed; a checkout never uses what it has packed', () => {
     const root = mkdtempSync(join(tmpdir(), 'installed-'))
     const packed = join(root, packageFolder, 'cli', 'main.mjs')
     mkdirSync(join(root, packageFolder, 'cli'), { recursive: true })
@@ -43,7 +43,7 @@ describe('a program is started as it was built', () => {
     expect(programFile(fs, root, 'cli')).toBe(`${root}/packages/cli/src/main.ts`)
   })
 
-  test('and never after a source was written again, even with the same length or the same time', () => {
+  test('a program is never started from a build after a source was written again, even with the same length or the same time', () => {
     const { root, source } = aCheckout()
     const [, modifiedMs] = stampOf(fs, source) ?? [0, 0]
     writeFileSync(source, 'export const answer = 43')
@@ -57,7 +57,7 @@ describe('a program is started as it was built', () => {
     expect(builtProgram(fs, other.root, 'mesh')).toBeNull()
   })
 
-  test('nor where a source is gone, or a file of the build is gone or cut off', () => {
+  test('a program is not started from a build if a source is gone, or a file of the build is gone or cut off', () => {
     const gone = aCheckout()
     rmSync(gone.source)
     expect(builtProgram(fs, gone.root, 'mesh')).toBeNull()
@@ -71,7 +71,7 @@ describe('a program is started as it was built', () => {
     expect(builtProgram(fs, cut.root, 'mesh')).toBeNull()
   })
 
-  test('nor in a copy of the checkout, or where it was moved to: the paths of the first are in the files', () => {
+  test('a program is not started from a build in a copy of the checkout, or after a move: the files contain the first paths', () => {
     const first = aCheckout()
     const copy = mkdtempSync(join(tmpdir(), 'copy-'))
     fs.cpSync(first.root, copy, { recursive: true, preserveTimestamps: true })
@@ -83,7 +83,7 @@ describe('a program is started as it was built', () => {
     expect(builtProgram(fs, moved, 'mesh')).toBeNull()
   })
 
-  test('nor where its record is no whole one', () => {
+  test('a program is not started from a build whose record is incomplete', () => {
     const { root } = aCheckout()
     writeFileSync(join(root, programsFolder, 'mesh.json'), '{"root": ')
     expect(builtProgram(fs, root, 'mesh')).toBeNull()

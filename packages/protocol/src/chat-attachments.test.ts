@@ -11,11 +11,11 @@ describe('an attachment', () => {
     ['<img src=x>', 'uploads/m-img-src-x-'],
     ['日本', 'uploads/m-file'],
     [`${'a'.repeat(300)}.txt`, `uploads/m-${'a'.repeat(76)}.txt`],
-  ])('of the name %j goes to %s', (name, path) => {
+  ])('an attachment of the name %j goes to %s', (name, path) => {
     expect(uploadPath(name, 'm')).toBe(path)
   })
 
-  it('is refused where it is empty, too large, or one too many', () => {
+  it('an attachment is refused where it is empty, too large, or one too many', () => {
     expect(attachmentFault({ name: 'a', size: 1 }, 0)).toBeNull()
     expect(attachmentFault({ name: 'a', size: wireLimits.uploadMaxBytes }, attachmentsMax - 1)).toBeNull()
     expect(attachmentFault({ name: 'a', size: 0 }, 0)).toMatch(/empty/)
@@ -23,7 +23,7 @@ describe('an attachment', () => {
     expect(attachmentFault({ name: 'a', size: 1 }, attachmentsMax)).toMatch(/at most/)
   })
 
-  it('is named to the agent, and a picture with the tool that shows it', () => {
+  it('an attachment is named to the agent, and a picture with the tool that shows it', () => {
     expect(withAttachments('Look', [])).toBe('Look')
     expect(
       withAttachments('Look', [

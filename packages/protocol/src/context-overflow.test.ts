@@ -159,7 +159,7 @@ describe('a refusal because of length', () => {
     'The maximum tokens you requested exceeds the model limit of 4096. Try again with a maximum tokens value that is lower.',
     'max_tokens: 20000 > 8192, which is the maximum allowed number of output tokens',
     'something else went wrong',
-  ])('is not: %s', (words) => {
+  ])('a refusal because of length is not: %s', (words) => {
     expect(saysTooLong(words)).toBe(false)
     expect(statedWindow(words)).toBeNull()
   })
@@ -181,7 +181,7 @@ describe('a refusal because of length', () => {
     expect(statedWindow(words)).toBeNull()
   })
 
-  test('is found at once in words without end', () => {
+  test('a refusal because of length is found at once in words without end', () => {
     const endless = `maximum context length is ${'8192 tokens however you requested ('.repeat(20_000)}`
     expect(statedWindow(endless)?.windowTokens).toBe(8192)
     for (const words of [

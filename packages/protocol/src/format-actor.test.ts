@@ -9,11 +9,11 @@ it.each([
   ['agent:scout', 'scout'],
   ['scout', 'scout'],
   ['system', 'mesh'],
-])('says of %s that it is %s', (actor, words) => {
+])('an actor as text says of %s that it is %s', (actor, words) => {
   expect(formatActor(actor)).toBe(words)
 })
 
-it('says of work who asked for it', () => {
+it('an actor as text says of work who asked for it', () => {
   expect(formatOrigin({ kind: 'human', channel: 'dashboard' })).toBe('owner (dashboard)')
   expect(formatOrigin({ kind: 'human', channel: 'telegram', user: 'ann' })).toBe('ann (telegram)')
   expect(formatOrigin({ kind: 'webhook', channel: 'hook_1' })).toBe('webhook · hook_1')

@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), 'flotilla-home-folder-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('making the home', () => {
-  it('makes what is missing on the way, for the owner alone, and is content with what is there', () => {
+  it('making the home makes what is missing on the way, for the owner alone, and is content with what is there', () => {
     const home = join(folder, 'a', 'b')
     makeHome(fs, home)
     makeHome(fs, home)
@@ -27,7 +27,7 @@ describe('making the home', () => {
     )
   })
 
-  it('gives up where a file system takes no folder, instead of trying for ever', () => {
+  it('making the home gives up where a file system takes no folder, instead of trying for ever', () => {
     expect(() => makeHome(fs, '/proc/flotilla/home')).toThrow(
       expect.objectContaining({
         code: 'home-unusable',

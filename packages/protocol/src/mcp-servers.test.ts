@@ -5,7 +5,7 @@ const faultOf = (raw: unknown): string => readMcpServer(raw).fault ?? 'none'
 const withHeaders = (headers: Record<string, string>) => ({ url: 'https://a.example/mcp', headers })
 
 describe('a server as it is configured', () => {
-  test('is taken in the form that the field uses', () => {
+  test('a server as it is configured is taken in the form that the field uses', () => {
     const servers = {
       files: { command: 'npx', args: ['-y', 'files'], env: { HOME: '/data' } },
       wiki: {
@@ -18,7 +18,7 @@ describe('a server as it is configured', () => {
     expect(mcpServersSchema.parse(servers)).toMatchObject(servers)
   })
 
-  test('is refused in words that say what to do', () => {
+  test('a server as it is configured is refused in words that say what to do', () => {
     const cases: readonly (readonly [raw: unknown, words: string])[] = [
       [7, 'not an object'],
       [{}, 'either command'],
@@ -44,7 +44,7 @@ describe('a server as it is configured', () => {
     expect(() => mcpServersSchema.parse(many)).toThrow('at most 16')
   })
 
-  test('takes no handle into a container: not in the command, its arguments or its environment', () => {
+  test('a server as it is configured takes no handle into a container: not in the command, its arguments or its environment', () => {
     for (const raw of [
       { command: '$CRED{a}' },
       { command: 'a', args: ['--key', '$CRED{a}'] },
@@ -56,7 +56,7 @@ describe('a server as it is configured', () => {
 })
 
 describe('what an agent is told', () => {
-  test('has no header, no handle and no user name, and nothing of a disabled server', () => {
+  test('the text for an agent has no header, no handle and no user name, and nothing of a disabled server', () => {
     const briefs = mcpBriefs(
       mcpServersSchema.parse({
         wiki: {

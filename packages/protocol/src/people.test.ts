@@ -13,21 +13,21 @@ import {
 } from './people.ts'
 
 describe('a role', () => {
-  test('may what those before it may, and nothing of those after it', () => {
+  test('a role may what those before it may, and nothing of those after it', () => {
     const reached = personRoles.map((role) => personRoles.filter((wanted) => roleReaches(role, wanted)))
     expect(reached).toEqual([['viewer'], ['viewer', 'member'], ['viewer', 'member', 'owner']])
   })
 })
 
 describe('a name', () => {
-  test.each(['ann', '7', 'a_b.c-d'])('may be %s', (name) => {
+  test.each(['ann', '7', 'a_b.c-d'])('a name may be %s', (name) => {
     expect(personNameSchema.safeParse(name).success).toBe(true)
   })
 
   // The name appears in lists, in the audit log and in commands, where shell or terminal characters would be
   // dangerous.
   test.each(['', 'Ann', '-ann', '!ann', 'ann!', 'ann\n', 'ann bob', 'a'.repeat(33)])(
-    'is never %j',
+    'a name is never %j',
     (name) => {
       expect(personNameSchema.safeParse(name).success).toBe(false)
     },
@@ -35,11 +35,11 @@ describe('a name', () => {
 })
 
 describe('a grant', () => {
-  test.each(['*', 'ada'])('is every worker or one: %s', (grant) => {
+  test.each(['*', 'ada'])('a grant is every worker or one: %s', (grant) => {
     expect(grantSchema.safeParse(grant).success).toBe(true)
   })
 
-  test.each(['', 'ad*', '**'])('is no pattern: %j', (grant) => {
+  test.each(['', 'ad*', '**'])('a grant is no pattern: %j', (grant) => {
     expect(grantSchema.safeParse(grant).success).toBe(false)
   })
 })
@@ -47,9 +47,12 @@ describe('a grant', () => {
 describe('an identity', () => {
   const examples = Object.values(channelIdentities).map(({ example }) => example)
 
-  test.each(['local', 'session', 'user:0', 'user:4294967295', ...examples])('is %s', (identity) => {
-    expect(identitySchema.safeParse(identity).success).toBe(true)
-  })
+  test.each(['local', 'session', 'user:0', 'user:4294967295', ...examples])(
+    'an identity is %s',
+    (identity) => {
+      expect(identitySchema.safeParse(identity).success).toBe(true)
+    },
+  )
 
   // A text that only resembles the owner’s identity would be recorded as one, and grants nothing.
   test.each([
@@ -67,7 +70,7 @@ describe('an identity', () => {
     'telegram:0123',
     'slack:T0123ABC',
     ':123',
-  ])('is never %j', (identity) => {
+  ])('an identity is never %j', (identity) => {
     expect(identitySchema.safeParse(identity).success).toBe(false)
   })
 
@@ -91,7 +94,7 @@ describe('a person', () => {
   })
 
   test.each([`x${'a'.repeat(64)}`, 'a'.repeat(65), 'a'.repeat(63), 'A'.repeat(64)])(
-    'has no token with the digest %s, which no token has',
+    'a person has no token with the digest %s, which no token has',
     (digest) => {
       expect(personSchema.safeParse({ ...least, token_sha256: digest }).success).toBe(false)
       expect(personSchema.safeParse({ ...least, token_sha256: 'a'.repeat(64) }).success).toBe(true)
@@ -104,7 +107,7 @@ describe('a token', () => {
   const state = (token_sha256: string | null, token_expires_at: string | null) =>
     tokenStateOf({ token_sha256, token_expires_at }, now)
 
-  test('holds until its time, and for ever where it has none', () => {
+  test('a token holds until its time, and for ever where it has none', () => {
     const digest = 'a'.repeat(64)
     expect(state(digest, null)).toBe('valid')
     expect(state(digest, '2026-01-02T00:00:01Z')).toBe('valid')

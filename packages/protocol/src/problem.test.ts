@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Problem, retold } from './problem.ts'
 
 describe('a problem that is retold', () => {
-  it('keeps all that its thrower gave, and says the rest in the new words', () => {
+  it('a problem that is retold keeps all that its thrower gave, and says the rest in the new words', () => {
     const cause = new Error('why')
     const given = { detail: 'first words', repair: 'Do this.', retryAfterSeconds: 7, cause }
     const told = retold(new Problem('rate-limited', { ...given, extra: { left: 1, of: 2 } }), {
@@ -17,7 +17,7 @@ describe('a problem that is retold', () => {
     })
   })
 
-  it('has the repair of the catalogue where its thrower gave none', () => {
+  it('a problem that is retold has the repair of the catalogue where its thrower gave none', () => {
     const problem = new Problem('rate-limited')
     expect(retold(problem, { detail: 'x' }).repair).toBe(problem.repair)
   })

@@ -40,7 +40,7 @@ function model(text: string): ServerSentEvent[] {
 }
 
 describe('server-sent events', () => {
-  test('are the same wherever the stream is cut and whichever way its lines end', () => {
+  test('server-sent events are the same wherever the stream is cut and whichever way its lines end', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(line, lineEnd), { maxLength: 20 }),
@@ -62,7 +62,7 @@ describe('server-sent events', () => {
     )
   })
 
-  test('give no event for comments, and keep an unfinished one back', () => {
+  test('server-sent events give no event for comments, and keep an unfinished one back', () => {
     expect(read(': still here\n\n')).toEqual([])
     expect(read('data: half\n')).toEqual([])
     expect(read('data: half', '\n\n')).toEqual([message('half')])
@@ -73,21 +73,21 @@ describe('server-sent events', () => {
     expect(read('data: a\r', '\n\r', '\ndata: b\n\n')).toEqual([message('a'), message('b')])
   })
 
-  test('may begin with a byte order mark', () => {
+  test('server-sent events may begin with a byte order mark', () => {
     expect(read('\uFEFFdata: a\n\n')).toEqual([message('a')])
   })
 
   test.each([
     ['one line that never ends', (_n: number) => 'xxxxxxxxxx'],
     ['lines that no blank line follows', (_n: number) => 'data: xxxxxxxx\n'],
-  ])('of %s are refused past the bound and not held', (_name, piece) => {
+  ])('server-sent events of %s are refused past the bound and not held', (_name, piece) => {
     const parser = createServerSentEventParser(eventMaxChars)
     expect(() => {
       for (let sent = 0; sent < 200; sent++) parser.push(piece(sent))
     }).toThrow(RangeError)
   })
 
-  test('in any number pass one bound each', () => {
+  test('server-sent events in any number pass one bound each', () => {
     const text = `data: ${'x'.repeat(900)}\n\n`
     expect(read(...Array.from({ length: 50 }, () => text))).toHaveLength(50)
   })

@@ -39,7 +39,7 @@ const names = Object.keys(expected) as TaskActionName[]
 
 describe('the table of what may be done with a task', () => {
   test.each(names)(
-    'says of %s from which states it leads where, who may say it and by which tool',
+    'the table of what may be done with a task says of %s from which states it leads where, who may say it and by which tool',
     (name) => {
       heedsLesson(51)
       const [from, to, by, tool] = expected[name]
@@ -50,7 +50,7 @@ describe('the table of what may be done with a task', () => {
     },
   )
 
-  test('has no further action, and nothing leads out of a task that ended', () => {
+  test('the table of what may be done with a task has no further action, and nothing leads out of a task that ended', () => {
     expect(Object.keys(taskActions).toSorted()).toEqual(names.toSorted())
     expect(taskStates.filter(isTaskOpen)).toEqual(['pending', 'accepted', 'working', 'blocked'])
     expect(taskTransitions).toEqual({
@@ -67,7 +67,7 @@ describe('the table of what may be done with a task', () => {
     expect(blockers).toEqual(['question', 'infrastructure', 'dependency', 'budget'])
   })
 
-  test('gives each tool just the actions that are its own, in words', () => {
+  test('the table of what may be done with a task gives each tool just the actions that are its own, in words', () => {
     const of = (tool: string) => names.filter((name) => taskActions[name].tool === tool)
     expect(of('update_task')).toEqual([...updateActions])
     expect(of('manage_task')).toEqual([...manageActions])

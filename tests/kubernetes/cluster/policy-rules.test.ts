@@ -37,7 +37,7 @@ describe('filterTable', () => {
     ])
   })
 
-  it('denies both ways where a policy allows nothing', () => {
+  it('filterTable denies both ways where a policy allows nothing', () => {
     const cluster = aCluster({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
     expect(rulesOf(cluster, 'FROM-10.91.1.2')).toEqual(['-j DROP'])
     expect(rulesOf(cluster, 'TO-10.91.1.2')).toEqual(['-j DROP'])
@@ -45,7 +45,7 @@ describe('filterTable', () => {
     expect(rulesOf(cluster, 'INPUT')).toContain('-s 10.91.1.0/24 -j SENDERS')
   })
 
-  it('allows a range at a port, and pods by their labels and those of their namespace', () => {
+  it('filterTable allows a range at a port, and pods by their labels and those of their namespace', () => {
     const cluster = aCluster({
       podSelector: { matchLabels: { role: 'agent' } },
       policyTypes: ['Ingress', 'Egress'],
@@ -68,12 +68,12 @@ describe('filterTable', () => {
     expect(rulesOf(cluster, 'TO-10.91.1.2')).toEqual(['-s 10.91.2.9/32 -j RETURN', '-j DROP'])
   })
 
-  it('does not hold a pod of another namespace to a policy', () => {
+  it('filterTable does not hold a pod of another namespace to a policy', () => {
     const cluster = aCluster({ podSelector: {}, policyTypes: ['Egress'] }, [{ ...agent, namespace: 'mesh' }])
     expect(rulesOf(cluster, 'FROM-10.91.1.2')).toEqual([])
   })
 
-  it('refuses a policy that says more than is understood', () => {
+  it('filterTable refuses a policy that says more than is understood', () => {
     expect(() => aCluster({ podSelector: { matchExpressions: [] }, policyTypes: ['Egress'] })).toThrow(
       /matchExpressions/,
     )

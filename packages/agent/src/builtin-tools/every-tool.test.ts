@@ -131,14 +131,17 @@ describe('every tool', () => {
     expect(end.output).not.toMatch(invisible)
   })
 
-  test.each(names)('%s ends when the run is cancelled, whoever keeps it waiting', async (name) => {
-    const stop = new AbortController()
-    const never = () => new Promise<never>(() => undefined)
-    const input = name === 'run_command' ? { command: 'sleep 300' } : inputFor(find(name))
-    const ending = run(find(name), input, { mesh: { call: never, open: never }, signal: stop.signal })
-    stop.abort(new Problem('cancelled', { detail: 'The run was stopped.' }))
-    expect((await ending).output.length).toBeLessThanOrEqual(toolOutputMaxChars)
-  })
+  test.each(names)(
+    'a call of %s ends when the run is cancelled, however long it would wait',
+    async (name) => {
+      const stop = new AbortController()
+      const never = () => new Promise<never>(() => undefined)
+      const input = name === 'run_command' ? { command: 'sleep 300' } : inputFor(find(name))
+      const ending = run(find(name), input, { mesh: { call: never, open: never }, signal: stop.signal })
+      stop.abort(new Problem('cancelled', { detail: 'The run was stopped.' }))
+      expect((await ending).output.length).toBeLessThanOrEqual(toolOutputMaxChars)
+    },
+  )
 
   test.each(names)('%s says what it expects when a parameter does not exist', async (name) => {
     const end = await run(find(name), { ...inputFor(find(name)), no_such_parameter: 1 })
@@ -158,7 +161,7 @@ describe('every tool', () => {
     expect(end.output).toContain(`\`${wrong}\``)
   })
 
-  test('that may be made together with others changes nothing', () => {
+  test('every tool that may be made together with others changes nothing', () => {
     const together = all.filter(({ parallelSafe = false }) => parallelSafe !== false)
     const withEffect = together.filter(({ effect }) => effect !== 'none')
     // HTTP GET has no effect, and the mesh never repeats other methods.
@@ -182,7 +185,7 @@ describe('the groups of tools', () => {
   const grouped: readonly ToolGroup[] = toolGroups
   const members = grouped.flatMap(({ tools }) => Object.values(tools))
 
-  test('hold every tool exactly once, and none that is not there', () => {
+  test('the groups of tools hold every tool exactly once, and none that is not there', () => {
     const systemPrompt = async () => sanitizeForPrompt('')
     const pool = createSubagentPool({
       depth: 0,
@@ -203,7 +206,7 @@ describe('the groups of tools', () => {
     for (const name of there) expect(groupOf(name), name).not.toBeNull()
   })
 
-  test('have the names of the specification, and what it names within them', () => {
+  test('the groups of tools have the names of the specification, and what it names within them', () => {
     const within = (name: string) => Object.keys(grouped.find((group) => group.name === name)?.tools ?? {})
     expect(within('mesh_tool')).toEqual(expect.arrayContaining(['set_cron', 'list_cron', 'remove_cron']))
     expect(within('subagent_tool')).toEqual(['spawn', 'list', 'wait'])
@@ -224,7 +227,7 @@ describe('the groups of tools', () => {
 })
 
 describe('what the mesh would refuse', () => {
-  test('is not offered', () => {
+  test('a tool that the mesh would refuse is not offered', () => {
     heedsLesson(127)
     verifies('resources:worker:tools-by-permission')
     const withheld = readWithheldTools({
@@ -242,13 +245,13 @@ describe('what the mesh would refuse', () => {
     ).toEqual(['view_image', 'http_request', 'web_search', 'browser_click_xy', 'browser_screenshot'])
   })
 
-  test('is every tool while the mesh says nothing that can be read', () => {
+  test('a tool that the mesh would refuse is every tool while the mesh says nothing that can be read', () => {
     for (const reply of [null, [], 'x', {}, { refused: 'all' }]) {
       expect(withholdTools(builtin, readWithheldTools(reply))).toEqual(builtin)
     }
   })
 
-  test('is told by names that tools have', () => {
+  test('a tool that the mesh would refuse is left out under the names that tools have', () => {
     for (const name of Object.keys(toolNeeds)) expect(names).toContain(name)
   })
 })

@@ -174,7 +174,7 @@ describe('what the operator looks at', () => {
     ['read_costs', {}, operatorEndpoints.budgets, undefined, undefined],
     ['list_templates', {}, operatorEndpoints.templates, undefined, undefined],
   ] as const)(
-    'by %s has no effect and asks its own address',
+    'a look of the operator by %s has no effect and asks its own address',
     async (...[name, input, endpoint, query, params]) => {
       const { tool, calls } = await ask(name, input)
       expect(tool.effect).toBe('none')
@@ -182,7 +182,7 @@ describe('what the operator looks at', () => {
     },
   )
 
-  test('is kept on its own disk, and nobody is asked', async () => {
+  test('a look of the operator is stored on its own disk without any request', async () => {
     const { calls } = await ask('save_observations', { text: 'ada is slow' })
     expect(calls).toEqual([])
     expect(await readObservations(own.files)).toContain('ada is slow')
@@ -190,14 +190,14 @@ describe('what the operator looks at', () => {
 })
 
 describe('the tools that the operator is offered', () => {
-  test('are those that the mesh names, and no others', async () => {
+  test('the tools that the operator is offered are those that the mesh names, and no others', async () => {
     heedsLesson(127)
     const { mesh } = recording({ tools: ['undo_change', 'inspect_fleet', 'launch_rocket'] })
     const offered = await allowedOperatorTools({ mesh, signal }, own)
     expect(offered.map((tool) => tool.definition.name)).toEqual(['inspect_fleet', 'undo_change'])
   })
 
-  test('are none where the mesh says nothing of the kind', async () => {
+  test('the operator is offered no tools if the mesh names none', async () => {
     for (const answer of [{}, null, { tools: 'all' }]) {
       expect(await allowedOperatorTools({ mesh: recording(answer).mesh, signal }, own)).toEqual([])
     }

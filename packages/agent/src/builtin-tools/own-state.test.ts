@@ -57,7 +57,7 @@ describe('the state of an agent, as it sees it', () => {
     [toolEndpoints.toolsHeld.path]: { refused: [{ tool: 'web_search', reason: 'allowed_apis' }] },
   }
 
-  test('is the time, the run with the rounds that are left, money, disk and what is withheld', async () => {
+  test('the state of an agent, as it sees it is the time, the run with the rounds that are left, money, disk and what is withheld', async () => {
     const { answer } = await ask('get_system_status', {}, replies)
     expect(answer.output).toMatchObject({
       now: '1970-01-01T00:00:00.000Z',
@@ -68,7 +68,7 @@ describe('the state of an agent, as it sees it', () => {
     })
   })
 
-  test('is asked of the mesh as far as it is wanted', async () => {
+  test('the state of an agent, as it sees it is asked of the mesh as far as it is wanted', async () => {
     expect((await ask('get_system_status', { section: 'disk' })).calls).toEqual([])
     const { answer, calls } = await ask('get_system_status', { section: 'budget' }, replies)
     expect(calls.map(({ endpoint }) => endpoint)).toEqual([toolEndpoints.self])
@@ -81,14 +81,14 @@ describe('artifacts', () => {
     [toolEndpoints.artifact.path]: { content_base64: content.toString('base64') },
   })
 
-  test('are listed for the agent itself, or for another by name', async () => {
+  test('artifacts are listed for the agent itself, or for another by name', async () => {
     expect((await ask('list_artifacts', {})).calls[0]).toMatchObject({ query: {} })
     expect((await ask('list_artifacts', { agent: 'ann' })).calls[0]).toMatchObject({
       query: { agent: 'ann' },
     })
   })
 
-  test('are read as text, or written to a file', async () => {
+  test('artifacts are read as text, or written to a file', async () => {
     const text = of(Buffer.from('a\nb'))
     expect((await ask('read_artifact', { name: 'n' }, text)).answer.output).toBe('a\nb')
     const whole = of(aPng())
@@ -102,7 +102,7 @@ describe('artifacts', () => {
 })
 
 describe('a picture below /data', () => {
-  test('is shown by what its bytes are', async () => {
+  test('a picture below /data is shown by what its bytes are', async () => {
     writeFileSync(join(data, 'picture.txt'), aPng())
     expect((await ask('view_image', { path: 'picture.txt' })).answer).toMatchObject({
       output: { media_type: 'image/png', size_bytes: aPng().length },
@@ -110,7 +110,7 @@ describe('a picture below /data', () => {
     })
   })
 
-  test('is refused where it is none, too large, or out of bounds', async () => {
+  test('a picture below /data is refused if it is no picture, too large, or out of bounds', async () => {
     writeFileSync(join(data, 'fake.png'), 'not a picture')
     writeFileSync(join(data, 'large.png'), Buffer.concat([aPng(), Buffer.alloc(1024 * 1024)]))
     await expect(ask('view_image', { path: 'fake.png' })).rejects.toMatchObject({ code: 'unprocessable' })
@@ -122,7 +122,7 @@ describe('a picture below /data', () => {
 })
 
 describe('a web search', () => {
-  test('is asked in the form that the mesh takes, and no more than twenty results', async () => {
+  test('a web search is asked in the form that the mesh takes, and no more than twenty results', async () => {
     const { calls } = await ask('web_search', { query: 'tea', count: '7' })
     expect(calls[0]?.endpoint).toEqual(toolEndpoints.webSearch)
     expect(toolApi.webSearch.request.parse(calls[0]?.body)).toEqual({ query: 'tea', count: 7 })

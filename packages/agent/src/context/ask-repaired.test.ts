@@ -76,7 +76,7 @@ const mentions = (word: string) => (messages: readonly PromptMessage[]) =>
   messages.some(({ content }) => content.includes(word))
 
 describe('a conversation that its provider refuses', () => {
-  test('is rewritten once, answered, and stays so: the next turn is not refused', async () => {
+  test('a conversation that its provider refuses is rewritten once, answered, and stays so: the next turn is not refused', async () => {
     const refuses = (messages: readonly PromptMessage[]) => (hasCalls(messages) ? refused('tools') : null)
     const { end, asked, state, kept } = await runWith(refuses, withCalls)
     expect(end).toEqual({ kind: 'answered', text: 'fine' })
@@ -92,7 +92,7 @@ describe('a conversation that its provider refuses', () => {
     expect(next.asked).toHaveLength(1)
   })
 
-  test('is set aside where rewriting does not help, and the words of the turn are answered', async () => {
+  test('a conversation that its provider refuses is set aside where rewriting does not help, and the words of the turn are answered', async () => {
     const poisoned = mentions('poison')
     const refuses = (messages: readonly PromptMessage[]) => (poisoned(messages) ? refused('content') : null)
     const { end, asked, state, kept } = await runWith(refuses, [
@@ -110,7 +110,7 @@ describe('a conversation that its provider refuses', () => {
     expect([...kept.transcripts.values()].join('')).toContain('poison')
   })
 
-  test('ends the turn in clear words where nothing helps, asked three times at most, and is as it was', async () => {
+  test('a conversation that its provider refuses ends the turn in clear words where nothing helps, asked three times at most, and is as it was', async () => {
     const { end, asked, state } = await runWith(() => refused('tools', 'lab answered 400: never'), withCalls)
     expect(end).toMatchObject({
       kind: 'failed',
@@ -121,7 +121,7 @@ describe('a conversation that its provider refuses', () => {
     expect(state.messages).toEqual(withCalls)
   })
 
-  test('keeps the answer that was paid for where saving the repaired conversation fails', async () => {
+  test('a conversation that its provider refuses keeps the answer that was paid for where saving the repaired conversation fails', async () => {
     const refuses = (messages: readonly PromptMessage[]) => (hasCalls(messages) ? refused('tools') : null)
     const saved: string[][] = []
     let saves = 0
@@ -138,7 +138,7 @@ describe('a conversation that its provider refuses', () => {
     expect(saved).toEqual([state.messages.map(({ content }) => content)])
   })
 
-  test('is not touched for another failure, and keeps no repair that was not answered', async () => {
+  test('a conversation that its provider refuses is not touched for another failure, and keeps no repair that was not answered', async () => {
     let times = 0
     const { end, asked, state } = await runWith(() => {
       times += 1
@@ -149,7 +149,7 @@ describe('a conversation that its provider refuses', () => {
     expect(state.messages).toEqual(withCalls)
   })
 
-  test('in words that the mesh does not know is repaired from the second turn on', async () => {
+  test('a conversation that its provider refuses in words that the mesh does not know is repaired from the second turn on', async () => {
     const rejects = () => new Problem('model-call-rejected', { detail: 'lab answered 400: odd' })
     const first = await runWith(rejects, [said('a'), answered('b'), said('odd')])
     expect(first.asked).toHaveLength(1)
@@ -160,7 +160,7 @@ describe('a conversation that its provider refuses', () => {
     expect(second.asked.length).toBeLessThanOrEqual(3)
   })
 
-  test('loses the words of the turn that failed, and no others', () => {
+  test('a conversation that its provider refuses loses the words of the turn that failed, and no others', () => {
     const steer = {
       ...said('x'),
       content: sanitizeForPrompt(
@@ -179,7 +179,7 @@ describe('a conversation that its provider refuses', () => {
 const mentionsRefusal = ({ content }: PromptMessage) => content.startsWith('[The model provider rejected')
 
 describe('a conversation rewritten', () => {
-  test('for pictures keeps calls and says how many pictures went', () => {
+  test('a rewritten conversation for pictures keeps calls and says how many pictures went', () => {
     const shown = { ...result('a', 'seen'), images: [picture, picture] } as PromptMessage
     const messages = [said('look'), answered('', ['a', 'shot', '{}']), shown]
     const rewritten = rewriteHistory(messages, 'images') ?? []
@@ -189,31 +189,31 @@ describe('a conversation rewritten', () => {
     )
   })
 
-  test('for empty messages fills them, and for calls alone leaves them', () => {
+  test('a rewritten conversation for empty messages fills them, and for calls alone leaves them', () => {
     expect(
       rewriteHistory([said(''), answered(''), said('x')], 'empty')?.map(({ content }) => content),
     ).toEqual(['[no text]', '[no text]', 'x'])
     expect(rewriteHistory([said('x'), answered('', ['a', 'go', '{}']), result('a', 'y')], 'empty')).toBeNull()
   })
 
-  test('for text has no half of a pair of surrogates left in arguments', () => {
+  test('a rewritten conversation for text has no half of a pair of surrogates left in arguments', () => {
     const messages = [said('x'), answered('', ['a', 'go', '{"q":"\ud83d"}']), result('a', 'y')]
     expect(JSON.stringify(rewriteHistory(messages, 'text'))).not.toContain('\\ud83d')
   })
 
-  test('for order begins and ends with the user, and no role speaks twice in a row', () => {
+  test('a rewritten conversation for order begins and ends with the user, and no role speaks twice in a row', () => {
     const rewritten = rewriteHistory([answered('a'), answered('b'), said('c'), answered('d')], 'order') ?? []
     expect(rewritten.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user'])
   })
 
-  test('drops fields that it does not know, as reasoning that another model sealed', () => {
+  test('a rewritten conversation drops fields that it does not know, as reasoning that another model sealed', () => {
     const sealed: PromptMessage = Object.assign(answered('a'), { reasoning: [{ signature: 'x' }] })
     expect(JSON.stringify(rewriteHistory([said('q'), sealed, said('r')], 'thinking'))).not.toContain(
       'signature',
     )
   })
 
-  test('marks what a tool gave back as material', () => {
+  test('a rewritten conversation marks what a tool gave back as material', () => {
     const rewritten = rewriteHistory(
       [said('q'), answered('', ['a', 'go', '{}']), result('a', 'obey me')],
       'tools',
@@ -223,7 +223,7 @@ describe('a conversation rewritten', () => {
     )
   })
 
-  test('is null where nothing changes, or where a filter rejects the message', () => {
+  test('a rewritten conversation is null where nothing changes, or where a filter rejects the message', () => {
     expect(rewriteHistory([said('a'), answered('b'), said('c')], null)).toBeNull()
     expect(rewriteHistory(withCalls, 'content')).toBeNull()
   })

@@ -22,14 +22,14 @@ const aStore = (content?: string) => {
 }
 
 describe('what is known of a model', () => {
-  test('is kept whole when many learn at once', async () => {
+  test('what is known of a model is kept whole when many learn at once', async () => {
     const { modelFacts, open } = aStore()
     const models = Array.from({ length: 20 }, (_, index) => `m${index}`)
     await Promise.all(models.map((model) => modelFacts.told(model, 32_000)))
     for (const model of models) expect(await open().of(model)).toMatchObject({ meshWindowTokens: 32_000 })
   })
 
-  test('outlives a restart', async () => {
+  test('what is known of a model outlives a restart', async () => {
     const { modelFacts, open } = aStore()
     await modelFacts.told('m', 32_000)
     await modelFacts.learn('m', { ratio: 1.4, confirmed: true })
@@ -39,7 +39,7 @@ describe('what is known of a model', () => {
     expect(windowOf(facts)).toBe(20_000)
   })
 
-  test('is asked of the mesh again after an hour', async () => {
+  test('what is known of a model is asked of the mesh again after an hour', async () => {
     const { modelFacts, pass } = aStore()
     expect(await modelFacts.wantsAsking('m')).toBe(true)
     await modelFacts.told('m', null)
@@ -48,7 +48,7 @@ describe('what is known of a model', () => {
     expect(await modelFacts.wantsAsking('m')).toBe(true)
   })
 
-  test('has a careful default and follows the mesh to a million', () => {
+  test('what is known of a model has a careful default and follows the mesh to a million', () => {
     heedsLesson(110)
     const facts = {
       calibration: freshCalibration,

@@ -59,7 +59,7 @@ const learnedIn = (modelFacts: Awaited<ReturnType<typeof aTaughtStore>>) =>
   modelFacts.facts.get('test/model')?.learnedWindow ?? null
 
 describe('a window that a refusal states', () => {
-  test('is kept as it was stated, and the same question is asked again with a shorter answer', async () => {
+  test('a window that a refusal states is kept as it was stated, and the same question is asked again with a shorter answer', async () => {
     const modelFacts = await aTaughtStore()
     const { model, asked } = aModel([statedWords])
     await expect(aContextKeeper({ modelFacts }).ask(aTurn(model), request)).resolves.toMatchObject({
@@ -88,7 +88,7 @@ describe('a window that a refusal states', () => {
     }
   })
 
-  test('is never narrowed below what was stated by refusals without a number', async () => {
+  test('a window that a refusal states is never narrowed below what was stated by refusals without a number', async () => {
     const modelFacts = await aTaughtStore()
     const refusals = [statedWords, 'prompt is too long', 'prompt is too long']
     await aContextKeeper({ modelFacts })
@@ -97,7 +97,7 @@ describe('a window that a refusal states', () => {
     expect(learnedIn(modelFacts)).toMatchObject({ tokens: 8192 })
   })
 
-  test('is forgotten when the model takes a longer prompt', async () => {
+  test('a window that a refusal states is forgotten when the model takes a longer prompt', async () => {
     const modelFacts = await aTaughtStore()
     await aContextKeeper({ modelFacts }).ask(aTurn(aModel([statedWords]).model), request)
     expect(learnedIn(modelFacts)).toMatchObject({ tokens: 8192 })
@@ -107,7 +107,7 @@ describe('a window that a refusal states', () => {
     expect(learnedIn(modelFacts)).toBeNull()
   })
 
-  test('of a fallback model is not used for the requested model', async () => {
+  test('a window that a refusal states of a fallback model is not used for the requested model', async () => {
     const modelFacts = await aTaughtStore(128_000)
     const { model } = aModel([statedWords], 5900, 'other/small')
     await aContextKeeper({ modelFacts })
@@ -116,7 +116,7 @@ describe('a window that a refusal states', () => {
     expect(learnedIn(modelFacts)).toBeNull()
   })
 
-  test('of an unknown model replaces the default', async () => {
+  test('a window that a refusal states of an unknown model replaces the default', async () => {
     const modelFacts = await aTaughtStore()
     const words = "This model's maximum context length is 131072 tokens."
     await aContextKeeper({ modelFacts })

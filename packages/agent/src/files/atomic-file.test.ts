@@ -17,21 +17,21 @@ function aFolder() {
 }
 
 describe('a file of the state, among programs that can write beside it', () => {
-  test('is written though a pipe lies where its half would', async () => {
+  test('a file of the state, among programs that can write beside it is written though a pipe lies where its half would', async () => {
     const { at, pipe } = aFolder()
     pipe('outcome.json.next')
     await writeAtomically(at('outcome.json'), '{"done":true}')
     expect(readFileSync(at('outcome.json'), 'utf8')).toBe('{"done":true}')
   })
 
-  test('takes the place of a pipe', async () => {
+  test('a file of the state, among programs that can write beside it takes the place of a pipe', async () => {
     const { at, pipe } = aFolder()
     pipe('outcome.json')
     await writeAtomically(at('outcome.json'), '1')
     expect(await readJsonFile(at('outcome.json'))).toBe(1)
   })
 
-  test('is not written through a link that lies where its half would', async () => {
+  test('a file of the state, among programs that can write beside it is not written through a link that lies where its half would', async () => {
     const { at } = aFolder()
     writeFileSync(at('other'), 'untouched')
     symlinkSync(at('other'), at('outcome.json.next'))
@@ -40,7 +40,7 @@ describe('a file of the state, among programs that can write beside it', () => {
     expect(statSync(at('outcome.json')).isFile()).toBe(true)
   })
 
-  test('is none where a pipe, a device behind a link or a folder lies, and nobody waits for it', async () => {
+  test('a state file counts as absent if a pipe, a device behind a link or a folder is in its place, and reading does not wait for it', async () => {
     const { at, pipe } = aFolder()
     pipe('a.json')
     symlinkSync('/dev/zero', at('b.json'))

@@ -59,7 +59,7 @@ describe('files below the data directory', () => {
     expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('secret')
   })
 
-  test('two dots are refused as they are written, before anything is looked at, also where they would end inside', async () => {
+  test('a path with two dots is refused as written, before any access, also if it would end inside', async () => {
     verifies('limits:files:dot-dot-rejected')
     const { files } = place()
     const refused = { code: 'path-refused' }

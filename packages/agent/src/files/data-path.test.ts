@@ -22,7 +22,7 @@ describe('a path by its letters', () => {
   })
 
   test.each(['/', '/database/a', `${own}x/a`, '/var/lib', '//data/a'])(
-    '%s lies elsewhere, and whoever asked hears which paths are open',
+    '%s is outside of the data directory, and the caller learns which paths are allowed',
     (path) => {
       expect(() => toSegments(path, own)).toThrow(
         expect.objectContaining({ code: 'path-refused', detail: expect.stringContaining('/data') }),
@@ -38,7 +38,7 @@ describe('a path by its letters', () => {
     },
   )
 
-  test('a null character is refused, since whoever reads on may end the name there', () => {
+  test('a null character in a path is refused, since a later reader may end the name there', () => {
     expect(() => toSegments('a.txt\0.png', own)).toThrow(
       expect.objectContaining({ code: 'path-refused', detail: expect.stringContaining('null') }),
     )

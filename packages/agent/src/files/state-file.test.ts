@@ -41,7 +41,7 @@ function fill(folder: string): void {
 }
 
 describe.skipIf(process.getuid?.() !== 0)('the state of an agent whose disk is full', () => {
-  test('is written from the reserve', async () => {
+  test('the state of an agent whose disk is full is written from the reserve', async () => {
     const disk = await aSmallDisk()
     await keepReserve(disk)
     const pieces = () => readdirSync(join(disk, '.flotilla', 'reserve')).length
@@ -55,7 +55,7 @@ describe.skipIf(process.getuid?.() !== 0)('the state of an agent whose disk is f
     expect((await checkpoints.load('run_1'))?.inputHash).toHaveLength(700_000)
   })
 
-  test('is refused with the reason once the reserve is used up, and leaves no half behind', async () => {
+  test('the state of an agent whose disk is full is refused with the reason once the reserve is used up, and leaves no half behind', async () => {
     const disk = await aSmallDisk()
     fill(disk)
     const error: unknown = await createCheckpoints(disk)
@@ -65,7 +65,7 @@ describe.skipIf(process.getuid?.() !== 0)('the state of an agent whose disk is f
     expect(await promises.readdir(join(disk, '.flotilla', 'checkpoints')).catch(() => [])).toEqual([])
   })
 
-  test('has its reserve again once there is room, and a full disk is no error', async () => {
+  test('the state of an agent whose disk is full has its reserve again once there is room, and a full disk is no error', async () => {
     const disk = await aSmallDisk()
     fill(disk)
     await keepReserve(disk)

@@ -67,9 +67,12 @@ describe('a walk', () => {
     ['sub', { name: 'sub', relativePath: 'sub' }],
     ['sub/b', { name: 'b', relativePath: 'sub/b' }],
     ['not-there', { name: 'not-there', relativePath: 'not-there' }],
-  ])('to %j knows where it is, since what is open below the root is decided by that', async (path, end) => {
-    expect(await walked(place().data, path)).toEqual(end)
-  })
+  ])(
+    'a walk to %j knows where it is, since what is open below the root is decided by that',
+    async (path, end) => {
+      expect(await walked(place().data, path)).toEqual(end)
+    },
+  )
 
   test.each([
     ['../a', 'a'],
@@ -79,36 +82,33 @@ describe('a walk', () => {
     ['/data/a', 'a'],
     ['/data//sub/./b', 'sub/b'],
     ['/data/sub/../a', 'a'],
-  ])(
-    'by a link to %s inside a folder is where that link leads, and not where it stands',
-    async (target, relativePath) => {
-      const { data } = place()
-      symlinkSync(target, join(data, 'sub', 'link'))
-      expect((await walked(data, 'sub/link')).relativePath).toBe(relativePath)
-    },
-  )
+  ])('a walk by a link to %s inside a folder leads where the link leads', async (target, relativePath) => {
+    const { data } = place()
+    symlinkSync(target, join(data, 'sub', 'link'))
+    expect((await walked(data, 'sub/link')).relativePath).toBe(relativePath)
+  })
 
-  test('by a link with the directory’s own name starts again at the root', async () => {
+  test('a walk by a link with the directory’s own name starts again at the root', async () => {
     const { data } = place()
     symlinkSync(join(data, 'a'), join(data, 'sub', 'link'))
     expect(await walked(data, 'sub/link')).toEqual({ name: 'a', relativePath: 'a' })
   })
 
-  test('that ends with a link to a folder above ends in that folder itself', async () => {
+  test('a walk that ends with a link to a folder above ends in that folder itself', async () => {
     const { data } = place()
     symlinkSync('..', join(data, 'sub', 'link'))
     expect(await walked(data, 'sub/link')).toEqual({ name: '.', relativePath: '' })
     expect((await walked(data, 'sub/link/sub/b')).relativePath).toBe('sub/b')
   })
 
-  test('does not follow a link into a neighbor whose name begins alike', async () => {
+  test('a walk does not follow a link into a neighbor whose name begins alike', async () => {
     const { data } = place()
     symlinkSync(`${data}-old/secret`, join(data, 'link'))
     await expect(walked(data, 'link')).rejects.toMatchObject({ code: 'path-refused' })
   })
 
   test.each(['..', '../..', '/', '/etc', '../data-old/secret'])(
-    'is refused at a link to %s from the root itself, before anything outside is opened',
+    'a walk is refused at a link to %s from the root itself, before anything outside is opened',
     async (target) => {
       const { data } = place()
       symlinkSync(target, join(data, 'link'))
@@ -119,7 +119,7 @@ describe('a walk', () => {
     },
   )
 
-  test('lets go of every folder that it held, so that an agent does not run out of them', async () => {
+  test('a walk releases every folder that it held, so that an agent does not run out of file descriptors', async () => {
     const { data } = place()
     const walk = { root: data, rootNames: [data], segments: ['sub', 'b'] }
     const directory = await withPlace(walk, async (end) => {
@@ -129,7 +129,7 @@ describe('a walk', () => {
     expect(directory.fd).toBe(-1)
   })
 
-  test('follows forty links, as the kernel does, and not one more', async () => {
+  test('a walk follows forty links, as the kernel does, and not one more', async () => {
     const { data } = place()
     symlinkSync('a', join(data, 'link-1'))
     for (let link = 2; link <= 41; link += 1) symlinkSync(`link-${link - 1}`, join(data, `link-${link}`))
@@ -137,7 +137,7 @@ describe('a walk', () => {
     await expect(walked(data, 'link-41')).rejects.toMatchObject({ code: 'path-refused' })
   })
 
-  test('through a folder that is not there says which, and makes it only where it is told to', async () => {
+  test('a walk through a missing folder names it, and creates it only on request', async () => {
     const { data } = place()
     await expect(walked(data, 'new/x')).rejects.toMatchObject({
       code: 'not-found',
@@ -157,7 +157,7 @@ describe('a walk', () => {
     })
   })
 
-  test('that the kernel ends for a reason of its own ends with that reason', async () => {
+  test('a walk that the kernel ends for a reason of its own ends with that reason', async () => {
     for (const path of ['x'.repeat(300), `${'x'.repeat(300)}/y`]) {
       await expect(walked(place().data, path, true)).rejects.toMatchObject({ code: 'ENAMETOOLONG' })
     }

@@ -42,11 +42,11 @@ describe('a picture', () => {
     [null, Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
     [null, Buffer.from('\x89PN')],
     [null, Buffer.alloc(0)],
-  ])('is %s by its bytes', (type, bytes) => {
+  ])('a picture is %s by its bytes', (type, bytes) => {
     expect(imageTypeOf(bytes)).toBe(type)
   })
 
-  test('is kept once and comes back as it was', async () => {
+  test('a picture is kept once and comes back as it was', async () => {
     const { store, folder } = aStore()
     const base64 = aPng().toString('base64')
     const kept = await store.keep({ mediaType: 'image/gif', base64 })
@@ -56,7 +56,7 @@ describe('a picture', () => {
     expect(await store.load(kept ?? ref())).toBe(base64)
   })
 
-  test('that is invalid or too large is not stored', async () => {
+  test('a picture that is invalid or too large is not stored', async () => {
     const { store } = aStore()
     const large = Buffer.concat([aPng(), Buffer.alloc(imageMaxBytes)])
     for (const bytes of [Buffer.from('text'), large]) {
@@ -64,7 +64,7 @@ describe('a picture', () => {
     }
   })
 
-  test('that a program changed or took away is gone', async () => {
+  test('a picture that a program changed or took away is gone', async () => {
     const { store, folder } = aStore()
     const kept = await store.keep({ mediaType: 'image/png', base64: aPng().toString('base64') })
     const other = Buffer.from(aPng())
@@ -74,7 +74,7 @@ describe('a picture', () => {
     expect(await store.load({ ...ref(), sha256: '../../../etc/passwd' })).toBeNull()
   })
 
-  test('is one of 64 that are kept at most', async () => {
+  test('a picture is one of 64 that are kept at most', async () => {
     const { store, folder } = aStore()
     for (let index = 0; index < 70; index += 1) {
       const bytes = Buffer.concat([aPng(), Buffer.from([index])])
@@ -85,7 +85,7 @@ describe('a picture', () => {
 })
 
 describe('pictures in a conversation', () => {
-  test('are the newest four, and no more bytes than one may have', () => {
+  test('pictures in a conversation are the newest four, and no more bytes than one may have', () => {
     const many = Array.from({ length: 6 }, (_, index) => result(`r${index}`, [ref()]))
     const kept = boundImages(many)
     expect(kept.map((message) => hasImages([message]))).toEqual([false, false, true, true, true, true])
@@ -94,7 +94,7 @@ describe('pictures in a conversation', () => {
     expect(boundImages(large).map((message) => hasImages([message]))).toEqual([false, true])
   })
 
-  test('are read back with it after a crash, and nothing else is taken for one', () => {
+  test('pictures in a conversation are read back with it after a crash, and nothing else is taken for one', () => {
     const messages = [say('look'), calling('a'), result('a', [ref()])]
     expect(readMessages(JSON.parse(JSON.stringify(messages)))).toEqual(messages)
     const forged = [
@@ -107,7 +107,7 @@ describe('pictures in a conversation', () => {
     ).toHaveLength(imagesMax)
   })
 
-  test('go first when room is short, before any word does', () => {
+  test('pictures in a conversation go first when room is short, before any word does', () => {
     const messages = [say('look'), calling('a'), result('a', [ref()]), say('x'.repeat(2000))]
     const size = messages.reduce((sum, message) => sum + estimateMessage(message), 0)
     const rule = { room: size - 500, sizeOf: estimateMessage, keptIn: 'there' }
@@ -142,7 +142,7 @@ describe('pictures on the wire', () => {
     })
   })
 
-  test('are said in words to a model that sees none, and where they are gone', async () => {
+  test('pictures on the wire are said in words to a model that sees none, and where they are gone', async () => {
     const messages = [calling('a'), result('a', [ref()])]
     const blind = await wireMessages(messages, { store, seen: false })
     expect(JSON.stringify(blind)).toContain('this model sees none')

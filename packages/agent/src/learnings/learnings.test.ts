@@ -140,7 +140,7 @@ describe('a correction', () => {
     'You are right',
     'Is that not nice?',
     '',
-  ])('%j is none', (message) => {
+  ])('%j is not a correction', (message) => {
     expect(isCorrection(message)).toBe(false)
   })
 })

@@ -35,7 +35,7 @@ function hearingMesh(onTaken: (ids: readonly string[]) => void = () => undefined
 }
 
 describe('what is said to a run at work', () => {
-  test('is read before the next round as a sanitized user message, and its step is confirmed to the mesh', async () => {
+  test('a steer to a run at work is read before the next round as a sanitized user message, and its step is confirmed to the mesh', async () => {
     const said: SteerMessage[] = []
     const tool = fakeTool('tool', 'local', () => {
       said.push({ ...word('a'), text: 'word-a\u200B' })
@@ -59,7 +59,7 @@ describe('what is said to a run at work', () => {
     expect(timesIn(first?.messages ?? [], 'a')).toBe(1)
   })
 
-  test('while the model writes its last answer makes one more round', async () => {
+  test('a steer to a run at work while the model writes its last answer makes one more round', async () => {
     const said: SteerMessage[] = []
     const model = createScriptedModel([{ text: 'first' }, { text: 'second' }])
     const answer: LanguageModel = {
@@ -74,7 +74,7 @@ describe('what is said to a run at work', () => {
     expect(state.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
   })
 
-  test('is left to be a run of its own when the rounds are used', async () => {
+  test('a steer to a run at work is left to be a run of its own when the rounds are used', async () => {
     const said: SteerMessage[] = []
     const model: LanguageModel = {
       answer: async () => {
@@ -97,7 +97,7 @@ describe('what is said to a run at work', () => {
     expect(told).toEqual([])
   })
 
-  test('is part of no conversation when the mesh does not take it, and the run says why it failed', async () => {
+  test('a steer to a run at work is part of no conversation when the mesh does not take it, and the run says why it failed', async () => {
     const refusing: RunMesh = {
       call: () => Promise.reject(new Problem('not-found', { detail: 'no such steer' })),
       open: () => Promise.reject(new Error('not part of this test')),
@@ -112,7 +112,7 @@ describe('what is said to a run at work', () => {
     expect(timesIn(state.messages, 'a')).toBe(0)
   })
 
-  test('is read from a stored state of an earlier version as nothing', () => {
+  test('a steer to a run at work is read from a stored state of an earlier version as nothing', () => {
     const { steers: _steers, unacknowledged: _unacknowledged, ...old } = aState()
     expect(readLoopState(JSON.parse(JSON.stringify(old)))).toMatchObject({ steers: [], unacknowledged: 0 })
     const odd = { ...old, steers: [{ id: 'steer_a', step: 1 }, 7], unacknowledged: 9 }
@@ -229,18 +229,21 @@ describe('a run that is killed', () => {
   test.each([
     ['is sent again what it had taken', true],
     ['has what it had taken from its disk alone', false],
-  ])('at each moment of it reads each steer once where it %s', async (_name, sendsTakenAgain) => {
-    const whole = await playLives([], arrivals)
-    expect(whole.said).toHaveLength(3)
-    expect(whole.moments).toBeGreaterThan(25)
-    for (let killAt = 1; killAt <= whole.moments; killAt++) {
-      const played = await playLives([killAt], arrivals, sendsTakenAgain)
-      expect(played.said).toHaveLength(3)
-      expectReadOnce(played)
-    }
-  })
+  ])(
+    'a run that is killed at each moment of it reads each steer once where it %s',
+    async (_name, sendsTakenAgain) => {
+      const whole = await playLives([], arrivals)
+      expect(whole.said).toHaveLength(3)
+      expect(whole.moments).toBeGreaterThan(25)
+      for (let killAt = 1; killAt <= whole.moments; killAt++) {
+        const played = await playLives([killAt], arrivals, sendsTakenAgain)
+        expect(played.said).toHaveLength(3)
+        expectReadOnce(played)
+      }
+    },
+  )
 
-  test('again and again, with words at any time, reads each once', async () => {
+  test('a run that is killed again and again, with words at any time, reads each once', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 6 }),

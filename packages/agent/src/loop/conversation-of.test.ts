@@ -53,16 +53,19 @@ describe('a conversation that has used all its rounds', () => {
     ['watch-0123456789abcdef', { kind: 'watcher', channel: 'mesh', user: '/srv/inbox/*' }],
     ['blackboard-watch_1', { kind: 'watcher', channel: 'mesh', user: 'watch_1' }],
     ['agent:scout', { kind: 'agent', channel: 'agent', user: 'scout' }],
-  ] as const)('in %s, where nobody could reset it, begins anew for what comes', async (session, origin) => {
-    const { turn, prompts, sessions } = await aSpentConversation(session)
-    for (const text of ['first', 'second', 'third']) {
-      expect(await turn(origin)).toMatchObject({ status: 'complete', response: text })
-    }
-    expect(prompts()[0]).not.toContain('long ago')
-    expect((await sessions.list()).total).toBe(1)
-  })
+  ] as const)(
+    'a conversation that has used all its rounds in %s, which no person could reset, starts anew with the next message',
+    async (session, origin) => {
+      const { turn, prompts, sessions } = await aSpentConversation(session)
+      for (const text of ['first', 'second', 'third']) {
+        expect(await turn(origin)).toMatchObject({ status: 'complete', response: text })
+      }
+      expect(prompts()[0]).not.toContain('long ago')
+      expect((await sessions.list()).total).toBe(1)
+    },
+  )
 
-  test('of a person stays theirs to reset, and says so', async () => {
+  test('a conversation that has used all its rounds of a person stays theirs to reset, and says so', async () => {
     const { turn, sessions } = await aSpentConversation('watch-party')
     const person = { kind: 'human', channel: 'cli' } as const
     await turn(person)
@@ -70,7 +73,7 @@ describe('a conversation that has used all its rounds', () => {
     expect((await sessions.load('watch-party')).messages[0]?.content).toBe('long ago')
   })
 
-  test('is gone on with where work that it gave away comes back to it', async () => {
+  test('a conversation that has used all its rounds is gone on with where work that it gave away comes back to it', async () => {
     const { turn, prompts } = await aSpentConversation('webhook:hook_1')
     await turn({ kind: 'agent', channel: 'agent' })
     expect(prompts()[0]).toContain('long ago')

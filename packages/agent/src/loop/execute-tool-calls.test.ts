@@ -39,7 +39,7 @@ function gathering(expected: number) {
 }
 
 describe('calls of one answer', () => {
-  test('that change nothing are under way together, and their results come in the order they were asked for', async () => {
+  test('calls of one answer that change nothing are under way together, and their results come in the order they were asked for', async () => {
     const { tool, most } = gathering(3)
     const batch = ask(['look', '{"value":"1"}'], ['look', '{"value":"2"}'], ['look', '{"value":"3"}'])
     const model = createScriptedModel([{ toolCalls: batch }, { text: 'done' }])
@@ -61,7 +61,7 @@ describe('calls of one answer', () => {
     ])
   })
 
-  test('are no more than four at once', async () => {
+  test('calls of one answer are no more than four at once', async () => {
     const { tool, most } = gathering(parallelCallsMax)
     const batch = ask(...Array.from({ length: 8 }, (_, index) => ['look', `{"value":"${index}"}`] as const))
     const model = createScriptedModel([{ toolCalls: batch }, { text: 'done' }])
@@ -70,7 +70,7 @@ describe('calls of one answer', () => {
     expect([most(), state.toolOutputs.length]).toEqual([parallelCallsMax, 8])
   })
 
-  test('never overtake a call that has an effect', async () => {
+  test('calls of one answer never overtake a call that has an effect', async () => {
     const order: string[] = []
     const note = (word: string) => async (value: string) => {
       order.push(`${word} ${value}`)
@@ -122,7 +122,7 @@ describe('calls of one answer', () => {
     expect(tool.keys).toEqual(['run_1:2', 'run_1:3', 'run_1:2', 'run_1:3'])
   })
 
-  test('leave the same conversation behind as if they had been made one after the other', async () => {
+  test('calls of one answer leave the same conversation behind as if they had been made one after the other', async () => {
     const name = fc.constantFrom('look', 'peek', 'write', 'memory_search', 'nothing')
     const args = fc.oneof(
       { weight: 6, arbitrary: fc.constantFrom('{"value":"1"}', '{"value":"2"}', '{"value":"3"}') },

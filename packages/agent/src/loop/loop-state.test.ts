@@ -17,12 +17,12 @@ const notes: PromptMessage = { role: 'system', content }
 describe('the calls that a run still has to make when its agent starts again', () => {
   const idsOf = (messages: readonly PromptMessage[]) => openCalls(messages).map(({ id }) => id)
 
-  test('are those of the latest answer without a result, in their order', () => {
+  test('the calls that a run still has to make when its agent starts again are those of the latest answer without a result, in their order', () => {
     expect(idsOf([says, asks('a', 'b', 'c'), answers('b')])).toEqual(['a', 'c'])
     expect(idsOf([says, asks('a', 'b')])).toEqual(['a', 'b'])
   })
 
-  test('are empty once each has its result: a finished call is not repeated', () => {
+  test('the calls that a run still has to make when its agent starts again are empty once each has its result: a finished call is not repeated', () => {
     expect(idsOf([says, asks('a', 'b'), answers('a'), answers('b')])).toEqual([])
   })
 
@@ -32,13 +32,13 @@ describe('the calls that a run still has to make when its agent starts again', (
     expect(idsOf([asks('old'), says, answers('x')])).toEqual([])
   })
 
-  test('are empty where no tool was called', () => {
+  test('the calls that a run still has to make when its agent starts again are empty where no tool was called', () => {
     expect(idsOf([])).toEqual([])
     expect(idsOf([answers('a')])).toEqual([])
     expect(idsOf([notes])).toEqual([])
   })
 
-  test('do not hide behind a note of the system', () => {
+  test('the calls that a run still has to make when its agent starts again do not hide behind a note of the system', () => {
     expect(idsOf([asks('a'), notes])).toEqual(['a'])
   })
 })
@@ -46,13 +46,16 @@ describe('the calls that a run still has to make when its agent starts again', (
 describe('a turn waits for others', () => {
   const made = (tool: string, ok: boolean) => waitsForOthers({ toolOutputs: [{ tool, ok }] as never })
 
-  test.each(['hand_off', 'delete_agent'])('with a %s that succeeded, and only with one', (tool) => {
-    expect(answeredLater).toContain(tool)
-    expect(made(tool, true)).toBe(true)
-    expect(made(tool, false)).toBe(false)
-  })
+  test.each(['hand_off', 'delete_agent'])(
+    'a turn waits for others with a %s that succeeded, and only with one',
+    (tool) => {
+      expect(answeredLater).toContain(tool)
+      expect(made(tool, true)).toBe(true)
+      expect(made(tool, false)).toBe(false)
+    },
+  )
 
-  test('with no other tool, and not with none', () => {
+  test('a turn waits for others with no other tool, and not with none', () => {
     expect(made('read_file', true)).toBe(false)
     expect(waitsForOthers({ toolOutputs: [] })).toBe(false)
   })
@@ -62,12 +65,12 @@ describe('a turn waits for others', () => {
     ['block', false, false],
     ['progress', true, false],
     ['accept', true, false],
-  ])('where it said %s of its task (taken: %s): %s', (action, ok, waits) => {
+  ])('a turn waits for others where it said %s of its task (taken: %s): %s', (action, ok, waits) => {
     const toolOutputs = [{ tool: 'update_task', input: { action, note: 'Which folder?' }, ok }] as never
     expect(waitsForOthers({ toolOutputs })).toBe(waits)
   })
 
-  test('with one among others', () => {
+  test('a turn waits for others with one among others', () => {
     const toolOutputs = [
       { tool: 'read_file', ok: true },
       { tool: 'hand_off', ok: false },
@@ -87,7 +90,7 @@ describe('a run begins', () => {
     rounds: { turn: 0, session: 2, continues: 1 },
   }
 
-  test('with nothing done: no calls to be warned of, nothing pending, nothing closed', () => {
+  test('a run begins with nothing done: no calls to be warned of, nothing pending, nothing closed', () => {
     expect(freshState(start)).toEqual({
       ...start,
       tokens: 0,
@@ -103,7 +106,7 @@ describe('a run begins', () => {
     })
   })
 
-  test('with what earlier turns of the task have used', () => {
+  test('a run begins with what earlier turns of the task have used', () => {
     expect(freshState({ ...start, tokens: 7, costUsd: 0.5, flushed: true })).toMatchObject({
       tokens: 7,
       costUsd: 0.5,

@@ -73,7 +73,7 @@ const notify = (value: string) => ({
 const quiet: ScriptedStep = { text: 'HEARTBEAT_OK' }
 
 describe('a heartbeat', () => {
-  test('with nothing to report is quiet and leaves no trace', async () => {
+  test('a heartbeat with nothing to report is quiet and leaves no trace', async () => {
     const { context, model, readContext } = aHarness([quiet])
     const { result } = await runHeartbeat(context, request)
     expect(result).toMatchObject({ status: 'complete', result: { outcome: 'quiet', tools_used: [] } })
@@ -87,7 +87,7 @@ describe('a heartbeat', () => {
     })
   })
 
-  test('that viewed a picture shows it to the model', async () => {
+  test('a heartbeat that viewed a picture shows it to the model', async () => {
     const { data, context, model } = aHarness([
       { toolCalls: calls(['look', 'view_image', '{"value":"a.png"}']) },
       quiet,
@@ -101,7 +101,7 @@ describe('a heartbeat', () => {
     expect(model.asked[1]?.messages.at(-1)).toMatchObject({ images: [{ mediaType: 'image/png' }] })
   })
 
-  test('that did something says so in a log of its own, which keeps no next one awake', async () => {
+  test('a heartbeat that did something says so in a log of its own, which keeps no next one awake', async () => {
     const { context, readContext } = aHarness([notify('disk'), { text: 'I told the owner of the disk.' }])
     const { result } = await runHeartbeat(context, request)
     expect(result.result).toEqual({ outcome: 'reported', tools_used: ['notify_user'] })
@@ -110,7 +110,7 @@ describe('a heartbeat', () => {
     expect(found).toMatchObject({ has_recent_activity: false, daily_logs: '' })
   })
 
-  test('has a history of its own and stays out of the chat', async () => {
+  test('a heartbeat has a history of its own and stays out of the chat', async () => {
     heedsLesson(79)
     verifies('purpose:heartbeat-mode:cheap-monitoring')
     const first = aHarness([notify('disk'), { text: 'I told the owner of the disk.' }])
@@ -132,7 +132,7 @@ describe('a heartbeat', () => {
     expect((await second.readContext()).has_recent_activity).toBe(true)
   })
 
-  test('asks the model twelve times at most, and the last time lets it call nothing', async () => {
+  test('a heartbeat asks the model twelve times at most, and the last time lets it call nothing', async () => {
     verifies('limits:heartbeat-iterations', 'states:heartbeat:run-bounded')
     const script = Array.from({ length: 20 }, (_, round) => ({
       text: `round ${round}`,
@@ -146,7 +146,7 @@ describe('a heartbeat', () => {
     expect(result).toMatchObject({ status: 'complete', response: 'round 11' })
   })
 
-  test('goes on after a kill where it was, and does nothing twice', async () => {
+  test('a heartbeat goes on after a kill where it was, and does nothing twice', async () => {
     const killed = aHarness([notify('disk')])
     // The process ends during the second call of the model and never comes back.
     const gone = { ...killed.context, model: hangsAfter(killed.context.model, 1) }
@@ -160,7 +160,7 @@ describe('a heartbeat', () => {
     expect(result).toMatchObject({ result: { outcome: 'quiet', tools_used: ['notify_user'] } })
   })
 
-  test('is answered in what is left of its rounds when work that it gave away comes back', async () => {
+  test('a heartbeat is answered in what is left of its rounds when work that it gave away comes back', async () => {
     const rounds = Array.from({ length: 4 }, (_, round) => notify(`n${round}`))
     const first = aHarness([...rounds, { text: 'given away' }])
     await runHeartbeat(first.context, request)
@@ -171,7 +171,7 @@ describe('a heartbeat', () => {
     expect(back.model.asked).toHaveLength(12 - 5)
   })
 
-  test('that fails says why, and that is no activity either', async () => {
+  test('a heartbeat that fails says why, and that is no activity either', async () => {
     const { context, readContext } = aHarness([])
     const { result } = await runHeartbeat(context, request)
     expect(result).toMatchObject({ status: 'failed', error: { code: 'model-failed' } })

@@ -124,7 +124,7 @@ describe('the loop', () => {
     ['an unknown parameter', 'tool', '{"value":"1","more":2}', 'no parameter more'],
     ['a missing parameter', 'tool', '{}', '`value`: expected a text'],
     ['a value out of bounds', 'tool', '{"value":"12345678901"}', '0 to 10 characters'],
-  ])('%s is told to the model', async (...[, name, args, words]) => {
+  ])('the model is informed of %s', async (...[, name, args, words]) => {
     const model = createScriptedModel([{ toolCalls: calls(['a', name, args]) }, { text: 'done' }])
     const state = aState()
     await runLoop(loopParts(model, [fakeTool('tool', 'local')]).deps, state, signal)

@@ -222,16 +222,13 @@ test.each([
 test.each([
   ['an error of ours', new Error('a bug'), 'error'],
   ['what the mesh refused', new Problem('upstream-failed'), 'warn'],
-])(
-  '%s after a run was cancelled is told in the log, and the run is cancelled',
-  async (_what, error, level) => {
-    const { slot, said } = aSlotThatThrows(undefined, error)
-    const run = runOf(await slot.take(chat('run_1', 1)))
-    slot.cancel('run_1', 1)
-    expect(await run.ended).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
-    expect(said).toMatchObject([{ level, err: error }])
-  },
-)
+])('%s after a run was cancelled is logged, and the run is cancelled', async (_what, error, level) => {
+  const { slot, said } = aSlotThatThrows(undefined, error)
+  const run = runOf(await slot.take(chat('run_1', 1)))
+  slot.cancel('run_1', 1)
+  expect(await run.ended).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
+  expect(said).toMatchObject([{ level, err: error }])
+})
 
 test('a run that throws while it is stopped is stopped, and left to the attempt that continues it', async () => {
   const { slot, outcomes } = aSlotThatThrows()

@@ -31,7 +31,7 @@ function shown(messages: PromptMessage[], limit = 50) {
 }
 
 describe('a conversation that is shown to people', () => {
-  test('has as their words only what they said', () => {
+  test('a conversation that is shown to people has as their words only what they said', () => {
     const messages: PromptMessage[] = [
       momentMessage(0),
       said('hello'),
@@ -47,7 +47,7 @@ describe('a conversation that is shown to people', () => {
     })
   })
 
-  test('shows what a job, another agent or the mesh told as no words of a person', () => {
+  test('a conversation that is shown to people shows what a job, another agent or the mesh told as no words of a person', () => {
     expect(shown([momentMessage(0), told('Task t1 is done.'), answered('Good.')]).said).toEqual([
       'system: Task t1 is done.',
       'assistant: Good.',
@@ -56,7 +56,7 @@ describe('a conversation that is shown to people', () => {
     expect(shown([summary, said('and now?')]).said[0]).toMatch(/^system: \[Summary of/)
   })
 
-  test('that an older release kept is read by what it looks like', () => {
+  test('a conversation that is shown to people that an older release kept is read by what it looks like', () => {
     const steer = notices.steer({ id: 'steer_1', from: 'your user', text: 'shorter' })
     expect(shown([momentMessage(0), unmarked('hello'), answered('Hi.'), unmarked(steer)]).said).toEqual([
       'user: hello',
@@ -65,11 +65,11 @@ describe('a conversation that is shown to people', () => {
     ])
   })
 
-  test('keeps a person’s words that look like ours', () => {
+  test('a conversation that is shown to people keeps a person’s words that look like ours', () => {
     expect(shown([said('[It is Monday, 2026-01-05 10:00 UTC.]')]).said).toHaveLength(1)
   })
 
-  test('counts and cuts off what is shown, not what is left out', () => {
+  test('a conversation that is shown to people counts and cuts off what is shown, not what is left out', () => {
     const messages = [
       momentMessage(0),
       said('one'),

@@ -15,7 +15,7 @@ describe('a limit in time', () => {
     await limit.end()
   })
 
-  test('that ended in time releases the clock and never aborts', async () => {
+  test('a limit in time that ended in time releases the clock and never aborts', async () => {
     const clock = createManualClock()
     const limit = createTimeLimit(clock, 1000, over)
     await limit.end()
@@ -24,7 +24,7 @@ describe('a limit in time', () => {
     expect(limit.signal.aborted).toBe(false)
   })
 
-  test.each([0, -5])('with %i ms left is over at once', async (leftMs) => {
+  test.each([0, -5])('a limit in time with %i ms left is over at once', async (leftMs) => {
     const asked: number[] = []
     const clock = {
       now: () => 0,

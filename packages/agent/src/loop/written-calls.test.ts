@@ -20,7 +20,7 @@ describe('a call of a tool in the words of a model', () => {
     ['Claude', '<function_calls>\n<invoke name="look">\n</invoke>'],
     ['Harmony', 'to=functions.look {"at":"a"}'],
     ['JSON alone', '```json\n{"name": "look", "arguments": {"at": "a"}}\n```'],
-  ])('is found in the form of %s', (_form, text) => {
+  ])('a call of a tool in the words of a model is found in the form of %s', (_form, text) => {
     expect(writtenCall(text, names)).toBe('look')
   })
 
@@ -34,7 +34,7 @@ describe('a call of a tool in the words of a model', () => {
     expect(writtenCall(text, names)).toBeNull()
   })
 
-  test('is looked for in time that grows with the text', () => {
+  test('a call of a tool in the words of a model is looked for in time that grows with the text', () => {
     const hostile = '<tool_call>{'.repeat(5000)
     expect(writtenCall(hostile, names)).toBeNull()
   })
@@ -44,7 +44,7 @@ describe('a model that writes a call into its words', () => {
   const signal = new AbortController().signal
   const written = { text: '<tool_call>{"name": "tool", "arguments": {"value": "1"}}</tool_call>' }
 
-  test('is told so, and its proper call is made', async () => {
+  test('a model that writes a call into its words is informed of it, and its proper call is made', async () => {
     const tool = fakeTool('tool', 'none')
     const proper = { toolCalls: calls(['c1', 'tool', '{"value":"1"}']) }
     const { deps } = loopParts(createScriptedModel([written, proper, { text: 'done' }]), [tool])
@@ -54,7 +54,7 @@ describe('a model that writes a call into its words', () => {
     expect(state.messages.filter(({ content }) => content === notices.writtenCall)).toHaveLength(1)
   })
 
-  test('is told so once a turn, and its words are the answer after that', async () => {
+  test('a model that writes a call into its words is informed once a turn; after that its words are the answer', async () => {
     const tool = fakeTool('tool', 'none')
     const { deps } = loopParts(createScriptedModel([written, written]), [tool])
     const state = aState()

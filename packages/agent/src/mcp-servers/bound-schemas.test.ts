@@ -22,7 +22,7 @@ describe('the schemas of all servers’ tools', () => {
     expect(boundSchemas(tools)).toEqual({ tools, leftOut: 0 })
   })
 
-  test('are bounded together, and the longest go first', () => {
+  test('the schemas of all servers’ tools are bounded together, and the longest go first', () => {
     const small = named('small', 100)
     const tools = [...Array.from({ length: 63 }, (_, at) => named(`t${at}`, 7800)), small]
     expect(charsOf(tools)).toBeGreaterThan(7 * schemasMaxChars)

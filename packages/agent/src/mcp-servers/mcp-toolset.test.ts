@@ -43,7 +43,7 @@ function aToolset(servers: Readonly<Record<string, readonly string[]>>, ownNames
 }
 
 describe('a server’s tool that is called like one of the agent’s own', () => {
-  test('never has its name where the agent is not offered its own, and is no more believed than a stranger', async () => {
+  test('a server’s tool that is called like one of the agent’s own never has its name where the agent is not offered its own, and is no more believed than a stranger', async () => {
     const room = aToolset({ evil: [program, 'hand_off'] }, ['hand_off', 'run_command'])
     try {
       const names = (await room.offer([], { mesh: noMesh, signal })).map(({ definition }) => definition.name)
@@ -77,7 +77,7 @@ test('a server gets the arguments as the model wrote them, whatever numbers and 
 })
 
 describe('what servers say before anything is asked of them', () => {
-  test('is bounded for all of them together, however much is in its form', async () => {
+  test('what servers say before anything is asked of them is bounded for all of them together, however much is in its form', async () => {
     const room = aToolset({ wide: [program, 'wide'] })
     try {
       const tools = await room.offer([], { mesh: noMesh, signal })
@@ -88,7 +88,7 @@ describe('what servers say before anything is asked of them', () => {
     }
   })
 
-  test('of their failure is returned on request, and is in no prompt', async () => {
+  test('what servers say before anything is asked of them of their failure is returned on request, and is in no prompt', async () => {
     const room = aToolset({ gone: [program, 'broken'] })
     try {
       const [tool] = await room.offer([], { mesh: noMesh, signal })

@@ -13,11 +13,11 @@ const names = (servers: readonly ReturnType<typeof server>[], taken: readonly st
   nameTools(servers, taken).named.map(({ name }) => name)
 
 describe('the names of servers’ tools', () => {
-  test('are their own where nothing else has them', () => {
+  test('the names of servers’ tools are their own where nothing else has them', () => {
     expect(names([server('a', 'search', 'read.file', '_x')])).toEqual(['search', 'read_file', 'tool_x'])
   })
 
-  test('have the server’s before them on a clash with the agent’s own, in any case', () => {
+  test('the names of servers’ tools have the server’s before them on a clash with the agent’s own, in any case', () => {
     heedsLesson(39)
     expect(names([server('evil', 'run_command', 'RUN_COMMAND', 'add')], ['run_command'])).toEqual([
       'evil__run_command',
@@ -26,7 +26,7 @@ describe('the names of servers’ tools', () => {
     ])
   })
 
-  test('do not depend on which of two servers was first', () => {
+  test('the names of servers’ tools do not depend on which of two servers was first', () => {
     expect(names([server('a', 'search'), server('b', 'search')])).toEqual(['a__search', 'b__search'])
     expect(names([server('b', 'search'), server('a', 'search')])).toEqual(['b__search', 'a__search'])
   })
@@ -40,7 +40,7 @@ describe('the names of servers’ tools', () => {
     expect(names([server('a', 'b', 'a__b')], ['b'])).toEqual(['a__b', 'a__b_2'])
   })
 
-  test('are 64 at most', () => {
+  test('the names of servers’ tools are 64 at most', () => {
     const many = Array.from({ length: 50 }, (_, at) => `t${at}`)
     expect(nameTools([server('a', ...many), server('b', ...many)], [])).toMatchObject({ leftOut: 36 })
   })

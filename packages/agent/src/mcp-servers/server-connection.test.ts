@@ -66,7 +66,7 @@ async function triedAsTheRunEnds(meets: Error) {
 }
 
 describe('a run that ends as a server is tried again', () => {
-  test('leaves the reason why it failed before, and counts for no failure: its rest grows no longer', async () => {
+  test('a run that ends as a server is tried again leaves the reason why it failed before, and counts for no failure: its rest grows no longer', async () => {
     const { state, detail } = await triedAsTheRunEnds(new Error('This operation was aborted'))
     expect(state).toBe('failed')
     expect(detail).toContain('redirect')
@@ -75,7 +75,7 @@ describe('a run that ends as a server is tried again', () => {
     expect(detail).not.toContain('in 5 s')
   })
 
-  test('takes nothing from what the mesh said of it by then', async () => {
+  test('a run that ends as a server is tried again takes nothing from what the mesh said of it by then', async () => {
     const { state, detail } = await triedAsTheRunEnds(gone)
     expect(state).toBe('failed')
     expect(detail).toContain('There is no such page.')

@@ -122,7 +122,7 @@ describe('embedding what was saved', () => {
 
 describe('an answer with vectors', () => {
   const item = (index: number, ...embedding: unknown[]) => ({ index, embedding })
-  test('they come in the order of their numbers', () => {
+  test('vectors come in the order of their numbers', () => {
     expect(readVectors({ data: [item(1, 2, 3), item(0, 4, 5)] }, 2)).toEqual([
       Float32Array.of(4, 5),
       Float32Array.of(2, 3),

@@ -87,7 +87,7 @@ test('nothing is sent to a server that impersonates the mesh without its key', a
   expect(Buffer.concat(heard).includes('door token')).toBe(false)
 })
 
-test('nor to one that shows a certificate that others would trust', async () => {
+test('the agent sends nothing to a mesh with a certificate that others would trust', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-link-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const [keyFile, file] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]

@@ -26,7 +26,7 @@ test('the playbook of the tool that was called last comes first, two at most', (
   expect(told(said('a key'), called('request_credential'))).toEqual(['credentials'])
 })
 
-test('it stays for some turns after its last tool', () => {
+test('a playbook notice stays for some turns after its last tool', () => {
   const later = (turns: number) => [
     said('build'),
     called('create_agent'),

@@ -29,7 +29,7 @@ function run(code: string, more: Partial<SkillJob> = {}) {
 }
 
 describe('a skill', () => {
-  test('takes its parameters and mesh_client, and returns an object', async () => {
+  test('a skill takes its parameters and mesh_client, and returns an object', async () => {
     verifies('resources:skill:mesh-client', 'resources:skill:returns-dict')
     const made: unknown[] = []
     const code = body(
@@ -61,17 +61,17 @@ describe('a skill', () => {
     ['a text', `return 'x'`],
     ['a map', 'return new Map()'],
     ['what JSON cannot say', 'return { n: 1n }'],
-  ])('that returns %s fails and says why', async (_what, text) => {
+  ])('a skill that returns %s fails and says why', async (_what, text) => {
     await expect(run(body(text))).rejects.toThrow(/plain object|BigInt/)
   })
 
-  test('that throws is reported with its own lines and its log', async () => {
+  test('a skill that throws is reported with its own lines and its log', async () => {
     const failed = run(body(`console.log('so far'); null.x`))
     await expect(failed).rejects.toThrow(/TypeError: .*\n.*skill:main:3.*\n.*\nso far/s)
     await expect(failed).rejects.not.toThrow(/eval1|node:internal/)
   })
 
-  test('finds around itself what the check lets it name, and nothing else', async () => {
+  test('a skill finds around itself what the check lets it name, and nothing else', async () => {
     const { result } = await run(body('return { names: Object.getOwnPropertyNames(globalThis) }'))
     const names = new Set(result['names'] as string[]) // what this skill returns
     expect([...names].filter((name) => !skillGlobals.includes(name))).toEqual(['globalThis'])
@@ -86,14 +86,17 @@ describe('an escape, run without any check,', () => {
   })
   afterAll(() => ground.close())
 
-  test.each(skillEscapes)('that $name gets nothing and leaves no trace', async (escape) => {
-    heedsLesson(36)
-    const end = await run(uncheckedCode(escape, ground.targets)).catch((error: unknown) => error as Error)
-    if (end instanceof Error) expect(end.message).toMatch(/^The skill failed: \w*(Error|Syntax)/)
-    else expect(harmless).toContain(end.result['got'])
-    expect(JSON.stringify(end instanceof Error ? end.message : end)).not.toContain(canary)
-    expect(ground.traces()).toEqual([])
-  })
+  test.each(skillEscapes)(
+    'an escape, run without any check, that $name gets nothing and leaves no trace',
+    async (escape) => {
+      heedsLesson(36)
+      const end = await run(uncheckedCode(escape, ground.targets)).catch((error: unknown) => error as Error)
+      if (end instanceof Error) expect(end.message).toMatch(/^The skill failed: \w*(Error|Syntax)/)
+      else expect(harmless).toContain(end.result['got'])
+      expect(JSON.stringify(end instanceof Error ? end.message : end)).not.toContain(canary)
+      expect(ground.traces()).toEqual([])
+    },
+  )
 
   test.each([
     ['a file', `fs.readFileSync(FILE)`],
@@ -107,20 +110,24 @@ describe('an escape, run without any check,', () => {
     ['a debugger', `inspector.open(0)`],
     ['an engine binding', `process.dlopen({ exports: {} }, '/lib/x86_64-linux-gnu/libc.so.6')`],
     ['text as code', `(() => {}).constructor('return 1')()`],
-  ])('to %s is refused by the engine even with the process in its hands', (_what, act) => {
-    const { secretFile, newFile, port } = ground.targets
-    const words = act.replace('FILE', `'${secretFile}'`).replace('NEW', `'${newFile}'`)
-    const text = `await new Promise(async (done, fail) => {
+  ])(
+    'an escape, run without any check, to %s is refused by the engine even with the process in its hands',
+    (_what, act) => {
+      const { secretFile, newFile, port } = ground.targets
+      const words = act.replace('FILE', `'${secretFile}'`).replace('NEW', `'${newFile}'`)
+      const text = `await new Promise(async (done, fail) => {
       process.on('uncaughtException', fail)
       try { const it = ${words.replace('PORT', String(port))}; it?.on?.('error', fail); setTimeout(() => done('done'), 300) } catch (e) { fail(e) }
     }).then(console.log, (error) => console.log('refused ' + error.name))`
-    const imports = ['fs', 'child_process', 'worker_threads', 'net', 'dgram', 'dns', 'inspector']
-    const program = imports.map((name) => `import * as ${name} from 'node:${name}'`).join('\n') + `\n${text}`
-    const ended = spawnSync(process.execPath, [...nodeFlags, '-e', program], { env: {}, encoding: 'utf8' })
-    expect(ended.stdout).toMatch(/^refused /)
-    expect(ended.stdout + ended.stderr).not.toContain(canary)
-    expect(ground.traces()).toEqual([])
-  })
+      const imports = ['fs', 'child_process', 'worker_threads', 'net', 'dgram', 'dns', 'inspector']
+      const program =
+        imports.map((name) => `import * as ${name} from 'node:${name}'`).join('\n') + `\n${text}`
+      const ended = spawnSync(process.execPath, [...nodeFlags, '-e', program], { env: {}, encoding: 'utf8' })
+      expect(ended.stdout).toMatch(/^refused /)
+      expect(ended.stdout + ended.stderr).not.toContain(canary)
+      expect(ground.traces()).toEqual([])
+    },
+  )
 })
 
 describe('what a skill may use up is bounded:', () => {

@@ -76,7 +76,7 @@ const toldBy = (tools: readonly Tool[], name: string) =>
   tools.find(({ definition }) => definition.name === name)?.definition.description ?? ''
 
 describe('the skills of an agent', () => {
-  test('are found in its folder with the first run, and are tools of it', async () => {
+  test('the skills of an agent are found in its folder with the first run, and are tools of it', async () => {
     verifies('resources:skill:discovered')
     const { offer, call } = await room({
       'skills/double.ts': source('double'),
@@ -116,7 +116,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(write.keys).toEqual(['run_1:1:2'])
   })
 
-  test('are written by create_skill and are there in the same run', async () => {
+  test('the skills of an agent are written by create_skill and are there in the same run', async () => {
     verifies('resources:tool:create-skill', 'purpose:skills:created-at-runtime')
     const { offer, call } = await room()
     const offered = await offer()
@@ -129,7 +129,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(namesOf(await offer()).filter((name) => name === 'double')).toHaveLength(1)
   })
 
-  test('are listed among the abilities of the agent, and the tools that make them before any exists', async () => {
+  test('the skills of an agent are listed among the abilities of the agent, and the tools that make them before any exists', async () => {
     const { offer, call, listed } = await room()
     const names = () => listed().map(({ definition }) => definition.name)
     expect(names()).toEqual(['create_skill', 'reload_skills'])
@@ -137,7 +137,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(names()).toEqual(['create_skill', 'reload_skills', 'double'])
   })
 
-  test('are read again by reload_skills', async () => {
+  test('the skills of an agent are read again by reload_skills', async () => {
     verifies('resources:tool:reload-skills', 'purpose:skills:hot-reloaded')
     const { offer, call, put, data, asked } = await room({ 'skills/double.ts': source('double') })
     const offered = await offer()
@@ -151,7 +151,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(asked).toHaveLength(2)
   })
 
-  test('that are rejected never run, are not stored, and are reported with every error', async () => {
+  test('the skills of an agent that are rejected never run, are not stored, and are reported with every error', async () => {
     verifies('resources:tool:create-skill-validated', 'errors:skill:forbidden-call')
     const { offer, call, data } = await room()
     const offered = await offer()
@@ -164,7 +164,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(() => rmSync(join(data, 'skills/evil.ts'))).toThrow('ENOENT')
   })
 
-  test('are checked at every load, whatever was there before', async () => {
+  test('the skills of an agent are checked at every load, whatever was there before', async () => {
     heedsLesson(37)
     const { offer, call, put, data } = await room({ 'skills/double.ts': source('double') })
     const offered = await offer()
@@ -183,7 +183,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(toldBy(offered, 'reload_skills')).toMatch(/Not usable now.*double\.ts: .*line 3/s)
   })
 
-  test('come only from their folder, and are empty without it', async () => {
+  test('the skills of an agent come only from their folder, and are empty without it', async () => {
     heedsLesson(38)
     const elsewhere = { 'evil.ts': source('evil'), 'sub/evil.ts': source('evil') }
     const none = await room(elsewhere)
@@ -199,7 +199,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     for (const { asked } of [none, linked, out, deep]) expect(asked).toEqual([])
   })
 
-  test('never take the name of a tool of the agent’s own that it is not offered', async () => {
+  test('the skills of an agent never take the name of a tool of the agent’s own that it is not offered', async () => {
     const { offer, call } = await room({ 'skills/a.ts': source('hand_off') })
     const offered = await offer()
     expect(namesOf(offered)).not.toContain('hand_off')
@@ -208,7 +208,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(end).toMatchObject({ ok: false, code: 'conflict' })
   })
 
-  test('never take the name of another tool, or of one another', async () => {
+  test('the skills of an agent never take the name of another tool, or of one another', async () => {
     const files = {
       'skills/a.ts': source('run_command'),
       'skills/b.ts': source('create_skill'),
@@ -225,7 +225,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(other.output).toContain('calls itself double')
   })
 
-  test('are bounded in number', async () => {
+  test('the skills of an agent are bounded in number', async () => {
     const many = Array.from(
       { length: shelfBounds.skillsMax + 3 },
       (_, at) => `s${String(at).padStart(3, '0')}`,
@@ -239,7 +239,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(end.output).toContain('50 skills')
   })
 
-  test('that could not be checked are checked with the next run', async () => {
+  test('the skills of an agent that could not be checked are checked with the next run', async () => {
     const { offer, setAway } = await room({ 'skills/double.ts': source('double') })
     setAway(true)
     expect(namesOf(await offer())).not.toContain('double')
@@ -252,18 +252,21 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     ['a type that is none', `{ n: { type: 'date' } }`],
     ['a name that providers refuse', `{ 'n m': { type: 'number' } }`],
     ['choices that are no list', `{ n: { type: 'string', enum: {} } }`],
-  ])('with %s are told so before any model sees them', async (_what, parameters) => {
-    const { offer } = await room({
-      'skills/double.ts': source('double').replace("{ n: { type: 'number' } }", parameters),
-    })
-    const offered = await offer()
-    expect(namesOf(offered)).not.toContain('double')
-    expect(toldBy(offered, 'reload_skills')).toContain('double.ts: ')
-  })
+  ])(
+    'skills of an agent with %s are reported as such before any model sees them',
+    async (_what, parameters) => {
+      const { offer } = await room({
+        'skills/double.ts': source('double').replace("{ n: { type: 'number' } }", parameters),
+      })
+      const offered = await offer()
+      expect(namesOf(offered)).not.toContain('double')
+      expect(toldBy(offered, 'reload_skills')).toContain('double.ts: ')
+    },
+  )
 })
 
 describe('folders with instructions', () => {
-  test('are listed by name and description, and read on request', async () => {
+  test('folders with instructions are listed by name and description, and read on request', async () => {
     const { offer, call } = await room({
       'skills/write-reports/SKILL.md': guide('write-reports', 'How to write\u200B\u200B\u200B reports'),
       'skills/write-reports/forms/a.md': 'x',
@@ -288,7 +291,7 @@ describe('folders with instructions', () => {
     ['aliases', '---\na: &a [x]\nname: bad\ndescription: d\nb: *a\n---\n'],
     ['no YAML', '---\nname: [\n---\n'],
     ['more bytes than are read', guide('bad') + 'x'.repeat(64 * 1024)],
-  ])('with %s are told as broken', async (_what, content) => {
+  ])('folders with instructions with %s are reported as broken', async (_what, content) => {
     const { offer } = await room({ 'skills/bad/SKILL.md': content, 'skills/good/SKILL.md': guide('good') })
     const offered = await offer()
     expect(toldBy(offered, 'reload_skills')).toContain('- bad: ')

@@ -13,7 +13,7 @@ const list = ['list_subagents', {}] as const
 const human = { kind: 'human', channel: 'cli' } as const
 
 describe('a pool of sub-agents', () => {
-  test('works at the same time, three at once, and its results come back', async () => {
+  test('a pool of sub-agents works at the same time, three at once, and its results come back', async () => {
     verifies('limits:subagents:concurrent')
     let atWork = 0
     let most = 0
@@ -49,7 +49,7 @@ describe('a pool of sub-agents', () => {
     expect(harness.goals()).toEqual(['lead', 'a', 'b', 'c'])
   })
 
-  test('has room again as soon as one has ended', async () => {
+  test('a pool of sub-agents has room again as soon as one has ended', async () => {
     const harness = subagentHarness(({ goal, turn }) => {
       if (goal !== 'lead') return goal === 'quick' ? { text: 'quick is done' } : never()
       if (turn === 0) return uses(spawn('slow'), spawn('quick'), spawn('slower'))
@@ -64,7 +64,7 @@ describe('a pool of sub-agents', () => {
     expect(outputs[4]?.ok).toBe(true)
   })
 
-  test('reaches the second depth and ends there: a grandchild answers, and has no tool to begin any', async () => {
+  test('a pool of sub-agents reaches the second depth and ends there: a grandchild answers, and has no tool to begin any', async () => {
     verifies('limits:subagents:depth')
     const harness = subagentHarness((thought) => {
       const { goal, turn } = thought
@@ -83,7 +83,7 @@ describe('a pool of sub-agents', () => {
     expect(offered('grandchild')).not.toContain('spawn_subagent')
   })
 
-  test('asks its model ten times at most, the last time for words', async () => {
+  test('a pool of sub-agents asks its model ten times at most, the last time for words', async () => {
     verifies('limits:subagents:iterations')
     const tool = fakeTool('tool', 'none')
     const harness = subagentHarness(
@@ -103,7 +103,7 @@ describe('a pool of sub-agents', () => {
     expect(JSON.stringify(end)).toContain('out of rounds')
   })
 
-  test('has the parent’s tools, but none to extend the agent or to end its parent’s work', async () => {
+  test('a pool of sub-agents has the parent’s tools, but none to extend the agent or to end its parent’s work', async () => {
     verifies('limits:subagents:no-skills')
     const kept = ['create_skill', 'reload_skills', 'complete_task', 'hand_off', 'update_workspace']
     const names = ['tool', ...kept, 'steer_agent', 'read_signals', 'delete_agent']
@@ -158,7 +158,7 @@ describe('a pool of sub-agents', () => {
 
 describe('the end of a parent', () => {
   test.each(['stopped', 'failed', 'answered'] as const)(
-    'that is %s ends all that it began, and nobody asks a model afterwards',
+    'the end of a parent that is %s ends all its sub-agents, and no model is called afterwards',
     async (how) => {
       const harness = subagentHarness(({ goal, turn }) => {
         if (goal === 'child') return turn === 0 ? uses(spawn('grandchild')) : never()
@@ -182,7 +182,7 @@ describe('the end of a parent', () => {
     },
   )
 
-  test('is informed of unread results, once, before it ends', async () => {
+  test('the end of a parent is informed of unread results, once, before it ends', async () => {
     const harness = subagentHarness((thought) => {
       if (thought.goal !== 'lead') return never()
       if (thought.turn === 0) return uses(spawn('look for it'))
@@ -193,7 +193,7 @@ describe('the end of a parent', () => {
     expect(last && lastSaid(last)).toContain('sub_2 (still running): look for it')
   })
 
-  test('by complete_task is held back once for the same words', async () => {
+  test('the end of a parent by complete_task is held back once for the same words', async () => {
     const complete = fakeTool('complete_task', 'mesh')
     const harness = subagentHarness(
       ({ goal, turn }) => {
@@ -212,7 +212,7 @@ describe('the end of a parent', () => {
 })
 
 describe('a run that goes on after a crash', () => {
-  test('is informed that the outcome of its sub-agents is unknown, and none is started again', async () => {
+  test('a run that goes on after a crash is informed that the outcome of its sub-agents is unknown, and none is started again', async () => {
     const first = subagentHarness(({ goal, turn }) => {
       if (goal !== 'lead') return goal === 'read' ? { text: 'read it' } : never()
       if (turn === 0) return uses(spawn('read'), spawn('gone'))
@@ -241,7 +241,7 @@ describe('a run that goes on after a crash', () => {
 })
 
 describe('what sub-agents use', () => {
-  test('is the use of their parents at once, and a parent’s cap stops them all', async () => {
+  test('what sub-agents use is the use of their parents at once, and a parent’s cap stops them all', async () => {
     const tool = fakeTool('tool', 'none')
     const harness = subagentHarness(
       ({ goal, turn }) => {
@@ -262,7 +262,7 @@ describe('what sub-agents use', () => {
     expect(asked.every(({ request }) => (request.answerTokensMax ?? Infinity) <= 1000)).toBe(true)
   })
 
-  test('is sent to the mesh with keys of their own', async () => {
+  test('what sub-agents use is sent to the mesh with keys of their own', async () => {
     const tool = fakeTool('tool', 'mesh')
     const harness = subagentHarness(
       ({ goal, turn }) => {
@@ -292,7 +292,7 @@ describe('what sub-agents use', () => {
     ['what strangers wrote', 'http_request', 'outside'],
     ['what other agents wrote', 'read_blackboard', 'agent'],
     ['nothing', 'write_file', 'owner'],
-  ] as const)('has the trust of what they read: %s', async (_what, name, trust) => {
+  ] as const)('what sub-agents use has the trust of what they read: %s', async (_what, name, trust) => {
     const harness = subagentHarness(
       ({ goal, turn }) => {
         if (goal === 'lead')
@@ -307,7 +307,7 @@ describe('what sub-agents use', () => {
     expect(provenanceOf({ ...harness.state, beginning }).trust).toBe(trust)
   })
 
-  test('begins with the trust of what their parent had read when it set the goal', async () => {
+  test('what sub-agents use begins with the trust of what their parent had read when it set the goal', async () => {
     const seen: (string | undefined)[] = []
     const tool = fakeTool('tool', 'none', (_value, context) => {
       seen.push(context.provenance?.().trust)
@@ -327,7 +327,7 @@ describe('what sub-agents use', () => {
     expect(seen).toEqual(['owner', 'outside'])
   })
 
-  test('is bounded in words, and what says how far it is believed is not cut off', async () => {
+  test('what sub-agents use is bounded in words, and what says how far it is believed is not cut off', async () => {
     const harness = subagentHarness(({ goal, turn }) => {
       if (goal === 'lead')
         return turn === 0 ? uses(spawn('a'), spawn('b')) : turn === 1 ? uses(wait()) : { text: 'done' }
@@ -340,7 +340,7 @@ describe('what sub-agents use', () => {
     expect(ended.every(({ result }) => result.includes('characters omitted'))).toBe(true)
   })
 
-  test('is seen in the frames of the run, with whose it is', async () => {
+  test('what sub-agents use is seen in the frames of the run, with whose it is', async () => {
     const harness = subagentHarness(
       ({ goal, turn }) => {
         if (turn === 1) return goal === 'b' ? { text: 'done' } : uses(wait())

@@ -131,7 +131,7 @@ describe('the workspace', () => {
 describe('what a workspace file was before', () => {
   const backups = (data: string): string[] => readdirSync(join(data, 'workspace', 'backups')).toSorted()
 
-  test('is kept under its time, the newest twenty of each file, and a scaffold is not', async () => {
+  test('what a workspace file was before is kept under its time, the newest twenty of each file, and a scaffold is not', async () => {
     let at = now
     const { data, briefing, files } = aWorkspace()
     const ticking = { ...clock, now: () => (at += 1000) }
@@ -183,20 +183,20 @@ describe('update_workspace', () => {
     )
 
   test.each(['INSTRUCTIONS.md', 'SOUL.md', 'USER.md', 'MEMORY.md', 'HEARTBEAT.md'])(
-    'changes %s',
+    'update_workspace changes %s',
     async (name) => {
       expect(await call(name)).toMatchObject({ ok: true })
     },
   )
 
   test.each(['PROJECT.md', 'SYSTEM.md', 'AGENTS.md', 'INTERFACE.md', 'OTHER.md', '../x'])(
-    'does not change %s',
+    'update_workspace does not change %s',
     async (name) => {
       await expect(call(name)).rejects.toMatchObject({ code: 'bad-request' })
     },
   )
 
-  test('takes 32,000 characters where the file has no cap of its own', async () => {
+  test('update_workspace takes 32,000 characters where the file has no cap of its own', async () => {
     expect(await call('HEARTBEAT.md', 'x'.repeat(32_000))).toMatchObject({ ok: true })
     await expect(call('HEARTBEAT.md', 'x'.repeat(32_001))).rejects.toMatchObject({ code: 'bad-request' })
   })
@@ -210,7 +210,7 @@ describe('the log of the day', () => {
   const dayFile = (data: string): string =>
     readFileSync(join(data, 'workspace', 'memory', '2030-05-10.md'), 'utf8')
 
-  test('gets a line for each entry, once, cleaned and bounded', async () => {
+  test('the log of the day gets a line for each entry, once, cleaned and bounded', async () => {
     const { data, log } = aLog()
     await Promise.all(
       ['run_1', 'run_2', 'run_1'].map((mark) =>
@@ -223,7 +223,7 @@ describe('the log of the day', () => {
     expect(lines.slice(2).join('').length).toBeLessThan(4100)
   })
 
-  test('that grows beyond its bound loses its older half and says so', async () => {
+  test('the log of the day that grows beyond its bound loses its older half and says so', async () => {
     const { data, log } = aLog()
     mkdirSync(join(data, 'workspace', 'memory'), { recursive: true })
     const path = join(data, 'workspace', 'memory', '2030-05-10.md')

@@ -21,7 +21,7 @@ function format(nodes: readonly SnapshotNode[], hidden: readonly string[] = []) 
 }
 
 describe('a snapshot', () => {
-  test('has one line for each meaningful node', () => {
+  test('a snapshot has one line for each meaningful node', () => {
     const inner = node({ role: 'button', name: 'Send', ref: 'f1e3', states: ['disabled'] })
     const { text, elements, leftOut } = format([
       node({
@@ -34,20 +34,20 @@ describe('a snapshot', () => {
     expect([elements, leftOut]).toEqual([2, ''])
   })
 
-  test('hides field values and removes secrets from all text', () => {
+  test('a snapshot hides field values and removes secrets from all text', () => {
     const field = node({ role: 'textbox', name: 'hush', ref: 'e5', text: 'hunter2', url: '/?a=hush' })
     expect(format([field], ['e5']).text).toBe('- textbox "[secret]" [e1] -> /?a=[secret]: [hidden]')
     expect(format([field]).text).toContain('"hunter2"')
   })
 
-  test('gives out two hundred references and counts the rest', () => {
+  test('a snapshot gives out two hundred references and counts the rest', () => {
     const many = Array.from({ length: 250 }, (_, at) => node({ role: 'link', name: `${at}`, ref: `x${at}` }))
     const { elements, leftOut, text } = format(many)
     expect([elements, text.split('\n').length]).toEqual([200, 200])
     expect(leftOut).toContain('50 elements after the first 200')
   })
 
-  test('ends at its depth and its length, and says so', () => {
+  test('a snapshot ends at its depth and its length, and says so', () => {
     let deep = node({ role: 'button', name: 'bottom' })
     for (let depth = 0; depth < 20; depth += 1) deep = node({ role: 'group', children: [deep] })
     expect(format([deep])).toMatchObject({ text: expect.not.stringContaining('bottom') })

@@ -8,7 +8,7 @@ import { captchaOfFrame, siteKeyOf } from './find-captcha.ts'
 import { jpegSize } from './screenshot.ts'
 
 describe('what leaves the browser', () => {
-  test('holds no secret, in whatever spelling a page carries it on', () => {
+  test('a text that leaves the browser holds no secret, in whatever spelling a page carries it on', () => {
     const secrets = createSecrets()
     secrets.add('p&ss w/rd')
     const said =
@@ -16,7 +16,7 @@ describe('what leaves the browser', () => {
     expect(secrets.scrub(said)).toBe(`${Array.from({ length: 6 }, () => '[secret]').join(' | ')} rest`)
   })
 
-  test('holds no short secret as it is, and leaves words alone that only resemble it', () => {
+  test('a text that leaves the browser holds no short secret as it is, and leaves words alone that only resemble it', () => {
     const secrets = createSecrets()
     expect(secrets.any).toBe(false)
     secrets.add('4711')
@@ -24,7 +24,7 @@ describe('what leaves the browser', () => {
     expect(secrets.scrub('PIN 4711, code 47 11')).toBe('PIN [secret], code 47 11')
   })
 
-  test('holds no beginning of a secret where a text was cut', () => {
+  test('a text that leaves the browser holds no beginning of a secret where a text was cut', () => {
     const secrets = createSecrets()
     secrets.add('tops3cret-value')
     const text = `${'x'.repeat(500)} tops3cret-value and ${'y'.repeat(400)} tops3c`
@@ -37,7 +37,7 @@ describe('what leaves the browser', () => {
     ['wss://shop.test/live', 'wss://shop.test/live'],
     ['data:text/plain,secret', 'data:'],
     ['nonsense', ''],
-  ])('of %s is %s', (url, told) => {
+  ])('a text that leaves the browser of %s is %s', (url, told) => {
     expect(withoutValues(url)).toBe(told)
   })
 
@@ -47,7 +47,7 @@ describe('what leaves the browser', () => {
     ['..', 'file'],
     ['a\u202e\u0000b.pdf', 'ab.pdf'],
     ['', 'file'],
-  ])('is a file named %j as %j', (name, plain) => {
+  ])('a text that leaves the browser is a file named %j as %j', (name, plain) => {
     expect(plainName(name)).toBe(plain)
   })
 
@@ -58,7 +58,7 @@ describe('what leaves the browser', () => {
     [Buffer.from('  <!DOCTYPE html><p>'), 'text/html'],
     [Buffer.from('name,size'), 'text/plain'],
     [Buffer.from([0, 159, 146, 150]), 'application/octet-stream'],
-  ])('is by its content %#', (content, type) => {
+  ])('a text that leaves the browser is by its content %#', (content, type) => {
     expect(contentTypeOf(content)).toBe(type)
   })
 })
@@ -88,7 +88,7 @@ describe('an address', () => {
     ['https://nothcaptcha.com.shop.test/', 'generic'],
     ['https://shop.test/', null],
     ['about:blank', null],
-  ])('of a frame %s is a captcha: %s', (url, kind) => {
+  ])('an address of a frame %s is a captcha: %s', (url, kind) => {
     expect(captchaOfFrame(url)).toBe(kind)
   })
 

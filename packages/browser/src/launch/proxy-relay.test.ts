@@ -53,23 +53,23 @@ describe('the relay to the mesh', () => {
       socket.on('close', () => resolve(said))
     })
 
-  test('proves who it is with each call, and whatever a page said of it is gone', async () => {
+  test('the relay to the mesh proves who it is with each call, and whatever a page said of it is gone', async () => {
     expect(await get('http://shop.test/a', { 'proxy-authorization': 'Basic mine' })).toBe('200 told')
     expect(seen).toEqual([`GET http://shop.test/a ${proof}`])
   })
 
-  test('opens tunnels, and nothing that came with the answer is lost', async () => {
+  test('the relay to the mesh opens tunnels, and nothing that came with the answer is lost', async () => {
     expect(await tunnel('shop.test:443')).toBe('HTTP/1.1 200 OK\r\n\r\nfirst echo')
     expect(seen).toEqual([`CONNECT shop.test:443 ${proof}`])
   })
 
-  test('shows no password prompt if the mesh refuses its own token', async () => {
+  test('the relay to the mesh shows no password prompt if the mesh refuses its own token', async () => {
     answer = 407
     expect(await get('http://shop.test/a')).toMatch(/^502/)
     expect(await tunnel('shop.test:443')).toMatch(/^HTTP\/1\.1 502 Refused/)
   })
 
-  test('lets nothing out that was sent nowhere', async () => {
+  test('the relay to the mesh lets nothing out that was sent nowhere', async () => {
     expect(await get(`http://${nowhere}/x`)).toBe('502')
     expect(await tunnel(`${nowhere}:443`)).toMatch(/^HTTP\/1\.1 502/)
     expect(seen).toEqual([])

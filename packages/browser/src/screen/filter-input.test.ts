@@ -37,7 +37,7 @@ describe('the messages of a watcher', () => {
   const all = Buffer.concat([...begin, ...looking, ...acting, ...looking])
   const shared = [begin[0] ?? Buffer.alloc(0), begin[1] ?? Buffer.alloc(0), Buffer.from([1])]
 
-  test('without control is what asks for the picture, and nothing that acts, however it is cut', () => {
+  test('the messages of a watcher without control is what asks for the picture, and nothing that acts, however it is cut', () => {
     const expected = Buffer.concat([...shared, ...looking, ...looking])
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 60 }), (pieces) => {
@@ -46,7 +46,7 @@ describe('the messages of a watcher', () => {
     )
   })
 
-  test('with control are all passed on, but cannot disconnect other watchers', () => {
+  test('the messages of a watcher with control are all passed on, but cannot disconnect other watchers', () => {
     expect(passed(all, true)?.equals(Buffer.concat([...shared, ...looking, ...acting, ...looking]))).toBe(
       true,
     )
@@ -58,7 +58,7 @@ describe('the messages of a watcher', () => {
     ['an unknown message', Buffer.concat([...begin, Buffer.from([99])])],
     ['a paste that never ends', Buffer.concat([...begin, Buffer.from([6, 0, 0, 0, 0x7f, 0, 0, 0])])],
     ['a message of QEMU that is no key', Buffer.concat([...begin, Buffer.from([255, 1])])],
-  ])('is not taken as %s', (_, bytes) => {
+  ])('the messages of a watcher is not taken as %s', (_, bytes) => {
     expect(passed(bytes, true)).toBeNull()
   })
 })

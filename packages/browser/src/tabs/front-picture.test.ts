@@ -22,7 +22,7 @@ function showing(take: (options: Options) => Promise<Buffer>) {
   return { asked, picture: createFrontPicture({ live }, clock) }
 }
 
-test('is the tab in front, with secrets covered, taken once for all who ask at the same time', async () => {
+test('the picture of a browser is the tab in front, with secrets covered, taken once for all who ask at the same time', async () => {
   const { asked, picture } = showing(async () => Buffer.from('seen'))
   expect(await Promise.all([picture(), picture()])).toEqual([Buffer.from('seen'), Buffer.from('seen')])
   expect(asked).toMatchObject([{ style: expect.stringContaining(maskStyle) }])
@@ -30,14 +30,14 @@ test('is the tab in front, with secrets covered, taken once for all who ask at t
   expect(asked).toHaveLength(2)
 })
 
-test('is null without a browser, without a tab, and if the page gives no picture', async () => {
+test('the picture of a browser is null without a browser, without a tab, and if the page gives no picture', async () => {
   expect(await createFrontPicture({ live: null }, clock)()).toBeNull()
   const empty = { tabs: { pages: [], index: () => 0 } } as unknown as Live // without tabs
   expect(await createFrontPicture({ live: empty }, clock)()).toBeNull()
   expect(await showing(() => Promise.reject(new Error('Timeout 3000ms exceeded'))).picture()).toBeNull()
 })
 
-test('is drawn more coarsely where it is too large, and left out where that is not enough', async () => {
+test('the picture of a browser is drawn more coarsely where it is too large, and left out where that is not enough', async () => {
   const large = Buffer.alloc(browserLimits.pictureMaxBytes + 1)
   const coarser = showing(async ({ quality }) => (quality > 20 ? large : Buffer.from('small')))
   expect(await coarser.picture()).toEqual(Buffer.from('small'))

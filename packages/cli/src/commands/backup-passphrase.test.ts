@@ -25,7 +25,7 @@ test('none is asked for where no file is named', async () => {
   expect(await passphraseIn(sentIn('not read'), undefined, 'backup')).toBeNull()
 })
 
-test('it is the first line of the file', async () => {
+test('the passphrase is the first line of the file', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'passphrase-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const path = join(folder, 'passphrase')
@@ -35,12 +35,12 @@ test('it is the first line of the file', async () => {
   await expect(passphraseIn(sentIn(''), path, 'restore')).rejects.toThrow(/the first line of .* is shorter/)
 })
 
-test('it is the first line of what is sent in', async () => {
+test('the passphrase is the first line of standard input', async () => {
   expect(await passphraseIn(sentIn('a long sentence\nand more'), '-', 'backup')).toBe('a long sentence')
   await expect(passphraseIn(sentIn(''), '-', 'restore')).rejects.toThrow('the passphrase is shorter than 8')
 })
 
-test('it is typed at a terminal, which does not show it', async () => {
+test('the passphrase is typed at a terminal, which does not show it', async () => {
   const { deps, shown } = typing('a long sentence')
   expect(await passphraseIn(deps, '-', 'restore')).toBe('a long sentence')
   expect(shown()).toBe('Passphrase: \n')

@@ -11,7 +11,7 @@ describe('an undone change', () => {
     expect(change('SOUL.md', null)).toBe('auditor has no SOUL.md of its own again, as before.')
   })
 
-  test('is reported with the restored value', () => {
+  test('an undone change is reported with the restored value', () => {
     expect(change('role', 'Reads.')).toBe('role of auditor is restored: Reads.')
   })
 })

@@ -31,7 +31,7 @@ describe('what the container of an agent prints', () => {
     expect(logLine(ofAgent('plain words', 'scout'), createColor(false))).toMatch(/scout plain words$/)
   })
 
-  it('is followed by what came since, also where older lines are gone, and by all of another container', () => {
+  it('what the container of an agent prints is followed by what came since, also where older lines are gone, and by all of another container', () => {
     expect(linesAfter(['a', 'b'], ['a', 'b', 'c'])).toEqual(['c'])
     expect(linesAfter(['a', 'b', 'c'], ['b', 'c', 'd', 'e'])).toEqual(['d', 'e'])
     expect(linesAfter(['c'], ['a', 'b', 'c'])).toEqual([])

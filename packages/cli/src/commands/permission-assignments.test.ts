@@ -23,7 +23,7 @@ describe('permission assignments', () => {
     'can_message',
     'wallet_rate_limit_per_hour=many',
     'can_message=["a"',
-  ])('refuses %s and names the fields', (word) => {
+  ])('the reader of permission assignments refuses %s and names the fields', (word) => {
     expect(() => parseAssignments([word])).toThrow(
       expect.objectContaining({ code: 'bad-permission', repair: expect.stringContaining('can_publish') }),
     )

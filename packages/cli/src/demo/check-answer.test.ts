@@ -19,7 +19,7 @@ describe('answer check', () => {
     'There are 1352 dependencies. Not permissive: MPL-2.0 (12) and Public Domain (1).',
     '**1,352** packages in all.\n| MPL-2.0 | 12 |\n| public domain | 1 |',
     'Of 1 352 dependencies 12 are under MPL-2.0 and 1 is Public Domain.',
-  ])('takes the facts in other words: %s', (answer) => {
+  ])('the answer check takes the facts in other words: %s', (answer) => {
     expect(checkAnswer(answer, expected).right).toBe(true)
   })
 
@@ -29,11 +29,11 @@ describe('answer check', () => {
     ['a missing licence', 'There are 1352 dependencies: MPL-2.0 12.'],
     ['a wrong number', 'There are 1352 dependencies: MPL-2.0 11, Public Domain 1.'],
     ['nothing', ''],
-  ])('refuses %s', (_what, answer) => {
+  ])('the answer check refuses %s', (_what, answer) => {
     expect(checkAnswer(answer, expected).right).toBe(false)
   })
 
-  it('wants the words that all is well where all is', () => {
+  it('the answer check wants the words that all is well where all is', () => {
     const none = { ...expected, notPermissive: new Map() }
     expect(checkAnswer('1352 dependencies, none of them otherwise.', none).right).toBe(true)
     expect(checkAnswer('1352 dependencies.', none).right).toBe(false)

@@ -50,7 +50,7 @@ describe('licence expression', () => {
 })
 
 describe('licence count', () => {
-  it('counts entries below node_modules that are no links, nested ones too', () => {
+  it('the licence count counts entries below node_modules that are no links, nested ones too', () => {
     const packages = {
       '': { license: 'Apache-2.0' },
       'packages/mine': { license: 'Apache-2.0' },
@@ -65,7 +65,7 @@ describe('licence count', () => {
     expect(Object.fromEntries(count.notPermissive)).toEqual({ 'GPL-3.0': ['b'] })
   })
 
-  it('asks the package itself where the lock file is silent: manifest, then text, then unknown', () => {
+  it('the licence count asks the package itself where the lock file is silent: manifest, then text, then unknown', () => {
     const packages = {
       'node_modules/old': {},
       'node_modules/text': {},

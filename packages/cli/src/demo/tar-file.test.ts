@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { tarFile } from './tar-file.ts'
 
 describe('tar file', () => {
-  it('is unpacked by the system’s tar, long paths and empty files too', () => {
+  it('a tar file is unpacked by the system’s tar, long paths and empty files too', () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-tar-'))
     try {
       const long = `${'folder/'.repeat(16)}${'n'.repeat(90)}.txt`
@@ -25,7 +25,7 @@ describe('tar file', () => {
     }
   })
 
-  it('refuses a path that a header cannot hold', () => {
+  it('a tar file refuses a path that a header cannot hold', () => {
     expect(() => tarFile([{ path: 'n'.repeat(101), bytes: new Uint8Array() }])).toThrow('does not fit')
   })
 })

@@ -68,7 +68,7 @@ describe('wall attempts', () => {
     expect(judge('host-ports', { outcomes: [api, { ...shut, outcome: 'connected' }] }).held).toBe(false)
   })
 
-  it('what the canary itself heard counts, whatever the attempt says', () => {
+  it('what the canary itself received counts, whatever the attempt says', () => {
     const heard = { canary: { ...facts.canary, connections: () => 1 } }
     const report = { outcomes: [api, { target: '192.168.1.2:5555', outcome: 'timed out' }] }
     expect(judge('host-ports', report, heard).held).toBe(false)
@@ -152,13 +152,13 @@ describe('wall attempts', () => {
 })
 
 describe('report of an attempt', () => {
-  it('is found in the text or in the result of the outcome', () => {
+  it('the report of an attempt is found in the text or in the result of the outcome', () => {
     const line = 'exit code 0\nnoise\nRESULT {"a":1}\n'
     expect(attemptResult({ status: 'done', text: line })).toEqual({ a: 1 })
     expect(attemptResult({ status: 'done', text: 'done', result: { output: line } })).toEqual({ a: 1 })
   })
 
-  it('is absent where the program said nothing whole', () => {
+  it('the report of an attempt is absent where the program said nothing whole', () => {
     expect(attemptResult(null)).toBeNull()
     expect(attemptResult({ status: 'failed', text: 'killed after 120 s' })).toBeNull()
     expect(attemptResult({ status: 'done', text: 'RESULT {"a":' })).toBeNull()
@@ -178,7 +178,7 @@ describe('recorded decisions of the demo', () => {
     expect(new RegExp(pattern, 's').exec(questionWithDefinitions)?.[1]).toBe(permissiveLicences.join(', '))
   })
 
-  it('hold no number of their own: every figure of the answer is captured', () => {
+  it('the recorded decisions of the demo hold no number of their own: every figure of the answer is captured', () => {
     const answer = JSON.stringify(cassette.tracks[0])
     expect(answer).toContain('{{total}} dependencies')
     expect(answer).toContain('{{not_permissive}}')

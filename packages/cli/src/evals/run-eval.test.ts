@@ -47,7 +47,7 @@ const cases = (count: number, more = '') =>
   )
 
 describe('an evaluation', () => {
-  test('plays no more cases at a time than it may, and each in a conversation of its own', async () => {
+  test('an evaluation plays no more cases at a time than it may, and each in a conversation of its own', async () => {
     const { deps, seen, told } = aMesh()
     const result = await runEval(deps, cases(20, 'concurrency: 3\n'), null)
     expect(result).toMatchObject({ score: 1, passed: true })
@@ -57,16 +57,19 @@ describe('an evaluation', () => {
     expect(result.cases.map(({ name }) => name)).toEqual(Array.from({ length: 20 }, (_, at) => `c${at}`))
   })
 
-  test.each([1, 2, 5])('never spends more than the file allows, %i at a time', async (concurrency) => {
-    const { deps, seen } = aMesh()
-    const file = cases(30, `max_usd: 1\nconcurrency: ${concurrency}\n`)
-    const result = await runEval(deps, file, null)
-    expect(result.cost_usd).toBeLessThanOrEqual(1 + 1e-9)
-    expect(seen.caps.every((cap) => cap !== undefined && cap > 0 && cap <= 1)).toBe(true)
-    expect(result.cases).toHaveLength(30)
-  })
+  test.each([1, 2, 5])(
+    'an evaluation never spends more than the file allows, %i at a time',
+    async (concurrency) => {
+      const { deps, seen } = aMesh()
+      const file = cases(30, `max_usd: 1\nconcurrency: ${concurrency}\n`)
+      const result = await runEval(deps, file, null)
+      expect(result.cost_usd).toBeLessThanOrEqual(1 + 1e-9)
+      expect(seen.caps.every((cap) => cap !== undefined && cap > 0 && cap <= 1)).toBe(true)
+      expect(result.cases).toHaveLength(30)
+    },
+  )
 
-  test('begins nothing more when the money is used, and says so', async () => {
+  test('an evaluation begins nothing more when the money is used, and says so', async () => {
     const { deps, seen } = aMesh()
     const result = await runEval(deps, cases(3, 'max_usd: 0.5\nconcurrency: 1\n'), null)
     expect(seen.caps).toEqual([0.5])

@@ -44,7 +44,7 @@ describe('lines of one process', () => {
   const mine = '{"progress":"mine","pid":7}'
   const foreign = '{"problem":{"code":"x","detail":"y"},"pid":8}'
 
-  it('leave out those of another start, and what may be its words from then on', async () => {
+  it('the lines of one process leave out those of another start, and what may be its words from then on', async () => {
     expect(await own('Warning: mine', mine, foreign, 'Error: whose?', mine)).toEqual([
       'Warning: mine',
       mine,

@@ -36,7 +36,7 @@ test.each(['disk-full', 'storage-failing', 'too-many-files'])(
   },
 )
 
-test('says how a mesh ended', () => {
+test('the supervisor says how a mesh ended', () => {
   expect(endWords(killed)).toBe('killed by SIGKILL')
   expect(endWords({ code: 1, signal: null, problem: 'disk-full' })).toBe('exit code 1, disk-full')
 })

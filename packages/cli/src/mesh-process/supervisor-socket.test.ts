@@ -67,7 +67,7 @@ async function stranger(home: string, names: readonly number[], pid: number): Pr
 }
 
 describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the supervisor', () => {
-  test('is not believed, and keeps no supervisor from its home', async () => {
+  test('another user who takes names of the supervisor is not believed, and keeps no supervisor from its home', async () => {
     const home = aHome()
     const other = await supervisor(aHome())
     await stranger(home, [0, 1], other)
@@ -77,7 +77,7 @@ describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the s
     expect(await answerAsSupervisor(home, () => state(process.pid))).toBe(false)
   })
 
-  test('keeps no supervisor from its home by taking all names that can be known in advance', async () => {
+  test('another user who takes all names that can be known in advance keeps no supervisor from its home', async () => {
     const home = aHome()
     const all = await fixedNamesOf(home)
     await stranger(home, [...all.keys()], process.pid)
@@ -89,7 +89,7 @@ describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the s
     await expect.poll(() => askSupervisor(home)).toBeNull()
   })
 
-  test('gives no second supervisor a way in when the name is free again', async () => {
+  test('another user who takes names of the supervisor gives no second supervisor a way in when the name is free again', async () => {
     const home = aHome()
     const holder = await stranger(home, [0], process.pid)
     const own = await supervisor(home)

@@ -16,7 +16,7 @@ const place = {
 const analyze = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find((path) => existsSync(path))
 
 describe('the unit of the mesh', () => {
-  test('names its program and its home as they are, whatever is in them', () => {
+  test('the unit of the mesh names its program and its home as they are, whatever is in them', () => {
     const unit = systemdUnit(place)
     expect(unit).toContain('"/opt/flot illa/main.mjs" "serve" "--home" "/srv/50%%/$$HOME \\"x\\""')
     expect(unit).toContain('NoNewPrivileges=yes')
@@ -26,7 +26,7 @@ describe('the unit of the mesh', () => {
     expect(systemdUnit({ ...place, system: false })).not.toMatch(/ProtectSystem|docker\.service/)
   })
 
-  it.skipIf(analyze === undefined)('is one that systemd understands whole', async () => {
+  it.skipIf(analyze === undefined)('the unit of the mesh is one that systemd understands whole', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-unit-'))
     const path = join(folder, 'flotilla.service')
     writeFileSync(path, systemdUnit(place))

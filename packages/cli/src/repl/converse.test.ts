@@ -112,7 +112,7 @@ async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile
 const became = (text: string) => aSteer(text, { state: 'became-run', run_id: null, became_run_id: 'run_2' })
 
 describe('what is typed while an answer comes', () => {
-  it('is said to the agent at work and asked no second time', async () => {
+  it('text that is typed while an answer streams is said to the agent at work and asked no second time', async () => {
     const { asked, said } = await play({
       lines: ['count'],
       meanwhile: ['only the red ones', '/steer and   the blue'],
@@ -126,7 +126,7 @@ describe('what is typed while an answer comes', () => {
     ])
   })
 
-  it('and came too late is followed as the run that it became, by its own key', async () => {
+  it('text that is typed while an answer streams and came too late is followed as the run that it became, by its own key', async () => {
     const { asked, out } = await play({
       lines: ['count'],
       meanwhile: ['only the red ones'],
@@ -140,12 +140,12 @@ describe('what is typed while an answer comes', () => {
     expect(out).toBe('answer to count\nanswer to only the red ones\n')
   })
 
-  it('leaves the conversation when it is /quit, and the run goes on', async () => {
+  it('text that is typed while an answer streams leaves the conversation when it is /quit, and the run goes on', async () => {
     const { asked, said } = await play({ lines: ['count'], meanwhile: ['/quit', 'never'], reply: became })
     expect([asked.length, said]).toEqual([1, []])
   })
 
-  it('waits for its turn where a script is read', async () => {
+  it('text that is typed while an answer streams waits for its turn where a script is read', async () => {
     const { asked, said } = await play({ lines: ['one', 'two'], hearsMeanwhile: false, reply: became })
     expect(asked.map(([message]) => message)).toEqual(['one', 'two'])
     expect(said).toEqual([])

@@ -5,7 +5,7 @@ import { eventLine } from './event-line.ts'
 const color = createColor(false)
 
 describe('an event as a line', () => {
-  it('says who calls which tool with what, on one line', () => {
+  it('an event as a line says who calls which tool with what, on one line', () => {
     const line = eventLine(
       {
         type: 'tool.started',
@@ -21,7 +21,7 @@ describe('an event as a line', () => {
     expect(line).toBe('auditor    run_command ls \uFFFD[2J -la')
   })
 
-  it('lets no name of a tool or sub-agent move the cursor', () => {
+  it('an event as a line lets no name of a tool or sub-agent move the cursor', () => {
     const line = eventLine(
       {
         type: 'tool.started',

@@ -75,7 +75,7 @@ describe('a run shown as it happens', () => {
   const accepted: ChatStreamFrame = { type: 'accepted', run_id: 'run_1' }
   const done = ended({ status: 'done', text: 'Hello' })
 
-  it('says that its agent is in quarantine, and what to do, when it comes there', async () => {
+  it('a run shown as it happens says that its agent is in quarantine, and what to do, when it comes there', async () => {
     const lost: ChatStreamFrame = {
       type: 'event',
       event: {
@@ -114,22 +114,22 @@ describe('a run shown as it happens', () => {
     expect(err.match(/no key/g)).toHaveLength(1)
   })
 
-  it('shows streamed words once, also when a line came after them', async () => {
+  it('a run shown as it happens shows streamed words once, also when a line came after them', async () => {
     const frames = [text('Hel'), text('lo'), saved, ended({ status: 'done', text: 'Hello' })]
     expect((await shown(frames)).out).toBe('Hello\nauditor    saved artifact report.md, 10 B\n')
   })
 
-  it('shows the outcome where its words did not stream', async () => {
+  it('a run shown as it happens shows the outcome where its words did not stream', async () => {
     const frames = [text('Wait.'), saved, ended({ status: 'done', text: 'Hello' })]
     expect((await shown(frames)).out).toMatch(/^Wait\.\n.*report\.md.*\nHello\n$/)
   })
 
-  it('does not mix the words of other agents into the answer', async () => {
+  it('a run shown as it happens does not mix the words of other agents into the answer', async () => {
     const frames = [text('inner', 'auditor'), text('Hello'), ended({ status: 'done', text: 'Hello' })]
     expect((await shown(frames)).out).toBe('Hello\n')
   })
 
-  it('keeps standard output for the answer where events go beside it', async () => {
+  it('a run shown as it happens keeps standard output for the answer where events go beside it', async () => {
     const frames = [text('Wait.'), saved, text('Hello'), ended({ status: 'done', text: 'Hello' })]
     expect(await shown(frames, true)).toEqual({
       out: 'Hello\n',
@@ -219,14 +219,14 @@ describe('a run shown as it happens', () => {
     },
   })
 
-  it('shows an answer once through which a person spoke, and other news came', async () => {
+  it('a run shown as it happens shows an answer once through which a person spoke, and other news came', async () => {
     const frames = [text('Hel'), steer('waiting'), text('lo'), saved, text('!')]
     expect((await shown([...frames, ended({ status: 'done', text: 'Hello!' })])).out).toBe(
       'Hel\noperator   will read “shorter” before its next step\nlo\nauditor    saved artifact report.md, 10 B\n!\n',
     )
   })
 
-  it('keeps apart what was said before and after the agent waited for another', async () => {
+  it('a run shown as it happens keeps apart what was said before and after the agent waited for another', async () => {
     const waits: ChatStreamFrame = {
       type: 'event',
       event: {
@@ -242,7 +242,7 @@ describe('a run shown as it happens', () => {
     expect((await shown(frames)).out).toBe('It looks.\noperator   waits for a hand-off or an answer\nDone.\n')
   })
 
-  it('keeps what a tool is given and gives to one row of a terminal', async () => {
+  it('a run shown as it happens keeps what a tool is given and gives to one row of a terminal', async () => {
     const called: ChatStreamFrame = {
       type: 'event',
       event: {
@@ -260,7 +260,7 @@ describe('a run shown as it happens', () => {
     expect(row.length).toBeLessThan(100)
   })
 
-  it('keeps apart what was said before and after the agent read what was said to it', async () => {
+  it('a run shown as it happens keeps apart what was said before and after the agent read what was said to it', async () => {
     const frames = [text('Long.'), steer('taken'), text('Short.'), ended({ status: 'done', text: 'Short.' })]
     expect((await shown(frames)).out).toBe('Long.\noperator   reads “shorter” after step 1\nShort.\n')
   })

@@ -4,7 +4,7 @@ import { createPasteReader, upToTabs, withLineBreaks } from './pasted-input.ts'
 import { slashCommands } from './slash-commands.ts'
 
 describe('pasted text', () => {
-  test('is one line that keeps its breaks, wherever the pieces of the input end', () => {
+  test('pasted text is one line that keeps its breaks, wherever the pieces of the input end', () => {
     const typed = 'a\u001B[200~one\r\ntwo\nthree\u001B[201~b\r'
     for (let cut = 0; cut <= typed.length; cut++) {
       // A single escape character may be the Escape key, so the input does not wait for more.
@@ -16,7 +16,7 @@ describe('pasted text', () => {
     }
   })
 
-  test('leaves what is typed as it is', () => {
+  test('pasted text leaves what is typed as it is', () => {
     expect(createPasteReader()('x\r\u001B[A\u001B')).toBe('x\r\u001B[A\u001B')
   })
 })

@@ -83,7 +83,7 @@ describe('commands at the prompt', () => {
     '/cancel',
     '/confirm',
     '/undo',
-  ])('%s lacks something, is told how it goes, and runs nothing', async (line) => {
+  ])('%s lacks something, shows its usage, and runs nothing', async (line) => {
     const [name = ''] = line.split(' ')
     expect(await typed(line)).toMatchObject({
       ran: [],

@@ -6,7 +6,7 @@ const rows = [
   { words: '/cron list | run <job> | why <job> | pause <job>', summary: 'Jobs by the clock' },
 ]
 
-it('puts what a command does beside it, and below it where the command is long', () => {
+it('the list of commands puts what a command does beside it, and below it where the command is long', () => {
   expect(usageRows(rows, 80)).toEqual([
     '/use <agent>  Switches to another agent',
     '/cron list | run <job> | why <job> | pause <job>',
@@ -14,7 +14,7 @@ it('puts what a command does beside it, and below it where the command is long',
   ])
 })
 
-it('breaks between words, under the first of them', () => {
+it('the list of commands breaks between words, under the first of them', () => {
   expect(usageRows(rows.slice(0, 1), 62)).toEqual(['/use <agent>  Switches to another agent'])
   const long = [
     { words: '/reset', summary: 'Archives this conversation with all that was said in it, and begins anew' },
@@ -25,7 +25,7 @@ it('breaks between words, under the first of them', () => {
   ])
 })
 
-it('puts it below every command in a narrow terminal, and keeps a long word whole', () => {
+it('the list of commands puts it below every command in a narrow terminal, and keeps a long word whole', () => {
   expect(usageRows(rows.slice(0, 1), 24)).toEqual(['/use <agent>', '    Switches to another', '    agent'])
   expect(wrapWords('a https://example.com/long b', 10)).toEqual(['a', 'https://example.com/long', 'b'])
 })

@@ -13,7 +13,7 @@ it('a failed check after the server was saved is reported and does not undo the 
   expect(err.text()).toContain('the mesh is busy')
 })
 
-it('and an interrupted command ends there', async () => {
+it('an interrupted command ends at its question', async () => {
   const { terminal } = keepTerminal()
   const signal = AbortSignal.abort(new Error('interrupted'))
   await expect(printUnpriced({ terminal, signal }, failing as never, 'openai/own')).rejects.toThrow(

@@ -31,24 +31,30 @@ function streamed(text: string, count: number) {
 }
 
 describe('an answer that streams above what is typed', () => {
-  it.each(Object.entries(endless))('takes a bounded row of endless %s', (_kind, text) => {
-    let row: OpenRow | null = null
-    for (let at = 0; at < 500; at++) {
-      const taken = takeRows(row, text.repeat(10), columns)
-      for (const said of taken.rows) expect(said.length).toBeLessThanOrEqual(rowUnitsMax + 1)
-      expect(rowText(taken.rest).length).toBeLessThanOrEqual(rowUnitsMax)
-      row = taken.rest
-    }
-  })
+  it.each(Object.entries(endless))(
+    'an answer that streams above what is typed takes a bounded row of endless %s',
+    (_kind, text) => {
+      let row: OpenRow | null = null
+      for (let at = 0; at < 500; at++) {
+        const taken = takeRows(row, text.repeat(10), columns)
+        for (const said of taken.rows) expect(said.length).toBeLessThanOrEqual(rowUnitsMax + 1)
+        expect(rowText(taken.rest).length).toBeLessThanOrEqual(rowUnitsMax)
+        row = taken.rest
+      }
+    },
+  )
 
-  it.each(Object.entries(endless))('costs no more for each piece of endless %s', (_kind, text) => {
-    const { writes, bytesMax } = streamed(text.repeat(10), 300)
-    expect(writes).toBe(300)
-    // A code unit has at most three bytes; the area below and the cursor have some more.
-    expect(bytesMax).toBeLessThan(3 * rowUnitsMax + 3 * 10 * text.length + 200)
-  })
+  it.each(Object.entries(endless))(
+    'an answer that streams above what is typed costs no more for each piece of endless %s',
+    (_kind, text) => {
+      const { writes, bytesMax } = streamed(text.repeat(10), 300)
+      expect(writes).toBe(300)
+      // A code unit has at most three bytes; the area below and the cursor have some more.
+      expect(bytesMax).toBeLessThan(3 * rowUnitsMax + 3 * 10 * text.length + 200)
+    },
+  )
 
-  it('costs for each piece what is new in it, and not the row again', () => {
+  it('an answer that streams above what is typed costs for each piece what is new in it, and not the row again', () => {
     const short = streamed('abcd', 10)
     const long = streamed('abcd', 1_000)
     expect(long.bytes / 1_000).toBeLessThan((2 * short.bytes) / 10)
@@ -56,7 +62,7 @@ describe('an answer that streams above what is typed', () => {
     expect(near.bytesMax).toBeLessThan(60)
   })
 
-  it('leaves nothing more than the allowed marks when they come one by one', () => {
+  it('an answer that streams above what is typed leaves nothing more than the allowed marks when they come one by one', () => {
     let row: OpenRow | null = takeRows(null, 'a', columns).rest
     for (let at = 0; at < 1_000; at++) row = takeRows(row, '\u0301', columns).rest
     expect(rowText(row).length).toBeLessThan(50)

@@ -9,7 +9,7 @@ const rows = [
 const widest = (lines: readonly string[]) => Math.max(...lines.map((line) => line.length))
 
 describe('a table', () => {
-  test('is as wide as its cells where nothing bounds it', () => {
+  test('a table is as wide as its cells where nothing bounds it', () => {
     const lines = renderTable(columns, rows, Number.POSITIVE_INFINITY)
     expect(lines).toHaveLength(4)
     expect(lines[2]).toBe(
@@ -17,14 +17,14 @@ describe('a table', () => {
     )
   })
 
-  test('wraps its words in a narrower terminal, and breaks no id', () => {
+  test('a table wraps its words in a narrower terminal, and breaks no id', () => {
     const lines = renderTable(columns, rows, 60)
     expect(widest(lines)).toBeLessThanOrEqual(60)
     expect(lines.join('\n')).toContain('run_0123456789abcdef')
     expect(lines.length).toBeGreaterThan(4)
   })
 
-  test('has lines of its own for each row where no column can give way any more', () => {
+  test('a table has lines of its own for each row where no column can give way any more', () => {
     const lines = renderTable(columns, rows, 36)
     expect(widest(lines)).toBeLessThanOrEqual(36)
     expect(lines[0]).toBe('RUN    run_0123456789abcdef')

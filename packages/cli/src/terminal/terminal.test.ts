@@ -18,7 +18,7 @@ const colored = (options: Parameters<typeof keepTerminal>[0]) =>
   keepTerminal(options).terminal.color.bad('x').includes(escape)
 
 describe('terminal', () => {
-  it('in JSON mode holds one value on standard output and nothing else', () => {
+  it('the terminal in JSON mode holds one value on standard output and nothing else', () => {
     const { terminal, out, err } = keepTerminal({ json: true, isTTY: true })
     terminal.print('for people')
     terminal.stream('more')
@@ -68,7 +68,7 @@ describe('terminal', () => {
     }
   })
 
-  it('ends a watched step with a mark and its time', () => {
+  it('the terminal ends a watched step with a mark and its time', () => {
     const { terminal, err } = keepTerminal({ isTTY: true, colors: 'auto' })
     terminal.progress.step('Building')
     terminal.progress.step('Starting')
@@ -132,7 +132,7 @@ describe('work of which nothing else is told', () => {
 })
 
 describe('text of unknown origin', () => {
-  it('cannot move the cursor or set a title', () => {
+  it('text of unknown origin cannot move the cursor or set a title', () => {
     expect(printable(`a${escape}[2Jb\u0007c\r\nd\te\u009B`)).toBe('a\uFFFD[2Jb\uFFFDc\nd\te\uFFFD')
     // The file name ends in `.exe`, and the name is not `admin`, although they look otherwise.
     expect(printable('red\u202Egnp.exe ad\u200Bmin \u2066x\uFEFF')).toBe(
@@ -141,14 +141,14 @@ describe('text of unknown origin', () => {
     expect(printable('\u{1F469}\u200D\u{1F680}')).toBe('\u{1F469}\u200D\u{1F680}')
   })
 
-  it('is cut between whole characters', () => {
+  it('text of unknown origin is cut between whole characters', () => {
     expect(oneLine('a\n  b', 10)).toBe('a b')
     expect(oneLine('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 4)).toBe('👩‍👩‍👧…')
     expect(oneLine('漢字です', 7)).toBe('漢字で…')
     expect(oneLine('漢字です', 8)).toBe('漢字です')
   })
 
-  it('has no more marks on a character than writing needs', () => {
+  it('text of unknown origin has no more marks on a character than writing needs', () => {
     const most = `a${'\u0301'.repeat(marksMax)}`
     expect(printable(most)).toBe(most)
     expect(printable(`a${'\u0301\u200D\uFE0F'.repeat(10_000)}b`)).toHaveLength(marksMax + 2)
@@ -169,7 +169,7 @@ describe('table', () => {
     expect(lines[3]).toBe('y   22')
   })
 
-  it('wraps long cells at words', () => {
+  it('a table wraps long cells at words', () => {
     expect(renderTable([{ title: 'T', columnsMax: 9 }, { title: 'U' }], [['one two three', 'x']])).toEqual([
       'T        U',
       '───────  ─',
@@ -178,7 +178,7 @@ describe('table', () => {
     ])
   })
 
-  it('counts wide characters as two columns', () => {
+  it('a table counts wide characters as two columns', () => {
     expect(columnsOf('漢字')).toBe(4)
     expect(columnsOf('é')).toBe(1)
   })
@@ -198,13 +198,13 @@ describe('table', () => {
     ['\u0301', 0],
     ['“…” → ±', 7],
     ['\u001B[31m，\u001B[39m', 2],
-  ])('counts the columns that terminals take for %j', (text, columns) => {
+  ])('a table counts the columns that terminals take for %j', (text, columns) => {
     expect(columnsOf(text)).toBe(columns)
   })
 })
 
 describe('an error', () => {
-  it('says what happened, under which code, and what to do next', () => {
+  it('an error says what happened, under which code, and what to do next', () => {
     const problem = new Problem('lane-full', {
       detail: '100 runs are queued',
       repair: 'Cancel some.',
@@ -216,11 +216,11 @@ describe('an error', () => {
     ])
   })
 
-  it('brings the catalogue’s repair where the mesh sent none', () => {
+  it('an error brings the catalogue’s repair where the mesh sent none', () => {
     expect(formatError(new Problem('unknown-agent')).repair).toBe('List the agents with flotilla status.')
   })
 
-  it('keeps several commands of a repair on lines of their own', () => {
+  it('an error keeps several commands of a repair on lines of their own', () => {
     const failed = new CommandFailed('engine-absent', { detail: 'none', repair: 'run\n  apt-get install x' })
     expect(errorLines(formatError(failed), createColor(false), String).slice(2)).toEqual([
       '  next run',
@@ -237,11 +237,11 @@ describe('an error', () => {
 })
 
 describe('figures', () => {
-  it('do not hide small amounts of money', () => {
+  it('figures do not hide small amounts of money', () => {
     expect([0, 0.000012, 0.5, 12].map(formatUsd)).toEqual(['$0.00', '$0.000012', '$0.50', '$12.00'])
   })
 
-  it('are short', () => {
+  it('figures are short', () => {
     expect([12, 1500, 61_000, 3_660_000].map(formatDuration)).toEqual([
       '12 ms',
       '1.5 s',

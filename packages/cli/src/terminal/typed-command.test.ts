@@ -5,13 +5,13 @@ import { parseAst } from 'vitest/node'
 import { keepTerminal } from '../fake-terminal.ts'
 import { asTyped, commandFor, helpAsTyped } from './typed-command.ts'
 
-it('leaves what is no command, and what has been said so already', () => {
+it('a hint leaves what is no command, and what has been said so already', () => {
   const said = 'See /opt/flotilla data, npx flotilla start, journalctl -u flotilla, flotilla AGENT.'
   expect(asTyped(said, 'npx flotilla')).toBe(said)
   expect(asTyped('flotilla cron list shows them', 'flotilla')).toBe('flotilla cron list shows them')
 })
 
-it('names the program in the use and the examples of a help, and leaves its prose', () => {
+it('a hint names the program in the use and the examples of a help, and leaves its prose', () => {
   const help = [
     'Usage: flotilla chat [options]',
     'As flotilla runs shows it.',
@@ -32,11 +32,11 @@ it.each([
   [['--home=/srv/my fleet', 'status'], "flotilla --home '/srv/my fleet'"],
   [['chat', 'scout', '--', '--home', 'x'], 'flotilla'],
   [['status', '--home'], 'flotilla'],
-])('means the home that %j named', (words, command) => {
+])('a hint means the home that %j named', (words, command) => {
   expect(commandFor('flotilla', words)).toBe(command)
 })
 
-it('is how hints and errors name commands, and leaves what other people wrote', () => {
+it('a hint is how hints and errors name commands, and leaves what other people wrote', () => {
   const { terminal, out, err } = keepTerminal({ command: 'npx flotilla' })
   terminal.hint('Next: flotilla start')
   terminal.print('“Run flotilla start”, says scout')

@@ -28,7 +28,7 @@ function drawn(...spans: readonly SpanView[]): string[] {
 }
 
 describe('a waterfall', () => {
-  test('has each span below what it belongs to, with a bar where it lies in time', () => {
+  test('a waterfall has each span below what it belongs to, with a bar where it lies in time', () => {
     const lines = drawn(
       aSpan({ span_id: 'run', attributes: { 'flotilla.run.state': 'done' } }),
       aSpan({ span_id: 'wait', parent_id: 'run', name: 'flotilla.lane_wait', ended_at: 250 }),
@@ -52,7 +52,7 @@ describe('a waterfall', () => {
     ])
   })
 
-  test('says what goes on, what failed, and what was cut off', () => {
+  test('a waterfall says what goes on, what failed, and what was cut off', () => {
     const lines = drawn(
       aSpan({ span_id: 'run', ended_at: null }),
       aSpan({
@@ -66,7 +66,7 @@ describe('a waterfall', () => {
     expect(lines[1]).toMatch(/model-failed, cut off$/)
   })
 
-  test('comes to an end and obeys nothing, whatever a trace says', () => {
+  test('a waterfall comes to an end and obeys nothing, whatever a trace says', () => {
     const lines = drawn(
       aSpan({ span_id: 'a', parent_id: 'b', name: '\u001B[2J' }),
       aSpan({ span_id: 'b', parent_id: 'a', name: 'x'.repeat(1000) }),

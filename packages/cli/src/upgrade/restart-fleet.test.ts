@@ -47,7 +47,7 @@ function aHome() {
   }
 }
 
-it('puts the database from before in the place of the one that a newer release has changed, and of its log', async () => {
+it('an upgrade puts the database from before in the place of the one that a newer release has changed, and of its log', async () => {
   const { home, said, changed, files } = aHome()
   const before = await databaseCopies(home)
   changed()
@@ -56,7 +56,7 @@ it('puts the database from before in the place of the one that a newer release h
   expect(said()).toEqual(['old'])
 })
 
-it('knows a copy of this upgrade from one of the same name that an earlier try has left', async () => {
+it('an upgrade knows a copy of this upgrade from one of the same name that an earlier try has left', async () => {
   const { home, path, asked, said, changed } = aHome()
   copyFileSync(path, `${path}.before-2`)
   asked((database) => database.exec("INSERT INTO said VALUES ('between')"))
@@ -67,7 +67,7 @@ it('knows a copy of this upgrade from one of the same name that an earlier try h
   expect(said()).toEqual(['old', 'between'])
 })
 
-it('leaves a database alone of which no copy was made', async () => {
+it('an upgrade leaves a database alone of which no copy was made', async () => {
   const { home, path, said } = aHome()
   copyFileSync(path, `${path}.before-1`)
   const before = await databaseCopies(home)

@@ -12,22 +12,22 @@ const told = codes.map((code) => ({
   repair: repairHere({ code, repair: problemCatalog[code].repair }),
 }))
 
-it('names a place of these pages where the catalogue names a command', () => {
+it('a repair on a page names a place of these pages where the catalogue names a command', () => {
   const { repair } = problemCatalog['agent-quarantined']
   expect(repair).toContain('flotilla restart')
   expect(repairHere({ code: 'agent-quarantined', repair })).toContain('Restart on its page')
 })
 
-it('leaves what is said of this very case and names no command', () => {
+it('a repair on a page leaves what is said of this very case and names no command', () => {
   expect(repairHere({ code: 'denied', repair: 'Give it a record.' })).toBe('Give it a record.')
 })
 
-it('leaves to the terminal alone what no page can do', () => {
+it('a repair on a page leaves to the terminal alone what no page can do', () => {
   const left = told.filter(({ repair }) => /\bflotilla [a-z]/.test(repair)).map(({ code }) => code)
   expect(left.toSorted()).toEqual(terminalAlone.toSorted())
 })
 
-it('names only parts of the settings that there are', () => {
+it('a repair on a page names only parts of the settings that there are', () => {
   const named = told.flatMap(({ repair }) =>
     [...repair.matchAll(/Settings, (Providers and models|\w+)/g)].map(([, part]) => part),
   )

@@ -5,7 +5,7 @@ const lines = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`)
 
 describe('what a change makes of a text', () => {
-  test('is shown by lines, removed before added', () => {
+  test('the difference of a text is shown by lines, removed before added', () => {
     expect(diffRows('one\ntwo\nthree', 'one\n2\nthree\n')).toEqual([
       { kind: 'same', text: 'one' },
       { kind: 'removed', text: 'two' },
@@ -14,7 +14,7 @@ describe('what a change makes of a text', () => {
     ])
   })
 
-  test('has three lines around it, and says how many it leaves out', () => {
+  test('the difference of a text has three lines around it, and says how many it leaves out', () => {
     const before = lines(1, 20).join('\n')
     const rows = diffRows(before, before.replace('line 10', 'line ten'))
     expect(rows.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
@@ -27,7 +27,7 @@ describe('what a change makes of a text', () => {
     ])
   })
 
-  test('of an empty text is all of the new one, and of the same text nothing', () => {
+  test('the difference of a text of an empty text is all of the new one, and of the same text nothing', () => {
     expect(diffRows('', 'new')).toEqual([{ kind: 'added', text: 'new' }])
     expect(diffRows('old', '')).toEqual([{ kind: 'removed', text: 'old' }])
     expect(diffRows('same', 'same').some(({ kind }) => kind === 'added' || kind === 'removed')).toBe(false)

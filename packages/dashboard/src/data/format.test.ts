@@ -11,7 +11,7 @@ import {
 } from './format.ts'
 
 describe('what pages show of numbers and times', () => {
-  it('counts one thing and several in their words', () => {
+  it('a number or time on a page counts one thing and several in their words', () => {
     expect([0, 1, 2].map((count) => formatCount(count, 'message'))).toEqual([
       '0 messages',
       '1 message',
@@ -19,14 +19,14 @@ describe('what pages show of numbers and times', () => {
     ])
   })
 
-  it('lets words stand by themselves as a sentence, which ends once', () => {
+  it('a number or time on a page lets words stand by themselves as a sentence, which ends once', () => {
     expect(['no browser is set up', 'Look again.'].map(asSentence)).toEqual([
       'No browser is set up.',
       'Look again.',
     ])
   })
 
-  it('never shows what was spent as nothing, nor nothing as something', () => {
+  it('a number or time on a page never shows what was spent as nothing, nor nothing as something', () => {
     expect([0, 0.000_03, 0.004_2, 1.5, 12_345.678].map(formatUsd)).toEqual([
       '$0',
       '<$0.0001',
@@ -62,7 +62,7 @@ describe('what pages show of numbers and times', () => {
     ])
   })
 
-  it('says how long ago and how long until', () => {
+  it('a number or time on a page says how long ago and how long until', () => {
     const now = Date.UTC(2026, 10, 27, 12)
     expect(
       [now, now - 59_700, now - 3_599_700, now + 90_000, now - 49 * 3_600_000].map((at) =>
@@ -71,7 +71,7 @@ describe('what pages show of numbers and times', () => {
     ).toEqual(['now', '1 min ago', '1 h ago', 'in 2 min', '2 d ago'])
   })
 
-  it('names the zone of a moment, and its year where that is another', () => {
+  it('a number or time on a page names the zone of a moment, and its year where that is another', () => {
     const now = Date.UTC(2026, 10, 27, 12)
     const zone = new Date(now).toLocaleTimeString('en-GB', { timeZoneName: 'short' }).split(' ').at(-1)
     expect(formatMoment(now, now)).toMatch(/^27 Nov, \d\d:00:00 /)

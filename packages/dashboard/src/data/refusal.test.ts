@@ -5,30 +5,30 @@ import { refusalOf } from './refusal.ts'
 const me = (role: PersonRole, agents: string[] = []) => ({ name: 'ann', role, agents })
 
 describe('a button', () => {
-  it('is disabled until the mesh has said who is signed in', () => {
+  it('a button is disabled until the mesh has said who is signed in', () => {
     expect(refusalOf(undefined, { call: 'status' })).toContain('not said yet')
   })
 
-  it('of an owner is free, whatever the agent', () => {
+  it('a button of an owner is free, whatever the agent', () => {
     expect(refusalOf(me('owner'), { call: 'agentRestart', agent: 'ada' })).toBeNull()
     expect(refusalOf(me('owner'), { call: 'agentCreate' })).toBeNull()
   })
 
-  it('of a member is free on granted agents, and on no other', () => {
+  it('a button of a member is free on granted agents, and on no other', () => {
     expect(refusalOf(me('member', ['ada']), { call: 'agentRestart', agent: 'ada' })).toBeNull()
     expect(refusalOf(me('member', ['*']), { call: 'agentRestart', agent: 'bob' })).toBeNull()
     expect(refusalOf(me('member', ['ada']), { call: 'agentRestart', agent: 'bob' })).toContain('bob is not')
     expect(refusalOf(me('member', ['*']), { call: 'chat', agent: 'operator' })).toContain('operator is not')
   })
 
-  it('of a member that wants an owner by its call, or by what it does, says so', () => {
+  it('a button of a member that wants an owner by its call, or by what it does, says so', () => {
     const wantsOwner = 'Only owners may do this; you are here as a member.'
     expect(refusalOf(me('member', ['*']), { call: 'agentCreate' })).toBe(wantsOwner)
     const deed = { call: 'agentEdit', agent: 'ada', wants: 'owner' } as const
     expect(refusalOf(me('member', ['ada']), deed)).toBe(wantsOwner)
   })
 
-  it('of a viewer looks and does nothing else', () => {
+  it('a button of a viewer looks and does nothing else', () => {
     expect(refusalOf(me('viewer', ['ada']), { call: 'runs' })).toBeNull()
     expect(refusalOf(me('viewer', ['ada']), { call: 'chat', agent: 'ada' })).toContain('looks and changes')
   })

@@ -24,7 +24,7 @@ const event = (seq: number): FleetEvent => ({
   body: { type: 'agent.stopped', agent_id: 'a', reason: 'idle' },
 })
 
-it('draws ten thousand events of a minute a few times a second, keeps the newest, and asks once in a while', () => {
+it('the live store draws ten thousand events of a minute a few times a second, keeps the newest, and asks once in a while', () => {
   const { live, asked, drawings } = aStore()
   for (let seq = 1; seq <= 10_000; seq++) {
     live.onEvent(event(seq))
@@ -38,7 +38,7 @@ it('draws ten thousand events of a minute a few times a second, keeps the newest
   expect(asked.length).toBeLessThan(100)
 })
 
-it('asks for everything again after a break, and where events were dropped: once for all that was dropped meanwhile', async () => {
+it('the live store asks for everything again after a break, and where events were dropped: once for all that was dropped meanwhile', async () => {
   const { live, asked } = aStore()
   live.onState('live')
   await vi.advanceTimersByTimeAsync(5000)

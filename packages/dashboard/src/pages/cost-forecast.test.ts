@@ -4,7 +4,7 @@ import { forecastMonth } from './cost-forecast.ts'
 const at = (text: string) => Date.parse(text)
 
 describe('what the month will cost', () => {
-  it('is what it has cost, and the rate of the last full days for those that are left', () => {
+  it('the forecast of a month is what it has cost, and the rate of the last full days for those that are left', () => {
     const days = Array.from({ length: 20 }, (_, index) => ({
       key: `2026-11-${String(index + 1).padStart(2, '0')}`,
       usd: index < 12 ? 9 : 2,
@@ -17,7 +17,7 @@ describe('what the month will cost', () => {
     })
   })
 
-  it('counts of today what is left of a day like the last ones, and of last month nothing but its rate', () => {
+  it('the forecast of a month counts of today what is left of a day like the last ones, and of last month nothing but its rate', () => {
     const days = [
       { key: '2026-10-30', usd: 4 },
       { key: '2026-10-31', usd: 8 },
@@ -30,7 +30,7 @@ describe('what the month will cost', () => {
     })
   })
 
-  it('takes today for the rate where there was no day before, and is nothing where nothing was spent', () => {
+  it('the forecast of a month takes today for the rate where there was no day before, and is nothing where nothing was spent', () => {
     const now = at('2026-11-29T23:00:00Z')
     expect(forecastMonth([{ key: '2026-11-29', usd: 3 }], now).forecastUsd).toBe(6)
     expect(forecastMonth([], now)).toEqual({ monthUsd: 0, dayUsd: 0, forecastUsd: 0 })

@@ -17,7 +17,7 @@ async function read(...seqs: readonly number[]) {
 const range = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index)
 
 describe('rows of the journal', () => {
-  it('are read newest first, and found by their text in capitals or small letters', async () => {
+  it('rows of the journal are read newest first, and found by their text in capitals or small letters', async () => {
     const { rows, more } = await read(1, 2, 3)
     expect(rows.map(({ seq }) => seq)).toEqual([3, 2, 1])
     expect(rows[0]?.searched).toContain('agent:scout')

@@ -34,13 +34,13 @@ describe('where a person is', () => {
 })
 
 describe('the owner', () => {
-  test('is a caller that the mesh knows as a program of its owner', () => {
+  test('the owner is a caller that the mesh knows as a program of its owner', () => {
     expect(() =>
       requireOwner({ kind: 'human', role: 'owner', channel: 'cli', local: true }, 'store keys'),
     ).not.toThrow()
   })
 
-  test('is no other caller: neither an outside session nor an agent can claim it', () => {
+  test('the owner is no other caller: neither an outside session nor an agent can claim it', () => {
     const claims = {
       kind: 'agent',
       agentId: 'a',

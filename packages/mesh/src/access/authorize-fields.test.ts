@@ -186,7 +186,7 @@ const table: readonly (readonly [
 ]
 
 describe('each field of the permission record', () => {
-  test('is in the table below', () => {
+  test('each field of the permission record is in the table below', () => {
     // This field allows nothing: it sets the agent's isolation level.
     const granting = Object.keys(permissionFields).filter((field) => field !== 'required_isolation')
     expect(table.map(([field]) => field)).toEqual(granting)
@@ -212,7 +212,7 @@ describe('each field of the permission record', () => {
     expect(decide({}, row.action).allowed).toBe(false)
   })
 
-  test('alone opens nothing but its own action', () => {
+  test('each field of the permission record alone opens nothing but its own action', () => {
     const everything = permissionRecordSchema.parse(Object.assign({}, ...table.map(([, row]) => row.with)))
     const names = Object.keys(permissionFields) as PermissionField[]
     for (const [field, row] of table) {
@@ -228,7 +228,7 @@ describe('each field of the permission record', () => {
 })
 
 describe('a record', () => {
-  test('never lets an agent edit or manage itself', () => {
+  test('a record never lets an agent edit or manage itself', () => {
     heedsLesson(124)
     const all = { can_manage_fleet: true, can_edit_agent_config: true }
     expect(decide(all, { do: 'edit-agent-config', agentId: 'scout' })).toMatchObject({
@@ -241,14 +241,14 @@ describe('a record', () => {
     })
   })
 
-  test('allows no transfer of unknown value', () => {
+  test('a record allows no transfer of unknown value', () => {
     for (const valueUsd of [Number.NaN, Number.POSITIVE_INFINITY, -1]) {
       expect(decide(wallet, { ...spend, valueUsd }).allowed).toBe(false)
     }
     expect(decide(wallet, { ...spend, spentTodayUsd: Number.NaN }).allowed).toBe(false)
   })
 
-  test('holds every limit at once to the millionth of a dollar, whatever is spent', () => {
+  test('a record holds every limit at once to the millionth of a dollar, whatever is spent', () => {
     const millionths = fc.nat(100_000_000)
     fc.assert(
       fc.property(
@@ -272,14 +272,14 @@ describe('a record', () => {
     )
   })
 
-  test('keeps the case of addresses that are not hexadecimal', () => {
+  test('a record keeps the case of addresses that are not hexadecimal', () => {
     const token = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
     const record = { ...wallet, wallet_allowed_contracts: [token] }
     expect(decide(record, { ...spend, contract: token }).allowed).toBe(true)
     expect(decide(record, { ...spend, contract: token.toLowerCase() }).allowed).toBe(false)
   })
 
-  test('reads browser actions of null and of a star as all, and of nothing as none', () => {
+  test('a record reads browser actions of null and of a star as all, and of nothing as none', () => {
     const click: Action = { do: 'use-browser', browserAction: 'click' }
     expect(decide({ can_use_browser: true, browser_actions: null }, click).allowed).toBe(true)
     expect(decide({ can_use_browser: true, browser_actions: ['*'] }, click).allowed).toBe(true)

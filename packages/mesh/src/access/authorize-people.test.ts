@@ -99,7 +99,7 @@ describe('who needs no record', () => {
     expect(allowed.map((action) => action.do).toSorted()).toEqual([...everyone, ...more].toSorted())
   })
 
-  test('is refused without naming a field, because no record could help, and with a reason', () => {
+  test('a caller without a permission record is refused without naming a field, because no record could help, and with a reason', () => {
     for (const action of Object.values(actions)) {
       const decision = decide({ kind: 'system' }, action)
       if (decision.allowed) expect(decision.field).toBe(undefined)
@@ -107,7 +107,7 @@ describe('who needs no record', () => {
     }
   })
 
-  test('is refused an action that no rule covers', () => {
+  test('a caller without a permission record is refused an action that no rule covers', () => {
     const unknown = { do: 'launch-rockets' } as unknown as Action
     for (const caller of [{ kind: 'human', role: 'owner', channel: 'cli' }, { kind: 'system' }] as const) {
       expect(decide(caller, unknown)).toMatchObject({
@@ -153,7 +153,7 @@ describe('an agent with every right that a record can give', () => {
     'submit-run',
   ]
 
-  test('may do all but what belongs to people, and no field would open that', () => {
+  test('an agent with every right that a record can give may do all but what belongs to people, and no field would open that', () => {
     for (const action of Object.values(actions)) {
       const decision = decide(scout, action, everything)
       expect(decision.allowed, action.do).toBe(!never.includes(action.do))
@@ -161,7 +161,7 @@ describe('an agent with every right that a record can give', () => {
     }
   })
 
-  test('may nothing of all that without its record, but act for itself with an empty one', () => {
+  test('an agent with every right that a record can give may nothing of all that without its record, but act for itself with an empty one', () => {
     for (const action of Object.values(actions)) {
       expect(decide(scout, action).allowed, action.do).toBe(false)
       expect(decide(scout, action, {}).allowed, action.do).toBe(
@@ -170,7 +170,7 @@ describe('an agent with every right that a record can give', () => {
     }
   })
 
-  test('is refused an action that no rule covers', () => {
+  test('an agent with every right that a record can give is refused an action that no rule covers', () => {
     expect(decide(scout, { do: 'launch-rockets' } as unknown as Action, everything)).toMatchObject({
       allowed: false,
       field: null,
@@ -183,7 +183,7 @@ describe('an agent with every right that a record can give', () => {
     expect(['llm', 'http', 'wallet', '*', ''].map(may)).toEqual([true, true, false, false, false])
   })
 
-  test('gets the list and entry that allow it, so that an owner finds the line', () => {
+  test('an agent with every right that a record can give gets the list and entry that allow it, so that an owner finds the line', () => {
     const record = { ...everything, can_message: ['a', 'other', '*'], blackboard_read: ['x', 'a/*'] }
     expect(decide(scout, actions['message-agent'], record)).toEqual({
       allowed: true,
@@ -196,7 +196,7 @@ describe('an agent with every right that a record can give', () => {
     expect(decide(scout, spend, record)).toEqual({ allowed: true, field: 'can_use_wallet' })
   })
 
-  test('gets the action and the missing field with a refusal', () => {
+  test('an agent with every right that a record can give gets the action and the missing field with a refusal', () => {
     const refusal = (action: Action, record: Partial<PermissionRecord> = {}) => decide(scout, action, record)
     expect(refusal(actions['message-agent'])).toMatchObject({
       field: 'can_message',

@@ -46,18 +46,18 @@ function allowedOf(records: PermissionRecords, caller: Caller): string[] {
 }
 
 describe('an agent', () => {
-  test('without a record may do nothing', () => {
+  test('an agent without a record may do nothing', () => {
     verifies('authentication:permissions:default-deny', 'purpose:default-deny', 'errors:permissions:absent')
     expect(allowedOf(recordsOf({}), scout)).toEqual([])
     expect(allowedOf(recordsOf({ other: operatorDefaultRecord }), scout)).toEqual([])
   })
 
-  test('with an empty record may act for itself and nothing else', () => {
+  test('an agent with an empty record may act for itself and nothing else', () => {
     verifies('authentication:permissions:default-deny')
     expect(allowedOf(recordsOf({ scout: aRecord() }), scout)).toEqual(['list-agents', 'act-for-self'])
   })
 
-  test('may do nothing while the file is invalid, whatever it contained', () => {
+  test('an agent may do nothing while the file is invalid, whatever it contained', () => {
     verifies('purpose:fail-closed')
     const broken = recordsOf(
       { scout: operatorDefaultRecord },
@@ -92,7 +92,7 @@ describe('an agent', () => {
     expect(authorize(recordsOf({ scout: aRecord() }), scout, action)).toMatchObject({ allowed: false, field })
   })
 
-  test('may read keys that it may not write', () => {
+  test('an agent may read keys that it may not write', () => {
     const records = recordsOf({ scout: workerDefaultRecord })
     expect(authorize(records, scout, { do: 'read-blackboard', key: 'secret/plan' }).allowed).toBe(true)
     expect(authorize(records, scout, { do: 'write-blackboard', key: 'secret/plan' }).allowed).toBe(false)
@@ -107,13 +107,13 @@ describe('an agent', () => {
     ).toBe(false)
   })
 
-  test('cannot act for another, nor put work into a lane itself', () => {
+  test('an agent cannot act for another, nor put work into a lane itself', () => {
     const records = recordsOf({ scout: operatorDefaultRecord })
     expect(authorize(records, scout, { do: 'act-for-self', agentId: 'other' }).allowed).toBe(false)
     expect(authorize(records, scout, { do: 'submit-run', to: 'scout' }).allowed).toBe(false)
   })
 
-  test('with a program token may use only the model gateway and the egress proxy', () => {
+  test('an agent with a program token may use only the model gateway and the egress proxy', () => {
     expect(allowedOf(recordsOf({ scout: operatorDefaultRecord }), program)).toEqual(['call-llm', 'call-http'])
     expect(allowedOf(recordsOf({ scout: aRecord() }), program)).toEqual([])
   })
@@ -172,7 +172,7 @@ describe('people and the mesh', () => {
 })
 
 describe('default records', () => {
-  test('give the operator the six flags and neither spawn nor wallet', () => {
+  test('the default records give the operator the six flags and neither spawn nor wallet', () => {
     expect(operatorDefaultRecord).toMatchObject({
       can_manage_fleet: true,
       can_manage_projects: true,
@@ -186,7 +186,7 @@ describe('default records', () => {
     })
   })
 
-  test('give a worker no flag', () => {
+  test('the default records give a worker no flag', () => {
     expect(Object.entries(workerDefaultRecord).filter(([, value]) => value === true)).toEqual([])
   })
 })
@@ -211,7 +211,7 @@ describe('steering an agent', () => {
     expect(may(caller, record, { to: 'other', gave }).allowed).toBe(allowed)
   })
 
-  test('is never steering oneself', () => {
+  test('steering an agent is never steering oneself', () => {
     expect(may(operator, friendly, { to: 'operator', gave: true })).toMatchObject({ allowed: false })
   })
 })

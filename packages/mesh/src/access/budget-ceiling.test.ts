@@ -10,7 +10,7 @@ describe('a change of a budget', () => {
     ['nothing at all', usd(1, 10), usd(0, 0)],
     ['a limit where none was', usd(null, null), usd(1000, 1000)],
     ['no limit where none was', usd(null, null), usd(null, null)],
-  ])('to %s lowers', (_to, before, after) => {
+  ])('a change of a budget to %s lowers', (_to, before, after) => {
     expect(raisedPeriod(before, after)).toBe(null)
   })
 

@@ -16,7 +16,7 @@ function refusal(rate: CallRate, agentId = 'a'): Problem | null {
 }
 
 describe('a call rate', () => {
-  test('counts each agent on its own and lets it call again after the seconds that it names', async () => {
+  test('a call rate counts each agent on its own and lets it call again after the seconds that it names', async () => {
     const clock = createManualClock()
     const rate = createCallRate({ clock, perMinute: () => 2, what: 'notify' })
     rate.take('a')
@@ -33,7 +33,7 @@ describe('a call rate', () => {
     expect(refusal(rate)).toBeNull()
   })
 
-  test('does not let a burst through at the seam of two minutes', async () => {
+  test('a call rate does not let a burst through at the seam of two minutes', async () => {
     const clock = createManualClock()
     const rate = createCallRate({ clock, perMinute: () => 10 })
     await clock.advance(59_000)
@@ -42,7 +42,7 @@ describe('a call rate', () => {
     expect(() => rate.take('a')).toThrow('at most 10')
   })
 
-  test('never lets more than twice its number through in any minute, and keeps the promise of Retry-After', async () => {
+  test('a call rate never lets more than twice its number through in any minute, and keeps the promise of Retry-After', async () => {
     const step = fc.record({
       calls: fc.integer({ min: 1, max: 30 }),
       waitMs: fc.integer({ min: 0, max: 90_000 }),
@@ -93,7 +93,7 @@ describe('a call rate', () => {
     expect(refusal(rate)).toBeNull()
   })
 
-  test('forgets an agent that is deleted', () => {
+  test('a call rate forgets an agent that is deleted', () => {
     const rate = createCallRate({ clock: createManualClock(), perMinute: () => 1 })
     rate.take('a')
     expect(refusal(rate)).not.toBeNull()

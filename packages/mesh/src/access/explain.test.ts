@@ -42,7 +42,7 @@ async function asked(
 }
 
 describe('an explanation', () => {
-  test('names the line of the very entry that allows', async () => {
+  test('an explanation names the line of the very entry that allows', async () => {
     expect(await asked(text, 'message-agent', ['auditor'])).toEqual({
       allowed: true,
       reason: 'can_message of scout allows it',
@@ -53,7 +53,7 @@ describe('an explanation', () => {
     })
   })
 
-  test('names the default where it is what allows, and what takes it away', async () => {
+  test('an explanation names the default where it is what allows, and what takes it away', async () => {
     const operators =
       '{\n  "permissions": {\n    "operator": {\n      "can_route_tasks": true\n    }\n  }\n}\n'
     expect(await asked(operators, 'manage-fleet', [null, 'operator'])).toMatchObject({
@@ -73,7 +73,7 @@ describe('an explanation', () => {
     })
   })
 
-  test('names the line of the field that does not list it, and the command that would', async () => {
+  test('an explanation names the line of the field that does not list it, and the command that would', async () => {
     expect(await asked(text, 'call-api', ['http'])).toMatchObject({
       allowed: false,
       line: 8,
@@ -81,7 +81,7 @@ describe('an explanation', () => {
     })
   })
 
-  test('names the line of the record where the field is absent', async () => {
+  test('an explanation names the line of the record where the field is absent', async () => {
     expect(await asked(text, 'spawn-agent')).toMatchObject({
       allowed: false,
       field: 'can_spawn',
@@ -90,7 +90,7 @@ describe('an explanation', () => {
     })
   })
 
-  test('gives the error of an invalid file and its place', async () => {
+  test('an explanation gives the error of an invalid file and its place', async () => {
     const broken = text.replace('"allowed_apis"', 'allowed_apis')
     expect(await asked(broken, 'call-api', ['llm'])).toMatchObject({
       allowed: false,
@@ -101,16 +101,16 @@ describe('an explanation', () => {
     expect(await asked(null, 'call-api', ['llm'])).toMatchObject({ allowed: false, line: null })
   })
 
-  test('knows agents without a record', async () => {
+  test('an explanation knows agents without a record', async () => {
     expect(await asked(text, 'call-api', ['llm', 'ghost'])).toMatchObject({ allowed: false, line: null })
   })
 
-  test('decides for a program as the guard does', async () => {
+  test('an explanation decides for a program as the guard does', async () => {
     expect(await asked(text, 'program:call-api', ['llm'])).toMatchObject({ allowed: true })
     expect(await asked(text, 'program:message-agent', ['auditor'])).toMatchObject({ allowed: false })
   })
 
-  test('lists the actions where one is unknown, and asks for a resource where one is missing', async () => {
+  test('an explanation lists the actions where one is unknown, and asks for a resource where one is missing', async () => {
     await expect(asked(text, 'fly')).rejects.toMatchObject({
       code: 'bad-request',
       message: expect.stringContaining('spawn-agent'),
@@ -119,7 +119,7 @@ describe('an explanation', () => {
     await expect(asked(text, 'spawn-agent', ['x'])).rejects.toMatchObject({ code: 'bad-request' })
   })
 
-  test('answers for every action there is', async () => {
+  test('an explanation answers for every action there is', async () => {
     for (const { name, example } of permissionActions) {
       const told = await asked(text, name, [example])
       expect(told.reason, name).not.toBe('')

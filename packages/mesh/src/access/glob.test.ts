@@ -38,14 +38,17 @@ describe('a glob over keys', () => {
     expect(keyMatches(pattern, key)).toBe(expected)
   })
 
-  test.each(['', '/a', 'a/', 'a//b', '.', 'a/../b', './a'])('never matches %j, which is no key', (key) => {
-    heedsLesson(34)
-    expect(normalizeKey(key)).toBeNull()
-    expect(keyMatches('*', key)).toBe(false)
-    expect(keyMatches('**', key)).toBe(false)
-  })
+  test.each(['', '/a', 'a/', 'a//b', '.', 'a/../b', './a'])(
+    'a glob over keys never matches %j, which is no key',
+    (key) => {
+      heedsLesson(34)
+      expect(normalizeKey(key)).toBeNull()
+      expect(keyMatches('*', key)).toBe(false)
+      expect(keyMatches('**', key)).toBe(false)
+    },
+  )
 
-  test('does not care how an accent was typed', () => {
+  test('a glob over keys does not care how an accent was typed', () => {
     expect(keyMatches('caf\u00e9/*', 'cafe\u0301/x')).toBe(true)
   })
 
@@ -69,7 +72,7 @@ describe('a glob over keys', () => {
     )
   })
 
-  test('with many stars comes to an end, where a backtracking match would not in our time', () => {
+  test('a glob over keys with many stars comes to an end, where a backtracking match would not in our time', () => {
     expect(keyMatches(`${'*a'.repeat(90)}b`, 'a'.repeat(512))).toBe(false)
   })
 })
@@ -101,7 +104,7 @@ describe('a glob over credentials', () => {
     ['[-b]', '-b', 'a]'],
     ['[b-dx-z]', 'bcdxyz', 'a-ew'],
     ['[]b]', ']b', 'a['],
-  ])('takes no secret that %s does not name', (pattern, named, others) => {
+  ])('a glob over credentials takes no secret that %s does not name', (pattern, named, others) => {
     for (const character of named) expect(credentialMatches(`key_${pattern}`, `key_${character}`)).toBe(true)
     for (const character of others)
       expect(credentialMatches(`key_${pattern}`, `key_${character}`)).toBe(false)
@@ -109,7 +112,7 @@ describe('a glob over credentials', () => {
 })
 
 describe('a list of names', () => {
-  test('allows the named entries, and everything with a single star', () => {
+  test('a list of names allows the named entries, and everything with a single star', () => {
     expect(listAllows(['a'], 'a')).toBe(true)
     expect(listAllows(['a'], 'ab')).toBe(false)
     expect(listAllows(['a*'], 'ab')).toBe(false)

@@ -35,7 +35,7 @@ function aGuard() {
 }
 
 describe('the guard', () => {
-  test('passes an allowed action and records nothing', () => {
+  test('the guard passes an allowed action and records nothing', () => {
     const { guard, journal, denials } = aGuard()
     guard(scout, { do: 'read-blackboard', key: 'a' })
     expect(journal.entries).toEqual([])
@@ -57,7 +57,7 @@ describe('the guard', () => {
     expect(events.bodies).toMatchObject([{ type: 'call.denied', agent_id: 'scout', action: 'message-agent' }])
   })
 
-  test('names no field to change for an action that no field allows', () => {
+  test('the guard names no field to change for an action that no field allows', () => {
     const { guard } = aGuard()
     const repairOf = (caller: Caller, action: Parameters<typeof guard>[1]): string => {
       try {
@@ -79,14 +79,14 @@ describe('the guard', () => {
     expect(repairOf(nobody, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
   })
 
-  test('does not count denials of a deleted agent for one re-created under its id', () => {
+  test('the guard does not count denials of a deleted agent for one re-created under its id', () => {
     const { guard, denials } = aGuard()
     expect(() => guard(scout, { do: 'message-agent', to: 'a' })).toThrow('can_message')
     denials.forget('scout')
     expect(denials.last24Hours('scout')).toEqual({})
   })
 
-  test('counts every denial of the last day by kind', async () => {
+  test('the guard counts every denial of the last day by kind', async () => {
     verifies('purpose:observability:tool-denials-24h')
     const { guard, clock, denials } = aGuard()
     const tryTo = (to: string) =>
@@ -102,7 +102,7 @@ describe('the guard', () => {
     expect(denials.last24Hours('scout')).toEqual({})
   })
 
-  test('writes denials down again after the clock was set back', async () => {
+  test('the guard writes denials down again after the clock was set back', async () => {
     const { guard, clock, journal } = aGuard()
     const deny = () => expect(() => guard(scout, { do: 'message-agent', to: 'other' })).toThrow(Problem)
     for (let call = 0; call < 30; call++) deny()
@@ -111,7 +111,7 @@ describe('the guard', () => {
     expect(journal.entries.at(-1)).toMatchObject({ detail: { skipped: 10 } })
   })
 
-  test('limits the audit log entries of a looping agent and records how many were omitted', async () => {
+  test('the guard limits the audit log entries of a looping agent and records how many were omitted', async () => {
     const { guard, clock, journal, events, denials } = aGuard()
     for (let call = 0; call < 1000; call++)
       expect(() => guard(scout, { do: 'manage-fleet' })).toThrow('can_manage_fleet')

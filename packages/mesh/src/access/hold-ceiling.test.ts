@@ -32,13 +32,13 @@ describe('the ceiling', () => {
     expect(journal.entries).toEqual([])
   })
 
-  test('lets the operator lower, and writes nothing down for it', () => {
+  test('the ceiling lets the operator lower, and writes nothing down for it', () => {
     const { hold, journal, events } = aCeiling()
     hold(operator, lower)
     expect([journal.entries, events.bodies]).toEqual([[], []])
   })
 
-  test('holds everybody else, also a person in a chat, who may be repeating another’s words', () => {
+  test('the ceiling holds everybody else, also a person in a chat, who may be repeating another’s words', () => {
     const { hold, journal } = aCeiling()
     const others: readonly Caller[] = [
       operator,
@@ -54,7 +54,7 @@ describe('the ceiling', () => {
     expect(journal.entries).toHaveLength(others.length)
   })
 
-  test('records the attempt of an agent as a denial', () => {
+  test('the ceiling records the attempt of an agent as a denial', () => {
     const { hold, journal, events, denials } = aCeiling()
     expect(() => hold(operator, raise)).toThrow('can_spawn')
     expect(journal.entries).toEqual([
@@ -76,7 +76,7 @@ describe('the ceiling', () => {
     ])
   })
 
-  test('counts no denial of an agent where none asked', () => {
+  test('the ceiling counts no denial of an agent where none asked', () => {
     const { refuse, events, journal } = aCeiling()
     const above = { subject: 'fleet', field: 'daily_usd', reason: 'it is more' }
     expect(() => refuse({ kind: 'human', role: 'owner', channel: 'telegram' }, above)).toThrow(
@@ -86,7 +86,7 @@ describe('the ceiling', () => {
     expect(events.bodies).toEqual([])
   })
 
-  test('cuts a name that a caller made up, in record and reply alike', () => {
+  test('the ceiling cuts a name that a caller made up, in record and reply alike', () => {
     const { hold, journal } = aCeiling()
     const name = 'x'.repeat(5000)
     expect(() => hold(operator, { ...raise, fields: { [name]: true } })).toThrow(

@@ -15,7 +15,7 @@ import { createPermissionFile } from './permission-file.ts'
 const record = (more: object = {}) => permissionRecordSchema.parse(more)
 
 describe('grants in the journal', () => {
-  test('are recorded once for each agent and field', () => {
+  test('grants in the journal are recorded once for each agent and field', () => {
     const journal = collectJournal()
     const tell = createJournalGrants({ database: migrated(), journal, log: silentLog })
     tell({ scout: record({ allowed_apis: ['llm'] }) }, 'human:cli')
@@ -127,7 +127,7 @@ describe('grants in the journal', () => {
       return { start, told, warned, journal, write, end: () => rm(folder, { recursive: true }) }
     }
 
-    test('are recorded once as granted by the mesh, and logged with how to remove them', async () => {
+    test('grants in the journal of flags that the operator’s entry leaves out are recorded once as granted by the mesh, and logged with how to remove them', async () => {
       const home = await anUpgrade(withoutFleet, { ...others, [fleetFlag]: false })
       for (let starts = 0; starts < 3; starts++) await (await home.start()).close()
       expect(home.journal.entries).toEqual([
@@ -143,7 +143,7 @@ describe('grants in the journal', () => {
       await home.end()
     })
 
-    test('are separate from manual edits before that start', async () => {
+    test('grants in the journal of flags that the operator’s entry leaves out are separate from manual edits before that start', async () => {
       const home = await anUpgrade({ ...withoutFleet, can_spawn: true }, { ...others, [fleetFlag]: false })
       await (await home.start()).close()
       expect(home.told()).toEqual([
@@ -153,7 +153,7 @@ describe('grants in the journal', () => {
       await home.end()
     })
 
-    test('are not recorded as manual edits if nothing was recorded before', async () => {
+    test('grants in the journal of flags that the operator’s entry leaves out are not recorded as manual edits if nothing was recorded before', async () => {
       const home = await anUpgrade(withoutFleet, null)
       await (await home.start()).close()
       expect(home.told()[0]).toMatch(/^human:file permission.granted /)
@@ -162,7 +162,7 @@ describe('grants in the journal', () => {
       await home.end()
     })
 
-    test('are a hand’s doing where it leaves them out later', async () => {
+    test('grants in the journal of flags that the operator’s entry leaves out are a hand’s doing where it leaves them out later', async () => {
       const home = await anUpgrade({ ...others, [fleetFlag]: false }, { ...others, [fleetFlag]: false })
       const store = await home.start()
       await home.write({ operator: withoutFleet })

@@ -95,7 +95,7 @@ function raised(before: PermissionRecord, after: PermissionRecord): PermissionFi
 }
 
 describe("the operator's ceiling over every field and value", () => {
-  test('lets nothing rise that only a person may raise', () => {
+  test("the operator's ceiling over every field and value lets nothing rise that only a person may raise", () => {
     heedsLesson(6, 7)
     verifies(
       'authentication:ceiling:spawn',
@@ -119,7 +119,7 @@ describe("the operator's ceiling over every field and value", () => {
     )
   })
 
-  test('lets rights be taken away, whatever they are', () => {
+  test("the operator's ceiling over every field and value lets rights be taken away, whatever they are", () => {
     heedsLesson(7)
     fc.assert(
       fc.property(anyRecord, fc.constantFrom(...fields), (current, field) => {
@@ -130,7 +130,7 @@ describe("the operator's ceiling over every field and value", () => {
     )
   })
 
-  test('refuses every name that is no field', () => {
+  test("the operator's ceiling over every field and value refuses every name that is no field", () => {
     heedsLesson(6)
     const current = permissionRecordSchema.parse({})
     fc.assert(

@@ -4,7 +4,7 @@ import { operatorDefaultRecord, workerDefaultRecord } from './default-records.ts
 import { operatorMayChange } from './operator-ceiling.ts'
 
 describe("the operator's ceiling", () => {
-  test('keeps spawn and wallet for a human', () => {
+  test("the operator's ceiling keeps spawn and wallet for a human", () => {
     verifies(
       'authentication:ceiling:spawn',
       'authentication:ceiling:wallet',
@@ -22,7 +22,7 @@ describe("the operator's ceiling", () => {
     })
   })
 
-  test('may raise the walls that an agent must have, and not lower them', () => {
+  test("the operator's ceiling may raise the walls that an agent must have, and not lower them", () => {
     const walled = { ...workerDefaultRecord, required_isolation: 'gvisor' } as const
     expect(operatorMayChange(walled, { required_isolation: 'container' })).toMatchObject({
       allowed: false,
@@ -31,7 +31,7 @@ describe("the operator's ceiling", () => {
     expect(operatorMayChange(walled, { required_isolation: 'gvisor' })).toEqual({ allowed: true })
   })
 
-  test('refuses a key that it does not know, also beside one that is fine', () => {
+  test("the operator's ceiling refuses a key that it does not know, also beside one that is fine", () => {
     const change = { can_message: ['a'], can_fly: true }
     expect(operatorMayChange(workerDefaultRecord, change)).toMatchObject({ allowed: false, field: 'can_fly' })
     expect(operatorMayChange(workerDefaultRecord, { constructor: 1 })).toMatchObject({ allowed: false })
@@ -52,11 +52,11 @@ describe("the operator's ceiling", () => {
     ['another pattern', { blackboard_write: ['**'] }, true],
     ['stronger walls', { required_isolation: 'gvisor' }, true],
     ['no such walls', { required_isolation: 'none' }, false],
-  ])('on %s with %j is %s', (_what, change, allowed) => {
+  ])("the operator's ceiling on %s with %j is %s", (_what, change, allowed) => {
     expect(operatorMayChange(workerDefaultRecord, change).allowed).toBe(allowed)
   })
 
-  test('lets a right to everything be narrowed, since an operator that stops a leak must not need a person', () => {
+  test("the operator's ceiling lets a right to everything be narrowed, since an operator that stops a leak must not need a person", () => {
     const everything = { ...workerDefaultRecord, allowed_apis: ['*'], allowed_credentials: ['*'] }
     for (const change of [
       { allowed_apis: ['llm', 'x'] },
@@ -76,12 +76,19 @@ describe("the operator's ceiling", () => {
     ['nothing', { allowed_apis: null }],
     ['a number below none', { wallet_spend_limit_daily_usd: -1 }],
     ['a list for a number', { wallet_rate_limit_per_hour: [] }],
-  ])('takes %s for no lowering: what cannot be compared is refused', (_what, change) => {
-    const current = { ...workerDefaultRecord, wallet_spend_limit_daily_usd: 5, wallet_rate_limit_per_hour: 5 }
-    expect(operatorMayChange(current, change).allowed).toBe(false)
-  })
+  ])(
+    "the operator's ceiling takes %s for no lowering: what cannot be compared is refused",
+    (_what, change) => {
+      const current = {
+        ...workerDefaultRecord,
+        wallet_spend_limit_daily_usd: 5,
+        wallet_rate_limit_per_hour: 5,
+      }
+      expect(operatorMayChange(current, change).allowed).toBe(false)
+    },
+  )
 
-  test('lets the actions of a browser become fewer and not more', () => {
+  test("the operator's ceiling lets the actions of a browser become fewer and not more", () => {
     const browsing = {
       ...workerDefaultRecord,
       can_use_browser: true,
@@ -93,7 +100,7 @@ describe("the operator's ceiling", () => {
       expect(may({ browser_actions: more })).toBe(false)
   })
 
-  test('lets a limit be lowered and not raised', () => {
+  test("the operator's ceiling lets a limit be lowered and not raised", () => {
     const current = { ...operatorDefaultRecord, wallet_spend_limit_per_tx_usd: 10 }
     expect(operatorMayChange(current, { wallet_spend_limit_per_tx_usd: 5 }).allowed).toBe(true)
     expect(operatorMayChange(current, { wallet_spend_limit_per_tx_usd: 11 }).allowed).toBe(false)

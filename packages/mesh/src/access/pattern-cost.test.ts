@@ -40,7 +40,7 @@ describe('the cost of a pattern at its bound on the longest key', () => {
     },
   )
 
-  test('is counted, and not nothing', () => {
+  test('the cost of a pattern at its bound on the longest key is counted, and not nothing', () => {
     expect(matchingSteps('key', '**/a'.repeat(50), 'b/'.repeat(255).concat('b'))).toBeGreaterThan(511)
   })
 

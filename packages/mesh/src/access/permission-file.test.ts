@@ -62,7 +62,7 @@ describe('the permission file', () => {
     ['has one agent twice', whole.replace('"scout": {', '"scout": {},\n    "scout": {'), 4],
     ['is not JSON at all', 'permissions: none', 1],
     ['is empty', '', 1],
-  ])('that %s denies everything and names the line', async (_what, text, line) => {
+  ])('the permission file that %s denies everything and names the line', async (_what, text, line) => {
     const { store, heard } = await opened(text)
     expect(authorize(store.snapshot(), scout, listAgents).allowed).toBe(false)
     expect(heard[0]).toContain(`config/permissions.json line ${line}: `)
@@ -92,7 +92,7 @@ describe('the permission file', () => {
     expect(await decided({ [flag]: true })).toMatchObject([{ allowed: true }, { allowed: true }])
   })
 
-  test('gives each agent its own record, and knows the lines of its fields', async () => {
+  test('the permission file gives each agent its own record, and knows the lines of its fields', async () => {
     verifies('resources:permission:per-agent')
     const { store } = await opened(whole)
     const snapshot = store.snapshot()
@@ -106,7 +106,7 @@ describe('the permission file', () => {
     await store.close()
   })
 
-  test('takes an edit by hand within a second, in either direction', async () => {
+  test('the permission file takes an edit by hand within a second, in either direction', async () => {
     const { path, store, heard } = await opened(whole, { clock: systemClock })
     await writeFile(path, whole.replace('"operator"', '"*"'))
     await expect
@@ -122,7 +122,7 @@ describe('the permission file', () => {
     await store.close()
   })
 
-  test('keeps all of fifty concurrent edits and a manual edit in between', async () => {
+  test('the permission file keeps all of fifty concurrent edits and a manual edit in between', async () => {
     const { path, store } = await opened(whole)
     const edits = Array.from({ length: 50 }, (_, index) =>
       store.edit((records) => ({ ...records, [`agent-${index}`]: workerDefaultRecord })),
@@ -149,7 +149,7 @@ describe('the permission file', () => {
     await store.close()
   })
 
-  test('holds although its record and its announcement meet a full disk, and records again until that succeeds', async () => {
+  test('the permission file holds although its record and its announcement meet a full disk, and records again until that succeeds', async () => {
     const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
     const recorded: unknown[] = []
     let isFull = true
@@ -175,7 +175,7 @@ describe('the permission file', () => {
     await rm(path)
   })
 
-  test('stops looking when it is closed', async () => {
+  test('the permission file stops looking when it is closed', async () => {
     const clock = createManualClock()
     const { store } = await opened(whole, { clock })
     expect(clock.sleepers()).toBe(1)

@@ -54,7 +54,7 @@ describe('rate limits', () => {
     expect(rateBucketOf('DELETE', '/not/there/yet')).toBe('other')
   })
 
-  test('have the numbers that the architecture page decides', () => {
+  test('rate limits have the numbers that the architecture page decides', () => {
     const settings = settingsSchema.parse({})
     expect(settings.rate_limits).toEqual(decided)
     expect(settings.webhooks.per_minute).toBe(60)
@@ -76,7 +76,7 @@ describe('rate limits', () => {
     )
   })
 
-  test('are counted by bucket and agent in memory, and recorded in the audit log once in a window', async () => {
+  test('rate limits are counted by bucket and agent in memory, and recorded in the audit log once in a window', async () => {
     verifies('purpose:rate-limiter:in-memory')
     const clock = createManualClock()
     const journal = collectJournal()

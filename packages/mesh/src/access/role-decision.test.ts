@@ -47,13 +47,16 @@ const ownersAlone: readonly Action[] = [
 ]
 
 describe('a viewer', () => {
-  test.each(looking)('may $do', (action) => {
+  test.each(looking)('a viewer may $do', (action) => {
     expect(may(person('viewer'), action).allowed).toBe(true)
   })
 
-  test.each([...onAda, ...ownersAlone, ...byMembers])('may not $do, whatever an entry grants', (action) => {
-    expect(may(person('viewer', ['ada', '*']), action)).toMatchObject({ allowed: false })
-  })
+  test.each([...onAda, ...ownersAlone, ...byMembers])(
+    'a viewer may not $do, whatever an entry grants',
+    (action) => {
+      expect(may(person('viewer', ['ada', '*']), action)).toMatchObject({ allowed: false })
+    },
+  )
 })
 
 describe('a member', () => {
@@ -73,7 +76,7 @@ describe('a member', () => {
     },
   )
 
-  test.each(ownersAlone)('may not $do', (action) => {
+  test.each(ownersAlone)('a member may not $do', (action) => {
     expect(may(person('member', ['*', 'ada']), action).allowed).toBe(false)
   })
 
@@ -84,7 +87,7 @@ describe('a member', () => {
     expect(may(person('member', ['operator']), operator).allowed).toBe(true)
   })
 
-  test('is refused an unknown agent and an action that no rule covers', () => {
+  test('a member is refused an unknown agent and an action that no rule covers', () => {
     expect(may(person('member', ['*', 'ada']), { do: 'launch-rockets' } as unknown as Action).allowed).toBe(
       false,
     )
@@ -93,7 +96,7 @@ describe('a member', () => {
 })
 
 describe('a route', () => {
-  test('is open from its role up', () => {
+  test('a route is open from its role up', () => {
     const open = personRoles.map((wanted) =>
       personRoles.filter((role) => may(person(role), { do: 'call-route', role: wanted }).allowed),
     )
@@ -108,13 +111,16 @@ describe('a route', () => {
 })
 
 describe('the journal', () => {
-  test('names the person, and an unnamed owner by the channel', () => {
+  test('the journal names the person, and an unnamed owner by the channel', () => {
     expect(actorOf(person('member'))).toBe('human:ann@cli')
     expect(actorOf({ kind: 'human', channel: 'api', role: 'owner' })).toBe('human:api')
   })
 
-  test.each(['human:cli', 'human:ann@api'])('finds the owner again who decided something as %s', (actor) => {
-    expect(ownerOfActor(actor)).toMatchObject({ kind: 'human', role: 'owner' })
-    expect(actorOf(ownerOfActor(actor))).toBe(actor)
-  })
+  test.each(['human:cli', 'human:ann@api'])(
+    'the journal finds the owner again who decided something as %s',
+    (actor) => {
+      expect(ownerOfActor(actor)).toMatchObject({ kind: 'human', role: 'owner' })
+      expect(actorOf(ownerOfActor(actor))).toBe(actor)
+    },
+  )
 })

@@ -24,7 +24,7 @@ function decide(entries: readonly string[], contract: string | null) {
 }
 
 describe('a contract that money goes to', () => {
-  test('is the one that is listed, in whatever case its letters are', () => {
+  test('a contract that money goes to is the one that is listed, in whatever case its letters are', () => {
     for (const contract of [mine, mine.toLowerCase()]) expect(decide([mine], contract).allowed).toBe(true)
     expect(decide([mine.toLowerCase()], mine).allowed).toBe(true)
   })
@@ -38,13 +38,13 @@ describe('a contract that money goes to', () => {
     ['the same letters in another case where they are no address', ['Contract'], 'contract'],
     ['any, with an empty list', [], mine],
   ])(
-    'does not match %s, because an agent could otherwise pay an unlisted address',
+    'a contract that money goes to does not match %s, because an agent could otherwise pay an unlisted address',
     (_what, entries, contract) => {
       expect(decide(entries, contract)).toMatchObject({ allowed: false, field: 'wallet_allowed_contracts' })
     },
   )
 
-  test('is any with a star, and none is asked for with a plain transfer', () => {
+  test('a contract that money goes to is any with a star, and none is asked for with a plain transfer', () => {
     expect(decide(['*'], another).allowed).toBe(true)
     expect(decide([], null).allowed).toBe(true)
   })

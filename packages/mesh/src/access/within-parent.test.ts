@@ -107,7 +107,7 @@ const decide = (
 }
 
 describe('an agent that an agent made', () => {
-  test('may do nothing that its own, its parent’s or its grandparent’s record refuses', () => {
+  test('a spawned agent may do nothing that its own, its parent’s or its grandparent’s record refuses', () => {
     verifies('resources:permission:can-spawn')
     fc.assert(
       fc.property(
@@ -128,7 +128,7 @@ describe('an agent that an agent made', () => {
     ['wallet_spend_limit_daily_usd', { valueUsd: 1, spentTodayUsd: 19, spendsLastHour: 0 }],
     ['wallet_rate_limit_per_hour', { valueUsd: 1, spentTodayUsd: 0, spendsLastHour: 19 }],
   ] as const)(
-    'is held to the fleet where its maker leaves %s at 0, and to its own below that',
+    'a spawned agent is held to the fleet where its maker leaves %s at 0, and to its own below that',
     (field, spent) => {
       const may = (limits: { own: number; parent: number; fleet: number }) => {
         const wallet = { can_use_wallet: true, wallet_allowed_chains: ['*'] }
@@ -159,7 +159,7 @@ describe('an agent that an agent made', () => {
     },
   )
 
-  test('is a record like any other, and within itself it is itself', () => {
+  test('a spawned agent is a record like any other, and within itself it is itself', () => {
     fc.assert(
       fc.property(aRecord, aRecord, (own, parent) => {
         const both = withinParent(own, parent)
@@ -170,7 +170,7 @@ describe('an agent that an agent made', () => {
     )
   })
 
-  test('may nothing once its parent has no record, and a circle of parents ends', () => {
+  test('a spawned agent may nothing once its parent has no record, and a circle of parents ends', () => {
     const record = permissionRecordSchema.parse({ allowed_apis: ['llm'] })
     const of = (makers: Record<string, string>) =>
       boundedRecord(

@@ -32,7 +32,7 @@ const member: Caller = { kind: 'human', channel: 'api', role: 'member', person: 
 const other: Caller = { kind: 'agent', agentId: 'spy', token: 'door', run: null }
 
 describe('an agent’s files, memory and log for people', () => {
-  test('is shown to who may view the fleet, and to no agent without that right', async () => {
+  test('an agent’s files, memory and log for people is shown to who may view the fleet, and to no agent without that right', async () => {
     const { things, asked } = aServer()
     const looks = [
       (caller: Caller) => things.identityFiles(caller, 'scribe'),
@@ -52,7 +52,7 @@ describe('an agent’s files, memory and log for people', () => {
     await expect(things.identityFile(viewer, 'scribe', '../x')).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  test('is forgotten by who may act on that agent alone, and no row is written for who may not', async () => {
+  test('an agent’s files, memory and log for people is forgotten by who may act on that agent alone, and no row is written for who may not', async () => {
     const { things, asked, written } = aServer()
     await expect(things.forgetFact(viewer, 'scribe', 'fact_1')).rejects.toMatchObject({ code: 'denied' })
     await expect(things.forgetFact(member, 'courier', 'fact_1')).rejects.toMatchObject({ code: 'denied' })

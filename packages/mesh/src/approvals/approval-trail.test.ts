@@ -76,7 +76,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
 }
 
 describe('the trail of what waits for a person', () => {
-  test('begins with who asked, for which run, and the digest of what exactly', () => {
+  test('the trail of what waits for a person begins with who asked, for which run, and the digest of what exactly', () => {
     const { ask, journal, events } = aDesk()
     const row = ask()
     expect(row).toMatchObject({
@@ -106,7 +106,7 @@ describe('the trail of what waits for a person', () => {
     ])
   })
 
-  test('has only the listed transitions, so nothing is carried out unconfirmed', () => {
+  test('the trail of what waits for a person has only the listed transitions, so nothing is carried out unconfirmed', () => {
     const { ask, move } = aDesk()
     const row = ask()
     for (const to of ['done', 'failed', 'pending'] as const) {
@@ -116,14 +116,14 @@ describe('the trail of what waits for a person', () => {
     expect(move(row, { to: 'cancelled', by: 'human:cli', detail: '' })).toBe(null)
   })
 
-  test('is written once for a repeated request', () => {
+  test('the trail of what waits for a person is written once for a repeated request', () => {
     const { ask, journal, events } = aDesk()
     ask()
     ask()
     expect([journal.entries.length, events.bodies.length]).toEqual([1, 1])
   })
 
-  test('records each step with its actor, and notifies the requesting run only of the end', async () => {
+  test('the trail of what waits for a person records each step with its actor, and notifies the requesting run only of the end', async () => {
     const { approvals, ask, journal, events, told } = aDesk()
     const row = ask()
     await approvals.confirm(person, row)
@@ -157,7 +157,7 @@ describe('the trail of what waits for a person', () => {
     ])
   })
 
-  test('notifies no run of a request without a run', async () => {
+  test('the trail of what waits for a person notifies no run of a request without a run', async () => {
     const { approvals, ask, told } = aDesk()
     for (const caller of [person, { ...operator, run: null }]) {
       const row = ask('all', caller)
@@ -208,7 +208,7 @@ describe('a confirmed action', () => {
     expect(failed.detail).not.toContain('secret')
   })
 
-  test('and that this release does not know is failed and not done', async () => {
+  test('a confirmed action and that this release does not know is failed and not done', async () => {
     for (const forgotten of ['wipe', 'constructor']) {
       const { approvals, kinds, ask, table } = aDesk()
       const row = ask()
@@ -225,7 +225,7 @@ describe('a confirmed action', () => {
     }
   })
 
-  test('is carried out just before its expiry and not at its expiry', async () => {
+  test('a confirmed action is carried out just before its expiry and not at its expiry', async () => {
     const { approvals, ask, clock } = aDesk()
     const [early, late] = [ask('early'), ask('late')]
     await clock.advance(approvalWaitsMs - 1)
@@ -237,7 +237,7 @@ describe('a confirmed action', () => {
     })
   })
 
-  test('once more after its time is over was done all the same, and is not called expired', async () => {
+  test('a confirmed action once more after its time is over was done all the same, and is not called expired', async () => {
     const { approvals, ask, clock } = aDesk()
     const row = ask()
     await approvals.confirm(person, row)
@@ -245,7 +245,7 @@ describe('a confirmed action', () => {
     await expect(approvals.confirm(person, row)).rejects.toMatchObject({ code: 'approval-used' })
   })
 
-  test('with another digest than shown is refused with its id', async () => {
+  test('a confirmed action with another digest than shown is refused with its id', async () => {
     const { approvals, ask } = aDesk()
     const { id } = ask()
     await expect(approvals.confirm(person, { id, digest: '0'.repeat(64) })).rejects.toMatchObject({
@@ -293,7 +293,7 @@ describe('a request', () => {
     ])
   })
 
-  test('by another asker in the same words is a row of its own', () => {
+  test('a request by another asker in the same words is a row of its own', () => {
     const { ask } = aDesk()
     expect(ask('all', person).id).not.toBe(ask('all', operator).id)
   })

@@ -113,7 +113,7 @@ describe('what waits for a person', () => {
     expect(ask('b').digest).not.toBe(ask('a').digest)
   })
 
-  test('is carried out once, by a person, with the arguments that were shown', async () => {
+  test('what waits for a person is carried out once, by a person, with the arguments that were shown', async () => {
     const { approvals, ask, done } = aHarness()
     const { id, digest } = ask()
     const confirmed = await approvals.confirm(person, { id, digest })
@@ -133,7 +133,7 @@ describe('what waits for a person', () => {
     expect(done).toHaveLength(1)
   })
 
-  test('says why it cannot be confirmed, each reason by its own code', async () => {
+  test('what waits for a person says why it cannot be confirmed, each reason by its own code', async () => {
     heedsLesson(43, 58)
     const { approvals, ask, clock, database, done } = aHarness()
     const { id, digest } = ask()
@@ -174,7 +174,7 @@ describe('what waits for a person', () => {
     await expect(approvals.confirm(person, row)).rejects.toEqual(code('approval-used'))
   })
 
-  test('has a bound by asker and in all, and what waits is never dropped for what comes', () => {
+  test('what waits for a person has a bound by asker and in all, and what waits is never dropped for what comes', () => {
     const { ask, approvals } = aHarness()
     const first = ask('0')
     for (let count = 1; count < 20; count++) ask(String(count))
@@ -211,7 +211,7 @@ describe('what waits for a person', () => {
     expect(approvals.cancel(operator, row.id).state).toBe('cancelled')
   })
 
-  test('asks the guard first, of askers and of those who decide', async () => {
+  test('what waits for a person asks the guard first, of askers and of those who decide', async () => {
     const asked: string[] = []
     const { ask, approvals } = aHarness({
       guard: (_caller, action) => {
@@ -299,7 +299,7 @@ describe('an action that a named owner had confirmed when the mesh died', () => 
     return { ...harness, id }
   }
 
-  test('is done in their name, as long as they are an owner', async () => {
+  test('an action that a named owner had confirmed when the mesh died is done in their name, as long as they are an owner', async () => {
     const { approvals, by, id } = confirmedByMax([{ role: 'owner' }])
     await approvals.resume()
     expect(by).toEqual([{ kind: 'human', channel: 'api', role: 'owner', person: 'max', user: 'max' }])
@@ -309,15 +309,18 @@ describe('an action that a named owner had confirmed when the mesh died', () => 
   test.each([
     ['is a member by now', [{ role: 'member', agents: ['*'] }]],
     ['no longer exists', []],
-  ] as const)('is not done where that one %s, and says so', async (_who, now) => {
-    const { approvals, done, id } = confirmedByMax(now as readonly PersonNow[])
-    await approvals.resume()
-    expect(done).toEqual([])
-    expect(approvals.read(person, id)).toMatchObject({
-      state: 'failed',
-      detail: expect.stringContaining('human:max@api confirmed it and no longer may'),
-    })
-  })
+  ] as const)(
+    'an action that a named owner had confirmed when the mesh died is not done where that one %s, and says so',
+    async (_who, now) => {
+      const { approvals, done, id } = confirmedByMax(now as readonly PersonNow[])
+      await approvals.resume()
+      expect(done).toEqual([])
+      expect(approvals.read(person, id)).toMatchObject({
+        state: 'failed',
+        detail: expect.stringContaining('human:max@api confirmed it and no longer may'),
+      })
+    },
+  )
 })
 
 describe('the run that asked', () => {
@@ -332,7 +335,7 @@ describe('the run that asked', () => {
     return { harness, run, row }
   }
 
-  test('waits, and continues with the person’s decision', async () => {
+  test('the run that asked waits, and continues with the person’s decision', async () => {
     const { harness, run, row } = await asking()
     expect(harness.state(run)).toBe('waiting')
     expect(harness.ledger.queries.view(harness.ledger.queries.find(run.id)!).waiting_on).toEqual([row.id])
@@ -348,7 +351,7 @@ describe('the run that asked', () => {
     await harness.ledger.close()
   })
 
-  test('is notified when the approval expires', async () => {
+  test('the run that asked is notified when the approval expires', async () => {
     const { harness, run, row } = await asking()
     await harness.clock.leap(dayMs)
     harness.approvals.sweep()

@@ -40,7 +40,7 @@ describe('a sealed archive', () => {
     },
   )
 
-  test('takes the right passphrase and no other', async () => {
+  test('a sealed archive takes the right passphrase and no other', async () => {
     const closed = await seal(Buffer.from('content'), 'a passphrase')
     const refused = expect.objectContaining({ code: 'unauthenticated' })
     await expect(open(closed, 'another')).rejects.toEqual(refused)
@@ -85,7 +85,7 @@ describe('a sealed archive', () => {
     },
   )
 
-  test('with an excessive key derivation or an invalid first line is refused before any work', async () => {
+  test('a sealed archive with an excessive key derivation or an invalid first line is refused before any work', async () => {
     const header = (n: number) =>
       Buffer.from(
         `${JSON.stringify({ format: 'flotilla-backup', version: 1, closed: { by: 'passphrase', cipher: 'aes-256-gcm', scrypt_n: n, salt: 'a'.repeat(64), nonce: 'b'.repeat(14) } })}\n`,
@@ -134,7 +134,7 @@ async function read(archive: Buffer): Promise<Record<string, string>> {
 }
 
 describe('the content of a backup', () => {
-  test('is read as it was written', async () => {
+  test('the content of a backup is read as it was written', async () => {
     const content = 'y'.repeat(3_000_000)
     expect(await read(await frames(file('.env'), file('data/artifacts/61/big', content)))).toEqual({
       '.env': 'x',
@@ -153,7 +153,7 @@ describe('the content of a backup', () => {
     ).rejects.toMatchObject({ code: 'unprocessable' })
   })
 
-  test('holds a file of any size', async () => {
+  test('the content of a backup holds a file of any size', async () => {
     const piece = Buffer.alloc(1024 * 1024)
     const megabytes = 257
     const huge: SourceEntry = {
@@ -188,7 +188,7 @@ describe('the content of a backup', () => {
     '',
     `config/${'a'.repeat(1100)}`,
     `config/${'a/'.repeat(20)}b`,
-  ])('that names %j is refused', async (path) => {
+  ])('the content of a backup that names %j is refused', async (path) => {
     await expect(read(await frames(file(path)))).rejects.toEqual(unusable)
   })
 
@@ -209,7 +209,7 @@ describe('the content of a backup', () => {
     )
   })
 
-  test('may have an odd but harmless name of a file', () => {
+  test('the content of a backup may have an odd but harmless name of a file', () => {
     expect(checkedPath('config/..hidden')).toBe('config/..hidden')
   })
 })

@@ -60,7 +60,7 @@ function filtered(parts: readonly Buffer[], bounds = wide) {
 }
 
 describe('the data of an agent', () => {
-  test('is taken with files, folders and links, long names too', async () => {
+  test('the data of an agent is taken with files, folders and links, long names too', async () => {
     const own = await Array.fromAsync(
       tarArchive([tarFile('a/b', Buffer.from('content'), { uid: 1000, mode: 0o600 })]),
     )
@@ -150,15 +150,18 @@ describe('the data of an agent', () => {
     ],
     ['a file below a file', [tarEntry('f'), tarEntry('f/x')], 'below a file'],
     ['a name twice', [tarEntry('d', { kind: '5' }), tarEntry('d', { kind: '2', link: '/etc' })], 'same name'],
-  ])('is taken without %s, which is named, and with what follows', (_what, parts, why) => {
-    const { archive, data } = filtered([...parts, tarEntry('note', { content: 'kept' }), tarEnd])
-    expect(data.skipped).toMatchObject({ count: 1, first: [{ why: expect.stringContaining(why) }] })
-    expect(archive.includes('kept')).toBe(true)
-    // Filtering its own output changes nothing, because reader and writer use the same rules.
-    expect(filtered([archive])).toEqual({ archive, data: { ...data, skipped: { count: 0, first: [] } } })
-  })
+  ])(
+    'the data of an agent is taken without %s, which is named, and with what follows',
+    (_what, parts, why) => {
+      const { archive, data } = filtered([...parts, tarEntry('note', { content: 'kept' }), tarEnd])
+      expect(data.skipped).toMatchObject({ count: 1, first: [{ why: expect.stringContaining(why) }] })
+      expect(archive.includes('kept')).toBe(true)
+      // Filtering its own output changes nothing, because reader and writer use the same rules.
+      expect(filtered([archive])).toEqual({ archive, data: { ...data, skipped: { count: 0, first: [] } } })
+    },
+  )
 
-  test('keeps values of global records, and passes over long ones that it does not use', () => {
+  test('the data of an agent keeps values of global records, and passes over long ones that it does not use', () => {
     const { archive, data } = filtered([
       pax('comment', 'c'.repeat(300_000), 'g'),
       pax('mtime', '7.5', 'g'),
@@ -175,7 +178,7 @@ describe('the data of an agent', () => {
     ])
   })
 
-  test('keeps names of any bytes, with lengths in extended headers counted in bytes', () => {
+  test('the data of an agent keeps names of any bytes, with lengths in extended headers counted in bytes', () => {
     // Decoded as UTF-8 and encoded again, each of these bytes becomes three, so that the name ends in a new pax
     // record.
     const name = `${'a'.repeat(80)}${'\u00ff'.repeat(9)}18 size=999999999`
@@ -190,7 +193,7 @@ describe('the data of an agent', () => {
     expect(filtered([archive])).toEqual({ archive, data })
   })
 
-  test('belongs to the agent again, without what gives more rights than its owner has', () => {
+  test('the data of an agent belongs to the agent again, without what gives more rights than its owner has', () => {
     const file = tarEntry('tool')
     file.write('0006755\0', 100)
     file.write(' '.repeat(8), 148)
@@ -206,7 +209,7 @@ describe('the data of an agent', () => {
   })
 
   test.each(['-1.5', '99999999999999999999', '-99999999999999999999', '4294967296.25'])(
-    'keeps a time of %s as near as a disk can',
+    'the data of an agent keeps a time of %s as near as a disk can',
     (time) => {
       const { archive, data } = filtered([pax('mtime', time), tarEntry('old', { content: 'x' }), tarEnd])
       expect(data.entries).toBe(1)
@@ -216,7 +219,7 @@ describe('the data of an agent', () => {
     },
   )
 
-  test('is refused where it breaks off, is damaged, or goes on behind its end', () => {
+  test('the data of an agent is refused where it breaks off, is damaged, or goes on behind its end', () => {
     const entry = tarEntry('a', { content: 'x'.repeat(600) })
     expect(() => filtered([entry])).toThrow(unusable)
     expect(() => filtered([entry.subarray(0, 700)])).toThrow(unusable)

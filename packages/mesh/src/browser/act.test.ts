@@ -26,7 +26,7 @@ const stepsOf = (harness: BrowserHarness, agentId = 'ada') =>
   harness.containers.running.get(agentId)?.acted.map(({ action }) => action)
 
 describe('actions of an agent in its browser', () => {
-  test('opens one with the first action, with a token of its own, and uses it for the next', async () => {
+  test('an action of an agent in its browser opens one with the first action, with a token of its own, and uses it for the next', async () => {
     const { harness } = await atWork()
     expect(await harness.act('ada', 'navigate', page)).toMatchObject({ ok: true, data: { http_status: 200 } })
     expect(await harness.act('ada', 'snapshot')).toMatchObject({ ok: true, data: { elements: 1 } })
@@ -34,7 +34,7 @@ describe('actions of an agent in its browser', () => {
     expect(stepsOf(harness)).toEqual(['navigate', 'snapshot'])
   })
 
-  test('is refused at the first line where the record does not allow it, and nothing is opened', async () => {
+  test('an action of an agent in its browser is refused at the first line where the record does not allow it, and nothing is opened', async () => {
     verifies('resources:permission:can-use-browser')
     const { harness } = await atWork()
     harness.records.set('ada', permissionRecordSchema.parse({}))
@@ -53,14 +53,17 @@ describe('actions of an agent in its browser', () => {
           permissionRecordSchema.parse({ can_use_browser: true, browser_actions: ['navigate'] }),
         ),
     ],
-  ])('is not done where %s while the browser came up', async (_what, change) => {
-    const { harness } = await atWork()
-    harness.containers.beforeStart = async () => void change(harness)
-    await expect(harness.act('ada', 'snapshot')).rejects.toMatchObject({
-      code: expect.stringMatching(/^(?:denied|browser-unavailable)$/),
-    })
-    expect(stepsOf(harness) ?? []).toEqual([])
-  })
+  ])(
+    'an action of an agent in its browser is not done where %s while the browser came up',
+    async (_what, change) => {
+      const { harness } = await atWork()
+      harness.containers.beforeStart = async () => void change(harness)
+      await expect(harness.act('ada', 'snapshot')).rejects.toMatchObject({
+        code: expect.stringMatching(/^(?:denied|browser-unavailable)$/),
+      })
+      expect(stepsOf(harness) ?? []).toEqual([])
+    },
+  )
 
   test.each([
     ['null', null, ['navigate', 'click', 'reset']],
@@ -183,7 +186,7 @@ describe('actions of an agent in its browser', () => {
 })
 
 describe('a place for a browser', () => {
-  test('is refused if all are in use, and no open browser is closed for it', async () => {
+  test('a place for a browser is refused if all are in use, and no open browser is closed for it', async () => {
     heedsLesson(122)
     const { harness } = await atWork(['ada', 'bob', 'cleo'])
     await harness.act('ada', 'navigate', page)
@@ -197,7 +200,7 @@ describe('a place for a browser', () => {
     expect(await harness.act('cleo', 'navigate', page)).toMatchObject({ ok: true })
   })
 
-  test('comes back after a hundred launches that fail', async () => {
+  test('a place for a browser comes back after a hundred launches that fail', async () => {
     heedsLesson(117)
     const { harness } = await atWork(['ada', 'bob'], { maxLive: 1 })
     harness.containers.beforeStart = () => Promise.reject(new Error('no screen'))
@@ -225,7 +228,7 @@ describe('a place for a browser', () => {
     expect(await harness.browsers(person)).toMatchObject({ browsers: [{ agent_id: 'ada', state: 'failed' }] })
   })
 
-  test('is unavailable while a wall does not hold, and each caller learns which', async () => {
+  test('a place for a browser is unavailable while a wall does not hold, and each caller learns which', async () => {
     const { harness } = await atWork()
     harness.containers.walls = [{ id: 'agents-closed', holds: false, detail: 'an agent answered' }]
     await expect(harness.act('ada', 'navigate', page)).rejects.toMatchObject({
@@ -240,7 +243,7 @@ describe('a place for a browser', () => {
     expect(await harness.act('ada', 'navigate', page)).toMatchObject({ ok: true })
   })
 
-  test('is kept over an engine that was away where all holds, and lost where something does not', async () => {
+  test('a place for a browser is kept over an engine that was away where all holds, and lost where something does not', async () => {
     const { harness } = await atWork()
     await harness.act('ada', 'navigate', page)
     harness.engineBack()
@@ -256,7 +259,7 @@ describe('a place for a browser', () => {
     expect(harness.containers.running.size).toBe(0)
   })
 
-  test('is not given work where a wall fell while it came up', async () => {
+  test('a place for a browser is not given work where a wall fell while it came up', async () => {
     const { harness } = await atWork()
     harness.containers.beforeStart = async () => {
       harness.containers.walls = [{ id: 'agents-closed', holds: false, detail: 'an agent answered' }]
@@ -268,7 +271,7 @@ describe('a place for a browser', () => {
     expect(harness.containers.running.size).toBe(0)
   })
 
-  test('its token counts while it is open, and is in no row, event or environment', async () => {
+  test('the token of a browser counts while it is open, and is in no row, event or environment', async () => {
     const { harness } = await atWork()
     const tokens: string[] = []
     const { start } = harness.containers
@@ -300,7 +303,7 @@ describe('an unused browser', () => {
     await run
   }
 
-  test('closes after its minutes, keeps its profile, and comes back with the next use', async () => {
+  test('an unused browser closes after its minutes, keeps its profile, and comes back with the next use', async () => {
     const { harness } = await atWork()
     await harness.act('ada', 'navigate', page)
     await harness.clock.advance(4 * minutes)
@@ -312,7 +315,7 @@ describe('an unused browser', () => {
     expect([...harness.containers.profiles]).toEqual(['ada'])
   })
 
-  test('goes with its profile when its agent is deleted', async () => {
+  test('an unused browser goes with its profile when its agent is deleted', async () => {
     const { harness } = await atWork()
     await harness.act('ada', 'navigate', page)
     await harness.hooks.agentFilesDropped.publish('ada')

@@ -62,7 +62,7 @@ test('a probe that cannot run opens nothing', async () => {
   await expect(opener.open()).rejects.toThrow('no engine')
 })
 
-test('after doubt() they are tested again, at the network’s current address', async () => {
+test('walls of browsers are tested again after doubt(), at the network’s current address', async () => {
   const { opener, harness, done } = anOpener()
   await opener.open()
   opener.doubt()
@@ -82,7 +82,7 @@ test('after doubt() they are tested again, at the network’s current address', 
   ])
 })
 
-test('after ten minutes they are tested again', async () => {
+test('walls of browsers are tested again after ten minutes', async () => {
   const { opener, harness, done } = anOpener()
   await opener.open()
   harness.now += 10 * 60_000 - 1

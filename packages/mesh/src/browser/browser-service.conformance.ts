@@ -21,24 +21,24 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
     const act = async (action: Parameters<BrowserService['act']>[0], params: Record<string, unknown> = {}) =>
       (await under()).service.act(action, { params, deadlineMs: 30_000, signal: signal() })
 
-    test('says that it is ready', async () => {
+    test(`${name} says that it is ready`, async () => {
       const { service } = await under()
       expect(await service.status(signal())).toMatchObject({ ready: true, mode: 'view' })
     })
 
-    test('opens a page, and says which', async () => {
+    test(`${name} opens a page, and says which`, async () => {
       const { url } = await under()
       const reply = await act('navigate', { url })
       expect(reply).toMatchObject({ ok: true, data: { page: { url, host: new URL(url).host } } })
     })
 
-    test('gives a picture of its page', async () => {
+    test(`${name} gives a picture of its page`, async () => {
       const reply = await act('screenshot')
       expect(reply).toMatchObject({ ok: true })
       expect(reply.ok && String(reply.data['image_base64']).length).toBeGreaterThan(20)
     })
 
-    test('gives a small picture of it for who looks on, and shows the same page after', async () => {
+    test(`${name} gives a small picture of it for who looks on, and shows the same page after`, async () => {
       const { service } = await under()
       const before = await service.status(signal())
       const picture = await service.picture(signal())
@@ -46,7 +46,7 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
       expect(await service.status(signal())).toMatchObject({ url: before.url, tabs: before.tabs })
     })
 
-    test('lets a person have it, and takes it back', async () => {
+    test(`${name} lets a person have it, and takes it back`, async () => {
       const { service } = await under()
       await service.setWatchMode('control', signal())
       expect(await service.status(signal())).toMatchObject({ mode: 'control' })
@@ -54,7 +54,7 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
       expect(await service.status(signal())).toMatchObject({ mode: 'view' })
     })
 
-    test('puts no answer into a page that asks for none', async () => {
+    test(`${name} puts no answer into a page that asks for none`, async () => {
       const { service } = await under()
       const answer = {
         kind: 'hcaptcha',
@@ -65,7 +65,7 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
       expect(await service.answerCaptcha(answer, signal())).toBe(false)
     })
 
-    test('opens its screen as plain WebSocket frames', async () => {
+    test(`${name} opens its screen as plain WebSocket frames`, async () => {
       const { service } = await under()
       const { line, head } = await service.screen('view', { key, signal: signal() })
       const chunks: Buffer[] = [head]
@@ -77,7 +77,7 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
       expect([...Buffer.concat(chunks).subarray(0, 2)]).toEqual([0x82, 12])
     })
 
-    test('closes when it is asked to', async () => {
+    test(`${name} closes when it is asked to`, async () => {
       const { service } = await under()
       await expect(service.close(signal())).resolves.toBeUndefined()
     })

@@ -9,7 +9,7 @@ async function aFolder(): Promise<string> {
 }
 
 describe('an atomic file', () => {
-  test('is replaced with its mode and leaves nothing else behind', async () => {
+  test('an atomic file is replaced with its mode and leaves nothing else behind', async () => {
     const folder = await aFolder()
     const path = join(folder, 'deep', 'a.json')
     await writeFileAtomically(path, 'one')
@@ -27,7 +27,7 @@ describe('an atomic file', () => {
     expect(await readFile(join(folder, 'real'), 'utf8')).toBe('new')
   })
 
-  test('keeps all of fifty concurrent edits', async () => {
+  test('an atomic file keeps all of fifty concurrent edits', async () => {
     const path = join(await aFolder(), 'count')
     const editor = createFileEditor()
     await Promise.all(
@@ -36,7 +36,7 @@ describe('an atomic file', () => {
     expect(await readTextFile(path)).toBe('50')
   })
 
-  test('keeps a manual edit that was made during another edit', async () => {
+  test('an atomic file keeps a manual edit that was made during another edit', async () => {
     const path = join(await aFolder(), 'list')
     await writeFile(path, 'a')
     let isFirst = true
@@ -48,7 +48,7 @@ describe('an atomic file', () => {
     expect(await readTextFile(path)).toBe('a by-hand b')
   })
 
-  test('is unchanged by an edit that throws, and the next edit works', async () => {
+  test('an atomic file is unchanged by an edit that throws, and the next edit works', async () => {
     const path = join(await aFolder(), 'list')
     const editor = createFileEditor()
     await writeFile(path, 'a')

@@ -16,7 +16,7 @@ const names = [
 ]
 
 describe('secrets that belong into the environment alone', () => {
-  test('are taken out of the settings file when it is loaded, and the rest of it holds', async () => {
+  test('secrets that belong into the environment alone are taken out of the settings file when it is loaded, and the rest of it holds', async () => {
     verifies('resources:credential:captcha-stripped')
     const path = join(await mkdtemp(join(tmpdir(), 'settings-')), 'settings.json')
     const secrets = Object.fromEntries(names.map((name) => [name, `canary of ${name}`]))
@@ -56,13 +56,13 @@ describe('secrets that belong into the environment alone', () => {
     ['{"MY_CAPTCHA_SOLVER_KEY": 1}', '{"MY_CAPTCHA_SOLVER_KEY": 1}', 0],
     ['', '', 0],
     ['[1, 2]', '[1, 2]', 0],
-  ])('are found in %s', (text, rest, count) => {
+  ])('secrets that belong into the environment alone are found in %s', (text, rest, count) => {
     const found = withoutEnvironmentOnly(text)
     expect(found.removed).toHaveLength(count)
     expect(found.text.replace(/\s/g, '')).toBe(rest.replace(/\s/g, ''))
   })
 
-  test('do not come through a file that is broken besides', () => {
+  test('secrets that belong into the environment alone do not come through a file that is broken besides', () => {
     const { text } = withoutEnvironmentOnly('{"CAPTCHA_SOLVER_KEY": "canary", "models": {}, }')
     expect(text).not.toContain('canary')
   })

@@ -16,7 +16,7 @@ describe('the environment', () => {
     })
   })
 
-  test('is parsed, and bounds bring its numbers into their range', () => {
+  test('the environment is parsed, and bounds bring its numbers into their range', () => {
     verifies('limits:task-iterations:clamp')
     const environment = readEnvironment({
       FLOTILLA_PORT: '9000',
@@ -28,7 +28,7 @@ describe('the environment', () => {
     expect(readEnvironment({ FLOTILLA_MAX_ITERATIONS: '0' }).maxIterations).toBe(1)
   })
 
-  test('is what .env of the home says, where the process says nothing of its own', () => {
+  test('the environment is what .env of the home says, where the process says nothing of its own', () => {
     const file = new Map([
       ['FLOTILLA_DEFAULT_MODEL', 'openai/gpt-5-mini'],
       ['FLOTILLA_PORT', '9000'],
@@ -120,7 +120,7 @@ describe('the environment', () => {
     expect(() => readEnvironment(wrong)).not.toThrow(/sk-oops/)
   })
 
-  test('takes the address that other machines reach as ADDRESS:PORT', () => {
+  test('the environment takes the address that other machines reach as ADDRESS:PORT', () => {
     expect(readEnvironment({}).publicBind).toBeNull()
     expect(readEnvironment({ FLOTILLA_PUBLIC_BIND: '0.0.0.0:8443' }).publicBind).toEqual({
       host: '0.0.0.0',
@@ -132,7 +132,7 @@ describe('the environment', () => {
     }
   })
 
-  test('warns of unknown names with the nearest known one, and not of credentials', () => {
+  test('the environment warns of unknown names with the nearest known one, and not of credentials', () => {
     const record = {
       FLOTILLA_PROT: '1',
       FLOTILLA_WHATEVER_ELSE: '1',

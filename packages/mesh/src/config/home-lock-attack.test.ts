@@ -71,7 +71,7 @@ describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the l
     await (await lockHome(home, own)).release()
   })
 
-  test('lets no second process in when it frees the name', async () => {
+  test('another user who takes names of the lock of a home lets no second process in when it frees the name', async () => {
     const home = aHome()
     const [first = ''] = lockNames(home)
     const attacker = await stranger([first], 1)
@@ -83,7 +83,7 @@ describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the l
     })
   })
 
-  test('cannot name another process as the holder to the owner of the home', async () => {
+  test('another user who takes names of the lock of a home cannot name another process as the holder to the owner of the home', async () => {
     const home = aHome()
     chownSync(home, ownerUid, ownerUid)
     const [first = ''] = lockNames(home)
@@ -93,7 +93,7 @@ describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the l
 })
 
 describe.skipIf(process.getuid?.() !== 0)('the owner of a home', () => {
-  test('is refused while root runs a mesh on it, although only root can read whose socket it is', async () => {
+  test('the owner of a home is refused while root runs a mesh on it, although only root can read whose socket it is', async () => {
     const home = aHome()
     chownSync(home, ownerUid, ownerUid)
     chmodSync(home, 0o755)

@@ -5,7 +5,7 @@ import { defaultSettings, parseSettings } from './settings-file.ts'
 describe('the isolation level of an agent', () => {
   const nothing = { start: 'container', record: 'container' } as const
 
-  test('is a container, unless the fleet or the agent has more', () => {
+  test('the isolation level of an agent is a container, unless the fleet or the agent has more', () => {
     expect(isolationWish(defaultSettings, 'clerk', nothing)).toEqual({
       wanted: 'container',
       floor: 'container',
@@ -15,7 +15,7 @@ describe('the isolation level of an agent', () => {
     expect(isolationWish(settings, 'other', nothing)).toEqual({ wanted: 'gvisor', floor: 'container' })
   })
 
-  test('is never less than its record and a required setting say, and the start may ask for more', () => {
+  test('the isolation level of an agent is never less than its record and a required setting say, and the start may ask for more', () => {
     const settings = parseSettings(
       '{"isolation": "gvisor", "agents": {"clerk": {"isolation_mode": "required"}}}',
     )

@@ -5,14 +5,14 @@ import { readOtlp } from './otlp-environment.ts'
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/' }
 
 describe('where traces are sent to', () => {
-  test('is nowhere without an endpoint, and where OpenTelemetry is switched off', () => {
+  test('the destination of traces is nowhere without an endpoint, and where OpenTelemetry is switched off', () => {
     expect(readOtlp({ OTEL_SERVICE_NAME: 'x' })).toEqual({ otlp: null, warnings: [] })
     expect(readOtlp({ ...endpoint, OTEL_SDK_DISABLED: 'true' }).otlp).toBeNull()
     expect(readOtlp({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' }).otlp).toBeNull()
     expect(readEnvironment({}).otlp).toBeNull()
   })
 
-  test('is the path for traces below the endpoint, or the whole address where that is given', () => {
+  test('the destination of traces is the path for traces below the endpoint, or the whole address where that is given', () => {
     expect(readOtlp(endpoint).otlp).toEqual({
       url: 'http://127.0.0.1:4318/v1/traces',
       headers: {},
@@ -25,7 +25,7 @@ describe('where traces are sent to', () => {
     expect(readOtlp(whole).otlp?.url).toBe('https://traces.example/otlp')
   })
 
-  test('comes with headers, a name and attributes, those for traces before those for all', () => {
+  test('the destination of traces comes with headers, a name and attributes, those for traces before those for all', () => {
     const { otlp } = readOtlp({
       ...endpoint,
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20k, x-a=1,broken',
@@ -46,12 +46,15 @@ describe('where traces are sent to', () => {
     ['TraceIdRatio', '0.25', { sampler: 'traceidratio', ratio: 0.25 }],
     ['parentbased_traceidratio', '0', { sampler: 'parentbased_traceidratio', ratio: 0 }],
     ['traceidratio', undefined, { sampler: 'traceidratio', ratio: 1 }],
-  ])('takes the sampler %s with %s as OpenTelemetry means it', (sampler, argument, sampling) => {
-    const variables = { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument }
-    const { otlp, warnings } = readOtlp({ ...endpoint, ...variables })
-    expect(otlp?.sampling).toEqual(sampling)
-    expect(warnings).toEqual([])
-  })
+  ])(
+    'the destination of traces takes the sampler %s with %s as OpenTelemetry means it',
+    (sampler, argument, sampling) => {
+      const variables = { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument }
+      const { otlp, warnings } = readOtlp({ ...endpoint, ...variables })
+      expect(otlp?.sampling).toEqual(sampling)
+      expect(warnings).toEqual([])
+    },
+  )
 
   test.each([
     [{ OTEL_TRACES_SAMPLER: 'parentbased_jaeger_remote' }, 'OTEL_TRACES_SAMPLER is not one of always_on'],
@@ -77,11 +80,14 @@ describe('where traces are sent to', () => {
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'sk-secret-value' }, 'http or https'],
     [{ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'http/protobuf'],
     [{ ...endpoint, OTEL_TRACES_EXPORTER: 'zipkin' }, 'otlp or none'],
-  ])('is nowhere and said in words for %j, which show no value', (variables, words) => {
-    const { otlp, warnings } = readOtlp(variables)
-    expect(otlp).toBeNull()
-    expect(warnings).toEqual([expect.stringContaining(words)])
-    expect(warnings.join()).not.toContain('sk-secret')
-    expect(readEnvironment({ FLOTILLA_HOME: '/x', ...variables }).warnings).toEqual(warnings)
-  })
+  ])(
+    'the destination of traces is nowhere and said in words for %j, which show no value',
+    (variables, words) => {
+      const { otlp, warnings } = readOtlp(variables)
+      expect(otlp).toBeNull()
+      expect(warnings).toEqual([expect.stringContaining(words)])
+      expect(warnings.join()).not.toContain('sk-secret')
+      expect(readEnvironment({ FLOTILLA_HOME: '/x', ...variables }).warnings).toEqual(warnings)
+    },
+  )
 })

@@ -21,7 +21,7 @@ describe('the proxy of an address', () => {
     expect(through(variables as Record<string, string>, url)).toBe(expected)
   })
 
-  test('goes to programs that the mesh starts, in both spellings, from .env too', () => {
+  test('the proxy of an address goes to programs that the mesh starts, in both spellings, from .env too', () => {
     const rules = readProxies({ HTTPS_PROXY: proxy }, { no_proxy: 'a.com' })
     expect(rules.forPrograms()).toEqual({
       https_proxy: proxy,
@@ -93,7 +93,7 @@ describe('the proxy of an address', () => {
     expect(through({ ALL_PROXY: proxy, NO_PROXY: entries }, url)).toBe(isDirect ? null : proxy)
   })
 
-  test('shows no user and no password, and hands them on as the header', () => {
+  test('the proxy of an address shows no user and no password, and hands them on as the header', () => {
     const rules = readProxies({ HTTPS_PROXY: 'http://ann:p%40ss@proxy.corp:3128' })
     const found = rules.of(new URL('https://a.com'))
     expect(JSON.stringify(rules)).not.toMatch(/ann|p%40ss|p@ss/)

@@ -11,7 +11,7 @@ async function reading(text: string) {
 }
 
 describe('the limit on the data of an agent', () => {
-  test('is 5 GB, unless the fleet or the agent has another', async () => {
+  test('the limit on the data of an agent is 5 GB, unless the fleet or the agent has another', async () => {
     expect(dataLimitBytes(defaultSettings, 'clerk')).toBe(5 * 1024 ** 3)
     const settings = await reading('{"data_limit_mb": 100, "agents": {"clerk": {"data_limit_mb": 200}}}')
     expect(dataLimitBytes(settings, 'clerk')).toBe(200 * 1024 ** 2)
@@ -31,7 +31,7 @@ describe('the settings file', () => {
     expect(defaultSettings.rate_limits.llm).toBe(600)
   })
 
-  test('is parsed with defaults for omitted fields', async () => {
+  test('the settings file is parsed with defaults for omitted fields', async () => {
     const settings = await reading(
       '{"providers":{"ollama":{"kind":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","local":true}},"models":{"openai/x":{"price":{"input_per_mtok":1,"output_per_mtok":2}}}}',
     )
@@ -56,7 +56,7 @@ describe('the settings file', () => {
       '{"providers":{"a":{"kind":"openai-compatible",\n"base_url":"http://x",\n"headers":{}}}}',
       3,
     ],
-  ])('with %s is refused with the line', async (_what, text, line) => {
+  ])('the settings file with %s is refused with the line', async (_what, text, line) => {
     await expect(reading(text)).rejects.toMatchObject({ code: 'unprocessable', extra: { line } })
     await expect(reading(text)).rejects.toThrow(`config/settings.json line ${line}: `)
   })

@@ -25,7 +25,7 @@ async function aStore(text: string | null) {
 const file = (credentials: object) => JSON.stringify({ credentials }, null, 2)
 
 describe('the bindings of credentials', () => {
-  test('come from the file, case-insensitively by name', async () => {
+  test('the bindings of credentials come from the file, case-insensitively by name', async () => {
     const { store } = await aStore(file({ GitHub: { hosts: ['api.github.com'], note: 'mine' } }))
     expect(store.bindingOf('github')).toEqual({ hosts: ['api.github.com'], note: 'mine' })
     expect(store.bindingOf('GITHUB')?.hosts).toEqual(['api.github.com'])
@@ -63,7 +63,7 @@ describe('the bindings of credentials', () => {
     await expect.poll(() => store.broken()).toBe(null)
   })
 
-  test('are edited one after the other, and none is lost', async () => {
+  test('the bindings of credentials are edited one after the other, and none is lost', async () => {
     const { store, path } = await aStore(null)
     const names = Array.from({ length: 20 }, (_, at) => `name_${at}`)
     await Promise.all(

@@ -52,7 +52,7 @@ describe('a name for a credential', () => {
     },
   )
 
-  test('and its variable lead to each other, for each tier its own', () => {
+  test('a name for a credential and its variable lead to each other, for each tier its own', () => {
     expect(variableOf('agent', 'github')).toBe('FLOTILLA_CRED_GITHUB')
     expect(variableOf('system', 'github')).toBe('FLOTILLA_SYSTEM_GITHUB')
     for (const tier of ['agent', 'system'] as const) {

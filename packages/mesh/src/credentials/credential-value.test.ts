@@ -7,18 +7,21 @@ describe('the value of a credential', () => {
     ['x'.repeat(valueMaxChars + 1), 'more than 10000'],
     ['long enough\nbut two lines', 'control character'],
     ['long enough\u0000', 'control character'],
-  ])('is refused where it could not be kept out of what comes back, and says why', (value, why) => {
-    expect(valueFault(value)).toContain(why)
-    expect(valueFault(value)).not.toContain('long enough')
-  })
+  ])(
+    'the value of a credential is refused where it could not be kept out of what comes back, and says why',
+    (value, why) => {
+      expect(valueFault(value)).toContain(why)
+      expect(valueFault(value)).not.toContain('long enough')
+    },
+  )
 
-  test('is taken to the last character of its bounds, spaces and all', () => {
+  test('the value of a credential is taken to the last character of its bounds, spaces and all', () => {
     for (const value of ['x'.repeat(valueMinChars), 'x'.repeat(valueMaxChars), 'two  words ü']) {
       expect(valueFault(value)).toBe(null)
     }
   })
 
-  test('loses what pasting adds around it, and nothing inside', () => {
+  test('the value of a credential loses what pasting adds around it, and nothing inside', () => {
     expect(readCredentialValue(' \tsk-live 12345\r\n')).toBe('sk-live 12345')
   })
 

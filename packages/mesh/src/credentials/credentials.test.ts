@@ -135,7 +135,7 @@ async function aHarness() {
 }
 
 describe('the owner', () => {
-  test('shows at once what a binding covers and what would still block it', async () => {
+  test('the owner shows at once what a binding covers and what would still block it', async () => {
     const { manage } = await aHarness()
     const value = 'value-of-service'
     const told = async (hosts: readonly string[]) =>
@@ -157,7 +157,7 @@ describe('the owner', () => {
     expect(manage.list(owner).credentials[0]?.notices).toHaveLength(1)
   })
 
-  test('stores, binds, lists, unbinds and removes, and each is journaled without the value', async () => {
+  test('the owner stores, binds, lists, unbinds and removes, and each is journaled without the value', async () => {
     const { manage, vault, journal } = await aHarness()
     await manage.set(owner, { name: 'GitHub', value: ' value-of-github \n', hosts: ['api.github.com'] })
     expect(vault.agentTier('github')?.reveal()).toBe('value-of-github')
@@ -205,7 +205,7 @@ describe('the owner', () => {
   })
 
   test.each(['FLOTILLA_SYSTEM_OPENAI_API_KEY', 'flotilla_cred_x', '../x', 'a b', '', '_a', 'a'.repeat(129)])(
-    'cannot name a credential %j',
+    'the owner cannot name a credential %j',
     async (name) => {
       const { manage } = await aHarness()
       await expect(manage.set(owner, { name, value: 'some-value-1' })).rejects.toMatchObject({
@@ -214,14 +214,14 @@ describe('the owner', () => {
     },
   )
 
-  test('rejects an invalid host, and nothing is stored', async () => {
+  test('the owner rejects an invalid host, and nothing is stored', async () => {
     const { manage, vault } = await aHarness()
     const set = manage.set(owner, { name: 'x', value: 'some-value-1', hosts: ['*'] })
     await expect(set).rejects.toMatchObject({ code: 'bad-request' })
     expect(vault.agentTier('x')).toBeUndefined()
   })
 
-  test('alone may: no agent, however much it may, and not the mesh itself', async () => {
+  test('the owner alone may: no agent, however much it may, and not the mesh itself', async () => {
     verifies('authentication:credentials:handles-only')
     const { manage, requests } = await aHarness()
     for (const caller of [agent('lead'), { kind: 'internal' }, { kind: 'system' }] as const) {
@@ -238,7 +238,7 @@ describe('the owner', () => {
 })
 
 describe('an agent', () => {
-  test('lists what its record allows, and never the system tier', async () => {
+  test('an agent lists what its record allows, and never the system tier', async () => {
     verifies(
       'resources:permission:allowed-credentials-star',
       'resources:permission:allowed-credentials-system',
@@ -253,7 +253,7 @@ describe('an agent', () => {
     expect(usable(agent('plain'))).toEqual([])
   })
 
-  test('has a secret made that it never sees and that goes nowhere yet', async () => {
+  test('an agent has a secret made that it never sees and that goes nowhere yet', async () => {
     const { generate, vault, usable, journal, bindings } = await aHarness()
     const made = await generate(agent('worker'), { name: 'MADE_one', length: 40, charset: 'alphanumeric' })
     expect(made).toEqual({ name: 'made_one', handle: '$CRED{made_one}' })
@@ -268,7 +268,7 @@ describe('an agent', () => {
     expect(vault.agentTier('made_two')?.reveal()).toMatch(/^[0-9a-f]{16}$/)
   })
 
-  test('cannot generate one under a forbidden or taken name, also concurrently', async () => {
+  test('an agent cannot generate one under a forbidden or taken name, also concurrently', async () => {
     const { generate } = await aHarness()
     const input = { name: 'made_x', length: 16, charset: 'urlsafe' } as const
     await expect(generate(agent('worker'), { ...input, name: 'other' })).rejects.toMatchObject({
@@ -288,7 +288,7 @@ describe('credentials that are generated for one agent', () => {
   const form = { length: 16, charset: 'hex' } as const
   const full = /100 credentials were generated for lead, the most for one agent/
 
-  test('are a hundred at most, with those of the agents it made, and others still have theirs', async () => {
+  test('credentials that are generated for one agent are a hundred at most, with those of the agents it made, and others still have theirs', async () => {
     const { generate, vault } = await aHarness()
     for (let count = 0; count < 99; count++) await generate(agent('lead'), { ...form, name: `own_${count}` })
     const last = ['lead', 'spawn_2'].map((id) => generate(agent(id), { ...form, name: `made_by_${id}` }))
@@ -303,7 +303,7 @@ describe('credentials that are generated for one agent', () => {
     })
   })
 
-  test('are five where other credentials fill the table', async () => {
+  test('credentials that are generated for one agent are five where other credentials fill the table', async () => {
     const { generate, vault } = await aHarness()
     for (let count = 0; count < 1000; count++)
       await vault.storeAgent(`held_${count}`, `value-number-${count}`)
@@ -341,7 +341,7 @@ describe('a request for a credential', () => {
     expect([told, requests.list(owner)]).toEqual([[], []])
   })
 
-  test('needs its permission', async () => {
+  test('a request for a credential needs its permission', async () => {
     heedsLesson(42)
     verifies('resources:permission:can-request-user-credentials')
     const { requests, notes } = await aHarness()
@@ -351,7 +351,7 @@ describe('a request for a credential', () => {
     expect(requests.request(agent('lead'), asked)).toMatchObject({ state: 'open', name: 'github' })
   })
 
-  test('is one row and one note, however often it is asked', async () => {
+  test('a request for a credential is one row and one note, however often it is asked', async () => {
     const { requests, notes } = await aHarness()
     const first = requests.request(agent('lead'), asked)
     expect(requests.request(agent('lead'), { ...asked, name: 'GITHUB' }).id).toBe(first.id)
@@ -361,7 +361,7 @@ describe('a request for a credential', () => {
     expect(requests.list(owner)).toMatchObject([{ id: first.id, runId: 'run_1', agentId: 'lead' }])
   })
 
-  test('is granted by storing the credential, and the agent is notified once', async () => {
+  test('a request for a credential is granted by storing the credential, and the agent is notified once', async () => {
     const { requests, manage, told } = await aHarness()
     requests.request(agent('lead'), asked)
     await manage.set(owner, { name: 'github', value: 'value-of-github', hosts: ['api.github.com'] })
@@ -371,7 +371,7 @@ describe('a request for a credential', () => {
     expect(requests.request(agent('lead'), asked).state).toBe('open')
   })
 
-  test('is denied by the owner with a reason, once', async () => {
+  test('a request for a credential is denied by the owner with a reason, once', async () => {
     const { requests, told } = await aHarness()
     const { id } = requests.request(agent('lead'), asked)
     expect(requests.deny(owner, id, 'use the public API')).toMatchObject({ state: 'denied' })
@@ -393,7 +393,7 @@ describe('a request for a credential', () => {
     expect(told).toHaveLength(1)
   })
 
-  test('is answered however many answers wait for agents that take none', async () => {
+  test('a request for a credential is answered however many answers wait for agents that take none', async () => {
     const { requests, lane, told } = await aHarness()
     lane.archived = 'shelved'
     for (let agentNumber = 0; agentNumber < 6; agentNumber++) {
@@ -422,7 +422,7 @@ describe('a request for a credential', () => {
     expect(told).toEqual([])
   })
 
-  test('expires after a week and notifies the agent', async () => {
+  test('a request for a credential expires after a week and notifies the agent', async () => {
     const { requests, clock, told } = await aHarness()
     requests.request(agent('lead'), asked)
     await clock.advance(6 * 24 * 3600 * 1000)
@@ -433,7 +433,7 @@ describe('a request for a credential', () => {
     expect(told).toMatchObject([{ state: 'expired' }])
   })
 
-  test('is one of ten at most that wait for one agent', async () => {
+  test('a request for a credential is one of ten at most that wait for one agent', async () => {
     const { requests } = await aHarness()
     for (let n = 0; n < 10; n++) requests.request(agent('lead'), { ...asked, name: `n${n}` })
     expect(() => requests.request(agent('lead'), { ...asked, name: 'n10' })).toThrow(
@@ -441,7 +441,7 @@ describe('a request for a credential', () => {
     )
   })
 
-  test('is answered in words that say the next step', () => {
+  test('a request for a credential is answered in words that say the next step', () => {
     const request: CredentialRequest = {
       id: 'cred_1',
       agentId: 'lead',

@@ -12,7 +12,7 @@ const fill = (request: { url?: string; headers?: Record<string, string>; body?: 
   fillRequest({ url: 'https://api.test/', headers: {}, body: '', ...request }, valueOf)
 
 describe('filling handles', () => {
-  test('encodes a value for its place in a URL', () => {
+  test('filling handles encodes a value for its place in a URL', () => {
     const { url } = fill({ url: 'https://api.test/a/$CRED{token}/b?key=$CRED{TOKEN}&x=1#$CRED{token}' })
     expect(url.pathname.split('/')).toHaveLength(4)
     expect(decodeURIComponent(url.pathname)).toBe(`/a/${values['token']}/b`)
@@ -21,7 +21,7 @@ describe('filling handles', () => {
     expect(url.hash).toBe('')
   })
 
-  test('makes Basic authorization of a user name and password', () => {
+  test('filling handles makes Basic authorization of a user name and password', () => {
     const filled = fill({ url: 'https://me%40x:$CRED{token}@api.test/p' })
     expect(filled.url.href).toBe('https://api.test/p')
     const [, encoded = ''] = (filled.headers['authorization'] ?? '').split(' ')
@@ -39,12 +39,12 @@ describe('filling handles', () => {
     ['application/json', '{"a":"$CRED{token}","$CRED{token}":1}'],
     ['', '{"a":"$CRED{token}","$CRED{token}":1}'],
     ['application/problem+json; charset=utf-8', '{"a":"$CRED{token}","$CRED{token}":1}'],
-  ])('keeps JSON whole under the content type %j', (type, body) => {
+  ])('filling handles keeps JSON whole under the content type %j', (type, body) => {
     const { body: filled } = fill({ body, headers: type === '' ? {} : { 'content-type': type } })
     expect(JSON.parse(filled)).toEqual({ a: values['token'], [values['token'] ?? '']: 1 })
   })
 
-  test('keeps forms and XML whole, and other texts as they are', () => {
+  test('filling handles keeps forms and XML whole, and other texts as they are', () => {
     const typed = (type: string, body: string) => fill({ body, headers: { 'content-type': type } }).body
     expect([
       ...new URLSearchParams(typed('application/x-www-form-urlencoded', 'a=$CRED{token}&b=1')),
@@ -58,12 +58,12 @@ describe('filling handles', () => {
     expect(typed('text/plain', 'a $CRED{token}')).toBe(`a ${values['token']}`)
   })
 
-  test('never reads a value again that looks like a handle or a pattern', () => {
+  test('filling handles never reads a value again that looks like a handle or a pattern', () => {
     expect(fill({ headers: { a: 'x $CRED{tricky} y' } }).headers['a']).toBe(`x ${values['tricky']} y`)
     expect(fill({ body: '$CRED{tricky}$CRED{user}' }).body).toBe(`${values['tricky']}${values['user']}`)
   })
 
-  test('knows which headers it filled, and whether the body', () => {
+  test('filling handles knows which headers it filled, and whether the body', () => {
     const filled = fill({ headers: { a: '$CRED{user}', b: 'plain' }, body: 'plain' })
     expect([filled.filledHeaders, filled.filledBody]).toEqual([['a'], false])
     expect(fill({ body: '$CRED{user}' }).filledBody).toBe(true)
@@ -79,7 +79,7 @@ describe('filling handles', () => {
     'https://x@$CRED{token}/',
     'https://api.test/\n$CRED{token}',
     'no address',
-  ])('refuses %j: a handle is no part of where a request goes', (url) => {
+  ])('filling handles refuses %j: a handle is no part of where a request goes', (url) => {
     expect(() => destinationOf(url)).toThrow(expect.objectContaining({ code: 'bad-request' }))
   })
 
@@ -93,7 +93,7 @@ describe('filling handles', () => {
     '$CRED{ token}',
     '$CRED{tökén}',
     `$CRED{${'x'.repeat(129)}}`,
-  ])('refuses the begun handle %j anywhere', (text) => {
+  ])('filling handles refuses the begun handle %j anywhere', (text) => {
     for (const request of [
       { url: `https://api.test/${text}`, headers: {}, body: '' },
       { url: 'https://api.test/', headers: { a: text }, body: '' },
@@ -103,7 +103,7 @@ describe('filling handles', () => {
   })
 
   test.each(['$cred{token}', '$CRED(token)', '%24CRED%7Btoken%7D', '\\u0024CRED{token}', '$ CRED{token}'])(
-    'leaves %j alone: it is no handle',
+    'filling handles leaves %j alone: it is no handle',
     (text) => {
       const request = { url: 'https://api.test/', headers: {}, body: text }
       expect(namesInRequest(request)).toEqual([])
@@ -111,18 +111,18 @@ describe('filling handles', () => {
     },
   )
 
-  test('refuses a value in a header that is no plain line of text', () => {
+  test('filling handles refuses a value in a header that is no plain line of text', () => {
     expect(() =>
       fillRequest({ url: 'https://a.test/', headers: { a: '$CRED{x}' }, body: '' }, () => 'a\r\nb: c'),
     ).toThrow(expect.objectContaining({ code: 'bad-request' }))
   })
 
-  test('refuses more handles than a request has use for', () => {
+  test('filling handles refuses more handles than a request has use for', () => {
     const request = { url: 'https://api.test/', headers: {}, body: '$CRED{token}'.repeat(65) }
     expect(() => namesInRequest(request)).toThrow(expect.objectContaining({ code: 'bad-request' }))
   })
 
-  test('takes as many handles as a request may have, and names each credential once, in their order', () => {
+  test('filling handles takes as many handles as a request may have, and names each credential once, in their order', () => {
     const request = {
       url: 'https://api.test/$CRED{Token}',
       headers: { a: '$CRED{user} $CRED{token}' },
@@ -134,24 +134,24 @@ describe('filling handles', () => {
     )
   })
 
-  test('writes what servers could read as their own in an address, and half letters, as escapes too', () => {
+  test('filling handles writes what servers could read as their own in an address, and half letters, as escapes too', () => {
     const request = { url: 'https://a.test/$CRED{x}?$CRED{x}', headers: {}, body: '' }
     expect(fillRequest(request, () => "a!'()*\ud800").url.href).toBe(
       'https://a.test/a%21%27%28%29%2A%EF%BF%BD?a%21%27%28%29%2A%EF%BF%BD',
     )
   })
 
-  test('fills every handle of a part, each once', () => {
+  test('filling handles fills every handle of a part, each once', () => {
     const { url } = fill({ url: 'https://api.test/$CRED{user}/$CRED{user}?a=$CRED{user}&b=$CRED{user}' })
     expect(url.href).toBe('https://api.test/ann%3Ax/ann%3Ax?a=ann%3Ax&b=ann%3Ax')
   })
 
-  test('keeps XML whole whatever the value', () => {
+  test('filling handles keeps XML whole whatever the value', () => {
     const xml = { url: 'https://a.test/', headers: { 'content-type': 'text/xml' }, body: '<a>$CRED{x}</a>' }
     expect(fillRequest(xml, () => `&<>"'`).body).toBe('<a>&#38;&#60;&#62;&#34;&#39;</a>')
   })
 
-  test('treats a user name alone as one without a password, and leaves a plain one in place', () => {
+  test('filling handles treats a user name alone as one without a password, and leaves a plain one in place', () => {
     const filled = fill({ url: 'https://$CRED{user}@api.test/' })
     expect(filled.headers['authorization']).toBe(`Basic ${Buffer.from('ann:x:').toString('base64')}`)
     const plain = fill({ url: 'https://ann:x@api.test/$CRED{user}' })
@@ -159,19 +159,19 @@ describe('filling handles', () => {
     expect(plain.filledHeaders).toEqual([])
   })
 
-  test('ignores the fragment of a URL, which is never sent', () => {
+  test('filling handles ignores the fragment of a URL, which is never sent', () => {
     expect(destinationOf('https://api.test/a?$CRED{token}#part').hash).toBe('')
     expect(destinationOf('https://api.test/a#$CRED{token}').host).toBe('api.test')
   })
 
-  test('accepts line ends in a URL without handles, where the parser drops them', () => {
+  test('filling handles accepts line ends in a URL without handles, where the parser drops them', () => {
     expect(destinationOf('https://api.test/a\nb').pathname).toBe('/ab')
   })
 
   test.each([
     ['by what parsers drop', 'https://api.test/han\tdleq0q', 'https://api.test/handleq0q'],
     ['in other letters', 'https://HANDLEQ0Q.test/', 'https://handleq0q.test/'],
-  ])('is not asked for by an address that imitates a place-holder %s', (_how, url, href) => {
+  ])('filling handles is not asked for by an address that imitates a place-holder %s', (_how, url, href) => {
     const asked: string[] = []
     const filled = fillRequest({ url, headers: {}, body: '' }, (name) => {
       asked.push(name)
@@ -185,13 +185,13 @@ describe('filling handles', () => {
     ['$CRED{x} {"a": 1}', 'after something else'],
     ['a: [$CRED{x}]', 'of another kind'],
     ['"[$CRED{x}]"', 'one text alone'],
-  ])('takes %j for no JSON: it is %s', (body) => {
+  ])('filling handles takes %j for no JSON: it is %s', (body) => {
     expect(fillRequest({ url: 'https://a.test/', headers: {}, body }, () => '"').body).toBe(
       body.replace('$CRED{x}', '"'),
     )
   })
 
-  test('treats a body that is too large to parse, or that follows white space, as JSON', () => {
+  test('filling handles treats a body that is too large to parse, or that follows white space, as JSON', () => {
     const deep = `${'['.repeat(2000)}"$CRED{x}"${']'.repeat(2000)}`
     for (const body of [deep, ' \n ["$CRED{x}"]'])
       expect(fillRequest({ url: 'https://a.test/', headers: {}, body }, () => '"').body).toContain(
@@ -199,7 +199,7 @@ describe('filling handles', () => {
       )
   })
 
-  test('uses the content type before it inspects the body', () => {
+  test('filling handles uses the content type before it inspects the body', () => {
     const request = {
       url: 'https://a.test/',
       headers: { 'content-type': 'text/plain' },
@@ -208,7 +208,7 @@ describe('filling handles', () => {
     expect(fillRequest(request, () => '"').body).toBe('["""]')
   })
 
-  test('cannot be made to fill elsewhere by an address that imitates its place-holders', () => {
+  test('filling handles cannot be made to fill elsewhere by an address that imitates its place-holders', () => {
     const urls = fc.webUrl({ withQueryParameters: true })
     fc.assert(
       fc.property(urls, fc.constantFrom('handleq0q', 'handlexq0q', 'HANDLEQ0Q'), (url, word) => {

@@ -2,19 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { handleFor, handleNames, replaceHandles } from './handles.ts'
 
 describe('a handle', () => {
-  test('is written in small letters, and read again as the same name', () => {
+  test('a handle is written in small letters, and read again as the same name', () => {
     expect(handleFor('GitHub_Token')).toBe('$CRED{github_token}')
     expect(handleNames(handleFor('GitHub_Token'))).toEqual(['github_token'])
   })
 
-  test('holds a name as long as the vault takes one, and none that is longer', () => {
+  test('a handle holds a name as long as the vault takes one, and none that is longer', () => {
     const longest = `A${'b_9'.repeat(42)}c`
     expect(longest).toHaveLength(128)
     expect(handleNames(`$CRED{${longest}}`)).toEqual([longest.toLowerCase()])
     expect(() => handleNames(`$CRED{${longest}d}`)).toThrow(expect.objectContaining({ code: 'bad-request' }))
   })
 
-  test('is listed once for each occurrence, in order', () => {
+  test('a handle is listed once for each occurrence, in order', () => {
     expect(handleNames('$CRED{b}, $CRED{A} and $CRED{b}')).toEqual(['b', 'a', 'b'])
     expect(handleNames('no handle')).toEqual([])
   })
@@ -29,7 +29,7 @@ describe('a handle', () => {
       )
   })
 
-  test('is filled at every place, each by its own name', () => {
+  test('a handle is filled at every place, each by its own name', () => {
     expect(replaceHandles('$CRED{A}-$CRED{b}-$CRED{a}', (name) => `<${name}>`)).toBe('<a>-<b>-<a>')
   })
 })

@@ -41,7 +41,7 @@ const refusedWith = (detail: RegExp) => ({
   detail: expect.stringMatching(detail) as string,
 })
 
-test('it is made once, at the first start of a home', async () => {
+test('the secret of the mesh is created once, at the first start of a home', async () => {
   const home = await aHome({ lived: false })
   const first = await home.open()
   expect((await stat(home.secretPath)).mode & 0o777).toBe(0o600)

@@ -57,7 +57,7 @@ test.each([
 const inOneExpression =
   /\b(?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6,}|\bBearer\s+[\w.~+/=-]{8,}|\bAIza[\w-]{20,}|\bgh[opsu]_\w{16,}|\bflp_[\w-]{16,}/gu
 
-test('takes out just what one expression over the whole text would', () => {
+test('redaction takes out just what one expression over the whole text would', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       'sk-',

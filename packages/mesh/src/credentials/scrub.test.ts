@@ -46,7 +46,7 @@ describe('scrubbing', () => {
     expect(scrub.isIn(spelled)).toBe(true)
   })
 
-  test('takes base64 out at every alignment, with the digits that it shares', () => {
+  test('scrubbing takes base64 out at every alignment, with the digits that it shares', () => {
     for (const before of ['', 'a', 'ab', 'abc']) {
       for (const after of ['', 'z', 'zz']) {
         const whole = Buffer.from(before + value + after)
@@ -60,7 +60,7 @@ describe('scrubbing', () => {
     }
   })
 
-  test('finds any value in any mixture of escapes, and changes nothing else', () => {
+  test('scrubbing finds any value in any mixture of escapes, and changes nothing else', () => {
     const escapes = [
       (c: string) => c,
       (c: string) => encodeURIComponent(c),
@@ -88,7 +88,7 @@ describe('scrubbing', () => {
     )
   })
 
-  test('removes base64 with its padding and the digits that encode the value, and no more', () => {
+  test('scrubbing removes base64 with its padding and the digits that encode the value, and no more', () => {
     const scrub = scrubOf('password-01')
     const spelled = (text: string) => Buffer.from(text).toString('base64')
     // Base64 of eleven bytes ends with one `=`, of ten with two, of twelve with none.
@@ -111,14 +111,14 @@ describe('scrubbing', () => {
     expect(createScrub([]).reachChars).toBe(0)
   })
 
-  test('does not reveal a value that begins where the text was cut', () => {
+  test('scrubbing does not reveal a value that begins where the text was cut', () => {
     const scrub = scrubOf('0123456789abcdef')
     const rest = '0123456789abcdef'.padEnd(scrub.reachChars, 'x')
     expect(scrub.cutText(`the key is ${rest}`)).toBe('the key is ')
     expect(scrub.cutText(`the key is  ${rest.slice(0, -1)}`)).toBe('the key is ')
   })
 
-  test('ignores values too short for a credential, because ordinary words would be removed', () => {
+  test('scrubbing ignores values too short for a credential, because ordinary words would be removed', () => {
     expect(scrubOf('four').text('four 666f7572')).toBe('four 666f7572')
     expect(scrubOf('four').isIn('four')).toBe(false)
     expect(scrubOf(value).isIn('nothing of it')).toBe(false)
@@ -126,7 +126,7 @@ describe('scrubbing', () => {
     expect(scrubOf('password').text('password')).toBe('[secret]')
   })
 
-  test('leaves nothing of two values that overlap, and a mark for each of two side by side', () => {
+  test('scrubbing leaves nothing of two values that overlap, and a mark for each of two side by side', () => {
     const scrub = scrubOf('password-of', 'of-mine-0123', 'passwort')
     expect(scrub.text('a password-of-mine-0123 b')).toBe('a [secret] b')
     expect(scrub.text('a passwortpassword-of b')).toBe('a [secret][secret] b')
@@ -134,7 +134,7 @@ describe('scrubbing', () => {
     expect(scrubOf('word-of-mi', 'password-of-mine').text('a password-of-mine b')).toBe('a [secret] b')
   })
 
-  test('removes a value in other letter case, and base64 of JSON that contains it', () => {
+  test('scrubbing removes a value in other letter case, and base64 of JSON that contains it', () => {
     expect(scrubOf('SCHLÜSSEL-ÄÖ').text('schlüssel-äö')).toBe('[secret]')
     expect(scrubOf('schlüssel-äö').text('SCHLÜSSEL-ÄÖ')).toBe('[secret]')
     const header = JSON.stringify({ authorization: `Bearer ${value} and more` })
@@ -142,7 +142,7 @@ describe('scrubbing', () => {
     expect(scrubOf(value).isIn(Buffer.from(header).toString('hex'))).toBe(true)
   })
 
-  test('takes out a value that was broken over lines or folded into a header', () => {
+  test('scrubbing takes out a value that was broken over lines or folded into a header', () => {
     expect(scrubOf('two words of mine').text('a two\r\n words\tof mine b')).toBe('a [secret] b')
     expect(scrubOf('two words of mine').text('a twowordsofmine b')).toBe('a [secret] b')
   })
@@ -155,7 +155,7 @@ describe('scrubbing', () => {
     })
   })
 
-  test('leaves out the end of a text that was cut, in which a value may have begun', () => {
+  test('scrubbing leaves out the end of a text that was cut, in which a value may have begun', () => {
     const scrub = scrubOf('0123456789abcdef')
     const end = 'x'.repeat(scrub.reachChars)
     expect(scrub.cutText(`the key is 0123456789abcdef${end.slice(3)}`)).toBe('the key is [secret]')
@@ -172,7 +172,7 @@ describe('scrubbing', () => {
     expect(new Set(tails).size).toBe(1)
   })
 
-  test('keeps the secrets of two calls apart', () => {
+  test('scrubbing keeps the secrets of two calls apart', () => {
     heedsLesson(29)
     const [one, two] = [scrubOf('secret-of-one'), scrubOf('secret-of-two')]
     const text = 'secret-of-one secret-of-two'
@@ -194,7 +194,7 @@ describe('scrubbing', () => {
     expect([readsOf(), readsOf()]).toEqual([first - 1, first - 1])
   })
 
-  test('takes the longer of two values out whole', () => {
+  test('scrubbing takes the longer of two values out whole', () => {
     expect(scrubOf('password', 'password-of-mine').text('a password-of-mine b password c')).toBe(
       'a [secret] b [secret] c',
     )

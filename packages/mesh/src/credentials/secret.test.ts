@@ -27,7 +27,7 @@ describe('a secret', () => {
     expect(shown()).not.toContain('very-secret')
   })
 
-  test('is not seen in a log', () => {
+  test('a secret is not seen in a log', () => {
     const lines: string[] = []
     const stream = new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) })
     pino(stream).info({ secret, err: new Error('x', { cause: secret }) }, 'key loaded')
@@ -35,25 +35,25 @@ describe('a secret', () => {
     expect(lines.join('')).not.toContain('very-secret')
   })
 
-  test('is revealed by reveal()', () => {
+  test('a secret is revealed by reveal()', () => {
     expect(secret.reveal()).toBe(value)
     expect(`${secret as unknown as string}!`).toBe('[secret]!')
   })
 })
 
 describe('redaction', () => {
-  test('takes out the key, and keys in shapes that providers print', () => {
+  test('redaction takes out the key, and keys in shapes that providers print', () => {
     const text = `bad key ${value}, Bearer abcdefghijk, sk-proj-ab***wxyz and key gsk-123456abc`
     const clean = redact(text, [secret])
     expect(clean).toBe('bad key [secret], [secret], [secret] and key [secret]')
   })
 
-  test('takes out what looks like the token of a person here', () => {
+  test('redaction takes out what looks like the token of a person here', () => {
     const token = `${personTokenPrefix}${'aB3-_'.repeat(8)}abc`
     expect(redact(`with ${token}, and flp_ alone`, [])).toBe('with [secret], and flp_ alone')
   })
 
-  test('leaves ordinary words', () => {
+  test('redaction leaves ordinary words', () => {
     const text = 'the task-list and risk-free keys of max_tokens: 5'
     expect(redact(text, [createSecret('short', 'the')])).toBe(text)
   })

@@ -21,7 +21,7 @@ async function aHome(text = '', env: Record<string, string> = {}) {
 }
 
 describe('a stored credential', () => {
-  test('holds at once and after a restart, whatever is in it', async () => {
+  test('a stored credential holds at once and after a restart, whatever is in it', async () => {
     heedsLesson(32)
     verifies('purpose:env-file:mode-600')
     const { vault, openVault, envFilePath } = await aHome('# mine\nOTHER=1\n')
@@ -36,7 +36,7 @@ describe('a stored credential', () => {
     expect((await stat(envFilePath)).mode & 0o777).toBe(0o600)
   })
 
-  test('replaces every older spelling of its name, and removing leaves none', async () => {
+  test('a stored credential replaces every older spelling of its name, and removing leaves none', async () => {
     const { vault, openVault } = await aHome(
       'FLOTILLA_CRED_GitHub=first-value\nexport FLOTILLA_CRED_GITHUB=second-value\nFLOTILLA_SYSTEM_GITHUB=of-the-mesh\n',
     )
@@ -57,7 +57,7 @@ describe('a stored credential', () => {
     expect(vault.agentTier('a')?.reveal()).toBe('from-environment')
   })
 
-  test('with a line end is refused before anything is written', async () => {
+  test('a stored credential with a line end is refused before anything is written', async () => {
     heedsLesson(32)
     const { vault, envFilePath } = await aHome('A=1\n')
     for (const value of ['a\nFLOTILLA_SYSTEM_X=1', 'a\rb', 'a\0b'])
@@ -66,7 +66,7 @@ describe('a stored credential', () => {
     expect(vault.agentTier('x')).toBeUndefined()
   })
 
-  test('is old or new and nothing between when its writer is killed', async () => {
+  test('a stored credential is old or new and nothing between when its writer is killed', async () => {
     heedsLesson(32)
     const values = ['a'.repeat(9000), 'b'.repeat(9000)]
     const { envFilePath, folder } = await aHome(`KEEP=1\nFLOTILLA_CRED_X='${values[0]}'\n`)
@@ -95,7 +95,7 @@ describe('a stored credential', () => {
 })
 
 describe('the value of a credential', () => {
-  test('is one line of 8 to 10000 characters, without the white space around it', () => {
+  test('the value of a credential is one line of 8 to 10000 characters, without the white space around it', () => {
     expect(readCredentialValue('  pasted value\r\n')).toBe('pasted value')
     expect(readCredentialValue('x'.repeat(10_000))).toHaveLength(10_000)
     const bad = [
@@ -112,7 +112,7 @@ describe('the value of a credential', () => {
     }
   })
 
-  test('is never in the words of its refusal', () => {
+  test('the value of a credential is never in the words of its refusal', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 3, unit: fc.constantFrom('§', '\n', 'q', 'z') }), (value) => {
         try {

@@ -29,7 +29,7 @@ async function aVault(
 }
 
 describe('the vault', () => {
-  test('loads both prefixes from file and environment, and the environment wins', async () => {
+  test('the vault loads both prefixes from file and environment, and the environment wins', async () => {
     verifies(
       'authentication:credentials:both-prefixes-loaded',
       'authentication:zone-2:credentials',
@@ -50,7 +50,7 @@ describe('the vault', () => {
     expect(vault.names()).toEqual({ system: ['openai_api_key'], agent: ['github'] })
   })
 
-  test('does not contain the four names of the CAPTCHA solver, wherever they are set', async () => {
+  test('the vault does not contain the four names of the CAPTCHA solver, wherever they are set', async () => {
     verifies('resources:credential:captcha-bypass')
     const names = [
       'CAPTCHA_SOLVER_KEY',
@@ -70,7 +70,7 @@ describe('the vault', () => {
     }
   })
 
-  test('never gives a system credential to agents, nor the other way round', async () => {
+  test('the vault never gives a system credential to agents, nor the other way round', async () => {
     verifies('authentication:credentials:system-never', 'resources:credential:system-mesh-only')
     const { vault } = await aVault('FLOTILLA_SYSTEM_A=1\nFLOTILLA_CRED_B=2\n')
     for (const name of ['a', 'A', 'FLOTILLA_SYSTEM_A', 'system_a', '../a'])
@@ -78,20 +78,20 @@ describe('the vault', () => {
     expect(vault.system('b')).toBeUndefined()
   })
 
-  test('prints none of its values', async () => {
+  test('the vault prints none of its values', async () => {
     const { vault } = await aVault('FLOTILLA_SYSTEM_A=hidden-value\nFLOTILLA_CRED_B=hidden-value\n')
     expect(inspect(vault, { depth: 9 }) + JSON.stringify([vault, vault.system('a')])).not.toContain(
       'hidden-value',
     )
   })
 
-  test('takes the rights of others away from its file', async () => {
+  test('the vault takes the rights of others away from its file', async () => {
     verifies('purpose:env-file:mode-600')
     const { envFilePath } = await aVault('FLOTILLA_SYSTEM_A=1\n', {}, 0o644)
     expect((await stat(envFilePath)).mode & 0o777).toBe(0o600)
   })
 
-  test('keeps a system credential that the mesh made over a restart', async () => {
+  test('the vault keeps a system credential that the mesh made over a restart', async () => {
     verifies('purpose:env-file:mode-600')
     const { vault, envFilePath } = await aVault(null)
     await vault.storeSystem('webhook_a_1', 'made-once')
@@ -103,7 +103,7 @@ describe('the vault', () => {
   test.each([
     ['with line ends of Windows', '# mine\r\nFLOTILLA_SYSTEM_KEY=old-one\r\nFLOTILLA_CRED_KEY=old-two\r\n'],
     ['in another spelling', '# mine\nFLOTILLA_SYSTEM_Key=old-one\nFLOTILLA_CRED_Key=old-two\n'],
-  ])('leaves nothing of what was replaced or removed in a file %s', async (_how, text) => {
+  ])('the vault leaves nothing of what was replaced or removed in a file %s', async (_how, text) => {
     const { vault, envFilePath } = await aVault(text)
     await vault.storeSystem('key', 'new-one-1')
     await vault.storeAgent('key', 'new-two-2')
@@ -116,7 +116,7 @@ describe('the vault', () => {
   test.each([
     ['with line ends of Windows', '# mine\r\nFLOTILLA_SYSTEM_KEY=old-one\r\nFLOTILLA_CRED_KEY=old-two\r\n'],
     ['in another spelling', '# mine\nFLOTILLA_SYSTEM_Key=old-one\nFLOTILLA_CRED_Key=old-two\n'],
-  ])('does not find what was removed again after a restart, in a file %s', async (_how, text) => {
+  ])('the vault does not find what was removed again after a restart, in a file %s', async (_how, text) => {
     const { vault, envFilePath } = await aVault(text)
     await vault.removeSystem('key')
     await vault.removeAgent('key')
@@ -125,7 +125,7 @@ describe('the vault', () => {
     expect(await readFile(envFilePath, 'utf8')).toMatch(/^# mine\r?\n$/)
   })
 
-  test('changes system credentials that belong together at once, in one write', async () => {
+  test('the vault changes system credentials that belong together at once, in one write', async () => {
     const envFilePath = await anEnvFile("FLOTILLA_SYSTEM_A_BASE_URL='http://old.example'\nMINE=1\n")
     const real = createFileEditor()
     const whileWriting: unknown[] = []
@@ -148,7 +148,7 @@ describe('the vault', () => {
     expect(await readFile(envFilePath, 'utf8')).toBe("MINE=1\nFLOTILLA_SYSTEM_A_API_KEY='new-key'\n")
   })
 
-  test('keeps its values if a change is refused or cannot be written', async () => {
+  test('the vault keeps its values if a change is refused or cannot be written', async () => {
     const envFilePath = await anEnvFile('FLOTILLA_SYSTEM_A=old\n')
     const real = createFileEditor()
     let isFull = true
@@ -168,7 +168,7 @@ describe('the vault', () => {
     expect(await readFile(envFilePath, 'utf8')).toBe('FLOTILLA_SYSTEM_A=old\n')
   })
 
-  test('decides a change when those before it hold', async () => {
+  test('the vault decides a change when those before it hold', async () => {
     const { vault } = await aVault(null)
     const seen: (string | undefined)[] = []
     await Promise.all([
@@ -181,7 +181,7 @@ describe('the vault', () => {
     expect(seen).toEqual(['first'])
   })
 
-  test('does not contain the secret of the mesh, wherever it is set', async () => {
+  test('the vault does not contain the secret of the mesh, wherever it is set', async () => {
     const { vault } = await aVault('FLOTILLA_SYSTEM_MESH_SECRET=one\n', {
       FLOTILLA_SYSTEM_mesh_secret: 'two',
     })
@@ -189,7 +189,7 @@ describe('the vault', () => {
     expect(vault.names().system).toEqual([])
   })
 
-  test('refuses a broken file with its line and never shows a value', async () => {
+  test('the vault refuses a broken file with its line and never shows a value', async () => {
     const text = 'FLOTILLA_SYSTEM_A=fine\nFLOTILLA_SYSTEM_B="hidden\n'
     await expect(aVault(text)).rejects.toMatchObject({ code: 'unprocessable', extra: { line: 2 } })
     await expect(aVault(text)).rejects.not.toThrow(/hidden/)
@@ -208,15 +208,18 @@ describe('an env file', () => {
     ['A="say \\"hi\\" \\\\ now"', 'say "hi" \\ now'],
     ['A=$HOME/${X}', '$HOME/${X}'],
     ['A=1\r', '1'],
-  ])('reads %j', (line, value) => {
+  ])('an env file reads %j', (line, value) => {
     expect(parseEnvText(`# first\n\n${line}\n`).get('A')).toBe(value)
   })
 
-  test.each(['A', '=1', '1A=2', 'A="x', "A='x", 'A=x"y', 'A-B=1', 'A=1\rB=2'])('refuses %j', (line) => {
-    expect(() => parseEnvText(line)).toThrow('.env line 1')
-  })
+  test.each(['A', '=1', '1A=2', 'A="x', "A='x", 'A=x"y', 'A-B=1', 'A=1\rB=2'])(
+    'an env file refuses %j',
+    (line) => {
+      expect(() => parseEnvText(line)).toThrow('.env line 1')
+    },
+  )
 
-  test('gives back every value that was written, and keeps the other lines', async () => {
+  test('an env file gives back every value that was written, and keeps the other lines', async () => {
     const path = await anEnvFile('# mine\nB=2\n')
     const editor = createFileEditor()
     const oneLine = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((text) => !/[\r\n\0]/.test(text))
@@ -231,7 +234,7 @@ describe('an env file', () => {
   })
 
   test.each(['a\nFLOTILLA_SYSTEM_X=1', 'a\rb', 'a\0b'])(
-    'never holds a value with a line end: %j',
+    'an env file never holds a value with a line end: %j',
     async (value) => {
       const path = await anEnvFile(null)
       await expect(setEnvValues(createFileEditor(), path, { values: { A: value } })).rejects.toMatchObject({

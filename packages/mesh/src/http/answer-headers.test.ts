@@ -102,7 +102,7 @@ describe('the people’s API', () => {
     ['headers that are too large', 413, get('/data', `a: ${'b'.repeat(20_000)}`)],
     ['what is no HTTP', 400, 'much\r\n\r\n'],
     ['a version that does not exist', 400, 'GET / HTTP/7.7\r\n\r\n'],
-  ])('answers %s (%d) with every header', async (_what, status, bytes) => {
+  ])('the people’s API answers %s (%d) with every header', async (_what, status, bytes) => {
     const answer = await answerTo(await aServer(), bytes)
     expect(answer.status).toBe(status)
     expect(Object.fromEntries(answer.headers)).toMatchObject(answerHeaders)
@@ -110,7 +110,7 @@ describe('the people’s API', () => {
   })
 
   it.each(['/data', '/late', '/stream', '/nowhere'])(
-    'answers a HEAD request for %s like GET, without a body',
+    'the people’s API answers a HEAD request for %s like GET, without a body',
     async (path) => {
       const origin = `http://127.0.0.1:${await aServer()}`
       const [whole, head] = [await fetch(origin + path), await fetch(origin + path, { method: 'HEAD' })]
@@ -121,7 +121,7 @@ describe('the people’s API', () => {
     },
   )
 
-  it('lets nothing run, load, frame or be kept', async () => {
+  it('the people’s API lets nothing run, load, frame or be kept', async () => {
     verifies('limits:dashboard-csp')
     const { headers } = await answerTo(await aServer(), get('/data'))
     const policy = headers.get('content-security-policy') ?? ''
@@ -136,7 +136,7 @@ describe('the people’s API', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it('lets a route override the caching header and no other header', async () => {
+  it('the people’s API lets a route override the caching header and no other header', async () => {
     const { headers } = await answerTo(await aServer(), get('/cached'))
     const { 'cache-control': _kept, ...others } = answerHeaders
     expect(Object.fromEntries(headers)).toMatchObject({ ...others, 'cache-control': 'private' })
@@ -146,10 +146,13 @@ describe('the people’s API', () => {
     ['X-Forwarded-Proto: https'],
     ['X-Forwarded-Proto: HTTPS, http'],
     ['Forwarded: for=192.0.2.1;proto=https'],
-  ])('asks for encryption from then on where a proxy says that it has it: %s', async (line) => {
-    const { headers } = await answerTo(await aServer(), get('/data', line))
-    expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
-  })
+  ])(
+    'the people’s API asks for encryption from then on where a proxy says that it has it: %s',
+    async (line) => {
+      const { headers } = await answerTo(await aServer(), get('/data', line))
+      expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
+    },
+  )
 })
 
 describe('a call behind TLS', () => {
@@ -161,7 +164,7 @@ describe('a call behind TLS', () => {
     [{ forwarded: 'for="https"' }, false],
     [{ forwarded: 'for=a;proto=http, for=b;proto=https' }, false],
     [{ forwarded: 'proto="https";for=a' }, true],
-  ])('takes the scheme from the nearest proxy: %j is %s', (headers, expected) => {
+  ])('a call behind TLS takes the scheme from the nearest proxy: %j is %s', (headers, expected) => {
     expect(isBehindTls(headers)).toBe(expected)
   })
 })

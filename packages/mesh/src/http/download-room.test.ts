@@ -16,14 +16,14 @@ const patient = { stalledMaxMs: 60_000, takingMaxMs: 60_000 }
 const fileBytes = 8 * 1024 * 1024
 
 describe('room for one more download', () => {
-  test('is for each person as long as they have fewer than one may have', () => {
+  test('room for one more download is for each person as long as they have fewer than one may have', () => {
     expect(downloadObstacle(times(perPersonMax - 1, 'vic'), 'vic')).toBeNull()
     expect(downloadObstacle(times(perPersonMax, 'vic'), 'vic')).toMatch(/^vic has 4 downloads/)
     expect(downloadObstacle(times(perPersonMax, 'vic'), 'ann')).toBeNull()
     expect(downloadObstacle(times(perPersonMax, null), null)).toMatch(/^the owner has 4 downloads/)
   })
 
-  test('is never taken from the owner by all others, and all together stay below the bound', () => {
+  test('room for one more download is never taken from the owner by all others, and all together stay below the bound', () => {
     const others = ['a', 'b', 'c'].flatMap((person) => times(perPersonMax, person))
     expect(downloadObstacle(others, 'd')).toMatch(/^12 downloads are under way/)
     expect(downloadObstacle(others, null)).toBeNull()
@@ -80,7 +80,7 @@ const openSockets = (server: { getConnections(done: (error: unknown, count: numb
   new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
 
 describe('downloads that the client does not read', () => {
-  test('are bounded: the next is refused with its repair before anything is read for it', async () => {
+  test('downloads that the client does not read are bounded: the next is refused with its repair before anything is read for it', async () => {
     const { slowReader, reads } = await aServer(patient)
     const taken = []
     for (let at = 0; at < perPersonMax; at++) taken.push(await slowReader('vic'))
@@ -98,7 +98,7 @@ describe('downloads that the client does not read', () => {
       .toMatch(/^HTTP\/1.1 200/)
   })
 
-  test('are closed, and their slots are free again', async () => {
+  test('downloads that the client does not read are closed, and their slots are free again', async () => {
     const { slowReader, open, url } = await aServer({ ...patient, stalledMaxMs: 200 })
     for (let at = 0; at < perPersonMax; at++) await slowReader('vic')
     await expect.poll(open, { timeout: 20_000 }).toBe(0)
@@ -113,7 +113,7 @@ describe('downloads that the client does not read', () => {
     await expect.poll(whole, { timeout: 20_000 * patience }).toBe(fileBytes)
   })
 
-  test('and those that take next to none, after a time in all', async () => {
+  test('downloads of a client that takes next to nothing are closed after a total time', async () => {
     const { slowReader, open } = await aServer({ ...patient, takingMaxMs: 200 })
     await slowReader('vic')
     await expect.poll(open, { timeout: 20_000 }).toBe(0)

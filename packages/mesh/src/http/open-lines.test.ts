@@ -76,20 +76,23 @@ async function keepOpen(port: number, text: string) {
 }
 
 describe('a server that closes', () => {
-  it.each(Object.entries(odd))('does not wait for a peer that sent %s', async (_name, text) => {
-    const { server, port } = await aServer()
-    const { line } = await keepOpen(port, text)
-    const closed = once(line, 'close')
-    await expect.poll(() => connections(server)).toBeGreaterThan(0)
-    // A complete request on another connection shows that the mesh has read the earlier input.
-    const plain = await fetch(`http://127.0.0.1:${port}/plain`)
-    expect(plain.status).toBe(200)
-    await server.close()
-    line.end()
-    await closed
-  })
+  it.each(Object.entries(odd))(
+    'a server that closes does not wait for a peer that sent %s',
+    async (_name, text) => {
+      const { server, port } = await aServer()
+      const { line } = await keepOpen(port, text)
+      const closed = once(line, 'close')
+      await expect.poll(() => connections(server)).toBeGreaterThan(0)
+      // A complete request on another connection shows that the mesh has read the earlier input.
+      const plain = await fetch(`http://127.0.0.1:${port}/plain`)
+      expect(plain.status).toBe(200)
+      await server.close()
+      line.end()
+      await closed
+    },
+  )
 
-  it('does not wait for many of them at once', async () => {
+  it('a server that closes does not wait for many of them at once', async () => {
     const { server, port } = await aServer()
     const texts = Array.from({ length: 8 }, () => Object.values(odd)).flat()
     await Promise.all(texts.map((text) => keepOpen(port, text)))
@@ -104,7 +107,7 @@ describe('a request for a socket that is refused', () => {
     ['a caller that is refused', '401'],
     ['no key', '400'],
   ])(
-    'for %s gets a reason and is closed even if its peer keeps the connection open',
+    'a request for a socket that is refused for %s gets a reason and is closed even if its peer keeps the connection open',
     async (name, status) => {
       const { server, port } = await aServer()
       const { heard } = await keepOpen(port, odd[name] ?? '')

@@ -54,14 +54,14 @@ async function aReader() {
 }
 
 describe('a bounded body', () => {
-  test('is the bytes that came', async () => {
+  test('a bounded body is the bytes that came', async () => {
     const reader = await aReader()
     reader.open('transfer-encoding: chunked').write('3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n')
     await reader.begun(1)
     expect(String(await reader.end(0))).toBe('abcde')
   })
 
-  test('is refused with the first byte too many, before all of it came', async () => {
+  test('a bounded body is refused with the first byte too many, before all of it came', async () => {
     const reader = await aReader()
     const socket = reader.open('transfer-encoding: chunked')
     socket.write(`3e8\r\n${'x'.repeat(1000)}\r\n`)
@@ -89,7 +89,7 @@ describe('a bounded body', () => {
     expect(await reader.end(0)).toBe('bad-request')
   })
 
-  test('waits for its rest at one place, and leaves room at the others', async () => {
+  test('a bounded body waits for its rest at one place, and leaves room at the others', async () => {
     const reader = await aReader()
     reader.open('content-length: 1000').write('x'.repeat(900))
     await reader.begun(1)
@@ -108,7 +108,7 @@ describe('a bounded body', () => {
     expect(await reader.end(4)).toBe('rate-limited')
   })
 
-  test('shares its memory with all others, and gives it back', async () => {
+  test('a bounded body shares its memory with all others, and gives it back', async () => {
     const reader = await aReader()
     const slow = reader.open('content-length: 1000')
     slow.write('x'.repeat(900))

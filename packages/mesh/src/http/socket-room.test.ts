@@ -8,7 +8,7 @@ const owner: SocketReader = { person: null, role: 'owner' }
 const { perPersonMax, perOwnerMax, noOwnersMax, namedMax } = socketLimits
 
 describe('room for one more socket', () => {
-  test('is for each person as long as they have fewer than one may have, whatever others have', () => {
+  test('room for one more socket is for each person as long as they have fewer than one may have, whatever others have', () => {
     expect(socketObstacle(times(perPersonMax - 1, viewer('vic')), viewer('vic'))).toBeNull()
     expect(socketObstacle(times(perPersonMax, viewer('vic')), viewer('vic'))).toMatch(/^vic has 16 sockets/)
     expect(socketObstacle(times(perPersonMax, viewer('vic')), viewer('ann'))).toBeNull()
@@ -28,7 +28,7 @@ describe('room for one more socket', () => {
     expect(socketObstacle(others, { person: 'max', role: 'owner' })).toBeNull()
   })
 
-  test('is always for the owner of the mesh, also where named owners have all', () => {
+  test('room for one more socket is always for the owner of the mesh, also where named owners have all', () => {
     const owners = Array.from({ length: namedMax / perOwnerMax }, (_, at) =>
       times(perOwnerMax, { person: `o${at}`, role: 'owner' as const }),
     ).flat()

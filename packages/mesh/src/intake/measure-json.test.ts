@@ -147,11 +147,14 @@ test.each([
     bound: { numberMaxBytes: 64 },
     fault: 'has a number longer than 64 bytes',
   },
-])('tells which bound is passed, and takes what is just at it: $what', ({ text, bound, fault }) => {
-  expect(measure(text, { ...boundless, ...bound }).fault).toBe(fault)
-  const [name, most] = Object.entries(bound)[0] ?? ['', 0]
-  expect(measure(text, { ...boundless, [name]: most + 1 }).fault).toBeNull()
-})
+])(
+  'measureJson tells which bound is passed, and takes what is just at it: $what',
+  ({ text, bound, fault }) => {
+    expect(measure(text, { ...boundless, ...bound }).fault).toBe(fault)
+    const [name, most] = Object.entries(bound)[0] ?? ['', 0]
+    expect(measure(text, { ...boundless, [name]: most + 1 }).fault).toBeNull()
+  },
+)
 
 test('measuring stops at the first value above the limit', () => {
   const bytes = Buffer.from(`{"messages":[${'1,'.repeat(2_000_000)}1]}`)

@@ -47,7 +47,7 @@ describe('rows that a person accepted unchanged', () => {
     expect(mesh.verify()).toMatchObject({ ok: true })
   })
 
-  test('are pruned in blocks, each compared before it goes, and the rest is still compared', async () => {
+  test('rows that a person accepted unchanged are pruned in blocks, each compared before it goes, and the rest is still compared', async () => {
     const mesh = await aJournalHarness({ rowsMax: 1000 })
     mesh.database.transaction(() => mesh.write(prunedStepRows * 2))
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 3")
@@ -70,7 +70,7 @@ describe('rows that a person accepted unchanged', () => {
       'a row before what was pruned',
       'INSERT INTO journal SELECT 1, at, actor, action, subject, detail, previous_hash, hash FROM journal WHERE seq = 12',
     ],
-  ])('show %s', async (_what, sql) => {
+  ])('rows that a person accepted unchanged show %s', async (_what, sql) => {
     const mesh = await anAccepted({ keepDays: 1 })
     if (sql.startsWith('INSERT')) {
       await mesh.clock.advance(1.5 * dayMs)
@@ -82,7 +82,7 @@ describe('rows that a person accepted unchanged', () => {
     expect(mesh.verify()).toMatchObject({ ok: false })
   })
 
-  test('leave a chain that holds when they and the row of the acceptance are too old', async () => {
+  test('rows that a person accepted unchanged leave a chain that holds when they and the row of the acceptance are too old', async () => {
     const mesh = await aJournalHarness({ keepDays: 1 })
     mesh.write(10)
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 3")

@@ -30,7 +30,7 @@ async function aJournal(rows = 0) {
 }
 
 describe('an export of the journal', () => {
-  test('is CloudEvents 1.0, as the official package reads and checks them', async () => {
+  test('an export of the journal is CloudEvents 1.0, as the official package reads and checks them', async () => {
     const { exported } = await aJournal()
     const rows = await exported()
     for (const row of rows) {

@@ -32,7 +32,7 @@ describe('a head without a seal, put there by who can write to the database alon
     expect(mesh.anchors.read()).toEqual(anchored)
   })
 
-  test('is not taken where nothing was anchored yet', async () => {
+  test('a head without a seal, put there by who can write to the database alone is not taken where nothing was anchored yet', async () => {
     const mesh = await aJournalHarness()
     mesh.write(10)
     remade(mesh.database, otherSubject)
@@ -52,7 +52,7 @@ describe('a head without a seal, put there by who can write to the database alon
 })
 
 describe('a head that the mesh did not seal', () => {
-  test('gets no seal from the next row of a mesh that runs', async () => {
+  test('a head that the mesh did not seal gets no seal from the next row of a mesh that runs', async () => {
     const mesh = await aJournalHarness()
     mesh.write(5)
     mesh.keeper.verify()

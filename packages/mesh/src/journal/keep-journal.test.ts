@@ -17,7 +17,7 @@ const actions = (database: Database) =>
     .map((row) => row['action'])
 
 describe('a sealed journal', () => {
-  test('is intact after many restarts, each of which verifies only the new rows', async () => {
+  test('a sealed journal is intact after many restarts, each of which verifies only the new rows', async () => {
     const mesh = await aJournalHarness()
     for (let life = 0; life < 3; life++) {
       const keeper = mesh.keeperOfALife()
@@ -80,7 +80,7 @@ describe('a sealed journal', () => {
     expect(mesh.heard).toEqual([next.broken()])
   })
 
-  test('shows rows cut off behind an anchor even to who has the seal of an older head', async () => {
+  test('a sealed journal shows rows cut off behind an anchor even to who has the seal of an older head', async () => {
     const mesh = await aJournalHarness()
     mesh.write(5)
     const head = mesh.database.prepare('SELECT * FROM journal_head').get()
@@ -98,7 +98,7 @@ describe('a sealed journal', () => {
     ['a changed line', (text: string) => text.replace('"kind":"verified"', '"kind":"accepted"')],
     ['an invalid line', (text: string) => `${text}x\n`],
     ['no lines', () => ''],
-  ])('shows %s in the file of anchors', async (_what, change) => {
+  ])('a sealed journal shows %s in the file of anchors', async (_what, change) => {
     const mesh = await aJournalHarness()
     mesh.write(5)
     mesh.keeper.close()
@@ -122,7 +122,7 @@ describe('a sealed journal', () => {
 })
 
 describe('a broken journal', () => {
-  test('continues, records the break in its next row, and gets no checkpoint', async () => {
+  test('a broken journal continues, records the break in its next row, and gets no checkpoint', async () => {
     const mesh = await aJournalHarness()
     mesh.write(10)
     mesh.keeper.close()
@@ -244,7 +244,7 @@ describe('a broken journal', () => {
     expect(verifyJournal(mesh.database, { ...mesh, seal })).toMatchObject({ ok: true })
   })
 
-  test('cannot be attributed to another person', async () => {
+  test('a broken journal cannot be attributed to another person', async () => {
     const mesh = await aJournalHarness()
     mesh.write(4)
     mesh.database.exec('DELETE FROM journal WHERE seq = 2')
@@ -254,7 +254,7 @@ describe('a broken journal', () => {
     expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the row was changed' })
   })
 
-  test('is noticed within the hour while the mesh runs', async () => {
+  test('a broken journal is noticed within the hour while the mesh runs', async () => {
     const mesh = await aJournalHarness()
     mesh.keeper.verify()
     mesh.write(10)
@@ -269,7 +269,7 @@ describe('a broken journal', () => {
 })
 
 describe('pruning', () => {
-  test('removes old rows, leaves a sealed checkpoint, and records the pruning', async () => {
+  test('pruning removes old rows, leaves a sealed checkpoint, and records the pruning', async () => {
     const mesh = await aJournalHarness({ keepDays: 2 })
     mesh.write(10)
     await mesh.clock.advance(1.5 * dayMs)
@@ -284,7 +284,7 @@ describe('pruning', () => {
     expect(mesh.verify()).toMatchObject({ ok: false, brokenAt: 12 })
   })
 
-  test('limits the number of rows, in small steps', async () => {
+  test('pruning limits the number of rows, in small steps', async () => {
     const mesh = await aJournalHarness({ rowsMax: 1000 })
     mesh.database.transaction(() => mesh.write(prunedStepRows + 2000))
     mesh.keeper.maintain()
@@ -306,7 +306,7 @@ describe('pruning', () => {
     expect(mesh.verify()).toMatchObject({ ok: true, after: 5, rows: 6 })
   })
 
-  test('cannot hide a tampered row: it is kept and reported', async () => {
+  test('pruning cannot hide a tampered row: it is kept and reported', async () => {
     const mesh = await aJournalHarness({ keepDays: 1 })
     mesh.write(10)
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 4")

@@ -63,7 +63,7 @@ describe('the journal', () => {
       `UPDATE journal SET seq = -seq WHERE seq > 2; UPDATE journal SET seq = 1 - seq WHERE seq < 0; ${copyRow(2, 3)}`,
       3,
     ],
-  ])('shows %s', (_name, tampering, brokenAt) => {
+  ])('the journal shows %s', (_name, tampering, brokenAt) => {
     const database = aJournal()
     database.exec(tampering)
     const verdict = verifyJournal(database)
@@ -71,7 +71,7 @@ describe('the journal', () => {
     expect(verdict.detail).toBeTruthy()
   })
 
-  test('detects an added row with a correct hash', () => {
+  test('the journal detects an added row with a correct hash', () => {
     const database = aJournal()
     const head = database.prepare('SELECT seq, count, hash FROM journal_head').get()!
     createJournal({ database, clock: createManualClock() }).append({
@@ -86,7 +86,7 @@ describe('the journal', () => {
     expect(verifyJournal(database)).toMatchObject({ ok: false, brokenAt: 6 })
   })
 
-  test('is written in the transaction of the recorded change', () => {
+  test('the journal is written in the transaction of the recorded change', () => {
     const database = aJournal()
     const journal = createJournal({ database, clock: createManualClock() })
     const work = () => {
@@ -97,7 +97,7 @@ describe('the journal', () => {
     expect(verifyJournal(database)).toEqual({ ok: true, rows: 5 })
   })
 
-  test('is read in pages', () => {
+  test('the journal is read in pages', () => {
     const database = aJournal()
     expect(readJournal(database, { after: 1, limit: 2 }).map((row) => row.subject)).toEqual([
       'run_2',
@@ -124,7 +124,7 @@ describe('the journal', () => {
     )
   })
 
-  test('writes equal values as equal text', () => {
+  test('the journal writes equal values as equal text', () => {
     expect(canonicalJson({ b: [1, { d: 1, c: null }], a: 'é' })).toBe(
       canonicalJson({ a: 'é', b: [1, { c: null, d: 1 }] }),
     )

@@ -26,13 +26,13 @@ ${work}`
   return { child, ended, next: async () => (await lines.next()).value }
 }
 
-test('ends a process whose main thread is blocked', async () => {
+test('the end thread ends a process whose main thread is blocked', async () => {
   const { ended, next } = aProcess('for (;;);')
   expect(await next()).toBe('told')
   expect(await ended).toEqual([null, 'SIGKILL'])
 })
 
-test('ends one that was halted beyond its time as soon as it wakes up', async () => {
+test('the end thread ends one that was halted beyond its time as soon as it wakes up', async () => {
   const { child, ended, next } = aProcess('setInterval(() => undefined, 1_000)')
   expect(await next()).toBe('told')
   child.kill('SIGSTOP')
@@ -42,7 +42,7 @@ test('ends one that was halted beyond its time as soon as it wakes up', async ()
   expect(await ended).toEqual([null, 'SIGKILL'])
 })
 
-test('does not end a process that extends its time or stops the thread', async () => {
+test('the end thread does not end a process that extends its time or stops the thread', async () => {
   const { ended, next } = aProcess(`
 const startMs = uptime() * 1_000
 while (uptime() * 1_000 < startMs + ${timeMs * 2}) {

@@ -9,7 +9,7 @@ export function leaseRecordsConformance(
   const signal = new AbortController().signal
 
   describe(`${name} as a place of leases`, () => {
-    test('has none until one is written, and gives that to everybody', async () => {
+    test(`${name} as a place of leases has none until one is written, and gives that to everybody`, async () => {
       const [mine, others] = await make()
       expect(await mine.read(signal)).toBeNull()
       const written = await mine.write({ holder: 'one', epoch: 4 }, null, signal)
@@ -50,7 +50,7 @@ export function leaseRecordsConformance(
       expect(await others.read(signal)).toEqual(again)
     })
 
-    test('keeps a released record, so that the epoch continues', async () => {
+    test(`${name} as a place of leases keeps a released record, so that the epoch continues`, async () => {
       const [mine, others] = await make()
       const first = await mine.write({ holder: 'one', epoch: 7 }, null, signal)
       await mine.write({ holder: null, epoch: 7 }, first?.version ?? '', signal)

@@ -115,7 +115,7 @@ describe('a caller that deletes the leased home', () => {
   }
 
   test.each([null, { holder: null, epoch: 3 }, { holder: 'one', epoch: 3 }])(
-    'continues at once if no other process has it: %j',
+    'a caller that deletes the leased home continues at once if no other process has it: %j',
     async (record) => {
       const records = createFakeLeaseRecords()
       records.overwrite(record)
@@ -127,7 +127,7 @@ describe('a caller that deletes the leased home', () => {
     },
   )
 
-  test('is refused while another renews it', async () => {
+  test('a caller that deletes the leased home is refused while another renews it', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     await holding(records, machine, 'another')
@@ -140,7 +140,7 @@ describe('a caller that deletes the leased home', () => {
     expect(told).toHaveLength(1)
   })
 
-  test('waits for the end of one that was killed, and leaves its record', async () => {
+  test('a caller that deletes the leased home waits for the end of one that was killed, and leaves its record', async () => {
     const records = createFakeLeaseRecords()
     records.overwrite({ holder: 'killed', epoch: 3 })
     const machine = aMachine()
@@ -156,27 +156,27 @@ describe('a caller that deletes the leased home', () => {
 })
 
 describe('who takes a lease', () => {
-  test('has a free one at once, in the epoch after the last', async () => {
+  test('a process that takes a lease has a free one at once, in the epoch after the last', async () => {
     const records = createFakeLeaseRecords()
     records.overwrite({ holder: null, epoch: 6 })
     const { record } = await taking(records, aMachine(), 'one').taken
     expect(record).toMatchObject({ holder: 'one', epoch: 7 })
   })
 
-  test('begins above the epoch of the ledger if the record was deleted', async () => {
+  test('a process that takes a lease begins above the epoch of the ledger if the record was deleted', async () => {
     const { record } = await taking(createFakeLeaseRecords(), aMachine(), { holder: 'one', epochSeen: 41 })
       .taken
     expect(record.epoch).toBe(42)
   })
 
-  test('takes the lease of an earlier process at the same place at once', async () => {
+  test('a process that takes a lease takes the lease of an earlier process at the same place at once', async () => {
     const records = createFakeLeaseRecords()
     records.overwrite({ holder: 'one', epoch: 6 })
     const { record } = await taking(records, aMachine(), 'one').taken
     expect(record).toMatchObject({ holder: 'one', epoch: 7 })
   })
 
-  test('waits the whole time that a silent holder may still work', async () => {
+  test('a process that takes a lease waits the whole time that a silent holder may still work', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'other', epoch: 6 })
@@ -188,7 +188,7 @@ describe('who takes a lease', () => {
     expect((await taken).record).toMatchObject({ holder: 'one', epoch: 7 })
   })
 
-  test('is refused as soon as the holder says a word', async () => {
+  test('a process that takes a lease is refused as soon as the holder says a word', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'other', epoch: 6 })
@@ -199,7 +199,7 @@ describe('who takes a lease', () => {
     await expect(taken).rejects.toMatchObject({ code: 'home-in-use' })
   })
 
-  test('gets it exactly when the time of a silent holder is over', async () => {
+  test('a process that takes a lease gets it exactly when the time of a silent holder is over', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'other', epoch: 6 })
@@ -213,7 +213,7 @@ describe('who takes a lease', () => {
     ['gives it back', { holder: null, epoch: 8 }, 9],
     ['is of the same place and says a word', { holder: 'one', epoch: 8 }, 9],
     ['is gone with its record', null, 1],
-  ])('has it at once where the one it waits for %s', async (_what, record, epoch) => {
+  ])('a process has a lease at once where the one it waits for %s', async (_what, record, epoch) => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'other', epoch: 6 })
@@ -225,7 +225,7 @@ describe('who takes a lease', () => {
     await taken
   })
 
-  test('restarts the wait for a new holder', async () => {
+  test('a process that takes a lease restarts the wait for a new holder', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'dead', epoch: 1 })
@@ -245,7 +245,7 @@ describe('who takes a lease', () => {
     await taken
   })
 
-  test('gives up where several are always quicker', async () => {
+  test('a process that takes a lease gives up where several are always quicker', async () => {
     let written = 0
     const crowd = withQuestions(createFakeLeaseRecords(), { write: () => written++, refuse: true })
     const { taken } = taking(crowd, aMachine(), 'one')
@@ -256,21 +256,21 @@ describe('who takes a lease', () => {
     expect(written).toBe(5)
   })
 
-  test('names the process that was faster', async () => {
+  test('a process that takes a lease names the process that was faster', async () => {
     const records = createFakeLeaseRecords()
     records.overwrite({ holder: 'one', epoch: 1 })
     const { taken } = taking(withQuestions(records, { refuse: true }), aMachine(), 'one')
     await expect(taken).rejects.toThrow(/one holds its lease/)
   })
 
-  test('has its time from before it asked, however late the answer comes', async () => {
+  test('a process that takes a lease has its time from before it asked, however late the answer comes', async () => {
     const machine = aMachine()
     const late = withQuestions(createFakeLeaseRecords(), { write: () => machine.halt(3_000) })
     const askedAtMs = machine.steadyMs()
     expect(await taking(late, machine, 'one').taken).toMatchObject({ askedAtMs })
   })
 
-  test('waits no longer than it is to', async () => {
+  test('a process that takes a lease waits no longer than it is to', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'other', epoch: 6 })
@@ -287,7 +287,7 @@ describe('who takes a lease', () => {
     expect(records.current()).toMatchObject({ holder: 'other', epoch: 6 })
   })
 
-  test('asks each question for so long at most, and not beyond its end', () => {
+  test('a process that takes a lease asks each question for so long at most, and not beyond its end', () => {
     const late = new AbortController()
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal)
     onTestFinished(() => timeout.mockRestore())
@@ -300,7 +300,7 @@ describe('who takes a lease', () => {
     expect(bounded.aborted).toBe(true)
   })
 
-  test('names the process that replaced the one it waited for', async () => {
+  test('a process that takes a lease names the process that replaced the one it waited for', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'other', epoch: 6 })
@@ -328,7 +328,7 @@ describe('who takes a lease', () => {
 })
 
 describe('who holds a lease', () => {
-  test('renews it as long as the process runs, which excludes others', async () => {
+  test('a process that holds a lease renews it as long as the process runs, which excludes others', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lease, lost } = await holding(records, machine, 'one')
@@ -347,7 +347,7 @@ describe('who holds a lease', () => {
     expect(untils).toEqual([startMs + endsAfterMs, startMs + renewEveryMs + endsAfterMs])
   })
 
-  test('ends before another can have it, where the place of leases is silent', async () => {
+  test('a process that holds a lease ends before another can have it, where the place of leases is silent', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lease, lost } = await holding(records, machine, 'one')
@@ -367,7 +367,7 @@ describe('who holds a lease', () => {
     expect(records.current()).toMatchObject({ holder: 'one', version: '1' })
   })
 
-  test('asks again soon where it was not answered, and in its own time once it was', async () => {
+  test('a process that holds a lease asks again soon where it was not answered, and in its own time once it was', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     let asked = 0
@@ -382,7 +382,7 @@ describe('who holds a lease', () => {
     expect(asked).toBe(6)
   })
 
-  test('sends no more requests once its time is over', async () => {
+  test('a process that holds a lease sends no more requests once its time is over', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     let asked = 0
@@ -406,7 +406,7 @@ describe('who holds a lease', () => {
     expect(lost).toEqual([words])
   })
 
-  test('asks nothing more once it is lost', async () => {
+  test('a process that holds a lease asks nothing more once it is lost', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     let asked = 0
@@ -418,7 +418,7 @@ describe('who holds a lease', () => {
     expect(asked).toBe(0)
   })
 
-  test('does not ask again at once where a renewal was refused and it is still its own', async () => {
+  test('a process that holds a lease does not ask again at once where a renewal was refused and it is still its own', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const untils: number[] = []
@@ -433,7 +433,7 @@ describe('who holds a lease', () => {
     expect(lease.mayWrite()).toBe(true)
   })
 
-  test('goes on after a silence that was short enough', async () => {
+  test('a process that holds a lease goes on after a silence that was short enough', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lease, lost } = await holding(records, machine, 'one')
@@ -444,7 +444,7 @@ describe('who holds a lease', () => {
     expect([lost, lease.mayWrite()]).toEqual([[], true])
   })
 
-  test('may not write once its time is over, even if it was halted meanwhile', async () => {
+  test('a process that holds a lease may not write once its time is over, even if it was halted meanwhile', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lease, lost } = await holding(records, machine, 'one')
@@ -487,7 +487,7 @@ describe('who holds a lease', () => {
     expect(records.current()?.holder ?? null).toBe(record?.holder ?? null)
   })
 
-  test('gives it back, and the next need not wait', async () => {
+  test('a process that holds a lease gives it back, and the next need not wait', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lease, lost } = await holding(records, machine, 'one')
@@ -502,7 +502,7 @@ describe('who holds a lease', () => {
     expect(lost).toEqual([])
   })
 
-  test('is given back by one question, however often that is asked for', async () => {
+  test('a process that holds a lease is given back by one question, however often that is asked for', async () => {
     const records = createFakeLeaseRecords()
     const asked: string[] = []
     const counted = withQuestions(records, {
@@ -516,7 +516,7 @@ describe('who holds a lease', () => {
     expect(asked).toEqual(['write'])
   })
 
-  test('cannot be lost during its release', async () => {
+  test('a process that holds a lease cannot be lost during its release', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const late = Promise.withResolvers<null>()
@@ -539,7 +539,7 @@ describe('who holds a lease', () => {
     expect(lost).toEqual([])
   })
 
-  test('gives it back where its last question was carried out and not answered', async () => {
+  test('a process that holds a lease gives it back where its last question was carried out and not answered', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lease } = await holding(records, machine, 'one')
@@ -552,7 +552,7 @@ describe('who holds a lease', () => {
     ['another', { holder: 'two', epoch: 2 }],
     ['a later life at the same place', { holder: 'one', epoch: 2 }],
     ['another of the same time', { holder: 'two', epoch: 1 }],
-  ])('gives nothing back that %s has', async (_what, record) => {
+  ])('a process that holds a lease gives nothing back that %s has', async (_what, record) => {
     const records = createFakeLeaseRecords()
     const { lease, lost } = await holding(records, aMachine(), 'one')
     records.overwrite(record)
@@ -561,7 +561,7 @@ describe('who holds a lease', () => {
     expect(lost).toEqual([])
   })
 
-  test('does not wait for an unresponsive place during the release', async () => {
+  test('a process that holds a lease does not wait for an unresponsive place during the release', async () => {
     const records = createFakeLeaseRecords()
     const { lease, lost } = await holding(records, aMachine(), 'one')
     records.answers(false)
@@ -569,7 +569,7 @@ describe('who holds a lease', () => {
     expect([lost, lease.mayWrite()]).toEqual([[], false])
   })
 
-  test('breaks a renewal off that is under way where it is given back', async () => {
+  test('a process that holds a lease breaks a renewal off that is under way where it is given back', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const signals: AbortSignal[] = []

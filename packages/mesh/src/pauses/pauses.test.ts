@@ -184,7 +184,7 @@ describe('the end of a pause', () => {
     expect(pauses.reasonFor('w')).toBeNull()
   })
 
-  it('counts the resumed runs, without those that another pause holds', () => {
+  it('the end of a pause counts the resumed runs, without those that another pause holds', () => {
     const harness = aPausedHarness()
     harness.pauses.pause(person, whole)
     harness.pauses.pause(person, { ...whole, agentId: 'w' })
@@ -199,7 +199,7 @@ describe('the end of a pause', () => {
 })
 
 describe('a run that lost its agent and waits for its next attempt', () => {
-  it('is at work and not held, and is cancelled where the pause says now', async () => {
+  it('a run that lost its agent and waits for its next attempt is at work and not held, and is cancelled where the pause says now', async () => {
     const harness = aPausedHarness()
     harness.ledger.start()
     const run = harness.trigger('w', 'one')
@@ -215,7 +215,7 @@ describe('a run that lost its agent and waits for its next attempt', () => {
 })
 
 describe('a pause of one agent', () => {
-  it('is its own: the fleet’s end does not end it, and the other way round the answer says so', () => {
+  it('a pause of one agent is its own: the fleet’s end does not end it, and the other way round the answer says so', () => {
     const harness = aPausedHarness()
     harness.pauses.pause(person, { ...whole, agentId: 'w' })
     expect(() => harness.pauses.resume(person, null)).toThrow(/the fleet is not paused/)

@@ -14,7 +14,7 @@ describe('a roster', () => {
     expect(roster.size()).toBe(1)
   })
 
-  test('lets each leave once, and takes the same one twice', () => {
+  test('a roster lets each leave once, and takes the same one twice', () => {
     const roster = createRoster<string>()
     const [first, second] = [roster.join('a'), roster.join('a')]
     expect([first(), first()]).toEqual([true, false])
@@ -36,7 +36,7 @@ describe('a roster', () => {
   })
 
   // A full garbage collection at the wrong time would release the set's memory too, so one retry is allowed.
-  test('keeps nothing of those who have left, as a set would', { retry: 2 }, () => {
+  test('a roster keeps nothing of those who have left, as a set would', { retry: 2 }, () => {
     const outgrown = new Set<readonly number[]>()
     const roster = createRoster<readonly number[]>()
     expect(keptByChurn((payload) => roster.join(payload))).toBeLessThan(keptMaxBytes)

@@ -38,13 +38,13 @@ describe('the record of a run', () => {
     expect(turns).toEqual([{ from: 0, to: 2, asked: 'go', history: [] }])
   })
 
-  test('counts an answer that was asked for twice as it was given last', () => {
+  test('the record of a run counts an answer that was asked for twice as it was given last', () => {
     const again = { answer: { content: 'other', calls: [] } }
     const { steps } = readRecord([exchange(0, begin), exchange(1, second, last), exchange(2, second, again)])
     expect(steps.map(({ exchange: { answer } }) => answer.content)).toEqual(['', 'other'])
   })
 
-  test('looks into no message that one exchange shares with the next', () => {
+  test('the record of a run looks into no message that one exchange shares with the next', () => {
     let looks = 0
     const shared: KeptMessage = {
       role: 'system',
@@ -65,7 +65,7 @@ describe('the record of a run', () => {
     expect(looks).toBe(0)
   })
 
-  test('has what was said between the answers of a turn, and not what begins the next one', () => {
+  test('the record of a run has what was said between the answers of a turn, and not what begins the next one', () => {
     const reminded = [...second, { role: 'assistant', content: 'all' } as const, user('close it'), system]
     const more = [...reminded, asked('c2'), result('c2', 'x'), user('steer'), user('again')]
     const { steps } = readRecord([
@@ -83,7 +83,7 @@ describe('the record of a run', () => {
     expect(readRecord([exchange(0, begin), beside, exchange(2, second, last)])).toMatchObject({ beside: 1 })
   })
 
-  test('has a turn for each time that the run went on, with what was said before', () => {
+  test('the record of a run has a turn for each time that the run went on, with what was said before', () => {
     const later = [
       ...second,
       { role: 'assistant', content: 'wait' } as const,
@@ -102,7 +102,7 @@ describe('the record of a run', () => {
     expect(turns[1]?.history.map(({ content }) => content)).toEqual(['go', '', 'seen', 'wait'])
   })
 
-  test('finds results where the conversation was shortened in between', () => {
+  test('the record of a run finds results where the conversation was shortened in between', () => {
     const short = [system, user('summary'), asked('c1'), result('c1', 'seen')]
     expect(readRecord([exchange(0, begin), exchange(1, short, last)]).steps[0]?.results).toEqual(['seen'])
     expect(readRecord([exchange(0, begin), exchange(1, [system], last)]).steps[0]?.results).toEqual([null])
@@ -156,12 +156,12 @@ describe('a comparison', () => {
   const kinds = (again: typeof first) =>
     compareRuns(replay, first, again).map(({ what, step }) => [step, what])
 
-  test('finds nothing where nothing differs', () => {
+  test('a comparison finds nothing where nothing differs', () => {
     expect(kinds(first)).toEqual([])
     expect(isSameRun(compareRuns(replay, first, first))).toBe(true)
   })
 
-  test('names every kind of difference with its step', () => {
+  test('a comparison names every kind of difference with its step', () => {
     expect(kinds(of(exchange(0, begin)))).toEqual([[2, 'missing']])
     expect(
       kinds(of(exchange(0, begin), exchange(1, second, last), exchange(2, second.concat(user('x')), last))),

@@ -111,7 +111,7 @@ function countTurns(): { end(): number } {
 }
 
 describe('the record of a run', () => {
-  test('has of each exchange only what is new, and the whole when it is read', async () => {
+  test('the record of a run has of each exchange only what is new, and the whole when it is read', async () => {
     const { run, say, database, exchangesOf } = aRecorder()
     const id = run()
     await say(id, ['one'])
@@ -126,7 +126,7 @@ describe('the record of a run', () => {
     expect(kept.map((row) => row['kept'])).toEqual([0, 1, 0])
   })
 
-  test('has no secret in any spelling', async () => {
+  test('the record of a run has no secret in any spelling', async () => {
     const { run, say, answers, exchangesOf } = aRecorder()
     const id = run()
     const coded = Buffer.from('x a-long-secret-value y').toString('base64')
@@ -139,7 +139,7 @@ describe('the record of a run', () => {
     expect(kept).not.toContain('abcdefgh12345678')
   })
 
-  test('is of the agent’s own calls alone', async () => {
+  test('the record of a run is of the agent’s own calls alone', async () => {
     const { run, say, table } = aRecorder()
     const id = run()
     const programs = { ofRun: undefined } as never
@@ -149,7 +149,7 @@ describe('the record of a run', () => {
     expect(table.bytes()).toBe(0)
   })
 
-  test('ends at the bound of a run, says so, and the call is answered all the same', async () => {
+  test('the record of a run ends at the bound of a run, says so, and the call is answered all the same', async () => {
     const { run, say, table, answers, exchangesOf } = aRecorder()
     const id = run()
     answers.push('x'.repeat(3 * 1024 * 1024))
@@ -161,7 +161,7 @@ describe('the record of a run', () => {
     expect(table.cutOf(other)).toContain('bytes')
   })
 
-  test('ends at the same bounds where what was remembered of the run is gone', async () => {
+  test('the record of a run ends at the same bounds where what was remembered of the run is gone', async () => {
     const { run, say, table, recorder } = aRecorder({ days: 7, max_mb: 100 })
     const id = run()
     for (let at = 0; at < 9; at += 1) {
@@ -189,7 +189,7 @@ describe('the record of a run', () => {
     expect(table.sizeOf(other).number).toBe(1)
   })
 
-  test('is written in pieces, between which the mesh does everything else', async () => {
+  test('the record of a run is written in pieces, between which the mesh does everything else', async () => {
     const { run, hear, recorder, exchangesOf } = aRecorder({ days: 7, max_mb: 100 })
     const [id, pieces] = [run(), 20]
     await hear(id, ['words and more '.repeat((pieces * pieceMaxChars) / 15)])
@@ -199,7 +199,7 @@ describe('the record of a run', () => {
     expect(exchangesOf(id)).toHaveLength(1)
   })
 
-  test('is of the turn in which it was said, and by what was a secret then', async () => {
+  test('the record of a run is of the turn in which it was said, and by what was a secret then', async () => {
     const { run, hear, recorder, database, exchangesOf, secrets } = aRecorder()
     const id = run()
     await hear(id, ['tell a-long-secret-value'])
@@ -209,7 +209,7 @@ describe('the record of a run', () => {
     expect(exchangesOf(id)).toMatchObject([{ turn: 0, messages: [{ content: 'tell [secret]' }] }])
   })
 
-  test('says that it is not whole where too much waits to be written', async () => {
+  test('the record of a run says that it is not whole where too much waits to be written', async () => {
     const { run, hear, recorder, table } = aRecorder()
     const [id, other] = [run(), run()]
     const more = { body: 'x'.repeat(queueLimits.waitingMaxChars) }
@@ -223,7 +223,7 @@ describe('the record of a run', () => {
     expect(table.sizeOf(other).number).toBe(0)
   })
 
-  test('says that it is not whole where the mesh was killed with an answer that it had not written', async () => {
+  test('the record of a run says that it is not whole where the mesh was killed with an answer that it had not written', async () => {
     const { run, say, hear, table, aLife } = aRecorder()
     const [whole, lost] = [run(), run()]
     await say(whole, ['one'])
@@ -235,7 +235,7 @@ describe('the record of a run', () => {
     expect(table.takeMarked()).toEqual([])
   })
 
-  test('says that it is not whole where an answer cannot be written, and goes on', async () => {
+  test('the record of a run says that it is not whole where an answer cannot be written, and goes on', async () => {
     const { run, hear, recorder, table } = aRecorder()
     const id = run()
     const unreadable = {
@@ -251,7 +251,7 @@ describe('the record of a run', () => {
     expect(table.takeMarked()).toEqual([])
   })
 
-  test('goes with its age, and the oldest of the agent that has most where there are too many', async () => {
+  test('the record of a run goes with its age, and the oldest of the agent that has most where there are too many', async () => {
     const { run, say, table, recorder, clock, exchangesOf } = aRecorder()
     const old = run()
     await say(old, ['old'])
@@ -271,7 +271,7 @@ describe('the record of a run', () => {
     expect(table.bytes()).toBeGreaterThan(0)
   })
 
-  test('is not kept where the owner wants none', async () => {
+  test('the record of a run is not kept where the owner wants none', async () => {
     const { run, say, table } = aRecorder({ days: 0, max_mb: 1 })
     await say(run(), ['one'])
     expect(table.bytes()).toBe(0)

@@ -19,12 +19,12 @@ const record: RecordedRun = {
 const replay = { turn: 1, until: null }
 
 describe('the recorded result of a call', () => {
-  test('is what the call returned then, and whether that was an error', () => {
+  test('the recorded result of a call is what the call returned then, and whether that was an error', () => {
     expect(resultOf({ record, replay }, 'recorded_1_0')).toEqual({ output: 'seen', ok: true, ended: false })
     expect(resultOf({ record, replay }, 'recorded_1_1')).toMatchObject({ ok: false, ended: false })
   })
 
-  test('ends what is replayed where nothing was recorded of it', () => {
+  test('the recorded result of a call ends what is replayed where nothing was recorded of it', () => {
     expect(resultOf({ record, replay }, 'recorded_2_0')).toMatchObject({ ended: true })
   })
 
@@ -35,7 +35,7 @@ describe('the recorded result of a call', () => {
     ['a step that is not there', replay, 'recorded_9_0'],
     ['a turn that is not there', { turn: 5, until: null }, 'recorded_1_0'],
     ['no recorded id', replay, 'call_1'],
-  ])('is none for %s', (_what, at, id) => {
+  ])('no recorded result of a call exists for %s', (_what, at, id) => {
     expect(resultOf({ record, replay: at }, id)).toBeNull()
   })
 })

@@ -25,7 +25,7 @@ export function browserContainersConformance(
       return made
     }
 
-    test('its walls hold, all that are tried', async () => {
+    test(`${name} holds browsers, and all walls that are tried hold`, async () => {
       const { containers } = await under()
       const walls = await containers.checkWalls(new AbortController().signal)
       expect(walls.length).toBeGreaterThan(0)

@@ -65,7 +65,7 @@ withEngine(
     const cpu = { quotaUs: 100_000, periodUs: 100_000 }
     const start = (agentId: string) => home().start({ agentId, isolation: 'gvisor', cpu })
 
-    it('has every wall of a container, tried from inside', async () => {
+    it('an agent behind gVisor has every wall of a container, tried from inside', async () => {
       const listener = createServer((socket) => socket.on('error', () => {}).end('listener\n'))
       await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
       const walls = await home().runtime.checkIsolation({ meshPort, rung: 'gvisor' })
@@ -74,7 +74,7 @@ withEngine(
       expect(walls.length).toBeGreaterThan(10)
     })
 
-    it('is answered by another kernel, which lets nothing through that a container refuses', async () => {
+    it('an agent behind gVisor is answered by another kernel, which lets nothing through that a container refuses', async () => {
       const own = await start('escaper')
       const shared = await home().start({ agentId: 'neighbor', cpu })
       const kernel = async (state: typeof own) => (await home().run(state, 'cat /proc/version')).text
@@ -92,7 +92,7 @@ withEngine(
       expect(through(inside)).toEqual(known)
     })
 
-    it('ends for want of memory, and is named as that', async () => {
+    it('an agent behind gVisor ends for want of memory, and is named as that', async () => {
       const state = await start('eater')
       const ends: unknown[] = []
       const leave = home().runtime.onEnd((end) => ends.push(end))

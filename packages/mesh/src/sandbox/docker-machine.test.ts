@@ -55,55 +55,71 @@ withEngine(
     const start = (agentId: string) => home().start({ agentId, isolation: 'microvm', cpu })
     const containerOf = (agentId: string) => engine.docker.getContainer(sandboxName(home().homeId, agentId))
 
-    it.runIf(isSoak)('can be had here, which one that is started shows', { timeout: slowMs }, async () => {
-      const { available, detail } = await home().runtime.tryRung('microvm')
-      expect({ available, detail }).toEqual({
-        available: true,
-        detail: expect.stringMatching(/^QEMU /) as string,
-      })
-    })
+    it.runIf(isSoak)(
+      'an agent in a virtual machine can be had here, which one that is started shows',
+      { timeout: slowMs },
+      async () => {
+        const { available, detail } = await home().runtime.tryRung('microvm')
+        expect({ available, detail }).toEqual({
+          available: true,
+          detail: expect.stringMatching(/^QEMU /) as string,
+        })
+      },
+    )
 
-    it.runIf(isSoak)('has every wall of a container, tried from inside', { timeout: slowMs }, async () => {
-      const listener = createServer((socket) => socket.on('error', () => {}).end('listener\n'))
-      await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
-      const walls = await home().runtime.checkIsolation({ meshPort, rung: 'microvm' })
-      await new Promise((resolve) => listener.close(resolve))
-      expect(walls.filter(({ holds }) => !holds)).toEqual([])
-      expect(walls.length).toBeGreaterThan(10)
-    })
+    it.runIf(isSoak)(
+      'an agent in a virtual machine has every wall of a container, tried from inside',
+      { timeout: slowMs },
+      async () => {
+        const listener = createServer((socket) => socket.on('error', () => {}).end('listener\n'))
+        await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
+        const walls = await home().runtime.checkIsolation({ meshPort, rung: 'microvm' })
+        await new Promise((resolve) => listener.close(resolve))
+        expect(walls.filter(({ holds }) => !holds)).toEqual([])
+        expect(walls.length).toBeGreaterThan(10)
+      },
+    )
 
-    it.runIf(isSoak)('lets nothing through that a container refuses', { timeout: slowMs }, async () => {
-      const inside = await tryEscapes(await start('escaper'))
-      process.stderr.write(
-        `${inside.map(({ attempt, outcome }) => `| ${attempt} | ${outcome} |`).join('\n')}\n`,
-      )
-      expect(inside.filter(({ held }) => !held).map(({ attempt }) => attempt)).toEqual([
-        'read environment of the first process',
-      ])
-    })
+    it.runIf(isSoak)(
+      'an agent in a virtual machine lets nothing through that a container refuses',
+      { timeout: slowMs },
+      async () => {
+        const inside = await tryEscapes(await start('escaper'))
+        process.stderr.write(
+          `${inside.map(({ attempt, outcome }) => `| ${attempt} | ${outcome} |`).join('\n')}\n`,
+        )
+        expect(inside.filter(({ held }) => !held).map(({ attempt }) => attempt)).toEqual([
+          'read environment of the first process',
+        ])
+      },
+    )
 
-    it.runIf(isSoak)('has what its limits say, and nothing else of QEMU', { timeout: slowMs }, async () => {
-      const state = await start('limited')
-      const said = async (command: string) => (await home().run(state, command)).text.trim()
-      expect(await said('ulimit -n; ulimit -c; id -u; grep CapEff /proc/self/status')).toMatch(
-        /^8192\n0\n1000\nCapEff:\s+0+$/,
-      )
-      const mb = async (folder: string) => Number(await said(`df -m --output=size ${folder} | tail -n 1`))
-      expect(await mb('/tmp')).toBe(sandboxHardening.tmpSizeBytes / 2 ** 20)
-      expect(await mb('/data')).toBeGreaterThan(40)
-      expect(await mb('/data')).toBeLessThanOrEqual(64)
-      // Two disks, the console, the network and the bootstrap files.
-      expect(await said('ls /sys/bus/virtio/devices | wc -l')).toBe('5')
-      expect(await said('ls /dev | tr "\\n" " "')).not.toMatch(/vd|vport|ttyS|mem|kvm/)
-      const { HostConfig } = await containerOf('limited').inspect()
-      expect(HostConfig).toMatchObject({
-        ReadonlyRootfs: true,
-        Privileged: false,
-        IpcMode: 'none',
-        CapDrop: ['ALL'],
-      })
-      expect(HostConfig.Devices ?? []).toHaveLength(0)
-    })
+    it.runIf(isSoak)(
+      'an agent in a virtual machine has what its limits say, and nothing else of QEMU',
+      { timeout: slowMs },
+      async () => {
+        const state = await start('limited')
+        const said = async (command: string) => (await home().run(state, command)).text.trim()
+        expect(await said('ulimit -n; ulimit -c; id -u; grep CapEff /proc/self/status')).toMatch(
+          /^8192\n0\n1000\nCapEff:\s+0+$/,
+        )
+        const mb = async (folder: string) => Number(await said(`df -m --output=size ${folder} | tail -n 1`))
+        expect(await mb('/tmp')).toBe(sandboxHardening.tmpSizeBytes / 2 ** 20)
+        expect(await mb('/data')).toBeGreaterThan(40)
+        expect(await mb('/data')).toBeLessThanOrEqual(64)
+        // Two disks, the console, the network and the bootstrap files.
+        expect(await said('ls /sys/bus/virtio/devices | wc -l')).toBe('5')
+        expect(await said('ls /dev | tr "\\n" " "')).not.toMatch(/vd|vport|ttyS|mem|kvm/)
+        const { HostConfig } = await containerOf('limited').inspect()
+        expect(HostConfig).toMatchObject({
+          ReadonlyRootfs: true,
+          Privileged: false,
+          IpcMode: 'none',
+          CapDrop: ['ALL'],
+        })
+        expect(HostConfig.Devices ?? []).toHaveLength(0)
+      },
+    )
 
     it.runIf(isSoak)(
       'an attacker in control of its QEMU cannot grow its disk beyond the limit of the agent',
@@ -124,7 +140,7 @@ withEngine(
     )
 
     it.runIf(isSoak)(
-      'writes no file of a start where the agent would lead it',
+      'an agent in a virtual machine writes no file of a start where the agent would lead it',
       { timeout: slowMs },
       async () => {
         const first = await start('linker')
@@ -141,7 +157,7 @@ withEngine(
     )
 
     it.runIf(isSoak)(
-      'gets an error if this machine has no room for its disk, and keeps running',
+      'an agent in a virtual machine gets an error if this machine has no room for its disk, and keeps running',
       { timeout: slowMs },
       async () => {
         const folder = await mkdtemp(join(tmpdir(), 'flotilla-small-'))
@@ -163,12 +179,15 @@ withEngine(
       },
     )
 
-    it.runIf(isSoak)('outlives as many connections as its agent can open', { timeout: slowMs }, async () => {
-      const open = new Set<Socket>()
-      const listener = createServer((socket) => open.add(socket.on('error', () => {})))
-      await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
-      const state = await start('caller')
-      const flood = `python3 -c "
+    it.runIf(isSoak)(
+      'an agent in a virtual machine outlives as many connections as its agent can open',
+      { timeout: slowMs },
+      async () => {
+        const open = new Set<Socket>()
+        const listener = createServer((socket) => open.add(socket.on('error', () => {})))
+        await new Promise<void>((resolve) => listener.listen(meshPort, home().runtime.listenHost(), resolve))
+        const state = await start('caller')
+        const flood = `python3 -c "
 import socket, time
 held = []
 for at in range(150):
@@ -181,29 +200,34 @@ for at in range(150):
 print('held', len(held))
 open('/data/much', 'wb').write(bytes(20_000_000))
 "`
-      const { text } = await home().run(state, `${flood}; sync; echo lives`)
-      process.stderr.write(`${text.trim()}, at the listener ${open.size}\n`)
-      expect(text).toContain('lives')
-      const reached = open.size
-      for (const socket of open) socket.destroy()
-      await new Promise((resolve) => listener.close(resolve))
-      expect(reached).toBeGreaterThan(20)
-      expect(reached).toBeLessThan(80)
-    })
+        const { text } = await home().run(state, `${flood}; sync; echo lives`)
+        process.stderr.write(`${text.trim()}, at the listener ${open.size}\n`)
+        expect(text).toContain('lives')
+        const reached = open.size
+        for (const socket of open) socket.destroy()
+        await new Promise((resolve) => listener.close(resolve))
+        expect(reached).toBeGreaterThan(20)
+        expect(reached).toBeLessThan(80)
+      },
+    )
 
-    it.runIf(isSoak)('ends for want of memory, and is named as that', { timeout: slowMs }, async () => {
-      const state = await start('eater')
-      const ends: unknown[] = []
-      const leave = home().runtime.onEnd((end) => ends.push(end))
-      // Killing one program does not end the agent.
-      const eaten = await home().run(state, `python3 -c "b=[bytearray(10**7) for _ in range(60)]"`)
-      expect(eaten.code).toBe(137)
-      expect(ends).toEqual([])
-      await subjectHands.eatMemory(state)
-      await expect.poll(() => ends, { timeout: patient(120_000) }).toHaveLength(1)
-      leave()
-      expect(ends).toEqual([{ agentId: 'eater', code: 137, outOfMemory: true }])
-    })
+    it.runIf(isSoak)(
+      'an agent in a virtual machine ends for want of memory, and is named as that',
+      { timeout: slowMs },
+      async () => {
+        const state = await start('eater')
+        const ends: unknown[] = []
+        const leave = home().runtime.onEnd((end) => ends.push(end))
+        // Killing one program does not end the agent.
+        const eaten = await home().run(state, `python3 -c "b=[bytearray(10**7) for _ in range(60)]"`)
+        expect(eaten.code).toBe(137)
+        expect(ends).toEqual([])
+        await subjectHands.eatMemory(state)
+        await expect.poll(() => ends, { timeout: patient(120_000) }).toHaveLength(1)
+        leave()
+        expect(ends).toEqual([{ agentId: 'eater', code: 137, outOfMemory: true }])
+      },
+    )
 
     it.runIf(isSoak)(
       'a microVM whose QEMU is killed is reported as ended, and starts again with its data',
@@ -251,7 +275,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
     )
 
     it.runIf(isSoak)(
-      'comes from a container and goes back to one with its data',
+      'an agent in a virtual machine comes from a container and goes back to one with its data',
       { timeout: slowMs },
       async () => {
         const before = await home().start({ agentId: 'mover', cpu })

@@ -31,7 +31,7 @@ withEngine(
   (engine) => {
     const home = useDockerHome(engine)
 
-    it('gives a container every wall that an agent must have', async () => {
+    it('the docker runtime gives a container every wall that an agent must have', async () => {
       await home().start({ agentId: 'walled' })
       const inspected = await engine.docker.getContainer(sandboxName(home().homeId, 'walled')).inspect()
       const host = inspected.HostConfig
@@ -63,13 +63,13 @@ withEngine(
       })
     })
 
-    it('gives each agent a volume of its own that carries its labels', async () => {
+    it('the docker runtime gives each agent a volume of its own that carries its labels', async () => {
       await home().start({ agentId: 'owner' })
       const volume = await engine.docker.getVolume(volumeName(home().homeId, 'owner')).inspect()
       expect(volume.Labels).toMatchObject({ 'flotilla.home': home().homeTag, 'flotilla.agent': 'owner' })
     })
 
-    it('writes seed files as the agent, readable by no other user', async () => {
+    it('the docker runtime writes seed files as the agent, readable by no other user', async () => {
       const state = await home().start({ agentId: 'seeded', files: { '.flotilla/door-token': 'secret' } })
       const seen = await home().run(
         state,
@@ -82,7 +82,7 @@ withEngine(
       ])
     })
 
-    it('starts the agent with the baked compile cache accepted', async () => {
+    it('the docker runtime starts the agent with the baked compile cache accepted', async () => {
       const state = await home().start({ agentId: 'cached' })
       const seen = await home().run(
         state,
@@ -109,7 +109,7 @@ withEngine(
       leave()
     })
 
-    it(`starts ${crowd} agents beside each other`, async () => {
+    it(`the docker runtime starts ${crowd} agents beside each other`, async () => {
       const ids = Array.from({ length: crowd }, (_, index) => `crowd-${index}`)
       const states = await Promise.all(ids.map((agentId) => home().start({ agentId })))
       expect(new Set(states.map((state) => state.address?.host)).size).toBe(crowd)

@@ -247,7 +247,7 @@ export function sandboxRuntimeConformance(
       }
     })
 
-    it('has its own share of the processor once the share of its start was ended (S8)', async () => {
+    it(`sandbox runtime: ${name} has its own share of the processor once the share of its start was ended (S8)`, async () => {
       await home.runtime.start(spec({ agentId: 'lender' }))
       await home.runtime.endStartShare('lender')
       await home.runtime.endStartShare('lender')
@@ -257,14 +257,14 @@ export function sandboxRuntimeConformance(
       await home.runtime.endStartShare('never-was')
     })
 
-    it('has its own share after a time limit without a request (S8)', async () => {
+    it(`sandbox runtime: ${name} has its own share after a time limit without a request (S8)`, async () => {
       await home.runtime.start(spec({ agentId: 'forgotten' }))
       if ((await home.shareOf('forgotten')) !== null)
         await delay(isolation === 'microvm' ? machineShareMs : startShareMs)
       expect([sandboxSizes.worker.cpu, null]).toContainEqual(await home.shareOf('forgotten'))
     })
 
-    it('can be brought to it by a later runtime (S8)', async () => {
+    it(`sandbox runtime: ${name} can be brought to it by a later runtime (S8)`, async () => {
       await home.runtime.start(spec({ agentId: 'left-behind' }))
       const later = await home.again()
       await later.endStartShare('left-behind')

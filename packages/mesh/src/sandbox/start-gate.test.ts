@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createStartGate } from './start-gate.ts'
 
 describe('createStartGate', () => {
-  it('limits concurrency to its width and admits every caller in the end', async () => {
+  it('createStartGate limits concurrency to its width and admits every caller in the end', async () => {
     const gate = createStartGate(3)
     let inside = 0
     let most = 0
@@ -28,7 +28,7 @@ describe('createStartGate', () => {
     expect(await gate(async () => 'next')).toBe('next')
   })
 
-  it('refuses more than 2,000 waiting', async () => {
+  it('createStartGate refuses more than 2,000 waiting', async () => {
     const gate = createStartGate(1)
     const leave = Promise.withResolvers<void>()
     const waiting = Array.from({ length: 2_001 }, () => gate(() => leave.promise))

@@ -20,13 +20,13 @@ function aMachine(processors = 4) {
 }
 
 describe('the start share of an agent', () => {
-  it('is one processor over its own period, and half of a machine that has but one', () => {
+  it('the start share of an agent is one processor over its own period, and half of a machine that has but one', () => {
     expect(aMachine().start('w')?.cpu).toEqual({ quotaUs: 500_000, periodUs: 500_000 })
     expect(aMachine().start('o', operator)?.cpu).toEqual({ quotaUs: 1_000_000, periodUs: 1_000_000 })
     expect(aMachine(1).start('w')?.cpu).toEqual({ quotaUs: 250_000, periodUs: 500_000 })
   })
 
-  it('is nothing where its own share is as large', () => {
+  it('the start share of an agent is nothing where its own share is as large', () => {
     expect(aMachine().start('w', { quotaUs: 200_000, periodUs: 100_000 })).toBeNull()
   })
 
@@ -35,7 +35,7 @@ describe('the start share of an agent', () => {
     [2, 1],
     [4, 3],
   ])(
-    'with %i processors is had by %i at once, so that one is left to everybody else',
+    'the start share of an agent with %i processors is had by %i at once, so that one is left to everybody else',
     async (processors, most) => {
       const { shares, start } = aMachine(processors)
       const lent = Array.from({ length: 20 }, (_, index) => start(`w-${index}`)).filter(
@@ -50,7 +50,7 @@ describe('the start share of an agent', () => {
     },
   )
 
-  it('is taken back when it answers, once, and there is nothing to take back later', async () => {
+  it('the start share of an agent is taken back when it answers, once, and there is nothing to take back later', async () => {
     const { clock, takenBack, start } = aMachine()
     const share = start('w')
     await Promise.all([share?.end(), share?.end()])
@@ -59,7 +59,7 @@ describe('the start share of an agent', () => {
     expect(takenBack).toEqual(['w'])
   })
 
-  it('is taken back within two seconds from one that does not answer', async () => {
+  it('the start share of an agent is taken back within two seconds from one that does not answer', async () => {
     const { clock, takenBack, start } = aMachine()
     start('w')
     await clock.advance(1_000)
@@ -68,7 +68,7 @@ describe('the start share of an agent', () => {
     expect(takenBack).toEqual(['w'])
   })
 
-  it('is reclaimed with retries, and no other agent gets it meanwhile', async () => {
+  it('the start share of an agent is reclaimed with retries, and no other agent gets it meanwhile', async () => {
     const { clock, shares, start } = aMachine(2)
     let isDeaf = true
     let tries = 0
@@ -86,14 +86,14 @@ describe('the start share of an agent', () => {
     expect(start('x')).not.toBeNull()
   })
 
-  it('is not taken from a process that has not begun, which would begin with it', async () => {
+  it('the start share of an agent is not taken from a process that has not begun, which would begin with it', async () => {
     const { shares } = aMachine()
     const share = shares.lend('w', worker)
     await share?.end()
     expect(shares.of('w')).toBe(share)
   })
 
-  it('is paid back before there is more: who starts over and over has twice its own share', async () => {
+  it('the start share of an agent is paid back before there is more: who starts over and over has twice its own share', async () => {
     const { clock, shares, start } = aMachine()
     const hours = 2
     let lentMs = 0
@@ -110,7 +110,7 @@ describe('the start share of an agent', () => {
     expect(lentMs).toBeLessThanOrEqual(own)
   })
 
-  it('costs one that answers at once a second or so until it is lent the next', async () => {
+  it('the start share of an agent costs one that answers at once a second or so until it is lent the next', async () => {
     const { clock, start } = aMachine()
     const share = start('w')
     await clock.advance(200)
@@ -120,14 +120,14 @@ describe('the start share of an agent', () => {
     expect(start('w')).not.toBeNull()
   })
 
-  it('is taken back from everybody when the mesh goes', async () => {
+  it('the start share of an agent is taken back from everybody when the mesh goes', async () => {
     const { shares, takenBack, start } = aMachine()
     for (const id of ['a', 'b']) start(id)
     await shares.close()
     expect(takenBack.toSorted()).toEqual(['a', 'b'])
   })
 
-  it('is waited for by a machine, which has it longer', async () => {
+  it('the start share of an agent is waited for by a machine, which has it longer', async () => {
     const { clock, shares, takenBack, start } = aMachine(2)
     start('w')
     let lent: string | null = null
@@ -146,7 +146,7 @@ describe('the start share of an agent', () => {
     expect(takenBack).toEqual(['m'])
   })
 
-  it('is not paid back by a machine, because its kernel used it', async () => {
+  it('the start share of an agent is not paid back by a machine, because its kernel used it', async () => {
     const { clock, shares } = aMachine(2)
     for (let starts = 0; starts < 3; starts++) {
       const share = await shares.lendInTurn('m', worker)

@@ -11,7 +11,7 @@ async function bytesOf(entries: readonly TarEntry[]): Promise<Buffer> {
 const owner = { uid: 1000, mode: 0o600 }
 
 describe('tarArchive', () => {
-  it('writes what tar lists with owner, mode and size', async () => {
+  it('tarArchive writes what tar lists with owner, mode and size', async () => {
     const archive = await bytesOf([
       tarDirectory('a', { uid: 1000, mode: 0o700 }),
       tarFile('a/b', Buffer.from('hello'), owner),
@@ -21,7 +21,7 @@ describe('tarArchive', () => {
     expect(listed.stdout).toMatch(/drwx------ 1000\/1000\s+0 .* a\/\n-rw------- 1000\/1000\s+5 .* a\/b/)
   })
 
-  it('keeps content of every length around a block whole', async () => {
+  it('tarArchive keeps content of every length around a block whole', async () => {
     for (const length of [0, 1, 511, 512, 513, 10_000]) {
       const archive = await bytesOf([
         tarFile('x', Buffer.alloc(length, 7), owner),
@@ -35,14 +35,14 @@ describe('tarArchive', () => {
     }
   })
 
-  it('splits a long path at a slash and refuses one that cannot be split', async () => {
+  it('tarArchive splits a long path at a slash and refuses one that cannot be split', async () => {
     const long = `${'d'.repeat(90)}/${'f'.repeat(90)}`
     const archive = await bytesOf([tarFile(long, Buffer.from('1'), owner)])
     expect(spawnSync('tar', ['-t'], { input: archive, encoding: 'utf8' }).stdout.trim()).toBe(long)
     await expect(bytesOf([tarFile('f'.repeat(101), Buffer.from('1'), owner)])).rejects.toThrow(RangeError)
   })
 
-  it('gives the same bytes for the same content', async () => {
+  it('tarArchive gives the same bytes for the same content', async () => {
     const entries = [tarFile('x', Buffer.from('1'), owner)]
     expect(await bytesOf(entries)).toEqual(await bytesOf(entries))
   })

@@ -20,7 +20,7 @@ describe('processing a list', () => {
     expect([done.size, most]).toEqual([count, 7])
   })
 
-  it('passes a gate with a queue limit of 2,000', async () => {
+  it('processing a list passes a gate with a queue limit of 2,000', async () => {
     const gate = createStartGate(4)
     let done = 0
     await workThrough(items, 16, (item) =>
@@ -32,12 +32,12 @@ describe('processing a list', () => {
     expect(done).toBe(count)
   })
 
-  it('fails as its first failure does', async () => {
+  it('processing a list fails as its first failure does', async () => {
     const work = workThrough(items, 3, (item) => (item === 9 ? Promise.reject(new Error('nine')) : turn()))
     await expect(work).rejects.toThrow('nine')
   })
 
-  it('is nothing where there is nothing', async () => {
+  it('processing a list is nothing where there is nothing', async () => {
     await expect(workThrough([], 3, () => Promise.reject(new Error('never')))).resolves.toBeUndefined()
   })
 })

@@ -90,7 +90,7 @@ test('on the way back to where a provider usually is, its key and the address ch
   expect(home.disk.writes).toBe(3)
 })
 
-test('neither holds where they cannot be written', async () => {
+test('neither key nor address holds if they cannot be written', async () => {
   const home = await aHome(`FLOTILLA_SYSTEM_OPENAI_BASE_URL='${own}'\n`)
   home.disk.isFull = true
   await expect(home.store({ key: 'sk-new', base_url: usual })).rejects.toThrow('the disk is full')
@@ -108,7 +108,7 @@ test('an address that was allowed without a key is not kept if another provider 
   expect(home.rows).toEqual(['provider.stored'])
 })
 
-test('nor does a key follow an address that came meanwhile, or take the place of another', async () => {
+test('a key does not follow an address that was set meanwhile, or take the place of a newer one', async () => {
   const address = await aHome('', () => address.store({ base_url: own }))
   await expect(address.store({ key: 'sk-mine' })).rejects.toMatchObject({ code: 'conflict' })
   expect(address.kept()).toEqual({ key: null, address: own })

@@ -38,20 +38,20 @@ describe('what may be tried of a provider', () => {
       { provider: 'openai', key: 'k', base_url: 'http://u:p@127.0.0.1:11434' },
       /no user, no password/,
     ],
-  ])('is not %s', (_what, input, detail) => {
+  ])('what may be tried of a provider is not %s', (_what, input, detail) => {
     expect(() => providerCandidate(aContext(), owner, input)).toThrow(
       expect.objectContaining({ code: 'unprocessable', detail: expect.stringMatching(detail) }),
     )
   })
 
-  test('is nothing that the environment of the mesh decides', () => {
+  test('what may be tried of a provider is nothing that the environment of the mesh decides', () => {
     const context = aContext({ sources: { openai_api_key: 'environment' } })
     expect(() => providerCandidate(context, owner, { provider: 'openai', key: 'k' })).toThrow(
       expect.objectContaining({ code: 'conflict' }),
     )
   })
 
-  test('is no other address for a key that is kept', () => {
+  test('what may be tried of a provider is no other address for a key that is kept', () => {
     const context = aContext({ sources: { openai_api_key: 'file' }, keptFor: 'https://api.openai.com/v1' })
     const input = { provider: 'openai', base_url: 'http://127.0.0.1:11434/v1' }
     expect(() => providerCandidate(context, owner, input)).toThrow(

@@ -25,7 +25,7 @@ describe('a module', () => {
     },
   )
 
-  test('is not taken as a whole, so that each name that is used of it can be seen', () => {
+  test('a module is not taken as a whole, so that each name that is used of it can be seen', () => {
     expect(faultsOf(`import * as path from 'node:path'`)).toEqual([
       {
         rule: 'forbidden-import',

@@ -51,7 +51,7 @@ const declarations = places([
 ])
 
 describe('a name that a skill declares', () => {
-  test.each(declarations)('is its own: %s', (_what, body, before) => {
+  test.each(declarations)('a name that a skill declares is its own: %s', (_what, body, before) => {
     expect(faultsOf(body, before)).toEqual([])
   })
 
@@ -71,7 +71,7 @@ describe('a name that a skill declares', () => {
     ['Function', 'forbidden-call', 'runs text as code'],
     ['defineProperties', 'forbidden-call', 'changes objects behind their users'],
     ['prototype', 'forbidden-attribute', 'changes what all objects share'],
-  ])('is not %s', (name, rule, reason) => {
+  ])('a name that a skill declares is not %s', (name, rule, reason) => {
     expect(faultsOf(`const ${name} = 1`)).toEqual([`${rule}: ${name} may not be declared: it ${reason}`])
   })
 
@@ -92,7 +92,7 @@ describe('a name that nobody declares', () => {
     expect(faultsOf(`void function () { return ${name} }`)).toEqual([`unknown-name: ${message}`])
   })
 
-  test('is refused with what it would open, where it is forbidden', () => {
+  test('an undeclared name is refused with what it would open, where it is forbidden', () => {
     expect(faultsOf('void eval')).toEqual(['forbidden-call: eval is refused: it runs text as code'])
   })
 
@@ -109,7 +109,7 @@ describe('a name that nobody declares', () => {
       ['a default in what is taken apart', 'const { a = lost } = {}; void a'],
       ['what is thrown', 'throw lost'],
     ]),
-  )('is told once as %s', (_where, body, before) => {
+  )('an undeclared name is reported once as %s', (_where, body, before) => {
     expect(faultsOf(body, before).filter((fault) => fault.includes('lost is not there'))).toHaveLength(1)
   })
 
@@ -127,7 +127,7 @@ describe('a name that nobody declares', () => {
       ['what it is exported as', '', 'const a = 1; export { a as lost }'],
       ['what another module calls what is passed on', '', `export { lost } from 'node:path'`],
     ]),
-  )('is no name of a value as %s', (_where, body, before) => {
+  )('an undeclared name is no name of a value as %s', (_where, body, before) => {
     expect(faultsOf(body, before)).toEqual([])
   })
 })
@@ -138,9 +138,12 @@ test('an undeclared name cannot be exported: no such source is read', () => {
 })
 
 describe('a key that is known only when it runs', () => {
-  test.each(['+text', '-text', '~text', 'i++', '--i', 'text - 1'])('gives a number as %s', (key) => {
-    expect(faultsOf(`let i = 0; void text[${key}]; void i`)).toEqual([])
-  })
+  test.each(['+text', '-text', '~text', 'i++', '--i', 'text - 1'])(
+    'a key that is known only when it runs gives a number as %s',
+    (key) => {
+      expect(faultsOf(`let i = 0; void text[${key}]; void i`)).toEqual([])
+    },
+  )
 
   test.each([
     // Each of these may have the text `constructor` as its value.
@@ -152,11 +155,11 @@ describe('a key that is known only when it runs', () => {
     ['a call', 'text.trim()'],
     ['a template with a value in it', '`${text}`'],
     ['what stands for a text', '/constructor/'],
-  ])('may lead to all code as %s', (_what, key) => {
+  ])('a key that is known only when it runs may lead to all code as %s', (_what, key) => {
     expect(rulesOf(`let i = 0; void text[${key}]; void i`)).toEqual(['computed-access'])
   })
 
-  test('is one of the two symbols that make an object iterable', () => {
+  test('a key that is known only when it runs is one of the two symbols that make an object iterable', () => {
     expect(faultsOf('void text[Symbol.iterator]; void text[Symbol.asyncIterator]')).toEqual([])
   })
 
@@ -166,7 +169,7 @@ describe('a key that is known only when it runs', () => {
     ['of a member that only looks like Symbol', 'text[mine.Symbol.iterator]'],
     ['of Symbol by a key that is computed', 'text[Symbol[iterator]]'],
     ['of what is like a symbol but a sum', 'text[mine + Symbol.iterator]'],
-  ])('is none %s, whose value may be any text', (_what, access) => {
+  ])('a key that is known only at run time is refused %s, whose value may be any text', (_what, access) => {
     const body = `const mine = { iterator: 'constructor' }; const iterator = 'x'; void ${access}; void [mine, iterator]`
     expect(rulesOf(body)).toContain('computed-access')
   })
@@ -177,7 +180,7 @@ describe('a key that is known only when it runs', () => {
     ['of a method', 'void class { [text]() {} }'],
     ['of a field', 'void class { [text] = 1 }'],
     ['of an accessor', 'void { get [text]() { return 1 } }'],
-  ])('is refused %s too', (_where, body) => {
+  ])('a key that is known only when it runs is refused %s too', (_where, body) => {
     expect(rulesOf(body)).toEqual(['computed-access'])
   })
 })
@@ -192,7 +195,7 @@ describe('a key that is written out', () => {
     ['a private name that reads as a forbidden one', 'void class { #env = 1; f() { return this.#env } }'],
     ['the constructor of a class', 'void class { constructor() { this.a = 1 } }'],
     ['a key of an object, which it makes and does not read', 'void { constructor: 1, env: 2 }'],
-  ])('is free as %s', (_what, body) => {
+  ])('a key that is written out is free as %s', (_what, body) => {
     expect(faultsOf(body)).toEqual([])
   })
 
@@ -205,14 +208,14 @@ describe('a key that is written out', () => {
     ['a computed key of an object', "void { ['env']: 1 }"],
     ['a computed method', "void class { ['env']() {} }"],
     ['a computed field', "void class { ['env'] = 1 }"],
-  ])('is refused as %s where it is forbidden', (_what, body) => {
+  ])('a key that is written out is refused as %s where it is forbidden', (_what, body) => {
     expect(faultsOf(body)).toContain(
       'forbidden-attribute: env is refused: it holds the environment of the process',
     )
   })
 
   test.each(['{ __proto__: text }', "{ '__proto__': text }"])(
-    'is refused in %s, which sets what the object inherits from',
+    'a key that is written out is refused in %s, which sets what the object inherits from',
     (object) => {
       expect(faultsOf(`void ${object}`)).toEqual([
         'forbidden-attribute: __proto__ is refused: it leads to what all objects share',
@@ -225,7 +228,7 @@ describe('what is no name but leads out', () => {
   test.each([
     ["await import('node:path')", 'forbidden-call: import() is refused'],
     ['void import.meta', 'forbidden-attribute: import.meta is refused'],
-  ])('is refused: %s', (body, words) => {
+  ])('what is no name but leads out is refused: %s', (body, words) => {
     expect(faultsOf(body)).toEqual([expect.stringContaining(words)])
   })
 })

@@ -60,7 +60,7 @@ export default skill('top_words', 'Most frequent words', {
 })
 
 describe('the lists', () => {
-  test('have exactly as many entries as the specification says, each with its reason', () => {
+  test('the lists have exactly as many entries as the specification says, each with its reason', () => {
     verifies(
       'limits:skill-validator:imports',
       'limits:skill-validator:calls',

@@ -17,7 +17,7 @@ export default skill('double', 'Doubles', { n: { type: 'number' } }, async ({ n 
 const checkSource = createCheckInThread()
 
 describe('the check of a skill for an agent', () => {
-  test('asks the guard before it reads anything', async () => {
+  test('the check of a skill for an agent asks the guard before it reads anything', async () => {
     const read: string[] = []
     const check = createSkillCheck({
       guard: () => {
@@ -33,7 +33,7 @@ describe('the check of a skill for an agent', () => {
     expect(read).toEqual([])
   })
 
-  test('gives back the definition and JavaScript, and writes down what passed', async () => {
+  test('the check of a skill for an agent gives back the definition and JavaScript, and writes down what passed', async () => {
     verifies('resources:tool:create-skill-validated')
     const journal = collectJournal()
     const check = createSkillCheck({ guard: () => undefined, journal, checkSource })
@@ -47,7 +47,7 @@ describe('the check of a skill for an agent', () => {
     ])
   })
 
-  test('refuses with every fault and its place', async () => {
+  test('the check of a skill for an agent refuses with every fault and its place', async () => {
     const check = createSkillCheck({ guard: () => undefined, journal: collectJournal(), checkSource })
     const bad = source.replace('n * 2', 'eval("n") * process.pid')
     await expect(check(scout, { source: bad })).rejects.toEqual(
@@ -81,7 +81,7 @@ describe('the check of a skill for an agent', () => {
     },
   )
 
-  test('lets two of an agent wait and no more, and all that wait are answered', async () => {
+  test('the check of a skill for an agent lets two of an agent wait and no more, and all that wait are answered', async () => {
     const checkOne = createCheckInThread()
     const ends = await Promise.allSettled(Array.from({ length: 3 }, () => checkOne('scout', 'no skill')))
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
@@ -89,7 +89,7 @@ describe('the check of a skill for an agent', () => {
     expect(await checkOne('scout', source)).toMatchObject({ ok: true })
   })
 
-  test('has room for every agent, and checks its source in its turn, whatever others ask for', async () => {
+  test('the check of a skill for an agent has room for every agent, and checks its source in its turn, whatever others ask for', async () => {
     const checkOne = createCheckInThread()
     const ended: string[] = []
     const greedy = Array.from({ length: 60 }, (_, number) => `agent ${number % 10}`)
@@ -106,7 +106,7 @@ describe('the check of a skill for an agent', () => {
     expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(20)
   })
 
-  test('gives up a source that no thread gets through, and reads the next one', async () => {
+  test('the check of a skill for an agent gives up a source that no thread gets through, and reads the next one', async () => {
     const checkOne = createCheckInThread(() => startCheckThread(patient(300)))
     const endless = `let x = ${'<T>('.repeat(30)}b${')'.repeat(30)}`
     const [held, next] = await Promise.all([checkOne('scout', endless), checkOne('ann', source)])
@@ -114,7 +114,7 @@ describe('the check of a skill for an agent', () => {
     expect(next).toMatchObject({ ok: true })
   })
 
-  test('fails by itself where no thread can be had, and does not call that a fault of the source', async () => {
+  test('the check of a skill for an agent fails by itself where no thread can be had, and does not call that a fault of the source', async () => {
     let starts = 0
     const checkOne = createCheckInThread(() => {
       starts += 1
@@ -131,7 +131,7 @@ describe('the check of a skill for an agent', () => {
     expect(starts).toBe(3)
   })
 
-  test('says nothing on standard error about what Node calls experimental', () => {
+  test('the check of a skill for an agent says nothing on standard error about what Node calls experimental', () => {
     const program = `import('${new URL('./javascript-of.ts', import.meta.url).href}').then(({ javascriptOf }) => {
       process.stdout.write(javascriptOf('let a: number = 1'))
       process.emitWarning('still heard')

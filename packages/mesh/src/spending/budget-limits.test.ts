@@ -53,7 +53,7 @@ describe('the limits that a call is paid from', () => {
   const own = [`daily agent:a@${day} 1 1 2`, 'monthly agent:a@2026-11 2 1 2']
   const ownAsked = `agent:a@${day} agent:a@2026-11`
 
-  test('are those of its agent, of a day and of a month', () => {
+  test('the limits that a call is paid from are those of its agent, of a day and of a month', () => {
     expect(limits({})).toEqual([...own, ownAsked])
   })
 
@@ -69,7 +69,7 @@ describe('the limits that a call is paid from', () => {
     expect(limits({ project: null }, { project: 'p' })).toEqual([...own, ownAsked])
   })
 
-  test('are those of the fleet too', () => {
+  test('the limits that a call is paid from are those of the fleet too', () => {
     expect(limits({ fleet: { daily_usd: null, monthly_usd: 9 } })).toEqual([
       ...own,
       'monthly fleet:@2026-11 9 1 2',
@@ -77,7 +77,7 @@ describe('the limits that a call is paid from', () => {
     ])
   })
 
-  test('are those of its run and of the runs that it works for, with all that works for them', () => {
+  test('the limits that a call is paid from are those of its run and of the runs that it works for, with all that works for them', () => {
     const run = {
       runId: 'run_1',
       budgetUsd: 4,
@@ -95,7 +95,7 @@ describe('the limits that a call is paid from', () => {
     expect(limits({}, { run: { runId: 'run_1', budgetUsd: null } })).toEqual([...own, ownAsked])
   })
 
-  test('are that of its task too, where tasks have a limit', () => {
+  test('the limits that a call is paid from are that of its task too, where tasks have a limit', () => {
     const run = { runId: 'run_1', budgetUsd: null, taskId: 'task_1' }
     const asked = `${ownAsked} task:task_1@`
     expect(limits({ task: { max_usd: 5, max_calls: 1 } }, { run })).toEqual([
@@ -128,7 +128,7 @@ describe('the limits that a call is paid from', () => {
 })
 
 describe('the tightest limit', () => {
-  test('is the one with the least that is neither spent nor set aside, and the first of several', () => {
+  test('the tightest limit is the one with the least that is neither spent nor set aside, and the first of several', () => {
     const wide = aLimit({ id: 'wide' })
     const spent = aLimit({ id: 'spent', spentNano: 4_000_000_000 })
     const open = aLimit({ id: 'open', openNano: 3_500_000_000 })
@@ -170,7 +170,7 @@ describe('a budget that has no money for a call', () => {
     })
   })
 
-  test('is of the fleet as a whole, never starts anew where it is of a run, and has never less than nothing left', () => {
+  test('a budget that has no money for a call is of the fleet as a whole, never starts anew where it is of a run, and has never less than nothing left', () => {
     expect(exhausted(aLimit({ scope: 'fleet', id: '' }), 0, 1).detail).toContain(
       'daily budget of the fleet has 0.000000',
     )
@@ -185,7 +185,7 @@ describe('a budget that has no money for a call', () => {
     expect(extra).toMatchObject({ left_usd: 0, resets_at: null })
   })
 
-  test('in calls of a task says how many were made', () => {
+  test('a budget that has no money for a call in calls of a task says how many were made', () => {
     expect(callsExhausted('task_1', { max: 3, made: 4 }).extra).toEqual({
       budget: 'task-calls',
       scope: 'task',

@@ -69,7 +69,7 @@ async function atOnce<T>(promise: Promise<T>): Promise<T | 'waits'> {
 }
 
 describe('hold', () => {
-  test('is not given to who calls seldom: nothing but open calls is set aside', async () => {
+  test('a hold is not given to who calls seldom: nothing but open calls is set aside', async () => {
     const { reservations, wish, settle, clock, total } = aLedger()
     for (let call = 0; call < 5; call++) {
       const reservation = await reservations.reserve(wish())
@@ -81,7 +81,7 @@ describe('hold', () => {
     expect(total()).toMatchObject({ spentNano: 2500, calls: 5 })
   })
 
-  test('lets the calls of a busy run leave without waiting for the disk, within its two bounds', async () => {
+  test('a hold lets the calls of a busy run leave without waiting for the disk, within its two bounds', async () => {
     const { reservations, wish, callOften, total } = aLedger({ dailyNano: nanoPerUsd })
     expect(await atOnce(reservations.reserve(wish()))).toBe('waits')
     await new Promise((resolve) => setImmediate(resolve))
@@ -92,7 +92,7 @@ describe('hold', () => {
     expect(openNano).toBeLessThanOrEqual(Math.min(aheadMaxNano, nanoPerUsd * aheadShare) + 1100)
   })
 
-  test('goes back when the run falls silent', async () => {
+  test('a hold goes back when the run falls silent', async () => {
     const { clock, callOften, total } = aLedger()
     await callOften()
     expect(total().openNano).toBeGreaterThan(0)
@@ -101,7 +101,7 @@ describe('hold', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
-  test('goes to another run of the agent that needs it', async () => {
+  test('a hold goes to another run of the agent that needs it', async () => {
     const { reservations, wish, callOften, total } = aLedger({ dailyNano: 1_000_000 })
     await callOften()
     const left = 1_000_000 - total().spentNano
@@ -142,7 +142,7 @@ describe('hold', () => {
     expect(total()).toMatchObject({ openNano: 0, spentNano: 700, calls: 1 })
   })
 
-  test('never lets calls set aside or spend more than the budget, whatever their order', async () => {
+  test('a hold never lets calls set aside or spend more than the budget, whatever their order', async () => {
     const step = fc.oneof(
       {
         weight: 6,

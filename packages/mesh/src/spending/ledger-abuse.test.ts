@@ -56,7 +56,7 @@ describe('a call that names the greatest number there is as its bound', () => {
     },
   )
 
-  test('is lowered to what an answer can have, in every form', () => {
+  test('a call that names the greatest number there is as its bound is lowered to what an answer can have, in every form', () => {
     const bound = (more: object) => readParameters(bytes({ model: 'm', messages, ...more })).maxTokens?.value
     expect(bound({ max_tokens: Number.MAX_SAFE_INTEGER })).toBe(answerTokensMax)
     expect(bound({ max_completion_tokens: 1e12 })).toBe(answerTokensMax)
@@ -76,7 +76,7 @@ describe('what a provider tells of its usage', () => {
     },
   )
 
-  test('is booked up to what the ledger takes, whatever it adds up to, and the log says so', () => {
+  test('what a provider tells of its usage is booked up to what the ledger takes, whatever it adds up to, and the log says so', () => {
     const paid: SpendClosing[] = []
     const lines: string[] = []
     const account = (costNano: number) =>

@@ -81,7 +81,7 @@ function aFleet(options: Harness = {}) {
 }
 
 describe('a call', () => {
-  test('counts in the limits of its agent, its project, the fleet and its task at once', async () => {
+  test('a call counts in the limits of its agent, its project, the fleet and its task at once', async () => {
     const { reservations, wish, settle, total } = aFleet()
     settle(await reservations.reserve(wish('a', 10, 'task_1')))
     settle(await reservations.reserve(wish('c')))
@@ -96,7 +96,7 @@ describe('a call', () => {
     ['project', { projectNano: 5000 }, 'p'],
     ['fleet', { fleetNano: 5000 }, ''],
   ] as const)(
-    'that the budget of the %s cannot pay is refused with its numbers',
+    'a call that the budget of the %s cannot pay is refused with its numbers',
     async (scope, harness, id) => {
       const { reservations, wish, settle, events } = aFleet(harness)
       settle(await reservations.reserve(wish('a', 100)))
@@ -134,7 +134,7 @@ describe('a call', () => {
     expect(total(agentScope('a')).openNano).toBe(0)
   })
 
-  test('after a budget was lowered is refused at once, also for a busy run', async () => {
+  test('a call after a budget was lowered is refused at once, also for a busy run', async () => {
     const { reservations, wish, settle, clock, limits, total } = aFleet({ fleetNano: 1_000_000 })
     for (let call = 0; call < 20; call++) settle(await reservations.reserve(wish('a')))
     await clock.advance(50)
@@ -181,7 +181,7 @@ describe('a call', () => {
 })
 
 describe('a task', () => {
-  test('makes no more model calls than its cap, whatever they cost and however many at once', async () => {
+  test('a task makes no more model calls than its cap, whatever they cost and however many at once', async () => {
     heedsLesson(87)
     const { reservations, wish, settle } = aFleet({ task: { max_usd: null, max_calls: 10 } })
     const free = { promptNano: 0, outputNanoPerToken: 0 }
@@ -199,7 +199,7 @@ describe('a task', () => {
     await reservations.reserve(wish('a', 10, 'task_2'))
   })
 
-  test('gets calls back that were refused or refunded', async () => {
+  test('a task gets calls back that were refused or refunded', async () => {
     const { reservations, wish, limits } = aFleet({ task: { max_usd: null, max_calls: 1 } })
     limits.agent = 0
     await expect(reservations.reserve(wish('a', 10, 'task_1'))).rejects.toMatchObject({
@@ -214,7 +214,7 @@ describe('a task', () => {
     await reservations.reserve(wish('a', 10, 'task_1'))
   })
 
-  test('spends no more than its cap in US dollars', async () => {
+  test('a task spends no more than its cap in US dollars', async () => {
     const { reservations, wish, settle } = aFleet({ task: { max_usd: 0.000003, max_calls: 1000 } })
     settle(await reservations.reserve(wish('a', 100, 'task_1')))
     await expect(reservations.reserve(wish('a', 100, 'task_1'))).rejects.toMatchObject({
@@ -291,7 +291,7 @@ test.each([
 })
 
 describe('what was spent', () => {
-  test('is reported by agent, project, model and day, with tokens of both sides', async () => {
+  test('what was spent is reported by agent, project, model and day, with tokens of both sides', async () => {
     const { reservations, wish, settle, clock, database } = aFleet()
     settle(await reservations.reserve(wish('a')))
     settle(await reservations.reserve({ ...wish('c'), model: 'm/two' }))
@@ -322,7 +322,7 @@ describe('what was spent', () => {
     expect(report(owner, { by: 'agent', days: 1 }).total).toMatchObject({ usd: 0.0000001, calls: 1 })
   })
 
-  test('is journaled once for each run and model, not for each call', async () => {
+  test('what was spent is journaled once for each run and model, not for each call', async () => {
     const { reservations, wish, settle, database } = aFleet()
     const journal = collectJournal()
     const write = createJournalSpend({ database, journal })
@@ -350,7 +350,7 @@ describe('what was spent', () => {
 
 describe('budgets of a whole fleet', () => {
   test(
-    'are never overspent and lose nothing, whatever the order of calls, their ends and crashes',
+    'budgets of a whole fleet are never overspent and lose nothing, whatever the order of calls, their ends and crashes',
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'limits-'))
       const agent = fc.constantFrom('a', 'b', 'c')

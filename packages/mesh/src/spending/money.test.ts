@@ -13,7 +13,7 @@ describe('dollars that become nano-dollars', () => {
     expect(nanoFromUsd(usd)).toBe(nano)
   })
 
-  test('come back as the same number, up to a thousand dollars', () => {
+  test('dollars that become nano-dollars come back as the same number, up to a thousand dollars', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e12 }), (nano) => {
         expect(nanoFromUsd(usdFromNano(nano))).toBe(nano)

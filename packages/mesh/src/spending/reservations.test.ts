@@ -95,13 +95,16 @@ describe('what is set aside for a call', () => {
   test.each([
     ['only the prompt costs', { outputNanoPerToken: 0 }],
     ['only the answer costs', { promptNano: 0 }],
-  ])('is its cost where %s, to the last nano-dollar that is left', async (_what, prices) => {
-    const { reservations, total } = aLedger({ dayNano: 100 })
-    const wish = aWish(prices)
-    expect(await reservations.reserve(wish)).toMatchObject({ maxTokens: 10, reservedNano: 100 })
-    expect(total().openNano).toBe(100)
-    await expect(reservations.reserve(wish)).rejects.toMatchObject({ code: 'budget-exhausted' })
-  })
+  ])(
+    'what is set aside for a call is its cost where %s, to the last nano-dollar that is left',
+    async (_what, prices) => {
+      const { reservations, total } = aLedger({ dayNano: 100 })
+      const wish = aWish(prices)
+      expect(await reservations.reserve(wish)).toMatchObject({ maxTokens: 10, reservedNano: 100 })
+      expect(total().openNano).toBe(100)
+      await expect(reservations.reserve(wish)).rejects.toMatchObject({ code: 'budget-exhausted' })
+    },
+  )
 })
 
 describe('a call that is over', () => {
@@ -173,7 +176,7 @@ describe('a call that is over', () => {
     expect(errors.filter((fact) => fact.includes('model call'))).toEqual([])
   })
 
-  test('does not wait for the round where a thousand are over', async () => {
+  test('a call that is over does not wait for the round where a thousand are over', async () => {
     const { reservations, total, settle } = aLedger({ dayNano: 1e12 })
     const open = await Promise.all(Array.from({ length: 1000 }, () => reservations.reserve(aWish())))
     for (const one of open.slice(1)) settle(one)
@@ -184,7 +187,7 @@ describe('a call that is over', () => {
     expect(total().calls).toBe(1000)
   })
 
-  test('is written by who reads the sums now, and by the end', async () => {
+  test('a call that is over is written by who reads the sums now, and by the end', async () => {
     const { reservations, total, settle, life, errors } = aLedger()
     settle(await reservations.reserve(aWish()))
     reservations.settleWaiting()
@@ -225,7 +228,7 @@ describe('a call that is over', () => {
 })
 
 describe('a call that is refunded', () => {
-  test('gives back its money and its place among the calls of its task, once', async () => {
+  test('a call that is refunded gives back its money and its place among the calls of its task, once', async () => {
     const { reservations, total } = aLedger()
     const first = await reservations.reserve(aWish({ run: ofTask }))
     reservations.refund(first)
@@ -238,7 +241,7 @@ describe('a call that is refunded', () => {
     await expect(third).rejects.toMatchObject({ extra: { budget: 'task-calls', calls: 2 } })
   })
 
-  test('and costs nothing gives back its place too', async () => {
+  test('a call that is refunded and costs nothing gives back its place too', async () => {
     const { reservations } = aLedger()
     const first = await reservations.reserve(aWish({ ...free, run: ofTask }))
     reservations.refund(first)
@@ -249,7 +252,7 @@ describe('a call that is refunded', () => {
     await expect(third).rejects.toMatchObject({ extra: { budget: 'task-calls', calls: 2 } })
   })
 
-  test('gives all of its tokens back to its run', async () => {
+  test('a call that is refunded gives all of its tokens back to its run', async () => {
     const { reservations } = aLedger()
     const run = { runId: 'run_1', budgetUsd: null, budgetTokens: 100 }
     reservations.refund(await reservations.reserve(aWish({ run, maxTokens: 80 })))

@@ -26,7 +26,7 @@ const run = (runId: string, budgetTokens: number | null) => ({ runId, budgetUsd:
 const one = (maxTokens: number) => ({ maxTokens, answers: 1 })
 
 describe('the tokens of a run', () => {
-  test('are not counted where neither it nor one above it has a cap', () => {
+  test('the tokens of a run are not counted where neither it nor one above it has a cap', () => {
     const { take, ended, asked } = aCount()
     expect(take(null, one(7))).toBe(7)
     expect(take(run('run', null), one(7))).toBe(7)
@@ -35,7 +35,7 @@ describe('the tokens of a run', () => {
     expect(asked).toEqual([])
   })
 
-  test('are taken to the last one, and what is refused then says of which run, and how many', () => {
+  test('the tokens of a run are taken to the last one, and what is refused then says of which run, and how many', () => {
     const { take } = aCount({ 'run:run': 60, 'run:run-child': 30 })
     const capped = run('run', 100)
     expect(take(capped, one(9))).toBe(9)
@@ -77,7 +77,7 @@ describe('the tokens of a run', () => {
     )
   })
 
-  test('never come to less than none, so that no call gives a run more than its cap', () => {
+  test('the tokens of a run never come to less than none, so that no call gives a run more than its cap', () => {
     const { take, ended } = aCount()
     const capped = run('run', 100)
     take(capped, one(10))

@@ -82,29 +82,32 @@ describe('setting a budget', () => {
   test.each([
     ['daily_usd', 0.01, 1000],
     ['monthly_usd', 0.1, 30_000],
-  ] as const)('of %s outside of its range is refused with field and numbers', (field, min, max) => {
-    verifies('limits:budget-daily', 'limits:budget-monthly')
-    const { set, rows, journal } = aRoom()
-    for (const scope of [scout, fleet, acme]) {
-      for (const value of [0, -1, min - 0.001, max + 0.01, Number.MAX_VALUE]) {
-        expect(() => set(owner, scope, { [field]: value })).toThrow(
-          expect.objectContaining({
-            code: 'bad-request',
-            detail: `${field} is USD ${min} to ${max}, not ${value}`,
-            extra: { field, min, max, value },
-          }),
-        )
+  ] as const)(
+    'setting a budget of %s outside of its range is refused with field and numbers',
+    (field, min, max) => {
+      verifies('limits:budget-daily', 'limits:budget-monthly')
+      const { set, rows, journal } = aRoom()
+      for (const scope of [scout, fleet, acme]) {
+        for (const value of [0, -1, min - 0.001, max + 0.01, Number.MAX_VALUE]) {
+          expect(() => set(owner, scope, { [field]: value })).toThrow(
+            expect.objectContaining({
+              code: 'bad-request',
+              detail: `${field} is USD ${min} to ${max}, not ${value}`,
+              extra: { field, min, max, value },
+            }),
+          )
+        }
+        set(owner, scope, { [field]: min })
+        set(owner, scope, { [field]: max })
       }
-      set(owner, scope, { [field]: min })
-      set(owner, scope, { [field]: max })
-    }
-    expect(journal.entries).toHaveLength(6)
-    expect(rows.get('scout')?.budget).toMatchObject(
-      field === 'daily_usd' ? { dailyUsd: max } : { monthlyUsd: max },
-    )
-  })
+      expect(journal.entries).toHaveLength(6)
+      expect(rows.get('scout')?.budget).toMatchObject(
+        field === 'daily_usd' ? { dailyUsd: max } : { monthlyUsd: max },
+      )
+    },
+  )
 
-  test('takes every amount inside of the range and no other', () => {
+  test('setting a budget takes every amount inside of the range and no other', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true }), fc.double({ noNaN: true }), (daily, monthly) => {
         const { set, database } = aRoom()
@@ -136,7 +139,7 @@ describe('setting a budget', () => {
     expect(() => set(owner, scout, { daily_usd: null })).toThrow('an agent always has one')
   })
 
-  test('is journaled and announced with what stood before', () => {
+  test('setting a budget is journaled and announced with the previous value', () => {
     const { set, journal, events } = aRoom()
     set(owner, scout, { daily_usd: 5 })
     expect(journal.entries).toEqual([
@@ -155,7 +158,7 @@ describe('setting a budget', () => {
     ])
   })
 
-  test('by an agent is for other agents alone: never its own, a project’s or the fleet’s', () => {
+  test('setting a budget by an agent is for other agents alone: never its own, a project’s or the fleet’s', () => {
     const { set, rows } = aRoom()
     set(operator, scout, { daily_usd: 1 })
     expect(rows.get('scout')?.budget.dailyUsd).toBe(1)
@@ -181,7 +184,7 @@ describe('setting a budget', () => {
     }
   })
 
-  test('asks the guard first, and changes nothing that it cannot journal', () => {
+  test('setting a budget asks the guard first, and changes nothing that it cannot journal', () => {
     const refused = aRoom({
       guard: () => {
         throw new Problem('denied')
@@ -205,7 +208,7 @@ describe('setting a budget', () => {
     [{ scope: 'agent', id: 'nobody' } as const, 'unknown-agent'],
     [{ scope: 'project', id: '../x' } as const, 'bad-request'],
     [{ scope: 'fleet', id: 'x' } as const, 'bad-request'],
-  ])('of %j is refused', (scope, code) => {
+  ])('setting a budget of %j is refused', (scope, code) => {
     const { set } = aRoom()
     expect(() => set(owner, scope, { daily_usd: 1 })).toThrow(expect.objectContaining({ code }))
   })
@@ -226,7 +229,7 @@ describe('a budget that somebody else than a person at the terminal sets', () =>
   const period = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
   const room = (limit: number | null) => limit ?? Infinity
 
-  test('never lets more be spent, in whatever steps and whichever scope', () => {
+  test('a budget that another caller than a person at the terminal sets never lets more be spent, in whatever steps and whichever scope', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...others),
@@ -263,21 +266,24 @@ describe('a budget that somebody else than a person at the terminal sets', () =>
     )
   })
 
-  test.each(others)('may be lowered by %j, and a first limit be set', (caller) => {
-    const { set, table } = aRoom()
-    expect(set(caller, scout, { daily_usd: 10 }).after.dailyUsd).toBe(10)
-    expect(set(caller, scout, { daily_usd: 9 }).after.dailyUsd).toBe(9)
-    if (caller.kind === 'agent') return
-    set(caller, fleet, { daily_usd: 20 })
-    set(caller, fleet, { daily_usd: 20, monthly_usd: 5 })
-    expect(table.read('fleet')).toEqual({ dailyUsd: 20, monthlyUsd: 5 })
-    for (const edit of [{ daily_usd: null }, { daily_usd: 20.01 }, { daily_usd: 1, monthly_usd: null }]) {
-      expect(() => set(caller, fleet, edit)).toThrow(expect.objectContaining({ code: 'human-only' }))
-    }
-    expect(table.read('fleet')).toEqual({ dailyUsd: 20, monthlyUsd: 5 })
-  })
+  test.each(others)(
+    'a budget that another caller than a person at the terminal sets may be lowered by %j, and a first limit be set',
+    (caller) => {
+      const { set, table } = aRoom()
+      expect(set(caller, scout, { daily_usd: 10 }).after.dailyUsd).toBe(10)
+      expect(set(caller, scout, { daily_usd: 9 }).after.dailyUsd).toBe(9)
+      if (caller.kind === 'agent') return
+      set(caller, fleet, { daily_usd: 20 })
+      set(caller, fleet, { daily_usd: 20, monthly_usd: 5 })
+      expect(table.read('fleet')).toEqual({ dailyUsd: 20, monthlyUsd: 5 })
+      for (const edit of [{ daily_usd: null }, { daily_usd: 20.01 }, { daily_usd: 1, monthly_usd: null }]) {
+        expect(() => set(caller, fleet, edit)).toThrow(expect.objectContaining({ code: 'human-only' }))
+      }
+      expect(table.read('fleet')).toEqual({ dailyUsd: 20, monthlyUsd: 5 })
+    },
+  )
 
-  test('leaves a denial in the journal with field and reason where it would rise', () => {
+  test('a budget that another caller than a person at the terminal sets leaves a denial in the journal with field and reason where it would rise', () => {
     const { set, journal, rows } = aRoom()
     expect(() => set(operator, scout, { daily_usd: 1000 })).toThrow(
       expect.objectContaining({ code: 'human-only', extra: { field: 'daily_usd' } }),
@@ -295,7 +301,7 @@ describe('a budget that somebody else than a person at the terminal sets', () =>
 })
 
 describe('the project of an agent', () => {
-  test('and its budget are asked for by the right to manage projects, which that to manage the fleet is not', () => {
+  test('the project of an agent and its budget are asked for by the right to manage projects, which that to manage the fleet is not', () => {
     const asked: string[] = []
     const { set, setProject, rows, table } = aRoom({
       guard: (_caller, action) => {
@@ -330,7 +336,7 @@ describe('the project of an agent', () => {
     }
   })
 
-  test('asks for both projects: who leads one does not empty another', () => {
+  test('the project of an agent asks for both projects: who leads one does not empty another', () => {
     const asked: (string | undefined)[] = []
     const { setProject, rows } = aRoom({
       guard: (_caller, action) => {
@@ -344,7 +350,7 @@ describe('the project of an agent', () => {
     expect(rows.get('scout')?.project).toBe('beta')
   })
 
-  test('is changed and journaled', () => {
+  test('the project of an agent is changed and journaled', () => {
     const { setProject, rows, journal } = aRoom()
     setProject(owner, 'scout', 'acme')
     expect(rows.get('scout')?.project).toBe('acme')

@@ -75,7 +75,7 @@ const closing = { costNano: 500, promptTokens: 1, completionTokens: 1 }
 const none = { totals: [], daily: [] }
 
 describe('the ledger of money at a start', () => {
-  test('takes nothing of its own life, so that a call of this life is given back once', async () => {
+  test('the ledger of money at a start takes nothing of its own life, so that a call of this life is given back once', async () => {
     const { reservations, spend, database, clock, differences, life } = aLife()
     const reservation = await reservations.reserve(wishOf())
     const again = { database, spend, clock, life, log: silentLog, addRunCost: () => {} }
@@ -86,7 +86,7 @@ describe('the ledger of money at a start', () => {
     expect(differences()).toEqual(none)
   })
 
-  test('is settled before a reservations of that life exists', async () => {
+  test('the ledger of money at a start is settled before a reservations of that life exists', async () => {
     const database = migrated()
     const before = aLife({ database, life: 'life_1' })
     await before.reservations.reserve(wishOf())
@@ -116,7 +116,7 @@ describe('the ledger of money at a start', () => {
     expect(differences()).toEqual(none)
   })
 
-  test('makes sums follow their rows, in words, in the journal, and once', async () => {
+  test('the ledger of money at a start makes sums follow their rows, in words, in the journal, and once', async () => {
     const { reservations, database } = aLife()
     reservations.settle(await reservations.reserve(wishOf()), closing)
     reservations.flush()
@@ -140,7 +140,7 @@ describe('the ledger of money at a start', () => {
     })
   })
 
-  test('sees a sum without rows, one that is missing, and what a month before left open', async () => {
+  test('the ledger of money at a start sees a sum without rows, one that is missing, and what a month before left open', async () => {
     const clock = createManualClock('2026-10-31T23:59:00Z')
     const { reservations, database } = aLife({ clock })
     await reservations.reserve(wishOf())
@@ -184,7 +184,7 @@ describe('the ledger of money at a start', () => {
     }
   })
 
-  test('checks a run and a task over a change of the month by all of their calls', async () => {
+  test('the ledger of money at a start checks a run and a task over a change of the month by all of their calls', async () => {
     const clock = createManualClock('2026-10-31T23:59:00Z')
     const { reservations, database } = aLife({ clock })
     reservations.settle(await reservations.reserve(wishOf('b')), closing)
@@ -197,7 +197,7 @@ describe('the ledger of money at a start', () => {
     expect(next.spend.total('task:task_1', '')).toMatchObject({ spentNano: 1000, calls: 2 })
   })
 
-  test('never lets a sum fall below zero: the write is undone and the money stays set aside', () => {
+  test('the ledger of money at a start never lets a sum fall below zero: the write is undone and the money stays set aside', () => {
     const { database, spend } = aLife()
     const row = {
       ...closing,

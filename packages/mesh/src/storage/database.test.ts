@@ -18,7 +18,7 @@ const numbers = (database: Database) =>
     .map((row) => row['number'])
 
 describe('a transaction', () => {
-  test('takes everything back when it throws', () => {
+  test('a transaction takes everything back when it throws', () => {
     const database = aDatabase()
     const work = () => {
       insert(database, 1)
@@ -28,7 +28,7 @@ describe('a transaction', () => {
     expect(numbers(database)).toEqual([])
   })
 
-  test('joins the one it is nested in', () => {
+  test('a transaction joins the one it is nested in', () => {
     const database = aDatabase()
     database.transaction(() => {
       insert(database, 1)
@@ -37,7 +37,7 @@ describe('a transaction', () => {
     expect(numbers(database)).toEqual([1, 2])
   })
 
-  test('takes everything back when a nested one threw, even where that was caught', () => {
+  test('a transaction takes everything back when a nested one threw, even where that was caught', () => {
     const database = aDatabase()
     const half = () => {
       insert(database, 2)
@@ -55,7 +55,7 @@ describe('a transaction', () => {
     expect(numbers(database)).toEqual([])
   })
 
-  test('refuses work that is not done when it returns', () => {
+  test('a transaction refuses work that is not done when it returns', () => {
     const database = aDatabase()
     const work = async () => {
       insert(database, 1)
@@ -64,7 +64,7 @@ describe('a transaction', () => {
     expect(numbers(database)).toEqual([])
   })
 
-  test('keeps the first error when SQLite has rolled back by itself', () => {
+  test('a transaction keeps the first error when SQLite has rolled back by itself', () => {
     const database = aDatabase()
     const work = () => {
       insert(database, 1)

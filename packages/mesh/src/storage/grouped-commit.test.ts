@@ -25,7 +25,7 @@ function aTable() {
 }
 
 describe('a grouped commit', () => {
-  test('takes the writes of one turn together, in their order', async () => {
+  test('a grouped commit takes the writes of one turn together, in their order', async () => {
     const { grouped, insert, words, commits } = aTable()
     const seen = grouped.add(() => words().length)
     await Promise.all([grouped.add(insert('a')), grouped.add(insert('b')), seen])
@@ -34,7 +34,7 @@ describe('a grouped commit', () => {
     expect(commits()).toBe(2)
   })
 
-  test('keeps one that fails from undoing the others', async () => {
+  test('a grouped commit keeps one that fails from undoing the others', async () => {
     const { grouped, insert, words } = aTable()
     const outcomes = await Promise.allSettled(['a', 'b', 'a', 'c'].map((text) => grouped.add(insert(text))))
     expect(outcomes.map((outcome) => outcome.status)).toEqual([
@@ -46,7 +46,7 @@ describe('a grouped commit', () => {
     expect(words()).toEqual(['a', 'b', 'c'])
   })
 
-  test('is written at once when it is flushed', () => {
+  test('a grouped commit is written at once when it is flushed', () => {
     const { grouped, insert, words } = aTable()
     void grouped.add(insert('a'))
     expect(words()).toEqual([])

@@ -19,7 +19,7 @@ const stepsBehindMax = 3
 const names = readdirSync(folder).filter((name) => name.endsWith('.db.gz'))
 
 describe('a database that an earlier release wrote', () => {
-  test('is kept for the newest steps of the schema, and for the first release', () => {
+  test('a database that an earlier release wrote is kept for the newest steps of the schema, and for the first release', () => {
     const counts = names.map((name) => Number(name.split('-', 1)[0])).toSorted((one, other) => one - other)
     expect(counts[0]).toBe(1)
     expect(allMigrations.length - (counts.at(-1) ?? 0)).toBeLessThanOrEqual(stepsBehindMax)

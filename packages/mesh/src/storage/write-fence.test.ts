@@ -85,7 +85,7 @@ describe('a database behind a fence', () => {
     expect(wordsIn(path)).toEqual([])
   })
 
-  test('calls no listener for a refused commit', () => {
+  test('a database behind a fence calls no listener for a refused commit', () => {
     const { database, time } = opened(aPath(), 1)
     const heard: string[] = []
     const work = () =>
@@ -97,7 +97,7 @@ describe('a database behind a fence', () => {
     expect(heard).toEqual([])
   })
 
-  test('gives single statements their results', () => {
+  test('a database behind a fence gives single statements their results', () => {
     const { database } = opened(aPath(), 1)
     tableOf(database)
     expect(database.prepare(insert).run('one').changes).toBe(1)

@@ -27,7 +27,7 @@ function searchedPlainly(text: string, patterns: readonly string[]): Occurrence[
 }
 
 describe('the search for patterns', () => {
-  test('finds what a plain search finds, of texts that nearly repeat themselves', () => {
+  test('the search for patterns finds what a plain search finds, of texts that nearly repeat themselves', () => {
     // Two letters produce many partial matches, in which a search that resumes at a wrong position misses one.
     const letters = (minLength: number, maxLength: number) =>
       fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength })
@@ -51,11 +51,11 @@ describe('the search for patterns', () => {
     ['at the very end', 'more and password', 9],
     ['as the whole text', 'password', 0],
     ['after most of itself', 'passwopassword', 6],
-  ])('finds one that stands %s', (_where, text, from) => {
+  ])('the search for patterns finds one that is %s', (_where, text, from) => {
     expect(find(text, 'password')).toEqual([{ pattern: 0, from, to: from + 8 }])
   })
 
-  test('finds each of several that begin alike, and one within another', () => {
+  test('the search for patterns finds each of several that begin alike, and one within another', () => {
     expect(
       find('a password-of-mine', 'password-of-mine', 'password', 'password-of-yours', 'word-of-'),
     ).toEqual([
@@ -65,13 +65,13 @@ describe('the search for patterns', () => {
     ])
   })
 
-  test('makes one of what overlaps or touches, so that a text of one letter is one find', () => {
+  test('the search for patterns makes one of what overlaps or touches, so that a text of one letter is one find', () => {
     expect(find('a'.repeat(1000), 'a'.repeat(8))).toEqual([{ pattern: 0, from: 0, to: 1000 }])
     expect(find('password'.repeat(3), 'password')).toEqual([{ pattern: 0, from: 0, to: 24 }])
     expect(find('password password', 'password')).toHaveLength(2)
   })
 
-  test('finds nothing in what is shorter than any pattern, and nothing without patterns', () => {
+  test('the search for patterns finds nothing in what is shorter than any pattern, and nothing without patterns', () => {
     expect(find('passwor', 'password')).toEqual([])
     expect(find('', 'password')).toEqual([])
     expect(find('password')).toEqual([])

@@ -5,7 +5,7 @@ const live = { state: 'live', acting: false, hand_over: null } as const
 const asks = { ...live, hand_over: { kind: 'captcha', by: null, since: 1 } } as const
 const taken = { ...live, acting: true, hand_over: { kind: 'captcha', by: 'human:cli', since: 1 } } as const
 
-it('says who has a browser before what it does', () => {
+it('the browser card says who has a browser before what it does', () => {
   expect(formatBrowser(undefined).words).toBe('closed')
   expect(formatBrowser(live)).toEqual({ tone: 'ok', words: 'live' })
   expect(formatBrowser({ ...live, acting: true }).words).toBe('at work')
@@ -14,7 +14,7 @@ it('says who has a browser before what it does', () => {
   expect(formatBrowser(taken).words).toBe('owner (terminal) has it')
 })
 
-it('says of one that was not open that nothing was closed', () => {
+it('the browser card says of one that was not open that nothing was closed', () => {
   const closed = {
     agent_id: 'scout',
     state: 'closed',
@@ -30,7 +30,7 @@ it('says of one that was not open that nothing was closed', () => {
   expect(formatClosed({ ...closed, was_open: false })).toBe('No browser of scout was open.')
 })
 
-it('counts the requests for a person that no person has accepted yet', () => {
+it('the browser card counts the requests for a person that no person has accepted yet', () => {
   expect(askingForPerson([live, asks, taken])).toEqual([asks])
   expect(askingForPerson(undefined)).toEqual([])
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readText } from './read-text.ts'
 
 describe('a file of an agent', () => {
-  test('is shown as the text that it is, markup too', () => {
+  test('a file of an agent is shown as the text that it is, markup too', () => {
     const text = '<script>alert(1)</script> ä'
     expect(readText(new TextEncoder().encode(text))).toEqual({ kind: 'text', text, cut: false })
   })
@@ -14,7 +14,7 @@ describe('a file of an agent', () => {
     expect(readText(bytes)).toEqual({ kind: 'binary' })
   })
 
-  test('that is long is cut, and says so', () => {
+  test('a file of an agent that is long is cut, and says so', () => {
     const told = readText(new TextEncoder().encode('x'.repeat(300_000)))
     expect(told).toMatchObject({ kind: 'text', cut: true })
     expect(told.kind === 'text' && told.text.length).toBe(200_000)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { freshSession, panesIn, panesMax, pathOf } from './panes.ts'
 
 describe('panes', () => {
-  it('are read from the address as they were written into it', () => {
+  it('panes are read from the address as they were written into it', () => {
     const panes = [
       { agent: 'scribe', session: null },
       { agent: 'courier', session: 'reports' },
@@ -19,7 +19,7 @@ describe('panes', () => {
     expect(panesIn(ofTask.slice(ofTask.indexOf('?')))).toEqual([{ agent: 'courier', session: 'task:task_1' }])
   })
 
-  it('are bounded, whatever the address says', () => {
+  it('panes are bounded, whatever the address says', () => {
     expect(panesIn(`?${'beside=a&'.repeat(50)}`)).toHaveLength(panesMax - 1)
     expect(panesIn('?beside=&beside=%3Ax')).toEqual([])
     expect(
@@ -27,7 +27,7 @@ describe('panes', () => {
     ).toHaveLength(panesMax)
   })
 
-  it('give a new conversation a name that is free', () => {
+  it('panes give a new conversation a name that is free', () => {
     expect(freshSession(['dashboard'])).toBe('dashboard-2')
     expect(freshSession(['dashboard-2', 'dashboard-3'])).toBe('dashboard-4')
   })

@@ -15,7 +15,7 @@ const run = (id: string, words: string): RunView =>
   ({ id, input: { kind: 'chat', message: words, session: 'dashboard' } }) as unknown as RunView
 
 describe('turns of before', () => {
-  it('are a question each, with a call and its result as one step', () => {
+  it('past turns are a question each, with a call and its result as one step', () => {
     const turns = pastTurns(
       [
         message('user', 'Count them'),
@@ -37,7 +37,7 @@ describe('turns of before', () => {
     ])
   })
 
-  it('leave to the run why no answer came, where the run is known', () => {
+  it('past turns leave to the run why no answer came, where the run is known', () => {
     const words = [message('user', 'Count'), message('assistant', `${unansweredMark}: stopped.]`)]
     const stopped = { ...run('run_1', 'Count'), state: 'cancelled' } as const
     expect(pastTurns(words, [stopped])[0]?.blocks).toEqual([])
@@ -56,7 +56,7 @@ describe('turns of before', () => {
     })
   })
 
-  it('show what was saved, and of input that cannot be read nothing', () => {
+  it('past turns show what was saved, and of input that cannot be read nothing', () => {
     const saved = (input: string) =>
       pastTurns(
         [message('assistant', '', call('save_artifact', input)), message('tool', 'saved')],
@@ -66,7 +66,7 @@ describe('turns of before', () => {
     expect(saved('{"name":"rep … cut')).toMatchObject({ kind: 'tool', output: 'saved' })
   })
 
-  it('have the newest runs with their words, each once, in their order', () => {
+  it('past turns have the newest runs with their words, each once, in their order', () => {
     const messages = ['Hello', 'Again', 'Hello', 'Never ran'].map((words) => message('user', words))
     const runs = [run('run_3', 'Hello'), run('run_2', 'Again'), run('run_1', 'Hello')]
     expect(pastTurns(messages, runs).map((turn) => turn.run?.id ?? null)).toEqual([

@@ -17,7 +17,7 @@ const ended = (step: number, output: string) =>
   ({ type: 'tool.ended', agent_id: 'scribe', run_id: 'run_1', step, name: 'read', output, ok: true }) as const
 
 describe('a turn', () => {
-  it('joins streamed text, and begins anew after a tool', () => {
+  it('a turn joins streamed text, and begins anew after a tool', () => {
     const { blocks } = told(text('One '), text('two'), started(1), ended(1, 'ok'), text('three'))
     expect(blocks).toMatchObject([
       { kind: 'text', text: 'One two' },
@@ -26,7 +26,7 @@ describe('a turn', () => {
     ])
   })
 
-  it('ends the call that was begun, the oldest of two of one step, and says whose it was', () => {
+  it('a turn ends the call that was begun, the oldest of two of one step, and says whose it was', () => {
     const { blocks } = told(started(1), started(1), started(2, 'clerk'), ended(1, 'first'))
     expect(blocks).toMatchObject([
       { output: 'first', by: null },
@@ -35,11 +35,11 @@ describe('a turn', () => {
     ])
   })
 
-  it('leaves out what others write for it', () => {
+  it('a turn leaves out what others write for it', () => {
     expect(told(text('theirs', 'run_2')).blocks).toEqual([])
   })
 
-  it('has the words of the ledger at its end, whatever was streamed', () => {
+  it('a turn has the words of the ledger at its end, whatever was streamed', () => {
     const run = { outcome: { status: 'done', text: 'whole' }, state: 'done' } as RunView
     const turn = takeFrame(told(started(1), ended(1, 'ok'), text('who')), { type: 'ended', run }, 'scribe')
     expect(turn.state).toBe('ended')

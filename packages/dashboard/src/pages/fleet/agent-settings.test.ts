@@ -4,7 +4,7 @@ import { editsOf, settingsText } from './agent-settings.ts'
 const before = { role: 'Reads.', model: '', dailyUsd: '10', monthlyUsd: '200' }
 
 describe('what a person sets of an agent', () => {
-  test('is saved field by field, and what stays is not sent', () => {
+  test('what a person sets of an agent is saved field by field, and what stays is not sent', () => {
     expect(editsOf(before, before)).toEqual([])
     expect(editsOf(before, { ...before, role: ' Writes. ', dailyUsd: '10.0', monthlyUsd: '150' })).toEqual([
       { field: 'role', value: 'Writes.', reason: '', seen: 'Reads.' },

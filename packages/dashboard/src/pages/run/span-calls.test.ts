@@ -29,7 +29,7 @@ const ended = ([seq, at, step]: readonly [number, number, number], name = 'run_c
 })
 
 describe('the tool call of a span', () => {
-  it('is the one that began and ended when it did, with what it was given and gave', () => {
+  it('the tool call of a span is the one that began and ended when it did, with what it was given and gave', () => {
     const events = [started([1, 40, 1]), ended([2, 60, 1]), started([3, 100, 2]), ended([4, 150, 2])]
     expect(callOfSpan(aSpan(), events)).toEqual({
       name: 'run_command',
@@ -40,17 +40,17 @@ describe('the tool call of a span', () => {
     })
   })
 
-  it('has the name that its agent gave it, where the span says only that it is another', () => {
+  it('the tool call of a span has the name that its agent gave it, where the span says only that it is another', () => {
     const events = [started([1, 100, 1], 'their_tool'), ended([2, 150, 1], 'their_tool')]
     const span = aSpan({ attributes: { 'gen_ai.tool.name': 'other' } })
     expect(callOfSpan(span, events)?.name).toBe('their_tool')
   })
 
-  it('has no result while it goes on', () => {
+  it('the tool call of a span has no result while it goes on', () => {
     expect(callOfSpan(aSpan({ ended_at: null }), [started([1, 100, 1])])?.output).toBe(null)
   })
 
-  it('is unknown where the events are gone, and for what is no call', () => {
+  it('the tool call of a span is unknown where the events are gone, and for what is no call', () => {
     expect(callOfSpan(aSpan(), [ended([4, 150, 2])])).toBe(null)
     expect(callOfSpan(aSpan({ attributes: {} }), [started([1, 100, 1])])).toBe(null)
   })

@@ -28,13 +28,13 @@ const spans = [
 ]
 
 describe('a trace by time', () => {
-  it('reaches from its first beginning to its last end, and to now where something goes on', () => {
+  it('a trace by time reaches from its first beginning to its last end, and to now where something goes on', () => {
     expect(scaleOf(spans, 3000)).toEqual({ from: 1000, until: 3000 })
     expect(scaleOf(spans.slice(0, 2), 3000)).toEqual({ from: 1000, until: 2000 })
     expect(scaleOf([], 5)).toEqual({ from: 5, until: 6 })
   })
 
-  it('has a bar for each span where it lies', () => {
+  it('a trace by time has a bar for each span where it lies', () => {
     const scale = { from: 1000, until: 2000 }
     expect(spans[3] && barOf(spans[3], scale, 2000)).toEqual({ left: 30, width: 10 })
     expect(spans[2] && barOf(spans[2], scale, 1700)).toEqual({ left: 20, width: 50 })
@@ -50,7 +50,7 @@ describe('a trace by time', () => {
     expect(rows.map((_, index) => rowAbove(rows, index))).toEqual([-1, 0, 0, 2, 0])
   })
 
-  it('has lines at round moments, and few of them', () => {
+  it('a trace by time has lines at round moments, and few of them', () => {
     expect(scaleLines({ from: 0, until: 1000 })).toEqual([0, 200, 400, 600, 800, 1000])
     expect(scaleLines({ from: 7, until: 8 })).toEqual([0, 1])
     expect(scaleLines({ from: 0, until: 86_400_000 }).length).toBeLessThanOrEqual(7)

@@ -5,7 +5,7 @@ import { columnsOf, givenAnew, offersOf } from './task-offers.ts'
 const none = new Set<string>()
 
 describe('what a person is offered of a task', () => {
-  it.each(taskStates)('that is %s is what the table of tasks allows', (state) => {
+  it.each(taskStates)('the offer for a task that is %s is what the table of tasks allows', (state) => {
     const { manage, review } = offersOf({ id: 'task_1', state, outcome: null }, none)
     // A cancelled task has no result to judge.
     const judged = state === 'done' || state === 'failed'
@@ -16,14 +16,14 @@ describe('what a person is offered of a task', () => {
     expect(review).toEqual(judged ? taskOutcomes : [])
   })
 
-  it('is no second verdict', () => {
+  it('the offer for a task is no second verdict', () => {
     expect(offersOf({ id: 'task_1', state: 'done', outcome: 'accepted' }, none)).toEqual({
       manage: [],
       review: [],
     })
   })
 
-  it('is nothing that gives it anew where that was done', () => {
+  it('the offer for a task is nothing that gives it anew where that was done', () => {
     const again = givenAnew([{ previous_task_id: 'task_1' }, { previous_task_id: null }])
     expect(offersOf({ id: 'task_1', state: 'failed', outcome: null }, again)).toEqual({
       manage: [],
@@ -33,7 +33,7 @@ describe('what a person is offered of a task', () => {
 })
 
 describe('the columns of the board', () => {
-  it('are the states of the table, in its order, each with its tasks', () => {
+  it('the columns of the board are the states of the table, in its order, each with its tasks', () => {
     const columns = columnsOf([{ state: 'done' }, { state: 'pending' }, { state: 'done' }])
     expect(columns.map(({ state }) => state)).toEqual(taskStates)
     expect(columns.find(({ state }) => state === 'done')?.tasks).toHaveLength(2)

@@ -21,7 +21,7 @@ const record = (fields: Partial<PermissionRecord>) => permissionRecordSchema.par
 describe('SYSTEM.md', () => {
   verifies('resources:workspace:system-generated')
 
-  test('names the agent, its role, its colleagues, its rights and its budget', () => {
+  test('SYSTEM.md names the agent, its role, its colleagues, its rights and its budget', () => {
     const permissions = record({
       can_message: ['operator'],
       can_route_tasks: true,
@@ -70,11 +70,11 @@ describe('SYSTEM.md', () => {
     expect(worker).not.toContain('create_agent')
   })
 
-  test('without a record says that nothing is allowed', () => {
+  test('SYSTEM.md without a record says that nothing is allowed', () => {
     expect(systemBrief({ agent, colleagues: [], permissions: null })).toContain('no permission record')
   })
 
-  test('names control rights only where they are given', () => {
+  test('SYSTEM.md names control rights only where they are given', () => {
     const plans = systemBrief({ agent, colleagues: [], permissions: record({ can_manage_cron: true }) })
     expect(plans).toContain('Also: plan recurring work (`set_cron`).')
     expect(systemBrief({ agent, colleagues: [], permissions: record({}) })).not.toContain('Also:')
@@ -113,7 +113,7 @@ describe('SYSTEM.md', () => {
     expect(text).not.toMatch(/[\u200B\u202E\u{E0041}]/u)
   })
 
-  test('is the same text for the same facts', () => {
+  test('SYSTEM.md is the same text for the same facts', () => {
     const facts = { agent, colleagues: [{ id: 'x', role: 'y' }], permissions: record({}) }
     expect(systemBrief(facts)).toBe(systemBrief(facts))
   })

@@ -69,7 +69,7 @@ describe('a streamed chat', () => {
   const frames = [{ type: 'text_delta', content: 'fü' }, { type: 'text_delta', content: 'nf 😀' }, done]
   const whole = Buffer.from(`: hello\n\n${frames.map(frame).join(': keep-alive\n\n')}`)
 
-  test('is the same when every byte comes alone', async () => {
+  test('a streamed chat is the same when every byte comes alone', async () => {
     const { line } = await anAgent((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.flushHeaders()
@@ -86,7 +86,7 @@ describe('a streamed chat', () => {
     expect(seen).toEqual(frames)
   })
 
-  test('sends run, fence and words with the proof of the mesh', async () => {
+  test('a streamed chat sends run, fence and words with the proof of the mesh', async () => {
     let seen: unknown
     const { line } = await anAgent((incoming, response, body) => {
       seen = [incoming.method, incoming.url, incoming.headers.authorization, JSON.parse(body.toString())]
@@ -96,7 +96,7 @@ describe('a streamed chat', () => {
     expect(seen).toEqual(['POST', '/chat/stream', `Bearer ${identity.signFor('w')}`, request])
   })
 
-  test('is null when it ends before it is done', async () => {
+  test('a streamed chat is null when it ends before it is done', async () => {
     const { line } = await anAgent((_request, response) =>
       response.end(frame({ type: 'text_delta', content: 'a' })),
     )
@@ -105,19 +105,19 @@ describe('a streamed chat', () => {
     expect(seen).toHaveLength(1)
   })
 
-  test('is null when the process dies in the middle', async () => {
+  test('a streamed chat is null when the process dies in the middle', async () => {
     const { line } = await anAgent((_request, response) => {
       response.write(frame({ type: 'text_delta', content: 'a' }), () => response.destroy())
     })
     expect(await line.chatStream(request, () => {}, patient)).toBeNull()
   })
 
-  test('is null when nothing comes for too long', async () => {
+  test('a streamed chat is null when nothing comes for too long', async () => {
     const { line } = await anAgent((_request, response) => void response.write(': hello\n\n'), 80)
     expect(await line.chatStream(request, () => {}, patient)).toBeNull()
   })
 
-  test('goes on for as long as keep-alive comments come', async () => {
+  test('a streamed chat goes on for as long as keep-alive comments come', async () => {
     const { line } = await anAgent((_request, response) => {
       let heartbeats = 0
       const timer = setInterval(() => {
@@ -172,13 +172,13 @@ describe('a streamed chat', () => {
 })
 
 describe('a plain call', () => {
-  test('keeps its connection for the next', async () => {
+  test('a plain call keeps its connection for the next', async () => {
     const { line, connections } = await anAgent((_request, response) => json(response, { status: 'ok' }))
     for (let count = 0; count < 5; count++) expect(await line.healthy(patient)).toBe(true)
     expect(connections()).toBe(1)
   })
 
-  test('is made again once when the kept connection was closed meanwhile', async () => {
+  test('a plain call is made again once when the kept connection was closed meanwhile', async () => {
     let calls = 0
     const { line } = await anAgent((_request, response) => {
       calls++
@@ -191,7 +191,7 @@ describe('a plain call', () => {
     expect(calls).toBe(3)
   })
 
-  test('is not healthy if the port is closed', async () => {
+  test('a plain call is not healthy if the port is closed', async () => {
     const { line, server } = await anAgent(() => {})
     await new Promise<void>((resolve) => server.close(() => resolve()))
     expect(await line.healthy(patient)).toBe(false)
@@ -275,7 +275,7 @@ describe('a file of an agent', () => {
     response.end(body)
   }
 
-  test('comes as the bytes that it is', async () => {
+  test('a file of an agent comes as the bytes that it is', async () => {
     const { line } = await anAgent((request, response) => {
       expect(request.url).toBe('/files/a%20b/c')
       bytes(response, Buffer.from([0, 255, 10]))

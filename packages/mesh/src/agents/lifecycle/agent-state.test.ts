@@ -63,12 +63,12 @@ function always(what: (step: Step & { readonly after: AgentState }) => void): vo
 }
 
 describe('the lifecycle of an agent', () => {
-  test('is one union, and its table names every state', () => {
+  test('the lifecycle of an agent is one union, and its table names every state', () => {
     verifies('states:agent:lifecycle')
     expect(Object.keys(agentTransitions)).toEqual([...agentStates])
   })
 
-  test('moves as its table says, and an agent is where it was wanted once it has ended', () => {
+  test('the lifecycle of an agent moves as its table says, and an agent is where it was wanted once it has ended', () => {
     always(({ before, event, after }) => {
       const cell = agentTransitions[before.kind][event.kind]
       expect(cell).not.toBeNull()
@@ -77,7 +77,7 @@ describe('the lifecycle of an agent', () => {
     })
   })
 
-  test('runs only after its process answered (L1)', () => {
+  test('the lifecycle of an agent runs only after its process answered (L1)', () => {
     const leadTo = {
       running: { by: ['answer'], from: ['starting', 'running', 'unhealthy'] },
       unhealthy: { by: ['miss'], from: ['running', 'unhealthy'] },
@@ -92,7 +92,7 @@ describe('the lifecycle of an agent', () => {
     })
   })
 
-  test('never ends without that it was wanted, written down before (L2)', () => {
+  test('the lifecycle of an agent never ends without that it was wanted, written down before (L2)', () => {
     always(({ before, after }) => {
       const rest = restOf(after)
       if (rest === null || after.kind === 'stopping' || before.kind === after.kind) return
@@ -119,7 +119,7 @@ describe('the lifecycle of an agent', () => {
     })
   })
 
-  test('counts questions that were not answered in a row, and forgets them with an answer', () => {
+  test('the lifecycle of an agent counts questions that were not answered in a row, and forgets them with an answer', () => {
     always(({ before, event, after }) => {
       if (after.kind !== 'unhealthy') return
       expect(after.misses).toBe(before.kind === 'unhealthy' ? before.misses + 1 : 1)
@@ -127,13 +127,13 @@ describe('the lifecycle of an agent', () => {
     })
   })
 
-  test('never goes back in time', () => {
+  test('the lifecycle of an agent never goes back in time', () => {
     always(({ before, after }) => {
       expect(sinceOf(after) ?? 0).toBeGreaterThanOrEqual(sinceOf(before) ?? 0)
     })
   })
 
-  test('can be ended for good from everywhere, and stopping what rests already changes nothing', () => {
+  test('the lifecycle of an agent can be ended for good from everywhere, and stopping what rests already changes nothing', () => {
     fc.assert(
       fc.property(lives, resting, (events, wanted) => {
         const last = live(events).at(-1)

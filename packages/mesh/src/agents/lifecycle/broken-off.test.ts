@@ -24,7 +24,7 @@ describe('a run of an agent whose sandbox is ended by the mesh', () => {
     ['an archiving', 'stopped', () => harness.fleet.admin.archive.archive(owner, 'w')],
     ['a lost heartbeat', 'died', () => endSilent()],
   ] as const)(
-    'is interrupted by %s before the sandbox can report refused calls',
+    'a run of an agent whose sandbox is ended by the mesh is interrupted by %s before the sandbox can report refused calls',
     async (_what, reason, act) => {
       harness = await aWorker()
       const gone: unknown[] = []
@@ -57,18 +57,21 @@ describe('operations that the engine refused', () => {
     ['stop', 'stopped', () => harness.fleet.lifecycle.stop('w', 'asked')],
     ['hibernate', 'hibernated', () => harness.fleet.lifecycle.hibernate(owner, 'w')],
     ['archive', 'archived', () => harness.fleet.admin.archive.archive(owner, 'w')],
-  ] as const)('is gone on with by the next sweep: %s', async (_verb, rest, act) => {
-    harness = await aWorker()
-    await harness.fleet.connection.ensureRunning('w', patient)
-    refuseStops(1)
-    await expect(act()).rejects.toThrow(refused)
-    expect(stateOf(harness.fleet, 'w')).toBe('stopping')
-    expect(harness.fleet.connection.verifyToken(harness.runtime.doorTokens[0] ?? '')).toBeNull()
-    await harness.fleet.lifecycle.sweep()
-    expect([stateOf(harness.fleet, 'w'), harness.runtime.isRunning('w')]).toEqual([rest, false])
-  })
+  ] as const)(
+    'an operation that the engine refused is completed by the next sweep: %s',
+    async (_verb, rest, act) => {
+      harness = await aWorker()
+      await harness.fleet.connection.ensureRunning('w', patient)
+      refuseStops(1)
+      await expect(act()).rejects.toThrow(refused)
+      expect(stateOf(harness.fleet, 'w')).toBe('stopping')
+      expect(harness.fleet.connection.verifyToken(harness.runtime.doorTokens[0] ?? '')).toBeNull()
+      await harness.fleet.lifecycle.sweep()
+      expect([stateOf(harness.fleet, 'w'), harness.runtime.isRunning('w')]).toEqual([rest, false])
+    },
+  )
 
-  test('is never weakened: one that shall be archived is not merely stopped, nor started', async () => {
+  test('an operation that the engine refused is never weakened: an agent that shall be archived is not merely stopped, nor started', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     refuseStops(1)
@@ -119,7 +122,7 @@ describe('operations that the engine refused', () => {
 
 describe('a sandbox that should not run', () => {
   test.each(['of no agent', 'of an earlier start', 'of an agent that sleeps'])(
-    'is taken away within ten minutes, with its data left: %s',
+    'a sandbox that should not run is taken away within ten minutes, with its data left: %s',
     async (whose) => {
       harness = await aWorker()
       await harness.fleet.connection.ensureRunning('w', patient)
@@ -157,7 +160,7 @@ describe('a mesh that stops', () => {
     proceed()
   })
 
-  test('leaves agents alone that do not run', async () => {
+  test('a mesh that stops leaves agents alone that do not run', async () => {
     harness = await aWorker()
     for (const id of ['x', 'y', 'z']) await harness.fleet.admin.create(owner, { id, role: 'r' })
     for (const id of ['w', 'x', 'y']) await harness.fleet.connection.ensureRunning(id, patient)

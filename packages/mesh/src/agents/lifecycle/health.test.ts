@@ -41,7 +41,7 @@ async function toldAtStart(start: number) {
 }
 
 describe('a sandbox that ends by itself', () => {
-  test('is announced once, ends its tokens and calls the listeners', async () => {
+  test('a sandbox that ends by itself is announced once, ends its tokens and calls the listeners', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
     harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
@@ -60,7 +60,7 @@ describe('a sandbox that ends by itself', () => {
     expect(await harness.fleet.connection.connectIfRunning('w')).toBeNull()
   })
 
-  test('is restarted by the next caller that needs it', async () => {
+  test('a sandbox that ends by itself is restarted by the next caller that needs it', async () => {
     heedsLesson(92)
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
@@ -70,7 +70,7 @@ describe('a sandbox that ends by itself', () => {
     expect(harness.runtime.started).toHaveLength(2)
   })
 
-  test('restarts with the same environment and new tokens', async () => {
+  test('a sandbox that ends by itself restarts with the same environment and new tokens', async () => {
     heedsLesson(96)
     harness = await aWorker()
     await harness.fleet.lifecycle.ensureOperator()
@@ -102,7 +102,7 @@ describe('a sandbox that ends by itself', () => {
     expect(harness.events.map((event) => event.type)).not.toContain('agent.died')
   })
 
-  test('is reported even if another sandbox replaced it, because its tokens must end', async () => {
+  test('a sandbox that ends by itself is reported even if another sandbox replaced it, because its tokens must end', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     const [spec] = harness.runtime.started
@@ -130,7 +130,7 @@ describe('a sandbox that ends by itself', () => {
 })
 
 describe('an agent that hangs', () => {
-  test('is ended at the third miss, and not before', async () => {
+  test('an agent that hangs is ended at the third miss, and not before', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
     harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
@@ -181,7 +181,7 @@ describe('an agent that hangs', () => {
     expect(stateOf(harness.fleet, 'w')).toBe('running')
   })
 
-  test('is started again when its pause is over, and well is well', async () => {
+  test('an agent that hangs is started again when its pause is over, and well is well', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.runtime.mute.add('w')
@@ -194,7 +194,7 @@ describe('an agent that hangs', () => {
     expect(harness.runtime.started).toHaveLength(2)
   })
 
-  test('is started again three times with growing pauses, and then tried three times an hour', async () => {
+  test('an agent that hangs is started again three times with growing pauses, and then tried three times an hour', async () => {
     harness = await aWorker()
     const attempts: number[] = []
     const start = harness.clock.now()
@@ -208,7 +208,7 @@ describe('an agent that hangs', () => {
     expect(attempts).toEqual([0, 30, 90, 210, 1410, 2610, 3810, 5010, 6210, 7410, 8610])
   })
 
-  test('has its whole budget of restarts again once it was well for ten minutes', async () => {
+  test('an agent that hangs has its whole budget of restarts again once it was well for ten minutes', async () => {
     heedsLesson(91)
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
@@ -217,7 +217,7 @@ describe('an agent that hangs', () => {
     expect(await hang()).toBe(30)
   })
 
-  test('keeps its restarts through eight minutes of good answers, or what hangs again and again is never let rest', async () => {
+  test('an agent that hangs keeps its restarts through eight minutes of good answers, or what hangs again and again is never let rest', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     expect(await hang()).toBe(30)
@@ -228,7 +228,7 @@ describe('an agent that hangs', () => {
     expect(await hang()).toBe(120)
   })
 
-  test('stays down while a wall does not hold', async () => {
+  test('an agent that hangs stays down while a wall does not hold', async () => {
     let hold = true
     harness = await aWorker({ isolation: { hold: () => hold } })
     harness.runtime.beforeStart = () => Promise.reject(new Error('broken'))

@@ -16,7 +16,7 @@ async function sweepAfter(ms: number): Promise<void> {
 }
 
 describe('an idle agent', () => {
-  test('sleeps after the time that its settings say, not before, and the next work wakes it', async () => {
+  test('an idle agent sleeps after the time that its settings say, not before, and the next work wakes it', async () => {
     harness = await aWorker(idleAfterAnHour)
     const gone: unknown[] = []
     harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
@@ -37,7 +37,7 @@ describe('an idle agent', () => {
     )
   })
 
-  test('stays awake where its own setting says so, and the operator always does', async () => {
+  test('an idle agent stays awake where its own setting says so, and the operator always does', async () => {
     harness = await aWorker(idleAfterAnHour)
     await harness.fleet.admin.create(owner, { id: 'awake', role: 'r' })
     await harness.fleet.lifecycle.ensureOperator()
@@ -51,7 +51,7 @@ describe('an idle agent', () => {
   })
 
   test.each(['a caller reached it', 'a run of it ended'])(
-    'has its whole time again since %s',
+    'an idle agent has its whole time again since %s',
     async (what) => {
       harness = await aWorker(idleAfterAnHour)
       await harness.fleet.connection.ensureRunning('w', patient)

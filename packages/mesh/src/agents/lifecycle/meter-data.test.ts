@@ -27,7 +27,7 @@ describe('the verdict on the size of an agent’s data', () => {
     ['more than was counted', use(limitBytes * 2, { complete: false }), 'at least 200 MB'],
     ['as many files as it may', use(1, { files: 16_384 }), null],
     ['one file too many', use(1, { files: 16_385 }), '16385 files of 16384'],
-  ])('of %s', (_what, found, said) => {
+  ])('the verdict on the size of an agent’s data of %s', (_what, found, said) => {
     const verdict = judgeData('w', found, limitBytes)
     if (said === null) expect(verdict).toBeNull()
     else {
@@ -38,7 +38,7 @@ describe('the verdict on the size of an agent’s data', () => {
 })
 
 describe('an agent whose data is metered', () => {
-  test('runs on within its limit', async () => {
+  test('an agent whose data is metered runs on within its limit', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.runtime.uses.set('w', use(limitBytes))
@@ -47,7 +47,7 @@ describe('an agent whose data is metered', () => {
     expect(harness.runtime.measured).toEqual([['w']])
   })
 
-  test('is stopped with a reason above its limit, and its run is notified', async () => {
+  test('an agent whose data is metered is stopped with a reason above its limit, and its run is notified', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
     harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
@@ -65,7 +65,7 @@ describe('an agent whose data is metered', () => {
     expect(gone).toEqual([{ agentId: 'w', reason: 'stopped' }])
   })
 
-  test('is not started until it keeps less, then it is by itself', async () => {
+  test('an agent whose data is metered is not started until it keeps less, then it is by itself', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.runtime.uses.set('w', use(limitBytes * 3))
@@ -82,7 +82,7 @@ describe('an agent whose data is metered', () => {
     expect(stateOf(harness.fleet, 'w')).toBe('running')
   })
 
-  test('is started again once its limit is raised', async () => {
+  test('an agent whose data is metered is started again once its limit is raised', async () => {
     let limit = limitBytes
     harness = await aWorker({ dataLimitBytes: () => limit })
     await harness.fleet.connection.ensureRunning('w', patient)
@@ -94,7 +94,7 @@ describe('an agent whose data is metered', () => {
     expect(harness.runtime.started.at(-1)?.dataLimitBytes).toBe(limit)
   })
 
-  test('is counted once a minute at most, and a start that has no reason to wait does not', async () => {
+  test('an agent whose data is metered is counted once a minute at most, and a start that has no reason to wait does not', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.lifecycle.restart(owner, 'w')
@@ -103,7 +103,7 @@ describe('an agent whose data is metered', () => {
     expect(harness.runtime.measured).toHaveLength(2)
   })
 
-  test('goes on when counting fails', async () => {
+  test('an agent whose data is metered goes on when counting fails', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.runtime.measureData = () => Promise.reject(new Error('no engine'))

@@ -37,7 +37,7 @@ async function inQuarantine(): Promise<string[]> {
 }
 
 describe('an agent that is lost for the fourth time within an hour', () => {
-  test('is in quarantine, and people are notified once with reason and repair', async () => {
+  test('an agent that is lost for the fourth time within an hour is in quarantine, and people are notified once with reason and repair', async () => {
     const told = await inQuarantine()
     for (let trial = 0; trial < 3; trial++) {
       await sweepAfter(1_200_000)
@@ -50,7 +50,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     expect(told[0]).toContain('flotilla restart w')
   })
 
-  test('is not started by work: a waiting caller gets a problem, other work stays queued', async () => {
+  test('an agent that is lost for the fourth time within an hour is not started by work: a waiting caller gets a problem, other work stays queued', async () => {
     await inQuarantine()
     const quarantined = { code: 'agent-quarantined', retryAfterSeconds: 1200 }
     await expect(harness.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject(quarantined)
@@ -62,7 +62,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     expect(harness.runtime.started).toHaveLength(4)
   })
 
-  test('leaves quarantine after ten healthy minutes, with its restart budget reset, and people are notified', async () => {
+  test('an agent that is lost for the fourth time within an hour leaves quarantine after ten healthy minutes, with its restart budget reset, and people are notified', async () => {
     heedsLesson(91)
     const told = await inQuarantine()
     await sweepAfter(1_200_000)
@@ -90,7 +90,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     expect(stateOf(harness.fleet, 'w')).toBe('restarting')
   })
 
-  test('is tried at once by a person, and as soon as the engine is back', async () => {
+  test('an agent that is lost for the fourth time within an hour is tried at once by a person, and as soon as the engine is back', async () => {
     await inQuarantine()
     await harness.fleet.lifecycle.restart(owner, 'w')
     expect(stateOf(harness.fleet, 'w')).toBe('running')
@@ -103,7 +103,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     expect(stateOf(harness.fleet, 'w')).toBe('running')
   })
 
-  test('stays in quarantine over a restart of the mesh, and so do restarts that count', async () => {
+  test('an agent that is lost for the fourth time within an hour stays in quarantine over a restart of the mesh, and so do restarts that count', async () => {
     await inQuarantine()
     const next = harness.again()
     expect(await next.lifecycle.reconcile()).toEqual({ adopted: [], removed: [], stopped: [] })

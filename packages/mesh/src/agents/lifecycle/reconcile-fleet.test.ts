@@ -9,7 +9,7 @@ afterEach(() => harness.close())
 const doorTokenOf = (start: number) => harness.runtime.doorTokens[start] ?? ''
 
 describe('a mesh that starts again', () => {
-  test('adopts a sandbox that runs, and its tokens go on', async () => {
+  test('a mesh that starts again adopts a sandbox that runs, and its tokens go on', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     const next = harness.again()
@@ -19,14 +19,14 @@ describe('a mesh that starts again', () => {
     expect(harness.runtime.started).toHaveLength(1)
   })
 
-  test('adopts one that is slow to answer over its work', async () => {
+  test('a mesh that starts again adopts one that is slow to answer over its work', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.runtime.mute.add('w')
     expect((await harness.again().lifecycle.reconcile()).adopted).toEqual(['w'])
   })
 
-  test('records an agent whose sandbox ended meanwhile, and revokes its tokens', async () => {
+  test('a mesh that starts again records an agent whose sandbox ended meanwhile, and revokes its tokens', async () => {
     heedsLesson(92)
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
@@ -50,7 +50,7 @@ describe('a mesh that starts again', () => {
   test.each([
     ['an earlier start', { 'flotilla.start': 'start_0' }],
     ['a mesh at another address', { 'flotilla.door': 'other' }],
-  ])('takes away a sandbox of %s and keeps its data', async (_name, labels) => {
+  ])('a mesh that starts again takes away a sandbox of %s and keeps its data', async (_name, labels) => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     const spec = harness.runtime.started[0]!
@@ -62,7 +62,7 @@ describe('a mesh that starts again', () => {
     expect(next.connection.verifyToken(doorTokenOf(0))).toBeNull()
   })
 
-  test('takes away a sandbox that belongs to no agent and keeps its data', async () => {
+  test('a mesh that starts again takes away a sandbox that belongs to no agent and keeps its data', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.runtime.plant({ ...harness.runtime.started[0]!, agentId: 'stray' })
@@ -87,7 +87,7 @@ describe('a mesh that starts again', () => {
   })
 
   test.each(['running', 'unhealthy', 'starting'])(
-    'adopts one that was %s at its own processor share, or not at all',
+    'a mesh that starts again adopts one that was %s at its own processor share, or not at all',
     async (was) => {
       harness = await aWorker()
       await harness.fleet.connection.ensureRunning('w', patient)

@@ -13,7 +13,7 @@ describe('an agent that was lost', () => {
     { restarts: [0, 5_000_000, 5_000_000], at: 5_000_000, kind: 'lose', dueAt: 5_120_000 },
     { restarts: Array.from({ length: 16 }, () => 0), at: 9_000_000, kind: 'lose', dueAt: 9_030_000 },
   ])(
-    'after restarts at $restarts and a loss at $at: $kind, due at $dueAt',
+    'an agent that was lost after restarts at $restarts and a loss at $at: $kind, due at $dueAt',
     ({ restarts, at, kind, dueAt }) => {
       expect(judgeLoss({ restarts, quarantinedAt: null }, { at, restartsPerHour: 3 })).toEqual({
         kind,
@@ -22,14 +22,14 @@ describe('an agent that was lost', () => {
     },
   )
 
-  test('in quarantine comes back there at once, however few its restarts', () => {
+  test('an agent that was lost in quarantine comes back there at once, however few its restarts', () => {
     expect(judgeLoss({ restarts: [], quarantinedAt: 5 }, { at: 10, restartsPerHour: 3 })).toEqual({
       kind: 'quarantine',
       dueAt: 1_200_010,
     })
   })
 
-  test('is never started again more often within an hour than the setting says, and always has a next time', () => {
+  test('an agent that was lost is never started again more often within an hour than the setting says, and always has a next time', () => {
     const perHour = fc.integer({ min: 0, max: 20 })
     fc.assert(
       fc.property(

@@ -225,7 +225,7 @@ describe('a start that fails', () => {
     expect(harness.events.map((event) => event.type)).not.toContain('agent.died')
   })
 
-  test('is not the end: the next caller starts it again', async () => {
+  test('a start that fails is not the end: the next caller starts it again', async () => {
     harness = await aWorker()
     harness.runtime.beforeStart = () => Promise.reject(new Error('no image'))
     await expect(harness.fleet.connection.ensureRunning('w', patient)).rejects.toThrow('no image')
@@ -308,7 +308,7 @@ describe('the isolation of an agent', () => {
     )
   })
 
-  test('on which a start failed is doubted, so that the same start may fall back', async () => {
+  test('an isolation level on which a start failed is doubted, so that the same start may fall back', async () => {
     let broken = false
     harness = await aWorker({
       placing: {
@@ -331,7 +331,7 @@ describe('the isolation of an agent', () => {
     expect(harness.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
   })
 
-  test('on which a start failed though it can be had is no reason to run on less', async () => {
+  test('an isolation level on which a start failed though it can be had is no reason to run on less', async () => {
     const rungs: IsolationRung[] = []
     harness = await aWorker({
       placing: {

@@ -35,7 +35,7 @@ async function startOn(rung: IsolationRung): Promise<readonly string[]> {
   return told
 }
 
-it('gives an agent its own share as soon as its port is open', async () => {
+it('a start gives an agent its own share as soon as its port is open', async () => {
   expect(await startOn('container')).toEqual(['own share', 'silent', 'silent', 'answers'])
 })
 

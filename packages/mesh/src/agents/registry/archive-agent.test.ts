@@ -14,7 +14,7 @@ const known = (start: number) =>
   tokensOf(start).map((token) => harness.fleet.connection.verifyToken(token) !== null)
 
 describe('an archived agent', () => {
-  test('is stopped, gets no work and cannot be started until it is unarchived', async () => {
+  test('an archived agent is stopped, gets no work and cannot be started until it is unarchived', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.admin.archive.archive(owner, 'w')
@@ -37,7 +37,7 @@ describe('an archived agent', () => {
     )
   })
 
-  test('stays one over a restart of the mesh, and twice is once', async () => {
+  test('an archived agent stays one over a restart of the mesh, and twice is once', async () => {
     harness = await aWorker()
     await harness.fleet.admin.archive.archive(owner, 'w')
     await harness.fleet.admin.archive.archive(owner, 'w')
@@ -67,7 +67,7 @@ describe('the tokens of a start are dead', () => {
     expect(known(0)).toEqual([true, true])
   }
 
-  test('after a stop, an archiving and a deletion', async () => {
+  test('the tokens of a start are dead after a stop, an archiving and a deletion', async () => {
     for (const end of [
       () => harness.fleet.lifecycle.stop('w', 'asked'),
       () => harness.fleet.admin.archive.archive(owner, 'w'),
@@ -81,14 +81,14 @@ describe('the tokens of a start are dead', () => {
     harness = await aWorker()
   })
 
-  test('after a start that failed half-way', async () => {
+  test('the tokens of a start are dead after a start that failed half-way', async () => {
     harness = await aWorker()
     harness.runtime.beforeStart = () => Promise.reject(new Error('the engine fails'))
     await expect(harness.fleet.connection.ensureRunning('w', patient)).rejects.toThrow(/the engine fails/)
     expect(known(0)).toEqual([false, false])
   })
 
-  test('once a restart has given new ones', async () => {
+  test('the tokens of a start are dead once a restart has given new ones', async () => {
     await startedWorker()
     await harness.fleet.lifecycle.restart(owner, 'w')
     expect([known(0), known(1)]).toEqual([

@@ -9,7 +9,7 @@ afterEach(() => harness.close())
 const models = () => harness.runtime.started.map((spec) => spec.environment['FLOTILLA_MODEL'])
 
 describe('a change of an agent', () => {
-  test('counts at once where no sandbox runs', async () => {
+  test('a change of an agent counts at once where no sandbox runs', async () => {
     harness = await aWorker()
     expect(harness.fleet.admin.change('w', { model: 'scripted/b' })).toEqual({ takesEffect: 'now' })
     await harness.fleet.connection.ensureRunning('w', patient)
@@ -30,7 +30,7 @@ describe('a change of an agent', () => {
     expect(harness.fleet.lifecycle.modelInUse('w')).toBe('scripted/c')
   })
 
-  test('is known of a sandbox that another mesh adopts, by its label', async () => {
+  test('a change of an agent is known of a sandbox that another mesh adopts, by its label', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     expect(harness.runtime.started[0]?.labels[modelLabel]).toBe('scripted/demo')

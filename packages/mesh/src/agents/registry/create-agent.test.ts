@@ -215,7 +215,7 @@ describe('creating an agent', () => {
 })
 
 describe('the operator', () => {
-  test('is created at start, once', async () => {
+  test('the operator is created at start, once', async () => {
     verifies('purpose:operator:created-at-startup', 'purpose:operator:reserved-id')
     harness = await aFleet()
     await harness.fleet.lifecycle.ensureOperator()
@@ -225,7 +225,7 @@ describe('the operator', () => {
     expect([...harness.grants.keys()]).toEqual(['operator'])
   })
 
-  test('cannot be deleted', async () => {
+  test('the operator cannot be deleted', async () => {
     harness = await aFleet()
     await harness.fleet.lifecycle.ensureOperator()
     await expect(harness.fleet.admin.delete(owner, 'operator')).rejects.toMatchObject({
@@ -233,7 +233,7 @@ describe('the operator', () => {
     })
   })
 
-  test('gets the small container and its own bootstrap files', async () => {
+  test('the operator gets the small container and its own bootstrap files', async () => {
     harness = await aFleet()
     await harness.fleet.lifecycle.ensureOperator()
     harness.grants.set('operator', { can_message: ['*'] })
@@ -247,7 +247,7 @@ describe('the operator', () => {
 })
 
 describe('deleting an agent', () => {
-  test('removes sandbox, data, tokens, permissions and bootstrap files, and keeps the audit log', async () => {
+  test('deleting an agent removes sandbox, data, tokens, permissions and bootstrap files, and keeps the audit log', async () => {
     const forgotten: string[] = []
     harness = await aWorker()
     harness.deps.hooks.agentDeleted.subscribe((agentId) => void forgotten.push(agentId))
@@ -287,7 +287,7 @@ describe('deleting an agent', () => {
     expect(harness.fleet.registry.find('w')).toBeNull()
   })
 
-  test('is refused before anything is gone where a store cannot be freed of it', async () => {
+  test('deleting an agent is refused before anything is gone where a store cannot be freed of it', async () => {
     harness = await aWorker()
     harness.deps.hooks.agentLeaving.subscribe(async () => {
       throw new Error('a file is broken')

@@ -56,7 +56,7 @@ const keysAsked = (harness: BrowserHarness) =>
   harness.solver.asked.flatMap(({ method, body }) => (method === 'createTask' ? [body['clientKey']] : []))
 
 describe('a CAPTCHA where a solver is set up', () => {
-  test('parks the run until it is answered, and only the answer goes to the page', async () => {
+  test('a CAPTCHA where a solver is set up parks the run until it is answered, and only the answer goes to the page', async () => {
     const shop = await atShop()
     const { harness, browser, run } = shop
     expect(await look(shop)).toMatchObject({
@@ -81,7 +81,7 @@ describe('a CAPTCHA where a solver is set up', () => {
     expect(everything).not.toContain('primary-key')
   })
 
-  test('is charged to its agent: reserved before the request, and settled with the reported cost', async () => {
+  test('a CAPTCHA where a solver is set up is charged to its agent: reserved before the request, and settled with the reported cost', async () => {
     const shop = await atShop()
     const { harness } = shop
     await look(shop)
@@ -101,7 +101,7 @@ describe('a CAPTCHA where a solver is set up', () => {
     )
   })
 
-  test('is answered by the secondary key where the primary fails', async () => {
+  test('a CAPTCHA where a solver is set up is answered by the secondary key where the primary fails', async () => {
     const shop = await atShop({ env: both, captcha: { secondary_solver_url: 'https://other.example' } })
     const { harness, browser } = shop
     harness.solver.answer = ({ body }) => (body['clientKey'] === env.CAPTCHA_SOLVER_KEY ? refused : undefined)
@@ -130,7 +130,7 @@ describe('a CAPTCHA where a solver is set up', () => {
     expect(browser.answers).toEqual([])
   })
 
-  test('leaves the browser to a person who comes first, and puts nothing in', async () => {
+  test('a CAPTCHA where a solver is set up leaves the browser to a person who comes first, and puts nothing in', async () => {
     const { harness, browser } = await atShop()
     browser.asks = asks
     await harness.act('ada', 'snapshot')
@@ -177,7 +177,7 @@ describe('a person is asked at once, and nothing leaves,', () => {
     expect(harness.money('ada').spentNano).toBe(0)
   })
 
-  test('where its agent’s own budget has no room for it', async () => {
+  test('a person is asked at once, and nothing leaves, where its agent’s own budget has no room for it', async () => {
     const { harness, browser } = await atShop()
     harness.budget.dailyUsd = 0.001
     browser.asks = asks
@@ -189,7 +189,7 @@ describe('a person is asked at once, and nothing leaves,', () => {
     ])
   })
 
-  test('stops at the owner’s hourly limit over all agents, including previous mesh processes', async () => {
+  test('the CAPTCHA solver stops at the owner’s hourly limit over all agents, including previous mesh processes', async () => {
     const shop = await atShop({ env, captcha: { per_hour: 1 } })
     const { harness } = shop
     await look(shop)
@@ -205,7 +205,7 @@ describe('a person is asked at once, and nothing leaves,', () => {
     expect(createSolverStateTable(harness.database).read().startedAt).toHaveLength(1)
   })
 
-  test('stops after three failures in a row, and notifies the owner once', async () => {
+  test('the CAPTCHA solver stops after three failures in a row, and notifies the owner once', async () => {
     const shop = await atShop()
     const { harness } = shop
     harness.solver.answer = () => refused

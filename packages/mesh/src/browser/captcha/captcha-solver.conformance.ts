@@ -24,17 +24,17 @@ export function captchaSolverConformance(name: string, make: () => SolveCaptcha)
     })
 
   describe(`${name} answers CAPTCHAs`, () => {
-    test('with a token that is bounded', async () => {
+    test(`${name} answers CAPTCHAs with a token that is bounded`, async () => {
       const answer = await ask(goodKey)
       expect(answer.kind === 'solved' && captchaToken.test(answer.token)).toBe(true)
     })
 
-    test('and refuses a key that it does not know, in words without it', async () => {
+    test(`${name} answers CAPTCHAs and refuses a key that it does not know, in words without it`, async () => {
       const answer = await ask(badKey)
       expect(answer).toEqual({ kind: 'refused', why: 'it says ERROR_KEY_DOES_NOT_EXIST' })
     })
 
-    test('ends with the mesh, and rejects not even then', async () => {
+    test(`${name} answers CAPTCHAs until the mesh ends, and does not reject even then`, async () => {
       const answer = await ask(goodKey, { signal: AbortSignal.abort() })
       expect(answer.kind).not.toBe('solved')
     })

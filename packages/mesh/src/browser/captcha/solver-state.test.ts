@@ -22,14 +22,14 @@ const ended = (state: SolverState, now: number, isSolved: boolean) =>
   endSolve(state, now, { agentId, day, mostNano: 10, costNano: isSolved ? 4 : 0, isSolved })
 
 describe('what may be asked', () => {
-  test('is so many an hour, whichever they came to, and again when the first is an hour ago', () => {
+  test('what may be asked is so many an hour, whichever they came to, and again when the first is an hour ago', () => {
     const free = { ...caps, mostNano: 0 }
     const full = [0, 1, 2].reduce((state, at) => begun(state, at * minute, free), freshSolverState)
     expect(beginSolve(full, { now: 59 * minute, day, agentId }, free)).toBe('its hour is full')
     expect(begun(full, 60 * minute, free).startedAt).toEqual([1, 2, 60].map((at) => at * minute))
   })
 
-  test('is a daily amount that counts reservations until the cost is known', () => {
+  test('what may be asked is a daily amount that counts reservations until the cost is known', () => {
     const two = begun(begun(freshSolverState, 0), 1)
     expect(beginSolve(two, { now: 2, day, agentId }, caps)).toBe('its day is spent')
     const { state } = ended(two, 3, true)
@@ -37,14 +37,14 @@ describe('what may be asked', () => {
     expect(begun(state, 4).dayNano).toBe(24)
   })
 
-  test('resets each day, and a call that ends after midnight counts on the day of its start', () => {
+  test('what may be asked resets each day, and a call that ends after midnight counts on the day of its start', () => {
     const spent = begun(begun(freshSolverState, 0), 1)
     const next = begun(spent, { now: 2, day: '2026-11-24' })
     expect(next).toMatchObject({ day: '2026-11-24', dayNano: 10 })
     expect(ended(next, 3, true).state.dayNano).toBe(10)
   })
 
-  test('is zero if the owner sets no amount', () => {
+  test('what may be asked is zero if the owner sets no amount', () => {
     expect(beginSolve(freshSolverState, { now: 0, day, agentId }, { ...caps, dailyNano: 0 })).toBe(
       'its day is spent',
     )
@@ -58,7 +58,7 @@ describe('the share of one agent', () => {
   const asked = (state: SolverState, of: { agentId: string; now: number }, limits: typeof caps) =>
     beginSolve(state, { ...of, day }, limits)
 
-  test('is three quarters of an hour’s calls if others have had none', () => {
+  test('the share of one agent is three quarters of an hour’s calls if others have had none', () => {
     const limits = { mostNano: 0, perHour: 20, dailyNano: 0 }
     let state = freshSolverState
     for (let call = 0; call < 15; call++) state = begun(state, noon, limits)
@@ -67,7 +67,7 @@ describe('the share of one agent', () => {
     expect(asked(state, { agentId, now: noon + hour }, limits)).toMatchObject({ startedAt: [noon + hour] })
   })
 
-  test('is three quarters of a day’s amount if others have had none', () => {
+  test('the share of one agent is three quarters of a day’s amount if others have had none', () => {
     const limits = { mostNano: 10, perHour: 500, dailyNano: 85 }
     let state = freshSolverState
     for (let call = 0; call < 6; call++) state = begun(state, noon, limits)
@@ -81,7 +81,7 @@ describe('the share of one agent', () => {
     expect(asked(next, { agentId, now: noon }, limits)).toMatchObject({ dayNano: 70 })
   })
 
-  test('forgets agents after a day', () => {
+  test('the share of one agent forgets agents after a day', () => {
     const limits = { mostNano: 0, perHour: 20, dailyNano: 0 }
     const state = begun({ ...freshSolverState, lastOf: { old: 0, late: 1 } }, 24 * hour, limits)
     expect(state.lastOf).toEqual({ late: 1, [agentId]: 24 * hour })
@@ -132,7 +132,7 @@ describe('three failures in a row', () => {
     expect(restsUntil(third, 30 * minute + 2)).toBe(null)
   })
 
-  test('are forgotten a day after the last of them', () => {
+  test('three failures in a row are forgotten a day after the last of them', () => {
     const third = failed(failed(failed(freshSolverState, 0).state, 1).state, 2).state
     const { state } = endSolve(third, 24 * 60 * minute + 2, {
       agentId: 'other',

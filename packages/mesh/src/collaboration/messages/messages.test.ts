@@ -237,7 +237,7 @@ describe('a message', () => {
   test.each([
     ['whom it may not message', 'eve', 'denied'],
     ['who is itself', 'ada', 'bad-request'],
-  ])('to one %s is refused', async (_name, to, code) => {
+  ])('a message to one %s is refused', async (_name, to, code) => {
     const { harness } = await adaAtWork()
     expect(codeOf(() => send(harness, ['ada', to]))).toBe(code)
     expect(harness.ledger.queries.list({ limit: 5 })).toHaveLength(1)
@@ -331,22 +331,28 @@ describe('a message of a worker to the operator', () => {
   test.each([
     ['owns the fleet', { role: 'owner', agents: [] }],
     ['is granted the operator by name', { role: 'member', agents: ['ada', 'operator'] }],
-  ] as const)('for the sake of one who %s is a run of the operator', async (_name, { role, agents }) => {
-    const harness = await askedByAnn({ role, agents: [...agents] })
-    expect(send(harness, ['ada', 'operator']).state).toBe('sent')
-    expect(harness.ledger.queries.list({ agentId: 'operator', limit: 5 })).toHaveLength(1)
-  })
+  ] as const)(
+    'a message of a worker to the operator for the sake of one who %s is a run of the operator',
+    async (_name, { role, agents }) => {
+      const harness = await askedByAnn({ role, agents: [...agents] })
+      expect(send(harness, ['ada', 'operator']).state).toBe('sent')
+      expect(harness.ledger.queries.list({ agentId: 'operator', limit: 5 })).toHaveLength(1)
+    },
+  )
 
   test.each([
     ['is granted that worker alone', { role: 'member', agents: ['ada'] }],
     ['is granted every worker', { role: 'member', agents: ['*'] }],
     ['only looks by now', { role: 'viewer', agents: ['operator'] }],
     ['is nobody any more', null],
-  ] as const)('for the sake of one who %s is kept', async (_name, now) => {
-    const harness = await askedByAnn(now && { role: now.role, agents: [...now.agents] })
-    expect(send(harness, ['ada', 'operator'])).toMatchObject({ state: 'kept', run_id: null })
-    expect(harness.ledger.queries.list({ agentId: 'operator', limit: 5 })).toEqual([])
-  })
+  ] as const)(
+    'a message of a worker to the operator for the sake of one who %s is kept',
+    async (_name, now) => {
+      const harness = await askedByAnn(now && { role: now.role, agents: [...now.agents] })
+      expect(send(harness, ['ada', 'operator'])).toMatchObject({ state: 'kept', run_id: null })
+      expect(harness.ledger.queries.list({ agentId: 'operator', limit: 5 })).toEqual([])
+    },
+  )
 
   test("a worker's message is kept if a person without permission has steered the owner's run, delivered or not", async () => {
     for (const taken of [false, true]) {

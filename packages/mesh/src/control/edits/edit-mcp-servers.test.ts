@@ -18,7 +18,7 @@ const wiki = { url: 'https://wiki.example/mcp' }
 const names = () => Object.keys(made.harness.fleet.registry.mcpServers.of('w'))
 
 describe('MCP servers of an agent', () => {
-  test('are given by a person alone, one by one, and can be taken back', async () => {
+  test('MCP servers of an agent are given by a person alone, one by one, and can be taken back', async () => {
     const { edits, journal } = made
     const env = { KEY: 'a private value' }
     await edits.apply(atTerminal, 'w', { edit: edit({ files: { ...files, env } }) })
@@ -31,7 +31,7 @@ describe('MCP servers of an agent', () => {
     expect(names()).toEqual(['files'])
   })
 
-  test('are not the operator’s to give, nor a chat’s, also not by undoing; it may take one away', async () => {
+  test('MCP servers of an agent are not the operator’s to give, nor a chat’s, also not by undoing; it may take one away', async () => {
     const { edits } = made
     for (const caller of [operator, inChat]) {
       await expect(edits.apply(caller, 'w', { edit: edit({ files }) })).rejects.toMatchObject({
@@ -47,7 +47,7 @@ describe('MCP servers of an agent', () => {
     expect(names()).toEqual(['files'])
   })
 
-  test('are shown to the operator by name alone, also through edits and undoing', async () => {
+  test('MCP servers of an agent are shown to the operator by name alone, also through edits and undoing', async () => {
     const { edits } = made
     const secret = { ...files, env: { KEY: 'a private value' } }
     await edits.apply(atTerminal, 'w', { edit: edit({ files: secret }) })
@@ -65,7 +65,7 @@ describe('MCP servers of an agent', () => {
     expect(JSON.stringify(edits.list(atTerminal, { limit: 10 }))).toContain('private')
   })
 
-  test('that do not exist cannot be removed, and invalid ones are refused before a write', async () => {
+  test('MCP servers of an agent that do not exist cannot be removed, and invalid ones are refused before a write', async () => {
     const { edits } = made
     await expect(edits.apply(atTerminal, 'w', { edit: edit({}, ['none']) })).rejects.toMatchObject({
       code: 'not-found',

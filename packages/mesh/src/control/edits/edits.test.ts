@@ -69,7 +69,7 @@ describe('an edit', () => {
     expect(harness.fleet.registry.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
   })
 
-  test('to a model that is not set up is refused, and nothing is written', async () => {
+  test('an edit to a model that is not set up is refused, and nothing is written', async () => {
     const { edits, harness } = made
     const edit: AgentEdit = { field: 'model', value: noModel, reason: '' }
     await expect(edits.apply(operator, 'w', { edit })).rejects.toMatchObject({ code: 'unprocessable' })
@@ -77,7 +77,7 @@ describe('an edit', () => {
     expect(edits.list(operator, { limit: 10 })).toEqual([])
   })
 
-  test('to a model that may search the web by itself is for people at the terminal, and is journaled', async () => {
+  test('an edit to a model that may search the web by itself is for people at the terminal, and is journaled', async () => {
     const { edits, harness, journal } = made
     const models = [
       'perplexity/sonar-pro',
@@ -98,7 +98,7 @@ describe('an edit', () => {
     expect(harness.fleet.registry.find('w')?.model).toBe(models[0])
   })
 
-  test('with a key that was used is the same change, and no other', async () => {
+  test('an edit with a key that was used is the same change, and no other', async () => {
     const { edits } = made
     const first = await edits.apply(operator, 'w', { edit: role('a'), idempotencyKey: 'k' })
     expect(await edits.apply(operator, 'w', { edit: role('a'), idempotencyKey: 'k' })).toEqual(first)
@@ -108,7 +108,7 @@ describe('an edit', () => {
     expect(edits.list(operator, { limit: 10 })).toHaveLength(1)
   })
 
-  test('with a key that was used for another value of the same field is a conflict, whatever the field', async () => {
+  test('an edit with a key that was used for another value of the same field is a conflict, whatever the field', async () => {
     const { edits } = made
     const pairs: readonly (readonly [AgentEdit, AgentEdit])[] = [
       [permissions({ can_message: ['x'] }), permissions({ can_message: ['y'] })],
@@ -143,7 +143,7 @@ describe('an edit', () => {
     })
   })
 
-  test('by a worker is denied, whether the agent exists or not', async () => {
+  test('an edit by a worker is denied, whether the agent exists or not', async () => {
     heedsLesson(43)
     const worker = { kind: 'agent', agentId: 'w', token: 'door', run: null } as const
     for (const id of ['operator', 'nobody', 'w']) {
@@ -180,7 +180,7 @@ describe('an edit', () => {
     expect(harness.fleet.lifecycle.modelInUse('w')).toBe('scripted/b')
   })
 
-  test('is journaled with values of settings and without words of texts', async () => {
+  test('an edit is journaled with values of settings and without words of texts', async () => {
     const { edits, journal } = made
     await edits.apply(operator, 'w', { edit: soul('a private thought') })
     await edits.apply(operator, 'w', { edit: permissions({ can_manage_cron: true }) })
@@ -194,7 +194,7 @@ describe('an edit', () => {
 })
 
 describe('an edit of a value that the editor saw', () => {
-  test('is made if the value is unchanged, for each field, and refused if it was changed since', async () => {
+  test('an edit of a value that the editor saw is made if the value is unchanged, for each field, and refused if it was changed since', async () => {
     const { edits, harness, texts } = made
     texts.set('w/SOUL.md', 'old soul')
     await edits.apply(atTerminal, 'w', { edit: permissions({ can_message: ['operator'] }) })
@@ -233,7 +233,7 @@ describe('an edit of a value that the editor saw', () => {
 })
 
 describe('an undoing', () => {
-  test('works once, before its deadline, while the value is unchanged; each refusal has its own code', async () => {
+  test('an undo works once, before its deadline, while the value is unchanged; each refusal has its own code', async () => {
     heedsLesson(58)
     const { edits, harness } = made
     const used = await edits.apply(operator, 'w', { edit: role('a') })
@@ -254,7 +254,7 @@ describe('an undoing', () => {
     await expect(edits.undo(operator, 'change_none')).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  test('by twenty at once happens once', async () => {
+  test('an undo by twenty at once happens once', async () => {
     heedsLesson(58)
     const { edits } = made
     const { undo_token: token } = await edits.apply(operator, 'w', { edit: role('a') })
@@ -262,7 +262,7 @@ describe('an undoing', () => {
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('survives a restart', async () => {
+  test('an undo survives a restart', async () => {
     const { edits, again, harness } = made
     const { undo_token: token } = await edits.apply(operator, 'w', { edit: role('a') })
     await again().undo(atTerminal, token)
@@ -281,7 +281,7 @@ describe('an undoing', () => {
     expect(await edits.undo(atTerminal, byPerson.undo_token)).toMatchObject({ state: 'undone' })
   })
 
-  test('does not bring back through the operator what only a person may give', async () => {
+  test('an undo does not bring back through the operator what only a person may give', async () => {
     heedsLesson(6)
     const { edits } = made
     await edits.apply(atTerminal, 'w', { edit: permissions({ can_spawn: true }) })
@@ -294,7 +294,7 @@ describe('an undoing', () => {
   })
 
   test.each(['a browser', 'a model that searches the web'])(
-    'does not give %s back through the operator, which a person does',
+    'an undo does not give %s back through the operator, which a person does',
     async (what) => {
       const { edits } = made
       const model = (value: string): AgentEdit => ({ field: 'model', value, reason: '' })
@@ -315,7 +315,7 @@ describe('a budget', () => {
   const budget = (daily_usd: number): AgentEdit => ({ field: 'budget', value: { daily_usd }, reason: '' })
   const now = () => made.harness.fleet.registry.find('w')?.budget.dailyUsd
 
-  test('can be raised only by a person at the terminal, by an edit or by undoing', async () => {
+  test('a budget can be raised only by a person at the terminal, by an edit or by undoing', async () => {
     const { edits } = made
     for (const caller of [operator, inChat]) {
       await expect(edits.apply(caller, 'w', { edit: budget(10.01) })).rejects.toMatchObject({
@@ -364,7 +364,7 @@ describe('permissions', () => {
     expect(record?.can_manage_cron).toBe(true)
   })
 
-  test('are unchanged by an invalid value or name, and the refusal says why', async () => {
+  test('permissions are unchanged by an invalid value or name, and the refusal says why', async () => {
     const { edits } = made
     for (const set of [
       { can_message: 'all' },
@@ -383,7 +383,7 @@ describe('permissions', () => {
     expect(edits.list(atTerminal, { limit: 10 })).toEqual([])
   })
 
-  test('can be raised only by a person at the terminal', async () => {
+  test('permissions can be raised only by a person at the terminal', async () => {
     const { edits } = made
     const wallet = permissions({ can_use_wallet: true })
     for (const caller of [operator, inChat, { kind: 'internal' } as const, { kind: 'system' } as const]) {
@@ -413,18 +413,21 @@ describe('an edit that the mesh died in', () => {
     return again()
   }
 
-  test.each(['old', 'new'])('is made once and can be undone if the current value is %j', async (now) => {
-    const edits = await cutOff(now)
-    const change = await edits.apply(operator, 'w', key)
-    expect(change).toMatchObject({ state: 'applied', before: 'old', after: 'new' })
-    expect(made.texts.get('w/SOUL.md')).toBe('new')
-    expect(await edits.apply(operator, 'w', key)).toEqual(change)
-    expect(edits.list(operator, { limit: 10 })).toHaveLength(1)
-    await edits.undo(operator, change.undo_token)
-    expect(made.texts.get('w/SOUL.md')).toBe('old')
-  })
+  test.each(['old', 'new'])(
+    'an edit that the mesh died in is made once and can be undone if the current value is %j',
+    async (now) => {
+      const edits = await cutOff(now)
+      const change = await edits.apply(operator, 'w', key)
+      expect(change).toMatchObject({ state: 'applied', before: 'old', after: 'new' })
+      expect(made.texts.get('w/SOUL.md')).toBe('new')
+      expect(await edits.apply(operator, 'w', key)).toEqual(change)
+      expect(edits.list(operator, { limit: 10 })).toHaveLength(1)
+      await edits.undo(operator, change.undo_token)
+      expect(made.texts.get('w/SOUL.md')).toBe('old')
+    },
+  )
 
-  test('has an unknown outcome if the value was changed since, and that change is kept', async () => {
+  test('an edit that the mesh died in has an unknown outcome if the value was changed since, and that change is kept', async () => {
     const edits = await cutOff('a third')
     await expect(edits.apply(operator, 'w', key)).rejects.toMatchObject({ code: 'outcome-unknown' })
     expect(made.texts.get('w/SOUL.md')).toBe('a third')

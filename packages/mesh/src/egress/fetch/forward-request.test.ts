@@ -133,7 +133,7 @@ describe('a request to the outside', () => {
   })
 
   test.each(['http://nowhere.test/', 'https://empty.test/'])(
-    'to %s is refused, since its name leads nowhere',
+    'a request to the outside to %s is refused, since its name leads nowhere',
     async (url) => {
       verifies('errors:outbound:dns-failure', 'limits:outbound-dns-failure')
       const { ask, journal } = aServer([80, 443], { 'empty.test': [] })

@@ -83,7 +83,7 @@ describe('what may carry a secret', () => {
   })
 
   test.each(['http://api.example.org/', 'https://api.example.org:8443/', 'https://example.org/'])(
-    'stays behind for %s: another scheme, port or host is another origin',
+    'what may carry a secret stays behind for %s: another scheme, port or host is another origin',
     (location) => {
       expect(nextHop(request(), 307, location)?.headers).not.toHaveProperty('x-api-key')
     },

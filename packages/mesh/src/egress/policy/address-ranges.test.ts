@@ -123,7 +123,7 @@ describe('the address filter', () => {
     '1.2.3',
     '1.2.3.4.5',
     '::g',
-  ])('refuses %s', (address) => {
+  ])('the address filter refuses %s', (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 

@@ -78,12 +78,15 @@ describe("agents' tunnels behind a company's proxy", () => {
     expect(company.asked).toEqual([])
   })
 
-  test.each([false, true])('never lead to a private address (names by the proxy: %s)', async (byName) => {
-    const { company, far, tunnel } = await aCompany({ proxyResolvesNames: byName })
-    for (const host of ['inside.test', '10.0.0.5', '169.254.169.254', '[fd00::1]', '2130706434', 'printer'])
-      expect((await tunnel(`${host}:${far.port}`)).head, host).toMatch(/^HTTP\/1\.1 (?:403|502) /)
-    expect(company.asked).toEqual([])
-  })
+  test.each([false, true])(
+    "agents' tunnels behind a company's proxy never lead to a private address (names by the proxy: %s)",
+    async (byName) => {
+      const { company, far, tunnel } = await aCompany({ proxyResolvesNames: byName })
+      for (const host of ['inside.test', '10.0.0.5', '169.254.169.254', '[fd00::1]', '2130706434', 'printer'])
+        expect((await tunnel(`${host}:${far.port}`)).head, host).toMatch(/^HTTP\/1\.1 (?:403|502) /)
+      expect(company.asked).toEqual([])
+    },
+  )
 
   test('a name that the mesh cannot resolve is refused with the setting that hands it over', async () => {
     const { company, far, tunnel } = await aCompany()

@@ -153,7 +153,7 @@ describe('a tunnel', () => {
   })
 
   test.each(['site.test', 'site.test:0', 'a@site.test:443', '/', '[fe80::1%25lo]:80', 'site..test:443'])(
-    'to %j is no request',
+    'a tunnel to %j is no request',
     async (target) => {
       const { tunnel, lookups } = await harness()
       const { head } = await tunnel(target)

@@ -92,14 +92,14 @@ describe('who is the owner where the mesh is hosted', () => {
 describe('which home a call means', () => {
   const wrong = expect.objectContaining({ code: 'wrong-home' })
 
-  test('is this one, or nothing is said of it', () => {
+  test('which home a call means is this one, or nothing is said of it', () => {
     expect(gateWith(null)(aRequest({ 'x-flotilla-home': 'a' }))).toMatchObject({ kind: 'human' })
     for (const meant of ['b', '', 'a ', 'A', 'x'.repeat(900), 'a\u001B[2J']) {
       expect(() => gateWith(null)(aRequest({ 'x-flotilla-home': meant }))).toThrow(wrong)
     }
   })
 
-  test('is not revealed to unauthenticated callers', () => {
+  test('which home a call means is not revealed to unauthenticated callers', () => {
     const stranger = aRequest({ 'x-flotilla-home': 'b' }, 'GET', { remoteAddress: '192.0.2.1' })
     expect(() => gateWith(null)(stranger)).toThrow(expect.objectContaining({ code: 'unauthenticated' }))
   })
@@ -145,7 +145,7 @@ describe('the user of the calling program', () => {
 })
 
 describe('with an access token file', () => {
-  test('its cookie is let in, through a proxy too', () => {
+  test('with an access token file, its cookie is admitted, through a proxy too', () => {
     const request = aRequest({ cookie: cookieOf('token'), 'x-forwarded-for': '192.0.2.1' })
     expect(gateWith('token')(request)).toMatchObject({ kind: 'human' })
   })
@@ -179,7 +179,7 @@ describe('a personal token', () => {
     expect(gateWith(token, user)(request)).toEqual(asAnn)
   })
 
-  test('opens an API for other machines too', () => {
+  test('a personal token opens an API for other machines too', () => {
     const gate = createHumanGate({
       clock: { now: () => nowMs, sleep: async () => {} },
       accessToken: () => 'token',
@@ -190,7 +190,7 @@ describe('a personal token', () => {
     expect(gate(aRequest(bearer, 'GET', { remoteAddress: '192.0.2.1' }))).toEqual(asAnn)
   })
 
-  test('is refused from its end on, with who it was of and what to do', () => {
+  test('a personal token is refused from its end on, with who it was of and what to do', () => {
     const token_sha256 = 'a'.repeat(64)
     const until = (ms: number) => ({
       ...people,
@@ -223,7 +223,7 @@ describe('a personal token', () => {
     expect(() => gateWith(null)(aRequest({ ...bearer, 'x-api-key': 'x' }))).toThrow(refused)
   })
 
-  test('does not spare a write its header, nor a foreign page its refusal', () => {
+  test('a personal token does not spare a write its header, nor a foreign page its refusal', () => {
     expect(() => gateWith(null)(aRequest(bearer, 'POST'))).toThrow(
       expect.objectContaining({ code: 'denied' }),
     )
@@ -234,7 +234,7 @@ describe('a personal token', () => {
 })
 
 describe('an account of this machine that the file names', () => {
-  test('is its person, by direct calls alone', () => {
+  test('an account of this machine that the file names is its person, by direct calls alone', () => {
     expect(gateWith(null, 2000)(aRequest())).toMatchObject({ person: 'ann', role: 'member' })
     const proxied = aRequest({ 'x-forwarded-for': '192.0.2.1' })
     expect(() => gateWith(null, 2000)(proxied)).toThrow(expect.objectContaining({ code: 'host-refused' }))
@@ -242,13 +242,13 @@ describe('an account of this machine that the file names', () => {
     expect(() => gateWith(null, 2000)(far)).toThrow(expect.objectContaining({ code: 'unauthenticated' }))
   })
 
-  test('opens nothing where the mesh is hosted', () => {
+  test('an account of this machine that the file names opens nothing where the mesh is hosted', () => {
     expect(() => gateWith('token', 2000)(aRequest())).toThrow(
       expect.objectContaining({ code: 'unauthenticated' }),
     )
   })
 
-  test('takes nothing from the owner of the machine', () => {
+  test('an account of this machine that the file names takes nothing from the owner of the machine', () => {
     expect(gateWith(null, 1000)(aRequest())).toMatchObject({ role: 'owner', local: true })
   })
 })
@@ -261,33 +261,36 @@ describe('requests of a browser for a page of another site', () => {
   const workspace = 'GET /api/agents/{id}/workspace'
   const refused = expect.objectContaining({ code: 'host-refused' })
 
-  test.each(['cross-site', 'same-site', '', 'new-word'])('is refused from %j, on every route', (site) => {
-    const from = { 'sec-fetch-site': site }
-    for (const more of [
-      picture,
-      {},
-      { ...link, 'sec-fetch-dest': 'iframe' },
-      { ...link, 'sec-fetch-mode': 'cors' },
-    ])
-      for (const route of [workspace, 'GET /fleet', 'GET /ws/events', 'GET /api/events', 'GET /metrics'])
-        expect(() => ask({ ...from, ...more }, route), route).toThrow(refused)
-    for (const route of [
-      workspace,
-      'GET /assets/{name}',
-      'GET /api/artifacts/{agent}/{name}',
-      '',
-      'POST /fleet',
-    ])
-      expect(() => ask({ ...from, ...link }, route, route.split(' ')[0]), route).toThrow(refused)
-  })
+  test.each(['cross-site', 'same-site', '', 'new-word'])(
+    'a request of a browser for a page of another site is refused from %j, on every route',
+    (site) => {
+      const from = { 'sec-fetch-site': site }
+      for (const more of [
+        picture,
+        {},
+        { ...link, 'sec-fetch-dest': 'iframe' },
+        { ...link, 'sec-fetch-mode': 'cors' },
+      ])
+        for (const route of [workspace, 'GET /fleet', 'GET /ws/events', 'GET /api/events', 'GET /metrics'])
+          expect(() => ask({ ...from, ...more }, route), route).toThrow(refused)
+      for (const route of [
+        workspace,
+        'GET /assets/{name}',
+        'GET /api/artifacts/{agent}/{name}',
+        '',
+        'POST /fleet',
+      ])
+        expect(() => ask({ ...from, ...link }, route, route.split(' ')[0]), route).toThrow(refused)
+    },
+  )
 
-  test('opens a page of the dashboard where the person follows a link', () => {
+  test('a request of a browser for a page of another site opens a page of the dashboard where the person follows a link', () => {
     for (const site of ['cross-site', 'same-site'])
       for (const route of ['GET /', 'GET /fleet', 'GET /agents/{id}'])
         expect(ask({ 'sec-fetch-site': site, ...link }, route)).toMatchObject({ kind: 'human' })
   })
 
-  test('is no matter for our own pages, the address bar and programs', () => {
+  test('a request of a browser for a page of another site is no matter for our own pages, the address bar and programs', () => {
     for (const from of [{ 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, {}])
       for (const more of [picture, link])
         expect(ask({ ...from, ...more }, workspace)).toMatchObject({ kind: 'human' })

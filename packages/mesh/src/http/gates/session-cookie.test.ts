@@ -61,7 +61,7 @@ describe('the session cookie', () => {
     expect(signSession(token, { nowMs, seconds: 60 })).toBe(cookie(now + 60))
   })
 
-  test('is found among others', () => {
+  test('the session cookie is found among others', () => {
     expect(readCookie('a=1; ol_session=x.y; b=2', 'ol_session')).toBe('x.y')
     expect(readCookie('xol_session=1', 'ol_session')).toBeUndefined()
   })

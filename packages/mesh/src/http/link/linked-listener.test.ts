@@ -53,7 +53,7 @@ async function ask(socket: TLSSocket): Promise<string> {
   }
 }
 
-test('knows an agent by the key of its start, in TLS 1.3 with fresh keys', async () => {
+test('the linked listener knows an agent by the key of its start, in TLS 1.3 with fresh keys', async () => {
   const { port } = await aServer()
   const socket = open(port, keyed('start-1.scout', keyOfScout))
   expect(await ask(socket)).toBe('scout /hello')
@@ -69,18 +69,18 @@ test.each([
     'an older version',
     { ...keyed('start-1.scout', keyOfScout), minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' },
   ],
-] as const)('refuses a client with %s', async (_what, options) => {
+] as const)('the linked listener refuses a client with %s', async (_what, options) => {
   const { port } = await aServer()
   expect(await ask(open(port, options as ConnectionOptions))).toMatch(/^refused: /)
 })
 
-test('answers plain HTTP without any data of the API', async () => {
+test('the linked listener answers plain HTTP without any data of the API', async () => {
   const { port } = await aServer()
   const socket = connectPlainly(port, host).end('GET /hello HTTP/1.1\r\nhost: mesh\r\n\r\n')
   expect(await text(socket).catch(String)).not.toContain('/hello')
 })
 
-test('refuses a session ticket once the start is over', async () => {
+test('the linked listener refuses a session ticket once the start is over', async () => {
   const { port, keys } = await aServer()
   const first = open(port, keyed('start-1.scout', keyOfScout))
   const tickets: Buffer[] = []
@@ -94,7 +94,7 @@ test('refuses a session ticket once the start is over', async () => {
   }
 })
 
-test('counts the connections of an agent by its key, and forgets closed ones', async () => {
+test('the linked listener counts the connections of an agent by its key, and forgets closed ones', async () => {
   const { port } = await aServer({ perAddressMax: 2, totalMax: 8 })
   const scout = () => open(port, keyed('start-1.scout', keyOfScout))
   for (let round = 0; round < 12; round += 1) {

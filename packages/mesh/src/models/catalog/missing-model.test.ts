@@ -15,13 +15,13 @@ function told(known: {
 }
 
 describe('what an owner is told where no model is set', () => {
-  it('is to write a key, and when it is read', async () => {
+  it('the advice to an owner without a model is to write a key, and when it is read', async () => {
     const words = await told({})
     expect(words).toContain('FLOTILLA_SYSTEM_OPENAI_API_KEY=')
     expect(words).toContain('flotilla stop, then flotilla start -d')
   })
 
-  it('is to name a model where a key or an address is there, and never to write that key', async () => {
+  it('the advice to an owner without a model is to name a model where a key or an address is there, and never to write that key', async () => {
     for (const known of [
       { system: ['groq_api_key'] },
       { system: ['openai_base_url'] },
@@ -33,7 +33,7 @@ describe('what an owner is told where no model is set', () => {
     }
   })
 
-  it('is to start again where .env says it already and this mesh has not read it', async () => {
+  it('the advice to an owner without a model is to start again where .env says it already and this mesh has not read it', async () => {
     const files: readonly Record<string, string>[] = [
       { FLOTILLA_SYSTEM_OPENAI_API_KEY: 'sk-1' },
       { FLOTILLA_DEFAULT_MODEL: 'openai/gpt-5-mini' },

@@ -18,7 +18,7 @@ function aModel(more: Partial<PricedModel> = {}): PricedModel {
 }
 
 describe('a price', () => {
-  test('comes from the public list, with cached tokens at their own price', () => {
+  test('a price comes from the public list, with cached tokens at their own price', () => {
     const price = priceOf(aModel(), now)
     expect(price).toMatchObject({ inputNanoPerToken: 150, outputNanoPerToken: 600 })
     expect(price.costNano({ promptTokens: 1000, completionTokens: 10, cachedTokens: 0 })).toBe(156_000)
@@ -34,7 +34,7 @@ describe('a price', () => {
     expect(price.inputNanoPerToken).toBeGreaterThanOrEqual(6000)
   })
 
-  test("is the owner's where the owner gives one", () => {
+  test("a price is the owner's where the owner gives one", () => {
     const price = priceOf(aModel({ price: { input_per_mtok: 2, output_per_mtok: 8 } }), now)
     expect(price.costNano({ promptTokens: 3, completionTokens: 2, cachedTokens: 3 })).toBe(22_000)
   })
@@ -63,7 +63,7 @@ describe('a price', () => {
     ).toBe(0)
   })
 
-  test('is never above the bound it is reserved by', () => {
+  test('a price is never above the bound it is reserved by', () => {
     fc.assert(
       fc.property(
         fc.nat(500_000),

@@ -34,7 +34,7 @@ const fetchTool = {
 }
 
 describe('a tool that runs at the provider', () => {
-  test('is let through where the owner names it, bounded as the owner says and paid with its fee', async () => {
+  test('a tool that runs at the provider is let through where the owner names it, bounded as the owner says and paid with its fee', async () => {
     const { gateway, post } = await aServer('openai', 'openrouter/m', {
       serverTools: { 'openrouter:web_fetch': terms },
     })
@@ -47,7 +47,7 @@ describe('a tool that runs at the provider', () => {
     expect(gateway.spentNano()).toBe(12 * 3000 + 30 * 15_000 + 5 * 10_000_000)
   })
 
-  test('is paid by the provider’s own word where that has its fee in it', async () => {
+  test('a tool that runs at the provider is paid by the provider’s own word where that has its fee in it', async () => {
     const { gateway, post } = await aServer('openai', 'openrouter/m', {
       serverTools: { 'openrouter:web_fetch': terms },
     })
@@ -83,7 +83,7 @@ describe('a tool that runs at the provider', () => {
     expect(gateway.spentNano()).toBe(10 * 3000 + 2 * 15_000 + 3 * 10_000_000)
   })
 
-  test('has all its fees set aside before it leaves', async () => {
+  test('a tool that runs at the provider has all its fees set aside before it leaves', async () => {
     const { gateway, post } = await aServer('openai', 'openrouter/m', {
       dailyUsd: 0.045,
       serverTools: { 'openrouter:web_fetch': terms },
@@ -106,7 +106,7 @@ describe('a tool that runs at the provider', () => {
     expect(gateway.spentNano()).toBeGreaterThan(5 * 10_000_000)
   })
 
-  test('is refused for another model than the one it is named for, and where nothing can bound it', async () => {
+  test('a tool that runs at the provider is refused for another model than the one it is named for, and where nothing can bound it', async () => {
     const serverTools = { 'openrouter:web_fetch': terms, 'openrouter:web_search': terms }
     const { gateway, post } = await aServer('openai', 'openrouter/m', {
       serverTools,
@@ -121,7 +121,7 @@ describe('a tool that runs at the provider', () => {
     expect(gateway.upstream.calls).toEqual([])
   })
 
-  test('is no model that searches by itself', async () => {
+  test('a tool that runs at the provider is no model that searches by itself', async () => {
     const models = [
       'openrouter/m:online',
       'openrouter/openai/gpt-4o:ONLINE',

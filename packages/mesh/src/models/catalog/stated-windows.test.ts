@@ -27,7 +27,7 @@ describe('what providers state of windows', () => {
     expect(open().of('lab/x')).toEqual(told)
   })
 
-  test('ends after an hour', async () => {
+  test('what providers state of windows ends after an hour', async () => {
     const { clock, open, windows } = someWindows()
     windows.refused('scout', refusal(small))
     await clock.advance(contextLimits.learnedWindowMs)
@@ -35,7 +35,7 @@ describe('what providers state of windows', () => {
     expect(open().of('lab/x')).toEqual([])
   })
 
-  test('is forgotten when a longer prompt of the same agent is answered', () => {
+  test('what providers state of windows is forgotten when a longer prompt of the same agent is answered', () => {
     const { open, windows } = someWindows()
     windows.refused('scout', refusal(small))
     windows.answered('other', 'lab/x', 100_000)
@@ -56,7 +56,7 @@ describe('what providers state of windows', () => {
     },
   )
 
-  test('takes no other refusal for one because of length', () => {
+  test('what providers state of windows takes no other refusal for one because of length', () => {
     const { windows } = someWindows()
     windows.refused('scout', new Problem('rate-limited', { detail: small, extra: { refused_by: 'lab/x' } }))
     windows.refused('scout', new Problem('prompt-too-long', { detail: small }))
@@ -64,7 +64,7 @@ describe('what providers state of windows', () => {
     expect(windows.of('lab/x')).toEqual([])
   })
 
-  test('does not pile up by names that an agent makes up', () => {
+  test('what providers state of windows does not pile up by names that an agent makes up', () => {
     const { database, windows } = someWindows()
     windows.refused('other', refusal(small))
     for (let count = 0; count < 500; count++) windows.refused('scout', refusal(small, `lab/${count}`))

@@ -12,7 +12,7 @@ function read(body: object, betas: readonly string[] = []) {
 const messages = [{ role: 'user', content: 'hi' }]
 
 describe('the parameters of a message', () => {
-  test('are those of the list and no others, whatever they are called', () => {
+  test('the parameters of a message are those of the list and no others, whatever they are called', () => {
     heedsLesson(16)
     const allowed = ['system', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'stream', 'metadata']
     fc.assert(
@@ -35,7 +35,7 @@ describe('the parameters of a message', () => {
     expect(forwarded).toEqual({ messages })
   })
 
-  test('need a bound and a believable form', () => {
+  test('the parameters of a message need a bound and a believable form', () => {
     expect(() => read({ model: 'm', messages })).toThrow('max_tokens')
     expect(() => read({ model: 'm', max_tokens: 0, messages })).toThrow('max_tokens')
     expect(() => read({ model: 'm', max_tokens: 1, messages: 'hi' })).toThrow('messages')
@@ -50,7 +50,7 @@ describe('the parameters of a message', () => {
     },
   )
 
-  test('may have tools that run at the client', () => {
+  test('the parameters of a message may have tools that run at the client', () => {
     for (const type of ['custom', 'bash_20250124', 'text_editor_20250728']) {
       expect(() => read({ model: 'm', max_tokens: 1, messages, tools: [{ type, name: 'x' }] })).not.toThrow()
     }
@@ -88,7 +88,7 @@ const known = new Set([
 ])
 
 describe('the stream of a message', () => {
-  test('passes as the same bytes with its usage taken from start and end, however it is cut', () => {
+  test('the stream of a message passes as the same bytes with its usage taken from start and end, however it is cut', () => {
     const turn = {
       thought: { text: 'hm', signature: 's' },
       text: 'says "usage": 1 and event: message_stop — né',

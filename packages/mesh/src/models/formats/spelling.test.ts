@@ -103,7 +103,7 @@ const chat = fc
   })
 
 describe('a body that goes on as it came', () => {
-  test('is the very bytes that printing it would give, however it is spelled', () => {
+  test('a body that goes on as it came is the very bytes that printing it would give, however it is spelled', () => {
     let spelled = 0
     fc.assert(
       fc.property(chat, (text) => {
@@ -118,7 +118,7 @@ describe('a body that goes on as it came', () => {
     expect(spelled).toBeGreaterThan(100)
   })
 
-  test('is so for messages too', () => {
+  test('a body that goes on as it came is so for messages too', () => {
     const text = `{"model":"x","max_tokens":9,"system":"s","messages":[{"role":"user","content":"${long}"}],"temperature":0.5}`
     const ways = bothWays(text, readMessages)
     expect(ways?.isSpelled).toBe(true)
@@ -131,14 +131,14 @@ describe('a body that goes on as it came', () => {
     ['a number that is printed otherwise', '{"role":"tool","tool_call_id":"1","content":"a","index":1.0}'],
     ['blanks', '{"role": "user","content":"a"}'],
     ['an escape that nobody needs', '{"role":"user","content":"\\u0061"}'],
-  ])('is printed where it has %s', (_what, last) => {
+  ])('a body that goes on as it came is printed where it has %s', (_what, last) => {
     const text = `{"model":"x","messages":[{"role":"user","content":"${long}"},${last}]}`
     const ways = bothWays(text, readParameters)
     expect(ways?.isSpelled).toBe(false)
     expect(ways?.spelled).toBe(ways?.printed)
   })
 
-  test('is printed where a member of it stays here, and copied in its other members', () => {
+  test('a body that goes on as it came is printed where a member of it stays here, and copied in its other members', () => {
     const text = `{"model":"x","messages":[{"role":"user","content":"${long}","unknown":1}],"stop":["${long}"]}`
     const call = readParameters(Buffer.from(text))
     expect(call.spelling?.of('messages', call.forwarded['messages'] ?? null)).toBeNull()
@@ -153,7 +153,7 @@ describe('a body that goes on as it came', () => {
     ['numbers', '"a":0,"b":-1.5,"c":[1,[20]],"d":1e+30'],
     ['names that are no whole numbers', '"-1":1,"":{"/":1,":":2}'],
     ['lists and objects in each other', '"a":[{"b":[]},{}],"c":{"d":{"e":"f"}}'],
-  ])('is found member by member, with %s in it', (_what, members) => {
+  ])('a body that goes on as it came is found member by member, with %s in it', (_what, members) => {
     const text = `{"first":"${long}",${members},"last":[1]}`
     const body = JSON.parse(text)
     const spelling = spellingOf(Buffer.from(text), body)
@@ -165,15 +165,18 @@ describe('a body that goes on as it came', () => {
     expect(spelling?.of('no such', long)).toBeNull()
   })
 
-  test.each(['0', '1', '5', '9', '10'])('is printed where a name is the whole number %s', (name) => {
-    const text = `{"a":"${long}","b":{"c":1,"${name}":2}}`
-    expect(spellingOf(Buffer.from(text), JSON.parse(text))).toBeNull()
-  })
+  test.each(['0', '1', '5', '9', '10'])(
+    'a body that goes on as it came is printed where a name is the whole number %s',
+    (name) => {
+      const text = `{"a":"${long}","b":{"c":1,"${name}":2}}`
+      expect(spellingOf(Buffer.from(text), JSON.parse(text))).toBeNull()
+    },
+  )
 
   test.each([
     [1000, true],
     [1001, false],
-  ])('of %i numbers is copied: %s', (count, isSpelled) => {
+  ])('a body that goes on as it came of %i numbers is copied: %s', (count, isSpelled) => {
     const text = JSON.stringify({ a: long, b: Array.from({ length: count }, (_, number) => number) })
     expect(spellingOf(Buffer.from(text), JSON.parse(text)) !== null).toBe(isSpelled)
   })
@@ -181,12 +184,12 @@ describe('a body that goes on as it came', () => {
   test.each([
     [2047, false],
     [2048, true],
-  ])('of %i bytes is copied: %s', (bytes, isSpelled) => {
+  ])('a body that goes on as it came of %i bytes is copied: %s', (bytes, isSpelled) => {
     const text = JSON.stringify({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
     expect(spellingOf(Buffer.from(text), JSON.parse(text)) !== null).toBe(isSpelled)
   })
 
-  test('is printed where it is short, or all numbers', () => {
+  test('a body that goes on as it came is printed where it is short, or all numbers', () => {
     expect(bothWays('{"model":"x","messages":[]}', readParameters)?.isSpelled).toBe(false)
     const biases = Array.from({ length: 2000 }, (_, token) => `"t${token}":1`).join(',')
     const text = `{"model":"x","messages":[],"logit_bias":{${biases}}}`

@@ -34,7 +34,7 @@ function cutAt(bytes: Buffer, places: readonly number[]): Uint8Array[] {
 }
 
 describe('a passed stream', () => {
-  test('is the same bytes but for the usage, however it is cut into pieces', () => {
+  test('a passed stream is the same bytes but for the usage, however it is cut into pieces', () => {
     const bytes = Buffer.from(text.join(''))
     const expected = text.toSpliced(4, 1).join('')
     fc.assert(
@@ -48,12 +48,12 @@ describe('a passed stream', () => {
     )
   })
 
-  test('has the cost in its usage when the client asked for the usage', () => {
+  test('a passed stream has the cost in its usage when the client asked for the usage', () => {
     const { out } = passed([Buffer.from(text.join(''))], true)
     expect(out).toContain('"usage":{"prompt_tokens":7,"completion_tokens":3,"cost_usd":0.5}')
   })
 
-  test('keeps a usage that comes with text, and believes no nonsense', () => {
+  test('a passed stream keeps a usage that comes with text, and believes no nonsense', () => {
     const both = chunkEvent({ content: 'x' }, 'stop', { usage: { prompt_tokens: 1, completion_tokens: 1 } })
     const nonsense = chunkEvent({ content: 'y' }, null, { usage: { prompt_tokens: -5 } })
     const { out, progress } = passed([Buffer.from(both + nonsense)], false)
@@ -61,7 +61,7 @@ describe('a passed stream', () => {
     expect(progress.usage?.promptTokens).toBe(1)
   })
 
-  test('with an event beyond any reason is given up', () => {
+  test('a passed stream with an event beyond any reason is given up', () => {
     const endless = Array.from({ length: 9 }, () => Buffer.alloc(1024 * 1024, 'x'))
     expect(() => passed(endless, false)).toThrow(expect.objectContaining({ code: 'upstream-failed' }))
   })

@@ -85,24 +85,27 @@ function priceOfTold({ prompt, output, written = 0, usd = 0 }: ToldUsage): numbe
 }
 
 describe('what a provider tells of a call', () => {
-  test.each(reportedUsages)('is paid in full by $model: $what', async (told) => {
-    const { ask } = await startTelling(told)
-    const paths = ['/v1/chat/completions', '/v1/messages']
-    for (const path of paths) {
-      for (const stream of [false, true]) {
-        const { reply, spent } = await ask(path, stream)
-        expect(reply.status, reply.text).toBe(200)
-        expect(spent, `${path} ${stream ? 'streamed' : 'whole'}`).toBe(priceOfTold(told))
+  test.each(reportedUsages)(
+    'the usage that a provider reports is paid in full by $model: $what',
+    async (told) => {
+      const { ask } = await startTelling(told)
+      const paths = ['/v1/chat/completions', '/v1/messages']
+      for (const path of paths) {
+        for (const stream of [false, true]) {
+          const { reply, spent } = await ask(path, stream)
+          expect(reply.status, reply.text).toBe(200)
+          expect(spent, `${path} ${stream ? 'streamed' : 'whole'}`).toBe(priceOfTold(told))
+        }
       }
-    }
-  })
+    },
+  )
 
-  test('is here for every provider that is known by name, and for Anthropic below', () => {
+  test('the usage that a provider reports is here for every provider that is known by name, and for Anthropic below', () => {
     const told = new Set(reportedUsages.map(({ model }) => model.slice(0, model.indexOf('/'))))
     expect(Object.keys(providerPresets).filter((name) => !told.has(name))).toEqual(['anthropic'])
   })
 
-  test('counts at Anthropic what was thought, and what the cache held and took', () => {
+  test('the usage that a provider reports counts at Anthropic what was thought, and what the cache held and took', () => {
     const usage = {
       input_tokens: 21,
       cache_creation_input_tokens: 100,
@@ -130,7 +133,7 @@ describe('what a provider tells of a call', () => {
     expect(usageFrom({ prompt_tokens: 1, completion_tokens: -1 })).toBeNull()
   })
 
-  test('that has no output beside words has it counted, whole and streamed, on both surfaces', async () => {
+  test('the usage that a provider reports that has no output beside words has it counted, whole and streamed, on both surfaces', async () => {
     const usage = { prompt_tokens: 100, completion_tokens: 0, total_tokens: 100 }
     const { ask } = await startTelling({
       ...reportedUsages[0],
@@ -144,7 +147,7 @@ describe('what a provider tells of a call', () => {
     }
   })
 
-  test('and is missing from a translated stream is not taken for nothing', async () => {
+  test('the usage that a provider reports and is missing from a translated stream is not taken for nothing', async () => {
     const told = { ...reportedUsages[2], usage: null } as unknown as ToldUsage
     const { ask } = await startTelling(told)
     expect((await ask('/v1/messages', true)).spent).toBeGreaterThan(0)
@@ -170,7 +173,7 @@ describe('the price of what was told', () => {
     expect(price.costNano({ ...odd, cachedTokens: 50 })).toBeGreaterThan(0)
   })
 
-  test("has what a cache took dearer also by the owner's price, and is reserved so", () => {
+  test("the price of reported usage has what a cache took dearer also by the owner's price, and is reserved so", () => {
     const price = priceOf({ ...claude, price: { input_per_mtok: 3, output_per_mtok: 15 } }, now)
     const all = { promptTokens: 1000, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 1000 }
     expect(price.costNano(all)).toBe(1000 * 3750)
@@ -178,7 +181,7 @@ describe('the price of what was told', () => {
     expect(price.inputNanoPerToken).toBe(6000)
   })
 
-  test('has the fee of a call in what is reserved for it', () => {
+  test('the price of reported usage has the fee of a call in what is reserved for it', () => {
     const sonar = { ...claude, id: 'perplexity/sonar-pro', provider: 'perplexity', model: 'sonar-pro' }
     const price = priceOf(sonar, now)
     expect(price.callNano).toBe(14_000_000)

@@ -181,14 +181,14 @@ describe('a usage is read', () => {
     )
   })
 
-  test('without a name that reaches a prototype', () => {
+  test('a usage is read without a name that reaches a prototype', () => {
     const usage: unknown = JSON.parse('{"prompt_tokens":1,"server_tool_use":{"__proto__":3,"a":2}}')
     expect(usageFrom(usage)?.serverToolCalls).toEqual({ a: 2 })
   })
 })
 
 describe('the usage of a stream', () => {
-  test('never shrinks: what an earlier event counted stays, whatever the last one tells', () => {
+  test('the usage of a stream never shrinks: what an earlier event counted stays, whatever the last one tells', () => {
     const early = usageFrom({ prompt_tokens: 900, completion_tokens: 40 })
     const late = usageFrom({
       prompt_tokens: 12,
@@ -211,11 +211,11 @@ describe('the usage of a stream', () => {
     [{ promptTokens: 10, completionTokens: 5 }],
     [{ prompt_tokens: null, input_tokens: 10, completion_tokens: null, output_tokens: 5 }],
     [{ prompt_tokens: 10, input_tokens: 99, completion_tokens: 5, output_tokens: 99 }],
-  ])('is read under the names %j', (usage) => {
+  ])('the usage of a stream is read under the names %j', (usage) => {
     expect(usageFrom(usage)).toMatchObject({ promptTokens: 10, completionTokens: 5 })
   })
 
-  test('of zero output tokens beside words is counted from the words', () => {
+  test('the usage of a stream of zero output tokens beside words is counted from the words', () => {
     const none = usageFrom({ prompt_tokens: 10, completion_tokens: 0 })
     if (none === null) throw new Error('the prompt is believable')
     expect(withCountedOutput(none, charsIn([{ message: { content: 'x'.repeat(28) } }]))).toMatchObject({

@@ -13,7 +13,7 @@ function cutInto(bytes: Buffer, pieceBytes: number): Buffer[] {
 }
 
 describe('the events of a stream', () => {
-  test('come out whole and in order, however the bytes are cut', () => {
+  test('the events of a stream come out whole and in order, however the bytes are cut', () => {
     const letters = fc.array(fc.constantFrom('a', '\n', '\r'), { maxLength: 40 })
     fc.assert(
       fc.property(letters, fc.integer({ min: 1, max: 5 }), (some, pieceBytes) => {
@@ -32,7 +32,7 @@ describe('the events of a stream', () => {
     )
   })
 
-  test('are kept apart from bytes that their sender uses again', () => {
+  test('the events of a stream are kept apart from bytes that their sender uses again', () => {
     const events = createWholeEvents()
     const piece = Buffer.from('data: 1')
     events.take(piece)

@@ -4,7 +4,7 @@ import { chunkEvent, startLlmUpstream, usageEvent } from '../../../../../tests/s
 import { createAnswerBounds } from './answer-bounds.ts'
 
 describe('the bound of an answer', () => {
-  test('is the model’s own until ten answers were seen, and is learned for each agent and model', () => {
+  test('the bound of an answer is the model’s own until ten answers were seen, and is learned for each agent and model', () => {
     const bounds = createAnswerBounds()
     for (let answer = 0; answer < 9; answer++) bounds.saw('a', 'm', 500)
     expect(bounds.boundFor('a', 'm', 16_384)).toBe(null)
@@ -14,7 +14,7 @@ describe('the bound of an answer', () => {
     expect(bounds.boundFor('a', 'n', 16_384)).toBe(null)
   })
 
-  test('has a floor, never passes the model’s own, and grows at once by an answer that reached it', () => {
+  test('the bound of an answer has a floor, never passes the model’s own, and grows at once by an answer that reached it', () => {
     const bounds = createAnswerBounds()
     for (let answer = 0; answer < 10; answer++) bounds.saw('a', 'm', 5)
     expect(bounds.boundFor('a', 'm', 16_384)).toBe(1024)
@@ -27,7 +27,7 @@ describe('the bound of an answer', () => {
 })
 
 describe('what is remembered of answers', () => {
-  test('are the last hundred: the hundredth still counts, the one before it does not', () => {
+  test('what is remembered of answers are the last hundred: the hundredth still counts, the one before it does not', () => {
     const bounds = createAnswerBounds()
     bounds.saw('a', 'm', 2000)
     for (let answer = 0; answer < 99; answer++) bounds.saw('a', 'm', 300)

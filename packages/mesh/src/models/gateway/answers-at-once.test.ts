@@ -30,28 +30,28 @@ function aLedger(limits: { dayNano: number }) {
 const cappedRun = (budgetTokens: number) => ({ runId: 'run_1', budgetUsd: null, budgetTokens })
 
 describe('a call that asks for several answers at once', () => {
-  test('sets aside the money of them all, since the provider writes and charges each', async () => {
+  test('a call that asks for several answers at once sets aside the money of them all, since the provider writes and charges each', async () => {
     const { spending, setAside } = aLedger({ dayNano: 1e9 })
     const reservation = await spending.reserve(aWish({ answers: 4 }))
     expect(reservation).toMatchObject({ maxTokens: 10, reservedNano: 100 + 4 * 10 * 10 })
     expect(setAside()).toBeGreaterThanOrEqual(500)
   })
 
-  test('gets no longer answers than all of them together can be paid for', async () => {
+  test('a call that asks for several answers at once gets no longer answers than all of them together can be paid for', async () => {
     const { spending, setAside } = aLedger({ dayNano: 1100 })
     const reservation = await spending.reserve(aWish({ answers: 4, maxTokens: 1000 }))
     expect(reservation).toMatchObject({ maxTokens: 25, reservedNano: 1100 })
     expect(setAside()).toBe(1100)
   })
 
-  test('is refused where not one token for each is left, though one answer alone would fit', async () => {
+  test('a call that asks for several answers at once is refused where not one token for each is left, though one answer alone would fit', async () => {
     const refusal = { code: 'budget-exhausted', extra: { budget: 'daily' } }
     const { spending } = aLedger({ dayNano: 139 })
     await expect(spending.reserve(aWish({ answers: 4 }))).rejects.toMatchObject(refusal)
     expect(await spending.reserve(aWish())).toMatchObject({ maxTokens: 3 })
   })
 
-  test("takes them all from its run's cap in tokens, and gives back what was not used when it ends", async () => {
+  test("a call that asks for several answers at once takes them all from its run's cap in tokens, and gives back what was not used when it ends", async () => {
     const { spending } = aLedger({ dayNano: 1e9 })
     const run = cappedRun(100)
     const first = await spending.reserve(aWish({ run, answers: 4, maxTokens: 1000 }))
@@ -67,7 +67,7 @@ describe('a call that asks for several answers at once', () => {
 describe('a call that is refused', () => {
   const refusal = { code: 'budget-exhausted', extra: { budget: 'daily' } }
 
-  test('for want of money leaves its tokens to the run, which else would starve on calls never made', async () => {
+  test('a call that is refused for want of money leaves its tokens to the run, which else would starve on calls never made', async () => {
     const limits = { dayNano: 0 }
     const { spending } = aLedger(limits)
     const run = cappedRun(100)
@@ -78,7 +78,7 @@ describe('a call that is refused', () => {
     expect(await spending.reserve(aWish({ run, maxTokens: 1000 }))).toMatchObject({ maxTokens: 100 })
   })
 
-  test('leaves them to the runs above, too', async () => {
+  test('a call that is refused leaves them to the runs above, too', async () => {
     const limits = { dayNano: 0 }
     const { spending } = aLedger(limits)
     const capsAbove = [{ runId: 'run_top', budgetUsd: null, budgetTokens: 50 }]

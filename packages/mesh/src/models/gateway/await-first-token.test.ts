@@ -62,7 +62,7 @@ describe('a stream before its first words', () => {
     ['the end that its bound gave it', chunkEvent({}, 'length')],
     ['what is no JSON', 'data: hello\n\n'],
     ['what has another form', 'data: {"type":"message_start"}\n\n'],
-  ])('is passed on from %s, and nothing is lost', async (_what, event) => {
+  ])('a stream before its first words is passed on from %s, and nothing is lost', async (_what, event) => {
     const source = aSource()
     const { account, closed, hearing } = anAccount()
     const begun = awaitFirstToken(source.reply, { account, hearing, secrets: [], apiFormat: chatFormat })
@@ -75,7 +75,7 @@ describe('a stream before its first words', () => {
     expect(closed).toEqual([])
   })
 
-  test('waits for its reader once it has begun', async () => {
+  test('a stream before its first words waits for its reader once it has begun', async () => {
     const source = aSource()
     const begun = awaitFirstToken(source.reply, {
       ...anAccount(),
@@ -127,7 +127,7 @@ describe('a stream before its first words', () => {
     })
   })
 
-  test('is passed on as it is when it is silent in very many bytes', async () => {
+  test('a stream before its first words is passed on as it is when it is silent in very many bytes', async () => {
     const source = aSource()
     const begun = awaitFirstToken(source.reply, {
       ...anAccount(),

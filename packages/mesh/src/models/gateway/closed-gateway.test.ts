@@ -87,25 +87,31 @@ describe.each(providers)('the model gateway to $model', ({ wire, model }) => {
       body: JSON.stringify({ model, max_tokens: 100, ...body }),
     })
 
-  test.each(reachingCalls.chat)('lets no chat out with $what', async ({ what, place, body }) => {
-    heedsLesson(16)
-    const reply = await post('/v1/chat/completions', body)
-    expect([400, 403], what).toContain(reply.status)
-    expect(refusalIn(reply)).toContain(place)
-    expect(gateway.upstream.calls).toEqual([])
-    expect(gateway.spentNano()).toBe(0)
-  })
-
-  test.each(reachingCalls.messages)('lets no message out with $what', async ({ what, place, body }) => {
-    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
-      if (path.endsWith('count_tokens') && 'output_config' in body) continue
-      const reply = await post(path, body)
+  test.each(reachingCalls.chat)(
+    'the model gateway lets no chat out with $what',
+    async ({ what, place, body }) => {
+      heedsLesson(16)
+      const reply = await post('/v1/chat/completions', body)
       expect([400, 403], what).toContain(reply.status)
       expect(refusalIn(reply)).toContain(place)
-    }
-    expect(gateway.upstream.calls).toEqual([])
-    expect(gateway.spentNano()).toBe(0)
-  })
+      expect(gateway.upstream.calls).toEqual([])
+      expect(gateway.spentNano()).toBe(0)
+    },
+  )
+
+  test.each(reachingCalls.messages)(
+    'the model gateway lets no message out with $what',
+    async ({ what, place, body }) => {
+      for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+        if (path.endsWith('count_tokens') && 'output_config' in body) continue
+        const reply = await post(path, body)
+        expect([400, 403], what).toContain(reply.status)
+        expect(refusalIn(reply)).toContain(place)
+      }
+      expect(gateway.upstream.calls).toEqual([])
+      expect(gateway.spentNano()).toBe(0)
+    },
+  )
 
   test('embeds texts and tokens, and nothing that is named by its address', async () => {
     const url = 'https://evil.test/?d=secret'
@@ -122,7 +128,7 @@ describe.each(providers)('the model gateway to $model', ({ wire, model }) => {
     expect(gateway.upstream.calls).toHaveLength(before)
   })
 
-  test('keeps what would reach out beside the prompt for itself', async () => {
+  test('the model gateway keeps what would reach out beside the prompt for itself', async () => {
     const url = 'https://evil.test/?d=secret'
     const beside = {
       web_search_options: { search_context_size: 'high' },

@@ -101,7 +101,7 @@ const streamed = { stream: true }
 
 describe('a run whose agent has left a call', () => {
   test.each([{}, streamed])(
-    'is kept alive by it no longer, while the answer is heard out (%j)',
+    'a run whose agent has left a call is no longer kept alive by it, while the rest of the answer is read (%j)',
     async (more) => {
       let held = 0
       const holdLease = () => {
@@ -133,7 +133,7 @@ describe('a run whose agent has left a call', () => {
 
 describe('an answer that nobody waits for', () => {
   test.each([{}, streamed])(
-    'is heard out for a bounded time, then cut off and booked whole (%j)',
+    'an abandoned answer is read for a bounded time, then cut off and booked whole (%j)',
     async (more) => {
       await withModelPath({ readOnLimits: { maxMs: 80 } }, async (at) => {
         at.upstream.answerWith(() => {})
@@ -145,7 +145,7 @@ describe('an answer that nobody waits for', () => {
     },
   )
 
-  test('is heard out for a bounded number of bytes also in one piece', async () => {
+  test('an abandoned answer is read for a bounded number of bytes also in one piece', async () => {
     await withModelPath({ readOnLimits: { maxBytes: 10_000 } }, async (at) => {
       at.upstream.answerWith(async (call, response) => {
         const hungUp = new AbortController()
@@ -163,7 +163,7 @@ describe('an answer that nobody waits for', () => {
     })
   })
 
-  test('is heard out for a bounded number of bytes', async () => {
+  test('an abandoned answer is read for a bounded number of bytes', async () => {
     await withModelPath({ readOnLimits: { maxBytes: 10_000 } }, async (at) => {
       at.upstream.answerWith(async (call, response) => {
         const hungUp = new AbortController()
@@ -194,7 +194,7 @@ describe('an answer that nobody waits for', () => {
     })
   })
 
-  test('is cut off at once where too many of its agent, or of all, are heard out already', async () => {
+  test('an abandoned answer is cut off at once if too many of its agent, or of all, are being read already', async () => {
     const bounds = { max: 128, perAgentMax: 16, floor: 2, reserveMax: 64 }
     for (const limit of [{ perAgentMax: 2 }, { max: 2, reserveMax: 2 }]) {
       await withModelPath({ readOnLimits: { share: { ...bounds, ...limit }, closeMs: 50 } }, async (at) => {
@@ -226,7 +226,7 @@ describe('an answer that nobody waits for', () => {
     })
   })
 
-  test('has a moment when the mesh stops, and is booked whole after it', async () => {
+  test('an abandoned answer has a moment when the mesh stops, and is booked whole after it', async () => {
     await withModelPath({ readOnLimits: { closeMs: 100 } }, async (at) => {
       const answers: (() => void)[] = []
       at.upstream.answerWith((_call, response) => {

@@ -41,7 +41,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
       ...more,
     })
 
-  test('gets a whole answer with its usage', async () => {
+  test('the official Anthropic client gets a whole answer with its usage', async () => {
     const answer = await say('hi')
     expect(answer).toMatchObject({
       type: 'message',
@@ -52,7 +52,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     })
   })
 
-  test('reads a stream to its end, and both ways cost the same', async () => {
+  test('the official Anthropic client reads a stream to its end, and both ways cost the same', async () => {
     heedsLesson(88)
     const before = gateway.spentNano()
     await say('hi')
@@ -70,7 +70,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     expect(whole).toBeGreaterThan(0)
   })
 
-  test('calls a tool in a stream and hands its result back', async () => {
+  test('the official Anthropic client calls a tool in a stream and hands its result back', async () => {
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'weather' }]
     const called = await client.messages
       .stream({ model, max_tokens: 9000, messages, tools: [weather] })
@@ -94,12 +94,12 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     expect(answer.content).toMatchObject([{ type: 'text', text: 'It says: sunny' }])
   })
 
-  test('sends a picture', async () => {
+  test('the official Anthropic client sends a picture', async () => {
     await say('', { messages: [{ role: 'user', content: [picture, { type: 'text', text: 'hi' }] }] })
     expect(JSON.stringify(gateway.upstream.calls.at(-1)?.body)).toContain('iVBORw0KGgo=')
   })
 
-  test('gets thinking apart from the words, and may send it back', async () => {
+  test('the official Anthropic client gets thinking apart from the words, and may send it back', async () => {
     const thought = await client.messages
       .stream({
         model,
@@ -130,15 +130,18 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     { words: 'status-429', status: 429, type: 'rate_limit_error', code: 'rate-limited' },
     { words: 'status-500', status: 502, type: 'api_error', code: 'upstream-failed' },
     { words: 'status-529', status: 529, type: 'overloaded_error', code: 'model-overloaded' },
-  ])('is told $words as $status $type', async ({ words, status, type, code }) => {
-    const error = await say(words).catch((thrown: unknown) => thrown)
-    gateway.newKey()
-    expect(error).toBeInstanceOf(APIError)
-    expect(error).toMatchObject({ status, type, errorCode: code })
-    expect(JSON.stringify(error) + String(error)).not.toContain('sk-upstream-key')
-    if (status === 429) expect((error as APIError).headers?.get('retry-after')).toBe('3')
-    if (code === 'prompt-too-long') expect(String(error)).toContain('prompt is too long')
-  })
+  ])(
+    'the official Anthropic client receives $words as $status $type',
+    async ({ words, status, type, code }) => {
+      const error = await say(words).catch((thrown: unknown) => thrown)
+      gateway.newKey()
+      expect(error).toBeInstanceOf(APIError)
+      expect(error).toMatchObject({ status, type, errorCode: code })
+      expect(JSON.stringify(error) + String(error)).not.toContain('sk-upstream-key')
+      if (status === 429) expect((error as APIError).headers?.get('retry-after')).toBe('3')
+      if (code === 'prompt-too-long') expect(String(error)).toContain('prompt is too long')
+    },
+  )
 
   test.each(['break', 'overload', 'stop'])(
     'a stream that fails midway is reported to the client as an error (%s)',
@@ -152,7 +155,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     },
   )
 
-  test('has the provider heard out for a while when it goes, and then cut off', async () => {
+  test('the official Anthropic client leaves an answer that the gateway reads for a while, and then cuts off', async () => {
     const leaving = new AbortController()
     const call = client.messages
       .create(
@@ -166,7 +169,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     await gateway.upstream.calls.at(-1)?.closed
   })
 
-  test('has only what is on the list sent on', async () => {
+  test('the official Anthropic client has only what is on the list sent on', async () => {
     heedsLesson(16)
     const unknown = {
       api_key: 'x',
@@ -182,7 +185,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     if (passes) expect(sent?.body).toMatchObject({ top_k: 5, metadata: { user_id: 'u' } })
   })
 
-  test('is refused a model that is not its own, and a tool that runs at the provider', async () => {
+  test('the official Anthropic client is refused a model that is not its own, and a tool that runs at the provider', async () => {
     heedsLesson(15)
     const other = await say('hi', { model: 'openai/dear' }).catch((thrown: unknown) => thrown)
     expect(other).toMatchObject({ status: 403, type: 'permission_error', errorCode: 'model-not-allowed' })
@@ -191,7 +194,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     expect(tool).toMatchObject({ status: 400, type: 'invalid_request_error' })
   })
 
-  test('counts tokens for nothing', async () => {
+  test('the official Anthropic client counts tokens for nothing', async () => {
     const before = gateway.spentNano()
     const count = await client.messages.countTokens({ model, messages: [{ role: 'user', content: 'hi' }] })
     expect(count.input_tokens).toBeGreaterThan(0)
@@ -206,7 +209,7 @@ describe('the gateway for an Anthropic client', () => {
   })
   afterAll(() => gateway.close())
 
-  test('passes the bytes of Anthropic’s stream as they are', async () => {
+  test('the gateway for an Anthropic client passes the bytes of Anthropic’s stream as they are', async () => {
     const body = JSON.stringify({
       model: 'claude-haiku-4-5',
       max_tokens: 100,
@@ -226,7 +229,7 @@ describe('the gateway for an Anthropic client', () => {
     expect(await reply.text()).toBe(await direct.text())
   })
 
-  test('sends the key, the version and the features that are let through, and no others', async () => {
+  test('the gateway for an Anthropic client sends the key, the version and the features that are let through, and no others', async () => {
     const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
     await client.beta.messages.create({
       model: 'claude-haiku-4-5',
@@ -241,7 +244,7 @@ describe('the gateway for an Anthropic client', () => {
     })
   })
 
-  test('lists the models in its form, and one of them', async () => {
+  test('the gateway for an Anthropic client lists the models in its form, and one of them', async () => {
     const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
     const ids: string[] = []
     for await (const model of client.models.list()) ids.push(model.id)
@@ -254,7 +257,7 @@ describe('the gateway for an Anthropic client', () => {
     expect(error).toMatchObject({ status: 404, type: 'not_found_error' })
   })
 
-  test('leaves out what another model thought before', async () => {
+  test('the gateway for an Anthropic client leaves out what another model thought before', async () => {
     const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
     await client.messages.create({
       model: 'claude-haiku-4-5',
@@ -277,7 +280,7 @@ describe('the gateway for an Anthropic client', () => {
     expect(sent).not.toContain('strange')
   })
 
-  test('refuses a stranger in its words', async () => {
+  test('the gateway for an Anthropic client refuses a stranger in its words', async () => {
     const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'nobody', maxRetries: 0 })
     const error = await client.messages
       .create({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] })
@@ -285,7 +288,7 @@ describe('the gateway for an Anthropic client', () => {
     expect(error).toMatchObject({ status: 401, type: 'authentication_error', errorCode: 'unauthenticated' })
   })
 
-  test('says what is spent when the budget is', async () => {
+  test('the gateway for an Anthropic client says what is spent when the budget is', async () => {
     const poor = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5', { dailyUsd: 0.000_001 })
     const client = new Anthropic({ baseURL: poor.rootUrl, apiKey: 'scout', maxRetries: 0 })
     const error = await client.messages

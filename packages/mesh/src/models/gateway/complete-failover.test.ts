@@ -126,7 +126,7 @@ describe('a chain of three models', () => {
     { status: 404, code: 'model-unknown' },
     { status: 413, code: 'model-call-rejected' },
     { status: 422, code: 'model-call-rejected' },
-  ])('$status once is told and never repeated or passed on', async ({ status, code }) => {
+  ])('$status once is reported and never repeated or passed on', async ({ status, code }) => {
     heedsLesson(128)
     const { upstreams, ask, calls, health, spent } = await aChain()
     refusing(upstreams.one, status)
@@ -260,7 +260,7 @@ describe('a chain of three models', () => {
 })
 
 describe('an empty answer', () => {
-  test('counts as a failure of the model, whole or streamed, and the next answers', async () => {
+  test('an empty answer counts as a failure of the model, whole or streamed, and the next answers', async () => {
     heedsLesson(103)
     for (const more of [{}, streaming]) {
       const { upstreams, ask, calls, health, spent } = await aChain()
@@ -362,28 +362,31 @@ describe('a client that goes', () => {
   test.each([
     ['whole', {}],
     ['streamed', streaming],
-  ])('while the provider thinks ends the %s call there too after a while, settled', async (_how, more) => {
-    const { upstreams, parts, spent, calls } = await aChain({ readOnLimits: { maxMs: 50 } })
-    const reached = Promise.withResolvers<{ closed: Promise<void> }>()
-    upstreams.one.answerWith((call) => reached.resolve(call))
-    const gateway = await startLlmServer(parts.complete)
-    const leaving = new AbortController()
-    const body = { model: 'one/m', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100, ...more }
-    const call = fetch(`${gateway.baseUrl}/chat/completions`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      signal: leaving.signal,
-    })
-    const { closed } = await reached.promise
-    leaving.abort()
-    await expect(call).rejects.toThrow(/abort/i)
-    await closed
-    await expect.poll(() => spent().openNano).toBe(0)
-    expect(spent().unconfirmedNano).toBe(spent().spentNano)
-    expect(spent().spentNano).toBeGreaterThanOrEqual(200_000)
-    expect(calls()).toEqual([1, 0, 0])
-    await gateway.close()
-  })
+  ])(
+    'a client that goes while the provider thinks ends the %s call there too after a while, settled',
+    async (_how, more) => {
+      const { upstreams, parts, spent, calls } = await aChain({ readOnLimits: { maxMs: 50 } })
+      const reached = Promise.withResolvers<{ closed: Promise<void> }>()
+      upstreams.one.answerWith((call) => reached.resolve(call))
+      const gateway = await startLlmServer(parts.complete)
+      const leaving = new AbortController()
+      const body = { model: 'one/m', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100, ...more }
+      const call = fetch(`${gateway.baseUrl}/chat/completions`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        signal: leaving.signal,
+      })
+      const { closed } = await reached.promise
+      leaving.abort()
+      await expect(call).rejects.toThrow(/abort/i)
+      await closed
+      await expect.poll(() => spent().openNano).toBe(0)
+      expect(spent().unconfirmedNano).toBe(spent().spentNano)
+      expect(spent().spentNano).toBeGreaterThanOrEqual(200_000)
+      expect(calls()).toEqual([1, 0, 0])
+      await gateway.close()
+    },
+  )
 
   test('between two attempts ends the call unpaid', async () => {
     const leaving = new AbortController()

@@ -36,7 +36,7 @@ describe('the official OpenAI client', () => {
     await upstream.close()
   })
 
-  test('gets a whole answer with its cost, and the provider gets its own key and model name', async () => {
+  test('the official OpenAI client gets a whole answer with its cost, and the provider gets its own key and model name', async () => {
     verifies('purpose:mesh:proxies-llm', 'purpose:agents:use-mesh-proxy')
     upstream.answerWith((_call, response) => answerWhole(response))
     const answer = await client.chat.completions.create({
@@ -51,7 +51,7 @@ describe('the official OpenAI client', () => {
     expect(sent?.body).toEqual({ model: 'gpt-4o-mini', messages, max_tokens: 16_384 })
   })
 
-  test('reads a stream without a usage chunk when it did not ask for one', async () => {
+  test('the official OpenAI client reads a stream without a usage chunk when it did not ask for one', async () => {
     upstream.answerWith(answerStream)
     const stream = await client.chat.completions.create({ model: 'gpt-4o-mini', messages, stream: true })
     const chunks = await Array.fromAsync(stream)
@@ -60,7 +60,7 @@ describe('the official OpenAI client', () => {
     expect(upstream.calls.at(-1)?.body['stream_options']).toEqual({ include_usage: true })
   })
 
-  test('reads the usage with the cost at the end of a stream when it asked', async () => {
+  test('the official OpenAI client reads the usage with the cost at the end of a stream when it asked', async () => {
     upstream.answerWith(answerStream)
     const stream = await client.chat.completions.create({
       model: 'gpt-4o-mini',
@@ -72,7 +72,7 @@ describe('the official OpenAI client', () => {
     expect(last?.usage).toMatchObject({ prompt_tokens: 10, completion_tokens: 2, cost_usd: helloCostUsd })
   })
 
-  test('gets tool calls as they were made', async () => {
+  test('the official OpenAI client gets tool calls as they were made', async () => {
     upstream.answerWith((_call, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       const call = {
@@ -99,7 +99,7 @@ describe('the official OpenAI client', () => {
     expect(upstream.calls.at(-1)?.body['tools']).toEqual(tools)
   })
 
-  test('reads why a provider refused, and never the key', async () => {
+  test('the official OpenAI client reads why a provider refused, and never the key', async () => {
     upstream.answerWith((_call, response) =>
       refuse(response, 401, {
         message: 'Incorrect API key provided: sk-real-provider-key-12345 (or sk-re***345).',

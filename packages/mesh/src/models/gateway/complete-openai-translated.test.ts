@@ -45,7 +45,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
       ...more,
     })
 
-  test('gets a whole answer and a stream that cost the same', async () => {
+  test('the official OpenAI client gets a whole answer and a stream that cost the same', async () => {
     heedsLesson(88)
     const before = gateway.spentNano()
     const whole = await say('hi')
@@ -65,7 +65,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     expect(gateway.spentNano() - before).toBe(2 * spent)
   })
 
-  test('calls a tool in a stream and hands its result back', async () => {
+  test('the official OpenAI client calls a tool in a stream and hands its result back', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'weather' }]
     const called = await client.chat.completions
       .stream({ model, messages, tools: [weather], max_completion_tokens: 9000 })
@@ -87,7 +87,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     expect(answer.choices[0]?.message.content).toBe('It says: sunny')
   })
 
-  test('sends a picture', async () => {
+  test('the official OpenAI client sends a picture', async () => {
     await say('', { messages: [{ role: 'user', content: [picture, { type: 'text', text: 'hi' }] }] })
     expect(JSON.stringify(gateway.upstream.calls.at(-1)?.body)).toContain('iVBORw0KGgo=')
   })
@@ -100,7 +100,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     { words: 'status-429', status: 429, name: 'RateLimitError', code: 'rate-limited' },
     { words: 'status-500', status: 502, name: 'InternalServerError', code: 'upstream-failed' },
     { words: 'status-529', status: 529, name: 'InternalServerError', code: 'model-overloaded' },
-  ])('is told $words as $status $name', async ({ words, status, name, code }) => {
+  ])('the official OpenAI client receives $words as $status $name', async ({ words, status, name, code }) => {
     const error = await say(words).catch((thrown: unknown) => thrown)
     gateway.newKey()
     expect(error).toBeInstanceOf(APIError)
@@ -121,7 +121,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     },
   )
 
-  test('has the provider heard out for a while when it goes, and then cut off', async () => {
+  test('the official OpenAI client leaves an answer that the gateway reads for a while, and then cuts off', async () => {
     const leaving = new AbortController()
     const call = client.chat.completions
       .create(
@@ -135,7 +135,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     await gateway.upstream.calls.at(-1)?.closed
   })
 
-  test('has only what is on the list sent on', async () => {
+  test('the official OpenAI client has only what is on the list sent on', async () => {
     heedsLesson(16)
     const unknown = { api_key: 'x', base_url: 'http://evil', extra_body: {}, extra_headers: {}, store: true }
     await say('hi', unknown)
@@ -202,27 +202,32 @@ describe('embeddings by the official OpenAI client', () => {
         meta: { billed_units: { input_tokens: 9 } },
       }),
     ],
-  ] as const)('are translated for %s', async (provider, name, answer) => {
-    const model = `${provider}/${name}`
-    const gateway = await startLlmGateway(provider, model)
-    gateway.upstream.answerWith((call, response) => {
-      const { requests, texts, input } = call.body as { requests?: []; texts?: []; input?: [] }
-      response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify(answer((requests ?? texts ?? input ?? []).length)))
-    })
-    const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
-    const got = await client.embeddings.create({ model, input: ['a', 'b'] })
-    expect(got.data.map((entry) => entry.embedding)).toEqual([
-      [0, 1],
-      [1, 1],
-    ])
-    expect(gateway.spentNano()).toBeGreaterThan(0)
-    const tokens = await client.embeddings.create({ model, input: [1, 2] }).catch((thrown: unknown) => thrown)
-    expect(tokens).toMatchObject({ status: 400, code: 'bad-request' })
-    await gateway.close()
-  })
+  ] as const)(
+    'embeddings by the official OpenAI client are translated for %s',
+    async (provider, name, answer) => {
+      const model = `${provider}/${name}`
+      const gateway = await startLlmGateway(provider, model)
+      gateway.upstream.answerWith((call, response) => {
+        const { requests, texts, input } = call.body as { requests?: []; texts?: []; input?: [] }
+        response.setHeader('content-type', 'application/json')
+        response.end(JSON.stringify(answer((requests ?? texts ?? input ?? []).length)))
+      })
+      const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+      const got = await client.embeddings.create({ model, input: ['a', 'b'] })
+      expect(got.data.map((entry) => entry.embedding)).toEqual([
+        [0, 1],
+        [1, 1],
+      ])
+      expect(gateway.spentNano()).toBeGreaterThan(0)
+      const tokens = await client.embeddings
+        .create({ model, input: [1, 2] })
+        .catch((thrown: unknown) => thrown)
+      expect(tokens).toMatchObject({ status: 400, code: 'bad-request' })
+      await gateway.close()
+    },
+  )
 
-  test('are made offline by words alone, the same each time', async () => {
+  test('embeddings by the official OpenAI client are made offline by words alone, the same each time', async () => {
     const gateway = await startLlmGateway('openai', 'openai/m', { models: ['offline/*'] })
     const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const make = async (...input: string[]) =>
@@ -261,7 +266,7 @@ describe('embeddings by the official OpenAI client', () => {
     await gateway.close()
   })
 
-  test('are refused by a model that makes none, and answer no chat', async () => {
+  test('embeddings by the official OpenAI client are refused by a model that makes none, and answer no chat', async () => {
     const gateway = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5', {
       models: ['offline/*'],
     })

@@ -77,15 +77,18 @@ describe('a refusal that stays', () => {
       },
     },
     { status: 200, code: 'provider-quota-exhausted', error: { message: 'Insufficient credits', code: 402 } },
-  ])('$status $error.message leads on at once, and is told where nobody else answers', async (refused) => {
-    const { one, two, ask } = await aPair(['two/m'])
-    one.answerWith((_call, response) => refuseWith(response, refused.status, refused.error))
-    two.answerWith((_call, response) => answerWhole(response))
-    const answered = await ask()
-    expect(answered.headers).toMatchObject({ 'x-flotilla-model': 'two/m', 'x-flotilla-attempts': '2' })
-    two.answerWith((_call, response) => refuseWith(response, refused.status, refused.error))
-    await expect(ask()).rejects.toMatchObject({ code: refused.code })
-  })
+  ])(
+    '$status $error.message leads to the next provider at once, and is reported if no other provider answers',
+    async (refused) => {
+      const { one, two, ask } = await aPair(['two/m'])
+      one.answerWith((_call, response) => refuseWith(response, refused.status, refused.error))
+      two.answerWith((_call, response) => answerWhole(response))
+      const answered = await ask()
+      expect(answered.headers).toMatchObject({ 'x-flotilla-model': 'two/m', 'x-flotilla-attempts': '2' })
+      two.answerWith((_call, response) => refuseWith(response, refused.status, refused.error))
+      await expect(ask()).rejects.toMatchObject({ code: refused.code })
+    },
+  )
 
   test('a rejected account is not called until its cooldown ends, is retried then, and recovers', async () => {
     const { one, ask, clock, parts } = await aPair([])
@@ -112,7 +115,7 @@ describe('a refusal that stays', () => {
     expect(parts.deps.watch.find('one/m')?.health.kind).toBe('ok')
   })
 
-  test('is forgotten at once with a new key', async () => {
+  test('a refusal that stays is forgotten at once with a new key', async () => {
     const { one, ask, parts } = await aPair([])
     one.answerWith((_call, response) => refuseWith(response, 401, { message: 'Incorrect API key provided' }))
     await expect(ask()).rejects.toMatchObject({ code: 'provider-refused' })

@@ -32,7 +32,7 @@ function refusing(problem: Problem): Guard {
 const open = () => new AbortController().signal
 
 describe('a completion', () => {
-  test('is refused by the guard before anything is read', async () => {
+  test('a completion is refused by the guard before anything is read', async () => {
     const guard = refusing(new Problem('denied', { detail: 'allowed_apis does not list llm' }))
     await withModelPath({ overrides: { guard } }, async ({ parts }) => {
       const call = parts.complete(workerCaller, { body: new Uint8Array([1]), signal: open() })
@@ -43,7 +43,7 @@ describe('a completion', () => {
     })
   })
 
-  test('is never made for anybody but an agent', async () => {
+  test('a completion is made for agents only', async () => {
     await withModelPath({}, async ({ parts }) => {
       const call = parts.complete(
         { kind: 'human', role: 'owner', channel: 'cli' },
@@ -63,13 +63,13 @@ describe('a completion', () => {
     ['too many answers', completionBody({ n: 1000 }), 'bad-request'],
     ['an unknown model', completionBody({ model: 'other/m' }), 'model-not-allowed'],
     ['too much', new Uint8Array(wireLimits.modelBodyMaxBytes + 1), 'body-too-large'],
-  ])('of %s is refused', async (_what, body, code) => {
+  ])('a completion of %s is refused', async (_what, body, code) => {
     await withModelPath({}, async ({ parts }) => {
       await expect(parts.complete(workerCaller, { body, signal: open() })).rejects.toMatchObject({ code })
     })
   })
 
-  test('is tried again after 503 and 429, and succeeds', async () => {
+  test('a completion is tried again after 503 and 429, and succeeds', async () => {
     const statuses = [503, 429]
     await withModelPath({ overrides: { clock: hurried } }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
@@ -87,7 +87,7 @@ describe('a completion', () => {
     })
   })
 
-  test('is tried three times and then fails, unpaid', async () => {
+  test('a completion is tried three times and then fails, unpaid', async () => {
     await withModelPath({ overrides: { clock: hurried } }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => refuse(response, 500, { message: 'oops' }))
       const call = parts.complete(workerCaller, { body: completionBody(), signal: open() })
@@ -163,7 +163,7 @@ describe('a completion', () => {
     })
   })
 
-  test('is announced with its tokens and cost', async () => {
+  test('a completion is announced with its tokens and cost', async () => {
     await withModelPath({}, async ({ parts }) => {
       await parts.complete(workerCaller, { body: completionBody(), signal: open() })
       parts.spending.flush()
@@ -179,7 +179,7 @@ describe('a completion', () => {
     })
   })
 
-  test('is settled before the client reads the end of its stream', async () => {
+  test('a completion is settled before the client reads the end of its stream', async () => {
     await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -83,7 +83,7 @@ function boundsOf(name: keyof typeof setups, model: string, window: number | nul
 }
 
 describe('the estimate of a prompt', () => {
-  test('is at least what the dearest counter counts, in chats', () => {
+  test('the estimate of a prompt is at least what the dearest counter counts, in chats', () => {
     fc.assert(
       fc.property(conversation, tools, (turns, offered) => {
         const body = {
@@ -102,7 +102,7 @@ describe('the estimate of a prompt', () => {
     )
   })
 
-  test('is at least what the dearest counter counts, in messages, also within results of tools', () => {
+  test('the estimate of a prompt is at least what the dearest counter counts, in messages, also within results of tools', () => {
     fc.assert(
       fc.property(conversation, tools, fc.boolean(), (turns, offered, nested) => {
         const content = (parts: readonly Piece[]) => {
@@ -160,7 +160,7 @@ describe('what has no bound', () => {
   const prompt = (more: object) => ({ ...readParameters(hello).prompt, ...more })
   const hello = Buffer.from(JSON.stringify({ model: 'm', messages: [] }))
 
-  test('is refused: a document where the window is not known or the reading has a fee, and sound that costs', () => {
+  test('what has no bound is refused: a document where the window is not known or the reading has a fee, and sound that costs', () => {
     const model = (name: keyof typeof setups, window: number | null) => ({
       id: `${name}/m`,
       media: boundsOf(name, 'm', window),
@@ -171,7 +171,7 @@ describe('what has no bound', () => {
     expect(() => requireBounded(prompt({ documents: 1, images: 3 }), model('openai', 200_000))).not.toThrow()
   })
 
-  test('is taken where it costs nothing', () => {
+  test('what has no bound is taken where it costs nothing', () => {
     const setup = { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:11434/v1', ...more } as const
     const media = mediaBoundsOf({ model: 'm', setup, free: true, window: null })
     expect(() => requireBounded(prompt({ documents: 1, sounds: 1 }), { id: 'ollama/m', media })).not.toThrow()

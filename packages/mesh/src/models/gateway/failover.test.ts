@@ -90,7 +90,7 @@ describe('the next step after a failure', () => {
 })
 
 describe('the choice of a model', () => {
-  test('is the first that does not cool, in the order of the chain', () => {
+  test('the choice of a model is the first that does not cool, in the order of the chain', () => {
     expect(
       chooseModel([cooling(0, 5), { index: 1, coolDownLeftMs: 0 }, { index: 2, coolDownLeftMs: 0 }]),
     ).toEqual({
@@ -99,7 +99,7 @@ describe('the choice of a model', () => {
     })
   })
 
-  test('is never one that is shut, not even as a last resort', () => {
+  test('the choice of a model is never one that is shut, not even as a last resort', () => {
     const shut = { index: 0, coolDownLeftMs: 1, isShut: true }
     expect(chooseModel([shut, cooling(1, 50)])).toEqual({ index: 1, isLastResort: true })
     expect(chooseModel([shut])).toBeNull()

@@ -43,7 +43,7 @@ describe('a watch over silences', () => {
     expect(clock.sleepers()).toBe(1)
   })
 
-  test('begins anew after it was over', async () => {
+  test('a watch over silences begins anew after it was over', async () => {
     const { clock, rung, join } = aWatch()
     join('a').end()
     await clock.advance(intervalMs)
@@ -52,7 +52,7 @@ describe('a watch over silences', () => {
     expect(rung).toEqual(['b'])
   })
 
-  test('sleeps no more once it is stopped', async () => {
+  test('a watch over silences sleeps no more once it is stopped', async () => {
     const { clock, rung, stopping, join } = aWatch()
     join('a')
     stopping.abort(new Error('over'))
@@ -61,7 +61,7 @@ describe('a watch over silences', () => {
     expect(rung).toEqual([])
   })
 
-  test('keeps nothing of what has ended', () => {
+  test('a watch over silences keeps nothing of what has ended', () => {
     const silence = createKeepAlive({ clock: createManualClock(), intervalMs })
     const kept = keptByChurn((payload) => silence.watch(() => payload.length).end)
     expect(kept).toBeLessThan(keptMaxBytes)

@@ -29,7 +29,7 @@ function aCatalog(
 }
 
 describe('the list of models', () => {
-  test('names what the agent may use and nothing else, as the official client reads it', async () => {
+  test('the list of models names what the agent may use and nothing else, as the official client reads it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'cassettes-'))
     await writeFile(join(folder, 'demo.json'), '{}')
     const settings = {
@@ -57,7 +57,7 @@ describe('the list of models', () => {
 
 describe('what an agent may use', () => {
   test.each(['*', 'openai/*', 'groq/*'])(
-    "is the owner's list alone where %s is called the agent's own model",
+    "what an agent may use is the owner's list alone where %s is called the agent's own model",
     async (own) => {
       const settings = { agents: { scout: { models: ['groq/llama'] } } }
       const parts = aModelPath({ settings, agentModel: own })
@@ -100,15 +100,18 @@ describe("an agent's own model that may search the web by itself", () => {
   test.each([
     ['the list of the agent', { agents: { scout: { models: ['perplexity/sonar-pro'] } } }],
     ['the default model', { default_model: 'perplexity/sonar-pro' }],
-  ])('is allowed where the owner wrote it as %s', async (_where, settings) => {
-    for (const agentModel of ['perplexity/sonar-pro', 'lab/m']) {
-      const parts = aModelPath({ settings, agentModel })
-      const wanted = () => allowedModel(parts.deps, 'scout', 'perplexity/sonar-pro')
-      if (agentModel === 'lab/m' && 'default_model' in settings) expect(wanted).toThrow('may not use')
-      else expect(wanted()).toEqual({ provider: 'perplexity', model: 'sonar-pro' })
-      await parts.close()
-    }
-  })
+  ])(
+    "an agent's own model that may search the web by itself is allowed where the owner wrote it as %s",
+    async (_where, settings) => {
+      for (const agentModel of ['perplexity/sonar-pro', 'lab/m']) {
+        const parts = aModelPath({ settings, agentModel })
+        const wanted = () => allowedModel(parts.deps, 'scout', 'perplexity/sonar-pro')
+        if (agentModel === 'lab/m' && 'default_model' in settings) expect(wanted).toThrow('may not use')
+        else expect(wanted()).toEqual({ provider: 'perplexity', model: 'sonar-pro' })
+        await parts.close()
+      }
+    },
+  )
 
   test.each(['ollama/qwen3:4b', 'vertex/claude-opus-4@20250514', 'search/m', 'openrouter/m:free'])(
     '%s cannot search the web by itself, and its agent may use it',
@@ -147,13 +150,13 @@ describe('the window of a model', () => {
 })
 
 describe('the catalog', () => {
-  test.each(['*', 'scripted/*'])('takes %s for no model that an agent can be set to', (name) => {
+  test.each(['*', 'scripted/*'])('the catalog takes %s for no model that an agent can be set to', (name) => {
     expect(() => aCatalog({}, {}).requireUsable(name)).toThrow(
       expect.objectContaining({ code: 'unprocessable' }),
     )
   })
 
-  test('has openai as soon as its key or its address is set, and says how until then', () => {
+  test('the catalog has openai as soon as its key or its address is set, and says how until then', () => {
     const name = { provider: 'openai', model: 'gpt-4o' }
     expect(() => aCatalog({}, {}).find(name)).toThrow('FLOTILLA_SYSTEM_OPENAI_API_KEY')
     expect(aCatalog({}, { openai_api_key: 'k' }).find(name)).toMatchObject({
@@ -168,7 +171,7 @@ describe('the catalog', () => {
     expect(() => aCatalog({}, { openai_base_url: 'localhost' }).find(name)).toThrow('is not an http')
   })
 
-  test('names the credential that a provider of the settings lacks', () => {
+  test('the catalog names the credential that a provider of the settings lacks', () => {
     const settings = {
       providers: { groq: { kind: 'openai-compatible', base_url: 'https://g.test/v1', api_key: 'groq_key' } },
     }
@@ -180,7 +183,7 @@ describe('the catalog', () => {
     )
   })
 
-  test('takes the default model from the environment before the settings', () => {
+  test('the catalog takes the default model from the environment before the settings', () => {
     expect(aCatalog({ default_model: 'a/b' }, {}, 'c/d').defaultModel()).toBe('c/d')
     expect(aCatalog({ default_model: 'a/b' }, {}).defaultProvider()).toBe('a')
     expect(aCatalog({}, {}).defaultModel()).toBeNull()
@@ -194,7 +197,7 @@ describe('the catalog', () => {
     ).toBeNull()
   })
 
-  test('keeps one provider per setup and makes another when the setup changes', () => {
+  test('the catalog keeps one provider per setup and makes another when the setup changes', () => {
     const settings = { providers: { a: { kind: 'openai-compatible', base_url: 'https://one.test/v1' } } }
     const catalog = aCatalog(settings, {})
     const first = catalog.find({ provider: 'a', model: 'm' }).llm
@@ -216,7 +219,7 @@ describe('the name of a model', () => {
     expect(resolveModel(text, 'standard')).toEqual(expected)
   })
 
-  test('is allowed by its own entry, by its provider and by a star', () => {
+  test('the name of a model is allowed by its own entry, by its provider and by a star', () => {
     const wanted = { provider: 'a', model: 'm' }
     const allows = (entry: string) => modelIsListed([entry], wanted, 'a')
     expect(['a/m', 'm', 'a/*', '*'].every(allows)).toBe(true)

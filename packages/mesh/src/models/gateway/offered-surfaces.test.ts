@@ -103,7 +103,7 @@ describe('a surface that is not offered', () => {
       call.flushHeaders()
     })
 
-  test('is refused at the first line, whatever body was promised', async () => {
+  test('a surface that is not offered is refused at the first line, whatever body was promised', async () => {
     const { status, text } = await firstLine('/v1/files', {
       authorization: 'Bearer scout',
       'content-type': 'multipart/form-data; boundary=x',
@@ -122,7 +122,7 @@ describe('a surface that is not offered', () => {
     expect(text).not.toContain('/v1/chat/completions')
   })
 
-  test('is repeated in the refusal only as far as it can be read', async () => {
+  test('a surface that is not offered is repeated in the refusal only as far as it can be read', async () => {
     const { text } = await firstLine(`/v1/${'x'.repeat(3000)}?secret=1`, {
       authorization: 'Bearer scout',
       'content-length': '0',

@@ -173,13 +173,13 @@ describe('the marks of a call', () => {
   const messages = messagesOf({ system: 'Be brief.', question: 'hi', rounds: [], notices: [] }, 0)
   const marksOf = (body: Members) => piecesOf(body).flatMap(({ isMarked }, at) => (isMarked ? [at] : []))
 
-  test('are on the last tool, the system prompt and the end of the conversation', async () => {
+  test('the marks of a call are on the last tool, the system prompt and the end of the conversation', async () => {
     const gateway = await startLlmGateway('anthropic', model)
     expect(marksOf(await sent(gateway, { model, messages }))).toEqual([1, 2, 3])
     await gateway.close()
   })
 
-  test('are left out beside the conversation, and from calls of programs, which write their own', async () => {
+  test('the marks of a call are left out beside the conversation, and from calls of programs, which write their own', async () => {
     const gateway = await startLlmGateway('anthropic', model)
     expect(marksOf(await sent(gateway, { model, messages, purpose: 'aside' }))).toEqual([])
     expect(marksOf(await sent(gateway, { model, messages }, 'scout'))).toEqual([])

@@ -86,7 +86,7 @@ describe('what a prompt names by its address', () => {
     ])
   })
 
-  test('is fetched for a count of tokens by the same rules', async () => {
+  test('what a prompt names by its address is fetched for a count of tokens by the same rules', async () => {
     const { asked, post, sent } = await aServer('anthropic', 'anthropic/claude-haiku-4-5')
     const counted = await post('/v1/messages/count_tokens', [picture(`${site}/picture`), hi])
     expect(counted.status).toBe(200)
@@ -96,7 +96,7 @@ describe('what a prompt names by its address', () => {
     expect(refused.status).toBe(403)
   })
 
-  test('is no picture because it says so', async () => {
+  test('what a prompt names by its address is no picture because it says so', async () => {
     const { gateway, post } = await aServer('openai', 'groq/m')
     for (const path of ['page', 'paper']) {
       const reply = await post('/v1/chat/completions', [hi, chatPicture(`${site}/${path}`)])
@@ -107,7 +107,7 @@ describe('what a prompt names by its address', () => {
     expect(gateway.spentNano()).toBe(0)
   })
 
-  test('is refused with its place where the way out refuses it', async () => {
+  test('an address in a prompt is refused with its position if the egress filter refuses it', async () => {
     const { gateway, post } = await aServer('openai', 'groq/m')
     const reply = await post('/v1/chat/completions', [hi, chatPicture('https://inside.test/')])
     expect(reply.status).toBe(403)
@@ -116,7 +116,7 @@ describe('what a prompt names by its address', () => {
     expect(gateway.upstream.calls).toEqual([])
   })
 
-  test('is bounded in number, and in bytes for all together', async () => {
+  test('what a prompt names by its address is bounded in number, and in bytes for all together', async () => {
     const { asked, post } = await aServer('openai', 'groq/m')
     const nine = Array.from({ length: 9 }, (_, index) => chatPicture(`${site}/picture${index}`))
     expect((await post('/v1/chat/completions', nine)).status).toBe(400)

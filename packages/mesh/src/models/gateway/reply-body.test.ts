@@ -10,7 +10,7 @@ function spliced(text: string): unknown {
 }
 
 describe('a usage that is told with its cost', () => {
-  test('takes the place of the one that came, and all else stays as it was spelled', () => {
+  test('a usage with its cost takes the place of the one that came, and all else stays as it was spelled', () => {
     const text = '{"id": "a\\nb","usage":{"prompt_tokens":3,"completion_tokens":2},"created":1.0}'
     expect(withUsageAdded(text, JSON.parse(text) as object as Record<string, unknown>, told)).toBe(
       '{"id": "a\\nb","usage":{"prompt_tokens":3,"completion_tokens":2,"cost_usd":0.5},"created":1.0}',
@@ -29,7 +29,7 @@ describe('a usage that is told with its cost', () => {
     ['with blanks', '{"usage" : { "prompt_tokens" : 3 } }'],
     ['with a name that comes twice', '{"usage":{"prompt_tokens":1,"prompt_tokens":3}}'],
     ['with a number that is printed otherwise', '{"usage":{"prompt_tokens":3.0}}'],
-  ])('is told once where it stands %s', (_what, text) => {
+  ])('a usage with its cost is reported once where it is %s', (_what, text) => {
     expect(spliced(text)).toEqual({ ...(JSON.parse(text) as object), usage: told })
   })
 

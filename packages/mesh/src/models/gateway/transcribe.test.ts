@@ -46,7 +46,7 @@ async function open(options: LlmPartsOptions = {}) {
 }
 
 describe('a voice note that is written down', () => {
-  test('goes to a server that the official client of OpenAI takes for theirs', async () => {
+  test('a voice note that is written down goes to a server that the official client of OpenAI takes for theirs', async () => {
     const { server } = await open()
     const client = new OpenAI({ baseURL: server.baseUrl, apiKey: 'sk-client', maxRetries: 0 })
     const file = new File([Uint8Array.from(oggNote('x'))], 'x.ogg', { type: 'audio/ogg' })
@@ -76,7 +76,7 @@ describe('a voice note that is written down', () => {
     expect(parts.runCosts).toEqual([])
   })
 
-  test('has what it may cost set aside before it leaves', async () => {
+  test('a voice note that is written down has what it may cost set aside before it leaves', async () => {
     const { server, parts, say } = await open()
     let openNano = 0
     server.answerWith((_note, response) => {
@@ -102,7 +102,7 @@ describe('a voice note that is written down', () => {
       { usage: { type: 'tokens', input_tokens: 9, output_tokens: 9 } },
       8 * secondNano,
     ],
-  ])('is paid for where its answer tells %s', async (_what, more, nano) => {
+  ])('a voice note that is written down is paid for where its answer tells %s', async (_what, more, nano) => {
     const { server, say, spent, called } = await open()
     server.answerWith((_note, response) => answerTranscript(response, 'x', more))
     expect(await say()).toEqual({ text: 'x' })
@@ -125,7 +125,7 @@ describe('a voice note that is written down', () => {
     expect(spent()).toMatchObject({ spentNano: (100 * 2.5 + 900 * 6 + 100 * 10) * 1000, tokens: 1100 })
   })
 
-  test('costs nothing at a server of the owner’s, and wants no price there', async () => {
+  test('a voice note that is written down costs nothing at a server of the owner’s, and wants no price there', async () => {
     const { server, say, spent, called } = await open({ dailyUsd: 0 })
     const { parts } = await open({ settings: ownServer(server.baseUrl), dailyUsd: 0 })
     const transcribe = createTranscribe(parts.deps)
@@ -145,7 +145,7 @@ describe('a voice note that is written down', () => {
     expect(spent().calls + called().length).toBe(0)
   })
 
-  test('is cut at a bound of its words', async () => {
+  test('a voice note that is written down is cut at a bound of its words', async () => {
     const { server, say } = await open()
     server.answerWith((_note, response) =>
       answerTranscript(response, 'a'.repeat(voiceLimits.textMaxChars + 1)),
@@ -160,7 +160,7 @@ describe('a voice note that is not', () => {
     ['is larger than the bound', { audio: oggNote('x', voiceLimits.audioMaxBytes + 1) }, 'body-too-large'],
     ['has a model that nobody set up', { model: 'nobody/x' }, 'not-configured'],
     ['has a model that writes no sound down', { model: 'offline/hashed-words' }, 'not-configured'],
-  ])('because it %s costs nothing', async (_what, more, code) => {
+  ])('a voice note that is not because it %s costs nothing', async (_what, more, code) => {
     const { server, say, spent } = await open()
     expect(await say(more)).toMatchObject({ failed: { code }, waitMs: null })
     expect(server.notes).toEqual([])
@@ -173,7 +173,7 @@ describe('a voice note that is not', () => {
     expect(server.notes).toEqual([])
   })
 
-  test('because its sender may give the agent no work never leaves', async () => {
+  test('a voice note that is not because its sender may give the agent no work never leaves', async () => {
     const guard = () => {
       throw new Problem('denied', { detail: 'not granted' })
     }
@@ -189,7 +189,7 @@ describe('a voice note that is not', () => {
     [401, 'provider-refused', null],
     [400, 'model-call-rejected', null],
   ])(
-    'because the provider says %i gives its money back, and says whether to wait',
+    'a voice note that is not because the provider says %i gives its money back, and says whether to wait',
     async (status, code, waitMs) => {
       const { server, say, spent } = await open()
       server.answerWith((_note, response) => {
@@ -214,16 +214,19 @@ describe('a voice note that is not', () => {
       (response: import('node:http').ServerResponse) =>
         void response.end(`{"text":"${'x'.repeat(voiceLimits.answerMaxBytes)}"}`),
     ],
-  ])('because the provider %s is paid for and not asked again', async (_what, answer) => {
-    const { server, say, spent, called } = await open()
-    server.answerWith((_note, response) => answer(response))
-    expect(await say()).toMatchObject({ failed: { code: 'upstream-failed' }, waitMs: null })
-    expect(server.notes).toHaveLength(1)
-    expect(spent()).toMatchObject({ spentNano: 8 * secondNano, openNano: 0 })
-    expect(called()).toMatchObject([{ unconfirmed: 'broken-off' }])
-  })
+  ])(
+    'a voice note that is not because the provider %s is paid for and not asked again',
+    async (_what, answer) => {
+      const { server, say, spent, called } = await open()
+      server.answerWith((_note, response) => answer(response))
+      expect(await say()).toMatchObject({ failed: { code: 'upstream-failed' }, waitMs: null })
+      expect(server.notes).toHaveLength(1)
+      expect(spent()).toMatchObject({ spentNano: 8 * secondNano, openNano: 0 })
+      expect(called()).toMatchObject([{ unconfirmed: 'broken-off' }])
+    },
+  )
 
-  test('because a gateway gave up on its provider may have been written down, and is paid for', async () => {
+  test('a voice note that is not because a gateway gave up on its provider may have been written down, and is paid for', async () => {
     const { server, say, spent } = await open()
     server.answerWith((_note, response) => refuseTranscript(response, 504, 'too slow'))
     expect(await say()).toMatchObject({ failed: { code: 'upstream-timeout' }, waitMs: null })

@@ -122,7 +122,7 @@ for (const kind of kinds) {
   describeLlmProvider(`${kind} behind the AI SDK`, () => aHarness(kind))
 
   describe(`${kind} behind the AI SDK`, () => {
-    test('calls tools, whole and streamed, with the same usage both ways', async () => {
+    test(`${kind} behind the AI SDK calls tools, whole and streamed, with the same usage both ways`, async () => {
       heedsLesson(88)
       const harness = await aHarness(kind)
       const whole = JSON.parse((await ask(harness, 'weather')).text) as {
@@ -147,7 +147,7 @@ for (const kind of kinds) {
       await harness.close()
     })
 
-    test('hands a refusal on as the reply that it was, without the key', async () => {
+    test(`${kind} behind the AI SDK hands a refusal on as the reply that it was, without the key`, async () => {
       const harness = await aHarness(kind)
       const limited = await ask(harness, 'status-429', { stream: true })
       expect(limited.reply).toMatchObject({ status: 429, retryAfterSeconds: 3 })
@@ -159,7 +159,7 @@ for (const kind of kinds) {
     })
 
     test.each(['break', 'overload', 'stop'])(
-      'never ends a stream that fails as if it were whole (%s)',
+      `${kind} behind the AI SDK never ends a stream that fails as if it were whole (%s)`,
       async (words) => {
         const harness = await aHarness(kind)
         await expect(ask(harness, words, { stream: true })).rejects.toMatchObject({ code: 'upstream-failed' })
@@ -167,7 +167,7 @@ for (const kind of kinds) {
       },
     )
 
-    test('refuses what it cannot carry instead of leaving it out', async () => {
+    test(`${kind} behind the AI SDK refuses what it cannot carry instead of leaving it out`, async () => {
       heedsLesson(16)
       const harness = await aHarness(kind)
       for (const more of [{ n: 2 }, { logprobs: true }, { logit_bias: { 1: 2 } }]) {
@@ -232,18 +232,21 @@ describe('thinking', () => {
   test.each([
     ['anthropic', 'max_tokens'],
     ['bedrock', 'maxTokens'],
-  ] as const)('and the words of %s stay together within the bound that is paid for', async (kind, field) => {
-    const harness = await aHarness(kind)
-    for (const reasoning_effort of ['low', 'high']) {
-      await ask(harness, 'hi', { reasoning_effort, max_tokens: 4000 })
-      const body = JSON.stringify(harness.upstream.calls.at(-1)?.body)
-      expect(body).toContain(`"${field}":4000`)
-      expect(body).toContain('budget_tokens')
-    }
-    await ask(harness, 'hi', { reasoning_effort: 'high', max_tokens: 100 })
-    expect(JSON.stringify(harness.upstream.calls.at(-1)?.body)).toContain(`"${field}":100`)
-    await harness.close()
-  })
+  ] as const)(
+    'thinking and the words of %s stay together within the bound that is paid for',
+    async (kind, field) => {
+      const harness = await aHarness(kind)
+      for (const reasoning_effort of ['low', 'high']) {
+        await ask(harness, 'hi', { reasoning_effort, max_tokens: 4000 })
+        const body = JSON.stringify(harness.upstream.calls.at(-1)?.body)
+        expect(body).toContain(`"${field}":4000`)
+        expect(body).toContain('budget_tokens')
+      }
+      await ask(harness, 'hi', { reasoning_effort: 'high', max_tokens: 100 })
+      expect(JSON.stringify(harness.upstream.calls.at(-1)?.body)).toContain(`"${field}":100`)
+      await harness.close()
+    },
+  )
 })
 
 test.each(['../../v1beta/files', 'm?key=other', 'm#', 'm%2f..', 'a b', ''])(
@@ -361,7 +364,7 @@ describe('the golden request', () => {
     user: 'u1',
   }
 
-  test.each(kinds)('to %s', async (kind) => {
+  test.each(kinds)('the golden request to %s', async (kind) => {
     const harness = await aHarness(kind)
     await ask(harness, '', { ...request, stream: true })
     const { path, body } = harness.upstream.calls[0] ?? {}

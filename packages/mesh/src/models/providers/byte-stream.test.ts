@@ -50,7 +50,7 @@ describe('a stream of bytes', () => {
     expect(seen).toEqual(['a'])
   })
 
-  test('is cut by a reader that leaves', async () => {
+  test('a stream of bytes is cut by a reader that leaves', async () => {
     const { stream, sink, said } = aSource()
     const reading = (async () => {
       for await (const _piece of stream) break
@@ -67,7 +67,7 @@ describe('a source without a pipe', () => {
     yield bytes('b')
   }
 
-  test('waits for a sink that has no room', async () => {
+  test('a source without a pipe waits for a sink that has no room', async () => {
     let hasRoom = false
     const { heard, sink } = aSink(() => hasRoom)
     const flow = pipeBytes(pieces(), sink)

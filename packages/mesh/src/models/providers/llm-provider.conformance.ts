@@ -18,12 +18,12 @@ export function describeLlmProvider(
   forms: readonly SpokenForm[] = ['chat'],
 ): void {
   describe.each(forms)(`${name} as a provider of %s`, (form) => {
-    test('says that it speaks so', () =>
+    test(`${name} says that it speaks so`, () =>
       withFresh(make, async ({ provider }) => {
         expect([...provider.forms]).toContain(form)
       }))
 
-    test('answers in one piece of JSON with its usage', () =>
+    test(`${name} answers in one piece of JSON with its usage`, () =>
       withFresh(make, async ({ provider, model }) => {
         const reply = await provider.complete(aRequest(form, model, { content: 'hi' }), {
           signal: new AbortController().signal,
@@ -46,7 +46,7 @@ export function describeLlmProvider(
         expect(text).toMatch(streamEnd[form])
       }))
 
-    test('rejects with the reason of a signal that aborts', () =>
+    test(`${name} rejects with the reason of a signal that aborts`, () =>
       withFresh(make, async ({ provider, model }) => {
         const leaving = new AbortController()
         const reason = new Error('enough')
@@ -57,7 +57,7 @@ export function describeLlmProvider(
         await expect(reply).rejects.toBe(reason)
       }))
 
-    test('answers again after a reply was discarded', () =>
+    test(`${name} answers again after a reply was discarded`, () =>
       withFresh(make, async ({ provider, model }) => {
         const signal = new AbortController().signal
         const request = aRequest(form, model, { content: 'hi', stream: true })
@@ -74,12 +74,12 @@ export function describeLlmProvider(
  */
 export function describeTranscriber(name: string, make: () => Promise<ProviderUnderTest>): void {
   describe(`${name} as a provider of transcriptions`, () => {
-    test('says that it speaks so', () =>
+    test(`${name} as a provider of transcriptions says that it speaks so`, () =>
       withFresh(make, async ({ provider }) => {
         expect([...provider.forms]).toContain('transcription')
       }))
 
-    test('answers in one piece of JSON with its words', () =>
+    test(`${name} as a provider of transcriptions answers in one piece of JSON with its words`, () =>
       withFresh(make, async ({ provider, model }) => {
         const signal = new AbortController().signal
         const reply = await provider.complete(await aNote(model, 'hi'), { signal })
@@ -89,7 +89,7 @@ export function describeTranscriber(name: string, make: () => Promise<ProviderUn
         expect(JSON.parse(text)).toMatchObject({ text: 'Hello there' })
       }))
 
-    test('rejects with the reason of a signal that aborts', () =>
+    test(`${name} as a provider of transcriptions rejects with the reason of a signal that aborts`, () =>
       withFresh(make, async ({ provider, model }) => {
         const leaving = new AbortController()
         const reason = new Error('enough')
@@ -98,7 +98,7 @@ export function describeTranscriber(name: string, make: () => Promise<ProviderUn
         await expect(reply).rejects.toBe(reason)
       }))
 
-    test('answers again after a reply was discarded', () =>
+    test(`${name} as a provider of transcriptions answers again after a reply was discarded`, () =>
       withFresh(make, async ({ provider, model }) => {
         const signal = new AbortController().signal
         const request = await aNote(model, 'hi')

@@ -42,21 +42,21 @@ const provider = (baseUrl: string, local?: boolean) => ({
 })
 
 describe('a known name on a server of this machine', () => {
-  test('costs nothing', async () => {
+  test('a known name on a server of this machine costs nothing', async () => {
     expect(await costOf({})).toBe(0)
   })
 
-  test("costs the owner's price where the owner gives one, as a proxy to a paid provider does", async () => {
+  test("a known name on a server of this machine costs the owner's price where the owner gives one, as a proxy to a paid provider does", async () => {
     const price = { input_per_mtok: 1, output_per_mtok: 2 }
     expect(await costOf({ models: { [id]: { price } } })).toBe(14_000)
     expect(await costOf({ models: { [id]: { price, local: true } } })).toBe(14_000)
   })
 
-  test('costs what the public list says where the owner says that it is not local', async () => {
+  test('a known name on a server of this machine costs what the public list says where the owner says that it is not local', async () => {
     expect(await costOf({ models: { [id]: { local: false } } })).toBe(listedNano)
   })
 
-  test('is seen as free, and why', async () => {
+  test('a known name on a server of this machine is seen as free, and why', async () => {
     const parts = somePath('http://127.0.0.1:9/v1')
     const list = createWatchedModels({ ...parts.deps, clock: systemClock, agentIds: () => ['scout'] })
     const [seen] = list({ kind: 'human', role: 'owner', channel: 'cli' })
@@ -111,7 +111,7 @@ describe('whether a provider is on this machine', () => {
     expect(await isFree(baseUrl, { providers: provider(baseUrl, true) })).toBe(true)
   })
 
-  test('is said for providers of every kind', async () => {
+  test('whether a provider is on this machine is said for providers of every kind', async () => {
     const anthropic = { provider: 'anthropic', model: 'claude-sonnet-4-5' }
     const free = async (local?: boolean): Promise<boolean> => {
       const kind = { kind: 'anthropic', base_url: 'http://127.0.0.1:9', api_key: 'openai_api_key' }
@@ -142,7 +142,7 @@ describe.each([
     return { free: found.freeBecause, price: () => createPriceList(systemClock)(found) }
   }
 
-  test('costs nothing on this machine, wherever there', async () => {
+  test('a model of this provider costs nothing on this machine, wherever there', async () => {
     for (const address of [null, 'http://localhost:7/v1', 'http://127.3.3.3/v1', 'http://[::1]:7/v1'])
       expect((await seen(address)).free).toBe('this-machine')
   })

@@ -56,7 +56,7 @@ const request: ProviderRequest = {
 const open = () => new AbortController().signal
 
 describe('the openai-compatible provider', () => {
-  test('keeps the path and the query of its address, and sends the body as it is', async () => {
+  test('the openai-compatible provider keeps the path and the query of its address, and sends the body as it is', async () => {
     const upstream = await startLlmUpstream()
     const provider = createOpenAiCompatibleProvider({
       baseUrl: `${upstream.baseUrl}/deployments/x/?api-version=3`,
@@ -72,7 +72,7 @@ describe('the openai-compatible provider', () => {
     await upstream.close()
   })
 
-  test('comes to the end of an answer that ends with its connection, however slowly it is read', async () => {
+  test('the openai-compatible provider comes to the end of an answer that ends with its connection, however slowly it is read', async () => {
     const upstream = await startLlmUpstream()
     const pieces = ['one ', 'two ', 'three ', 'four']
     const read: string[] = []
@@ -99,7 +99,7 @@ describe('the openai-compatible provider', () => {
     await upstream.close()
   })
 
-  test('hands on a refusal as a reply with its Retry-After', async () => {
+  test('the openai-compatible provider hands on a refusal as a reply with its Retry-After', async () => {
     const upstream = await startLlmUpstream()
     upstream.answerWith((_call, response) => refuse(response, 429, { headers: { 'retry-after': '7' } }))
     const provider = createOpenAiCompatibleProvider({ baseUrl: upstream.baseUrl, apiKey: null })
@@ -112,7 +112,7 @@ describe('the openai-compatible provider', () => {
   test.each([
     ['headers', { headersMs: 50 }],
     ['the next piece of the body', { bodyIdleMs: 50 }],
-  ])('gives up when it waits too long for %s', async (what, timeouts) => {
+  ])('the openai-compatible provider gives up when it waits too long for %s', async (what, timeouts) => {
     const upstream = await startLlmUpstream()
     upstream.answerWith((_call, response) => {
       if (what !== 'headers') response.writeHead(200).write('{')

@@ -71,7 +71,7 @@ describe('connections to a provider', () => {
     expect(sockets).toHaveLength(ofOneAgent)
   })
 
-  test('are left for another agent, and for people, however many agents hold all that they may', async () => {
+  test('connections to a provider are left for another agent, and for people, however many agents hold all that they may', async () => {
     const { ask } = await aFarEnd((socket, request) => {
       if (!request.includes('who: held')) socket.write(answer('yes'))
     })
@@ -124,7 +124,7 @@ describe('connections to a provider', () => {
     expect(sockets).toHaveLength(2)
   })
 
-  test('are left before the time that the far end keeps them', async () => {
+  test('connections to a provider are left before the time that the far end keeps them', async () => {
     const { ask, sockets } = await aFarEnd((socket) =>
       socket.write('HTTP/1.1 200 OK\r\nkeep-alive: timeout=2\r\ncontent-length: 0\r\n\r\n'),
     )
@@ -190,7 +190,7 @@ describe('connections to a provider', () => {
     expect(sockets).toHaveLength(1)
   })
 
-  test('are given up while they are opened once their call has left', async () => {
+  test('connections to a provider are given up while they are opened once their call has left', async () => {
     const met = Promise.withResolvers<Socket>()
     const server = createServer((socket) => met.resolve(socket.on('error', () => {}).resume()))
     await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -224,7 +224,7 @@ describe('connections to a provider', () => {
     })
   })
 
-  test('leave no call waiting when they are closed', async () => {
+  test('connections to a provider leave no call waiting when they are closed', async () => {
     const { ask, sockets, pool } = await aFarEnd(() => {})
     const asked = Array.from({ length: 600 }, () => ask().catch((error: unknown) => error))
     await expect.poll(() => sockets.length).toBe(ofOneAgent)
@@ -261,7 +261,7 @@ describe('connections to a provider', () => {
     expect(requests[0]?.match(/content-length/g)).toHaveLength(1)
   })
 
-  test('are not used again where the answer came before all of the call had left', async () => {
+  test('connections to a provider are not used again where the answer came before all of the call had left', async () => {
     const { ask, sockets, pool, host } = await aFarEnd((socket) => socket.write(answer('yes')))
     sockets.push = (socket: Socket) => {
       Array.prototype.push.call(sockets, socket)

@@ -84,7 +84,7 @@ describe('a model', () => {
     expect(() => aCatalog({}).requireUsable('nobody/x')).toThrow('none yet')
   })
 
-  test('is found anew when its key is changed, and its secrets are the keys alone', () => {
+  test('a model is found anew when its key is changed, and its secrets are the keys alone', () => {
     const system: Record<string, string> = { bedrock_region: 'us-east-1', bedrock_api_key: 'first' }
     let vault = aVault(system)
     const catalog = aModelCatalog({ vault: { ...vault, system: (name) => vault.system(name) } })

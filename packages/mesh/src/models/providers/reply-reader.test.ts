@@ -55,7 +55,7 @@ describe('an answer', () => {
     expect(reuse).toEqual({ isKept: true, idleMaxMs: null })
   })
 
-  test('in chunks is the same however it is cut, and one piece for each that comes', () => {
+  test('an answer in chunks is the same however it is cut, and one piece for each that comes', () => {
     const texts = ['data: a\n\n', 'x'.repeat(300), '\r\n\r\n0\r\n\r\n', 'end']
     const chunks = texts.map((text) => `${text.length.toString(16)};ext=1\r\n${text}\r\n`).join('')
     const text = `${chunkedHead}${chunks.replace(';ext=1', '')}0\r\ntrailer: 1\r\n\r\n`
@@ -85,7 +85,7 @@ describe('an answer', () => {
     )
   })
 
-  test('without a length ends with its connection', () => {
+  test('an answer without a length ends with its connection', () => {
     const text = 'HTTP/1.1 200 OK\r\n\r\nall of it'
     expect(whole(text).reuse).toBeNull()
     expect(whole(text, true)).toMatchObject({ body: 'all of it', reuse: { isKept: false } })
@@ -102,11 +102,11 @@ describe('an answer', () => {
     ['says so', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: Keep-Alive, Close\r\n\r\nhi'],
     ['is of HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nhi'],
     ['goes on behind its end', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\n\r\n'],
-  ])('does not leave its connection where it %s', (_what, text) => {
+  ])('an answer does not leave its connection where it %s', (_what, text) => {
     expect(whole(text)).toMatchObject({ body: 'hi', isBroken: false, reuse: { isKept: false } })
   })
 
-  test('says for how long its connection may lie idle', () => {
+  test('an answer says for how long its connection may lie idle', () => {
     const { reuse } = whole('HTTP/1.1 200 OK\r\nkeep-alive: timeout=5, max=100\r\ncontent-length: 0\r\n\r\n')
     expect(reuse).toEqual({ isKept: true, idleMaxMs: 5000 })
   })
@@ -133,7 +133,7 @@ describe('an answer', () => {
     ['a chunk of more bytes than anybody can count', `${chunkedHead}fffffffffffff\r\n`],
     ['a chunk that is longer than it says', `${chunkedHead}1\r\nhi\r\n0\r\n\r\n`],
     ['a chunk whose length ends in LF alone', `${chunkedHead}2\nhi\r\n0\r\n\r\n`],
-  ])('with %s is refused', (_what, text) => {
+  ])('an answer with %s is refused', (_what, text) => {
     expect(whole(text)).toMatchObject({ isBroken: true, reuse: null })
   })
 
@@ -142,7 +142,7 @@ describe('an answer', () => {
     ['a length of a chunk', `${chunkedHead}2;${'x'.repeat(300)}`],
     ['what stands behind the last chunk', `${chunkedHead}0\r\n${`a: ${'x'.repeat(100)}\r\n`.repeat(200)}`],
     ['announcements', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(17)],
-  ])('is refused once %s has no end', (_what, text) => {
+  ])('an answer is refused once %s has no end', (_what, text) => {
     expect(whole(text).isBroken).toBe(true)
     expect(
       heard(
@@ -159,7 +159,7 @@ describe('an answer', () => {
     ['within its length', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel'],
     ['between chunks', `${chunkedHead}2\r\nhi\r\n`],
     ['before its last line', `${chunkedHead}2\r\nhi\r\n0\r\n`],
-  ])('that breaks off %s is not taken for whole', (_what, text) => {
+  ])('an answer that breaks off %s is not taken for whole', (_what, text) => {
     expect(whole(text, true)).toMatchObject({ isBroken: true, reuse: null })
   })
 
@@ -186,7 +186,7 @@ describe('an answer', () => {
       (room: number) => `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(room)}HTTP/1.1 204 No\r\n\r\n`,
       16,
     ],
-  ])('with %s is whole up to its bound, and is refused one beyond it', (_what, answer, bound) => {
+  ])('an answer with %s is whole up to its bound, and is refused one beyond it', (_what, answer, bound) => {
     const inPieces = (text: string) => cutAt(text, [9, 1000, text.length - 3])
     expect(whole(answer(bound))).toMatchObject({ isBroken: false, reuse: { isKept: true } })
     expect(heard(inPieces(answer(bound)))).toMatchObject({ isBroken: false, reuse: { isKept: true } })
@@ -199,7 +199,7 @@ describe('an answer', () => {
     expect(whole(text)).toMatchObject({ head: { status }, body: '', reuse: { isKept: true } })
   })
 
-  test('after one that was announced may be announced as often', () => {
+  test('an answer after one that was announced may be announced as often', () => {
     const reader = createReplyReader()
     const text = `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(16)}HTTP/1.1 204 No\r\n\r\n`
     const reuses: object[] = []
@@ -218,36 +218,39 @@ describe('an answer', () => {
     ])
   })
 
-  test('an answer needs no reason phrase, and reports no body where there is none', () => {
+  test('an answer needs no reason phrase, and reports no body if it has none', () => {
     expect(whole('HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi')).toMatchObject({ body: 'hi', pieces: 1 })
     expect(whole('HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n')).toMatchObject({ isBroken: false, pieces: 0 })
   })
 
-  test('is refused with the first byte that its head has no room for', () => {
+  test('an answer is refused with the first byte that its head has no room for', () => {
     const most = 16 * 1024 + 3
     expect(whole('x'.repeat(most)).isBroken).toBe(false)
     expect(whole('x'.repeat(most + 1)).isBroken).toBe(true)
   })
 
-  test.each([16, 255, 256, 300, 70_000])('has a chunk of %i bytes in digits of either case', (length) => {
-    const size = length.toString(16)
-    for (const digits of [size, size.toUpperCase(), size.padStart(12, '0')]) {
-      const text = `${chunkedHead}${digits}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`
-      expect(whole(text)).toMatchObject({
-        body: 'x'.repeat(length),
-        isBroken: false,
-        reuse: { isKept: true },
-      })
-    }
-  })
+  test.each([16, 255, 256, 300, 70_000])(
+    'an answer has a chunk of %i bytes in digits of either case',
+    (length) => {
+      const size = length.toString(16)
+      for (const digits of [size, size.toUpperCase(), size.padStart(12, '0')]) {
+        const text = `${chunkedHead}${digits}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`
+        expect(whole(text)).toMatchObject({
+          body: 'x'.repeat(length),
+          isBroken: false,
+          reuse: { isKept: true },
+        })
+      }
+    },
+  )
 
-  test('may state the same length twice', () => {
+  test('an answer may state the same length twice', () => {
     expect(whole('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nhi')).toMatchObject({
       body: 'hi',
     })
   })
 
-  test('may name its chunks in any case', () => {
+  test('an answer may name its chunks in any case', () => {
     const text = 'HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\nA \r\n0123456789\r\n0\r\n\r\n'
     expect(whole(text)).toMatchObject({ body: '0123456789', reuse: { isKept: true } })
   })
@@ -260,7 +263,7 @@ describe('an answer', () => {
     ['enclose', true],
     ['closed', true],
     ['not-close', true],
-  ])('with "connection: %s" leaves its connection: %s', (said, isKept) => {
+  ])('an answer with "connection: %s" leaves its connection: %s', (said, isKept) => {
     const text = `HTTP/1.1 200 OK\r\nconnection: ${said}\r\ncontent-length: 0\r\n\r\n`
     expect(whole(text).reuse).toMatchObject({ isKept })
   })
@@ -274,7 +277,7 @@ describe('an answer', () => {
     ['timeout=7s', null],
     ['timeout=1234567', null],
     ['timeout=', null],
-  ])('with "keep-alive: %s" may lie idle for %s ms', (said, idleMaxMs) => {
+  ])('an answer with "keep-alive: %s" may lie idle for %s ms', (said, idleMaxMs) => {
     const text = `HTTP/1.1 200 OK\r\nkeep-alive: ${said}\r\ncontent-length: 0\r\n\r\n`
     expect(whole(text).reuse).toMatchObject({ idleMaxMs })
   })
@@ -303,7 +306,7 @@ describe('an answer', () => {
     ['two bytes in the place of a line end', `${chunkedHead}2\r\nhiXY0\r\n\r\n`],
     ['two carriage returns behind a chunk', `${chunkedHead}2\r\nhi\r\r\n0\r\n\r\n`],
     ['a chunk that ends in LF alone', `${chunkedHead}2\r\nhi\n0\r\n\r\n`],
-  ])('with %s is refused too, in one piece and byte by byte', (_what, text) => {
+  ])('an answer with %s is refused too, in one piece and byte by byte', (_what, text) => {
     expect(whole(text)).toMatchObject({ isBroken: true, reuse: null })
     const bytes = cutAt(
       text,
@@ -322,7 +325,7 @@ describe('an answer', () => {
     expect(reuses).toEqual([{ isKept: false, idleMaxMs: null }])
   })
 
-  test('keeps what came before it broke', () => {
+  test('an answer keeps what came before it broke', () => {
     expect(whole(`${chunkedHead}2\r\nhi\r\nnonsense\r\n`)).toMatchObject({ body: 'hi', isBroken: true })
   })
 

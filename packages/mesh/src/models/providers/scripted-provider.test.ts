@@ -79,7 +79,7 @@ async function playing(cassettes: Readonly<Record<string, object | string>>) {
 }
 
 describe('a cassette', () => {
-  test('is played turn by turn with what the tools really returned', async () => {
+  test('a cassette is played turn by turn with what the tools really returned', async () => {
     const { ask, close } = await playing({ count })
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       { role: 'user', content: 'Please count the licences.' },
@@ -106,7 +106,7 @@ describe('a cassette', () => {
     await close()
   })
 
-  test('fails the call when a tool did not return what it captures', async () => {
+  test('a cassette fails the call when a tool did not return what it captures', async () => {
     const { ask, close } = await playing({ count })
     const calls = [{ id: 'c', type: 'function' as const, function: { name: 'run_command', arguments: '{}' } }]
     const failing = ask([
@@ -118,7 +118,7 @@ describe('a cassette', () => {
     await close()
   })
 
-  test('fails the call of an agent that no track is for, and one past its last turn', async () => {
+  test('a cassette fails the call of an agent that no track is for, and one past its last turn', async () => {
     const { ask, close } = await playing({ count })
     await expect(ask([{ role: 'user', content: 'something else' }])).rejects.toThrow('no track for scout')
     const said = Array.from({ length: 3 }, () => ({ role: 'assistant' as const, content: 'x' }))
@@ -144,7 +144,7 @@ describe('a cassette', () => {
     await close()
   })
 
-  test('costs nothing and is listed by its name', async () => {
+  test('a cassette costs nothing and is listed by its name', async () => {
     const { ask, parts, close } = await playing({ count, hello })
     const answer = await ask([{ role: 'user', content: 'count the licences' }])
     expect(answer.usage).toBeUndefined()

@@ -91,7 +91,7 @@ describe('a provider behind a company’s proxy', () => {
     })
   })
 
-  test('on loopback is asked directly, whatever the environment says', async () => {
+  test('a provider behind a company’s proxy on loopback is asked directly, whatever the environment says', async () => {
     const upstream = await startLlmUpstream()
     const proxy = await startConnectProxy()
     const parts = aModelPath({

@@ -56,7 +56,7 @@ describe('a recording', () => {
     await upstream.close()
   })
 
-  test('plays again where the message names a task, although each task has an id of its own', async () => {
+  test('a recording plays again where the message names a task, although each task has an id of its own', async () => {
     const upstream = await startLlmUpstream()
     const recorder = createCassetteRecorder()
     const provider = recorder.wrap(

@@ -230,7 +230,7 @@ describe('a refusal', () => {
     expect(message).toBe('Provider returned error: the inner reason')
   })
 
-  test('is bounded, however deep, long or wide it is', () => {
+  test('a refusal is bounded, however deep, long or wide it is', () => {
     let nested: object = error('innermost')
     for (let depth = 0; depth < 20; depth++) nested = error(`level ${depth}`, { metadata: { raw: nested } })
     expect(judgeBody(400, nested).message.length).toBeLessThan(200)

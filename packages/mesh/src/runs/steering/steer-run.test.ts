@@ -111,23 +111,26 @@ describe('a steer to an agent at work', () => {
       (harness: LedgerHarness, run: { id: string }) =>
         void harness.ledger.lifecycle.cancelRun(person, run.id),
     ],
-  ] as const)('that its run did not take is a run of its own when that is %s', async (state, end) => {
-    const { harness, run } = await atWork()
-    const { id } = harness.steer('ada')
-    end(harness, run)
-    await harness.clock.settle()
-    expect(harness.state(run)).toBe(state)
-    const [now] = harness.steersOf(run)
-    const became = harness.ledger.queries.find(now?.became_run_id ?? '')
-    expect(now).toMatchObject({ id, state: 'became-run', step: null })
-    expect(became).toMatchObject({
-      state: 'running',
-      input: { kind: 'chat', message: 'also this', session: 'main' },
-      origin: { kind: 'human', channel: 'cli' },
-    })
-    expect(harness.steersOf(became ?? run)).toEqual([now])
-    expect(codeOf(() => take(harness, [id]))).toBe('not-found')
-  })
+  ] as const)(
+    'a steer to an agent at work that its run did not take is a run of its own when that is %s',
+    async (state, end) => {
+      const { harness, run } = await atWork()
+      const { id } = harness.steer('ada')
+      end(harness, run)
+      await harness.clock.settle()
+      expect(harness.state(run)).toBe(state)
+      const [now] = harness.steersOf(run)
+      const became = harness.ledger.queries.find(now?.became_run_id ?? '')
+      expect(now).toMatchObject({ id, state: 'became-run', step: null })
+      expect(became).toMatchObject({
+        state: 'running',
+        input: { kind: 'chat', message: 'also this', session: 'main' },
+        origin: { kind: 'human', channel: 'cli' },
+      })
+      expect(harness.steersOf(became ?? run)).toEqual([now])
+      expect(codeOf(() => take(harness, [id]))).toBe('not-found')
+    },
+  )
 
   test('a steer does not wait for the children of a run that parks', async () => {
     const harness = await started()
@@ -306,7 +309,7 @@ describe('a steer to an agent that is not at work on that', () => {
   })
 
   test.each(['heartbeat', 'task:task_1', 'tool:run_1'])(
-    'begins no turn in the conversation %s, nor does a message',
+    'a steer to an agent that is not at work on that begins no turn in the conversation %s, nor does a message',
     async (session) => {
       const harness = await started()
       const input = { kind: 'chat', message: 'close it', session } as const

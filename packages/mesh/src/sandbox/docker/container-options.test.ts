@@ -17,7 +17,7 @@ const ground: ContainerGround = {
 }
 
 describe('containerOptions', () => {
-  it('publishes nothing, keeps nothing by itself and holds no capability', () => {
+  it('containerOptions publishes nothing, keeps nothing by itself and holds no capability', () => {
     heedsLesson(2, 89, 97)
     const options = containerOptions(ground, aSpec({ briefingDirectory: '/b' }))
     expect(options.ExposedPorts).toBeUndefined()
@@ -32,7 +32,7 @@ describe('containerOptions', () => {
     expect(options.HostConfig?.NanoCpus).toBeUndefined()
   })
 
-  it('gives the operator its quota over the long period', () => {
+  it('containerOptions gives the operator its quota over the long period', () => {
     const options = containerOptions(
       ground,
       aSpec({ briefingDirectory: '/b', kind: 'operator', ...sandboxSizes.operator }),
@@ -118,7 +118,7 @@ describe('containerOptions', () => {
 })
 
 describe('seedEntries', () => {
-  it('makes the folders of a file before it, each for the agent alone', () => {
+  it('seedEntries makes the folders of a file before it, each for the agent alone', () => {
     const entries = seedEntries({ 'a/b/c': 'x' }).map(({ name, mode, uid }) => ({ name, mode, uid }))
     expect(entries).toEqual([
       { name: 'a/', mode: 0o700, uid: 1000 },
@@ -127,9 +127,12 @@ describe('seedEntries', () => {
     ])
   })
 
-  it.each(['/etc/x', '../x', 'a/../../x', 'a/', '', './a', '..'])('refuses the path "%s"', (path) => {
-    expect(() => seedEntries({ [path]: 'x' })).toThrow(/outside \/data/)
-  })
+  it.each(['/etc/x', '../x', 'a/../../x', 'a/', '', './a', '..'])(
+    'seedEntries refuses the path "%s"',
+    (path) => {
+      expect(() => seedEntries({ [path]: 'x' })).toThrow(/outside \/data/)
+    },
+  )
 })
 
 /** A piece of a log as engines send it. */
@@ -141,11 +144,11 @@ const piece = (stream: number, text: string) => {
 }
 
 describe('logText', () => {
-  it('joins the pieces of both streams', () => {
+  it('logText joins the pieces of both streams', () => {
     expect(logText(Buffer.concat([piece(1, 'out\n'), piece(2, 'é\n')]))).toBe('out\né\n')
   })
 
-  it('takes a plain log as it is', () => {
+  it('logText takes a plain log as it is', () => {
     expect(logText(Buffer.from('plain text'))).toBe('plain text')
   })
 })

@@ -23,7 +23,7 @@ function facts(changes: Partial<EngineFacts> = {}): EngineFacts {
 const bad = (changes: Partial<EngineFacts>) => engineFindings(facts(changes)).filter((finding) => !finding.ok)
 
 describe('engineFindings', () => {
-  it('finds nothing wrong with a rootful engine on this kernel', () => {
+  it('engineFindings finds nothing wrong with a rootful engine on this kernel', () => {
     expect(bad({})).toEqual([])
   })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { usableAptSources } from './apt-sources.ts'
 
 describe('usableAptSources', () => {
-  it('keeps the stanzas of the release and drops others, disabled and source ones', () => {
+  it('usableAptSources keeps the stanzas of the release and drops others, disabled and source ones', () => {
     const text = [
       '# mirror\nTypes: deb\nURIs: http://m/debian\nSuites: bookworm bookworm-updates\nComponents: main',
       'Types: deb\nURIs: https://node\nSuites: nodistro\nComponents: main',
@@ -17,7 +17,7 @@ describe('usableAptSources', () => {
     )
   })
 
-  it('keeps one-line entries with their options', () => {
+  it('usableAptSources keeps one-line entries with their options', () => {
     const text =
       'deb [signed-by=/k] http://m/debian bookworm main\ndeb http://m/debian sid main\n# deb http://x bookworm main\n'
     expect(usableAptSources([{ path: '/a.list', text }], 'bookworm')).toEqual([

@@ -22,7 +22,7 @@ describe('bundleAgent', () => {
 
   const mainOf = ({ files }: Awaited<ReturnType<typeof bundle>>) => files[0]?.path ?? ''
 
-  it('makes one CommonJS file that runs alone', async () => {
+  it('bundleAgent makes one CommonJS file that runs alone', async () => {
     const made = await bundle()
     expect(made.files.map(({ name }) => name)).toEqual(['agent.cjs'])
     const alone = join(directory, 'alone.cjs')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { localAddresses, openCanary, reaches } from './canary.ts'
 
 describe('localAddresses', () => {
-  it('takes the host addresses of the routing trie once, loopback and networks aside', () => {
+  it('localAddresses takes the host addresses of the routing trie once, loopback and networks aside', () => {
     const trie = [
       'Main:',
       '  +-- 0.0.0.0/0 3 0 5',
@@ -23,7 +23,7 @@ describe('localAddresses', () => {
 })
 
 describe('the canary', () => {
-  it('is reached from the host while it is open, and not after', async () => {
+  it('the canary is reached from the host while it is open, and not after', async () => {
     const canary = await openCanary()
     expect(await reaches('127.0.0.1', canary.port)).toBe(true)
     await canary.close()

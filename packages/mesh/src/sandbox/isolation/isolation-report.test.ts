@@ -58,7 +58,7 @@ describe('the walls of agents', () => {
     expect([NoNewPrivs, CapAmb]).toEqual(['1', '0'])
   })
 
-  it('reports that all walls hold if every attempt was refused', () => {
+  it('the isolation report says that all walls hold if every attempt was refused', () => {
     expect(fallen(aReport())).toEqual([])
   })
 
@@ -153,7 +153,7 @@ describe('the walls of browsers', () => {
   const open = (report: ProbeReport, controls = shown) =>
     networkWalls(report, controls, 'browsers').flatMap(({ id, holds }) => (holds ? [] : [id]))
 
-  it('hold if only their proxy was reached', () => {
+  it('the walls of browsers hold if only their proxy was reached', () => {
     expect(open(tried())).toEqual([])
     expect(networkWalls(tried(), shown, 'browsers').map(({ id }) => id)).toEqual([
       'browser-proxy-open',

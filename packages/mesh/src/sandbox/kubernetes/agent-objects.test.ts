@@ -55,7 +55,7 @@ describe('agentObjects', () => {
   it.each([
     ['worker', '150m', '402653184'],
     ['operator', '50m', '134217728'],
-  ] as const)('asks for what a %s may have, and allows no more', (kind, cpu, memory) => {
+  ] as const)('agentObjects asks for what a %s may have, and allows no more', (kind, cpu, memory) => {
     const objects = agentObjects(ground, { ...spec, kind, ...sandboxSizes[kind] }, given)
     for (const { resources } of containersOf(objects)) {
       expect(resources.limits).toMatchObject({ cpu, memory })
@@ -73,7 +73,7 @@ describe('agentObjects', () => {
       return spawnSync('sh', ['-c', `${before}; ${script}`, 'sh', ...program], { encoding: 'utf8' })
     }
 
-    it('by what starts its program', () => {
+    it('agentObjects bounds the open files of the agent and all its programs by what starts its program', () => {
       expect([...command.slice(0, 2), ...command.slice(3, 5)]).toEqual(['sh', '-c', 'sh', 'node'])
     })
 
@@ -82,10 +82,13 @@ describe('agentObjects', () => {
       ['ulimit -n 8192', '8192'],
       // A node with a lower limit is no failure, and the limit is not raised.
       ['ulimit -n 1000', '1000'],
-    ])('where its node does %s', (before, allows) => {
-      const { status, stdout, stderr } = bounded(before)
-      expect([status, stdout.trim(), stderr]).toEqual([0, allows, ''])
-    })
+    ])(
+      'agentObjects bounds the open files of the agent and all its programs where its node does %s',
+      (before, allows) => {
+        const { status, stdout, stderr } = bounded(before)
+        expect([status, stdout.trim(), stderr]).toEqual([0, allows, ''])
+      },
+    )
 
     it('or starts nothing, and says why', () => {
       const { status, stdout, stderr } = bounded('ulimit() { [ "$1" = -Hn ] && echo unlimited; }')
@@ -94,7 +97,7 @@ describe('agentObjects', () => {
     })
   })
 
-  it('leaves a pod only its claim and its one-time files to write to', () => {
+  it('agentObjects leaves a pod only its claim and its one-time files to write to', () => {
     const { pod, claim } = agentObjects(ground, spec, given)
     const writable = pod.spec.containers.flatMap(({ volumeMounts }) =>
       volumeMounts.filter((mount) => !('readOnly' in mount)).map(({ mountPath }) => mountPath),
@@ -111,7 +114,7 @@ describe('agentObjects', () => {
     )
   })
 
-  it('stores the agent’s files in secrets that only the first container mounts', () => {
+  it('agentObjects stores the agent’s files in secrets that only the first container mounts', () => {
     const { files, briefing, pod } = agentObjects(ground, spec, given)
     expect(files.data).toEqual({
       'files.tar': Buffer.from('archive').toString('base64'),
@@ -124,7 +127,7 @@ describe('agentObjects', () => {
     expect(seeing.map(({ name }) => name)).toEqual(['seed'])
   })
 
-  it('shows no variable of an agent to who may look at pods', () => {
+  it('agentObjects shows no variable of an agent to who may look at pods', () => {
     const asked = { ...spec, environment: { OPENAI_API_KEY: 'token-of-programs' } }
     const { environment, pod } = agentObjects(ground, asked, given)
     expect(environment.stringData).toMatchObject({
@@ -135,7 +138,7 @@ describe('agentObjects', () => {
     expect(pod.spec.containers[0]?.envFrom).toEqual([{ secretRef: { name: environment.metadata.name } }])
   })
 
-  it('refuses files that no cluster keeps', () => {
+  it('agentObjects refuses files that no cluster keeps', () => {
     const archive = new Uint8Array(podFilesMaxBytes + 1)
     expect(() => agentObjects(ground, spec, { ...given, archive })).toThrow(/Repair: shorten/)
     const briefing = { 'PROJECT.md': 'x'.repeat(podFilesMaxBytes + 1) }
@@ -143,7 +146,7 @@ describe('agentObjects', () => {
     expect(agentObjects(ground, spec, { ...given, archive: archive.subarray(1) }).files).toBeDefined()
   })
 
-  it('names every object by a digest that ids which differ by a dash alone do not share, and notes the id', () => {
+  it('agentObjects names every object by a digest that ids which differ by a dash alone do not share, and notes the id', () => {
     const dash = agentObjects(ground, { ...spec, agentId: 'a-b' }, given)
     const line = agentObjects(ground, { ...spec, agentId: 'a_b' }, given)
     expect(dash.pod.metadata.name).not.toBe(line.pod.metadata.name)
@@ -151,7 +154,7 @@ describe('agentObjects', () => {
     expect(dash.pod.metadata.name.length).toBeLessThanOrEqual(63)
   })
 
-  it('is scheduled only on tested nodes, once any node was tested', () => {
+  it('agentObjects is scheduled only on tested nodes, once any node was tested', () => {
     const term = (node: string) => ({
       matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }],
     })
@@ -166,7 +169,7 @@ describe('agentObjects', () => {
     expect(agentObjects(ground, spec, given).pod.spec).not.toHaveProperty('affinity')
   })
 
-  it('uses the runtime’s seccomp filter and another isolation level if set', () => {
+  it('agentObjects uses the runtime’s seccomp filter and another isolation level if set', () => {
     const { pod } = agentObjects(
       { ...ground, seccomp: { kind: 'runtime-default' }, userNamespaces: false, runtimeClass: 'gvisor' },
       spec,
@@ -178,7 +181,7 @@ describe('agentObjects', () => {
 })
 
 describe('probePod', () => {
-  it('has an agent’s walls, on the node that is to be tried', () => {
+  it('probePod has an agent’s walls, on the node that is to be tried', () => {
     const probe = probePod(ground, { name: 'probe', node: 'node-2', command: ['true'], size: spec })
     const agent = agentObjects(ground, spec, given).pod
     const { nodeName, containers, securityContext, volumes, ...walls } = probe.spec
@@ -197,7 +200,7 @@ describe('probePod', () => {
 })
 
 describe('clusterRecipe', () => {
-  it('makes the image run as the agent', () => {
+  it('clusterRecipe makes the image run as the agent', () => {
     expect(clusterRecipe('agent').trim().split('\n').at(-1)).toBe(
       `USER ${sandboxHardening.uid}:${sandboxHardening.uid}`,
     )

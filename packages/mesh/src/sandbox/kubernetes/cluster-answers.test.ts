@@ -14,7 +14,7 @@ const aNode = (name: string, spec: object = {}, status: object = {}) => ({
 })
 
 describe('nodes for agents', () => {
-  it('are those that are ready, open and free of taints that keep pods away', () => {
+  it('nodes for agents are those that are ready, open and free of taints that keep pods away', () => {
     const away = { effect: 'NoSchedule', key: 'control-plane' }
     const nodes = agentNodes([
       aNode('plain'),
@@ -26,7 +26,7 @@ describe('nodes for agents', () => {
     expect(nodes.map(({ name }) => name)).toEqual(['plain', 'preferred-less'])
   })
 
-  it('can give user namespaces where the runtime that is used unasked can', () => {
+  it('nodes for agents can give user namespaces where the runtime that is used unasked can', () => {
     const handlers = (name: string, userNamespaces: boolean) => ({
       runtimeHandlers: [{ name, features: { userNamespaces } }],
     })
@@ -63,7 +63,7 @@ describe('nodes for agents', () => {
 describe('the resource use of a pod', () => {
   const group = (name: string, text: string) => `== /sys/fs/cgroup/${name}\n${text}\n`
 
-  it('is read from cgroups of either version, without reclaimable memory', () => {
+  it('the resource use of a pod is read from cgroups of either version, without reclaimable memory', () => {
     const one =
       group('memory/memory.usage_in_bytes', '500') +
       group('memory/memory.limit_in_bytes', '900') +
@@ -80,7 +80,7 @@ describe('the resource use of a pod', () => {
     expect(useOfGroup('')).toBeNull()
   })
 
-  it('on disk is one line that marks a truncated count', () => {
+  it('the resource use of a pod on disk is one line that marks a truncated count', () => {
     expect(dataUseOf('4096 3 0\n')).toEqual({ bytes: 4096, files: 3, complete: true })
     expect(dataUseOf('4096 3 124\n')?.complete).toBe(false)
     expect(dataUseOf('sh: awk: not found')).toBeNull()
@@ -92,7 +92,7 @@ describe('words of the cluster', () => {
     expect(['64', '1Gi', '1.5G', '10x', ''].map(bytesOf)).toEqual([64, 2 ** 30, 1.5e9, null, null])
   })
 
-  it('give the exit code of a program', () => {
+  it('words of the cluster give the exit code of a program', () => {
     const causes = [{ reason: 'ExitCode', message: '7' }]
     expect(exitCodeOf({ status: 'Success' })).toBe(0)
     expect(exitCodeOf({ status: 'Failure', details: { causes } })).toBe(7)

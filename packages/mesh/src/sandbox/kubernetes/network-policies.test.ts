@@ -9,7 +9,7 @@ const home = {
   meshPorts: [8420, 8421],
 } as const
 
-it('denies everything in the namespace, and opens the listeners of the mesh to pods of the home alone', () => {
+it('a network policy denies everything in the namespace, and opens the listeners of the mesh to pods of the home alone', () => {
   const [nothing, toMesh] = networkPolicies(home)
   expect(nothing?.spec).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
   expect(toMesh?.spec).toEqual({
@@ -28,7 +28,7 @@ it('denies everything in the namespace, and opens the listeners of the mesh to p
   })
 })
 
-it('means one address alone, of either kind', () => {
+it('a network policy means one address alone, of either kind', () => {
   expect(
     JSON.stringify(networkPolicies({ ...home, mesh: { kind: 'address', address: 'fd00::9' } })),
   ).toContain('"fd00::9/128"')
@@ -44,14 +44,14 @@ it('selects pods of the mesh by label if the mesh runs in the cluster', () => {
   expect(JSON.stringify(toMesh)).not.toContain('ipBlock')
 })
 
-it('has two homes of one namespace meet nowhere', () => {
+it('a network policy has two homes of one namespace meet nowhere', () => {
   const names = [home, { ...home, homeId: 'home-2' }].flatMap((one) =>
     networkPolicies(one).map(({ metadata }) => metadata.name),
   )
   expect(new Set(names).size).toBe(4)
 })
 
-it('asks the cluster to reject pods with more rights than an agent', () => {
+it('a network policy asks the cluster to reject pods with more rights than an agent', () => {
   expect(agentNamespace('fleet').metadata).toMatchObject({
     name: 'fleet',
     labels: { 'pod-security.kubernetes.io/enforce': 'restricted' },

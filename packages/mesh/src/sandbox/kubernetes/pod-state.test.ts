@@ -14,7 +14,7 @@ const ended = (exitCode: number, reason: string) =>
   })
 
 describe('the state of a pod', () => {
-  it('is an agent at an address with its labels while it runs, also once it was asked to end', () => {
+  it('the state of a pod is an agent at an address with its labels while it runs, also once it was asked to end', () => {
     const status = { phase: 'Running', podIP: '10.0.0.1' }
     const state = {
       agentId: 'scout',
@@ -27,13 +27,13 @@ describe('the state of a pod', () => {
     expect(podState(aPod(status, { annotations: {} }))).toBeNull()
   })
 
-  it('names the lack of memory where that ended the agent itself', () => {
+  it('the state of a pod names the lack of memory where that ended the agent itself', () => {
     expect(podState(ended(137, 'OOMKilled'))?.exit).toEqual({ code: 137, outOfMemory: true })
     expect(podState(ended(3, 'OOMKilled'))?.exit).toEqual({ code: 3, outOfMemory: false })
     expect(podState(ended(137, 'Error'))?.exit).toEqual({ code: 137, outOfMemory: false })
   })
 
-  it('is a kill if no exit code is known, such as after the loss of a node', () => {
+  it('the state of a pod is a kill if no exit code is known, such as after the loss of a node', () => {
     expect(podState(aPod({ phase: 'Failed', reason: 'NodeLost' }))).toMatchObject({
       running: false,
       exit: { code: 137, outOfMemory: false },
@@ -49,7 +49,7 @@ describe('a pod that starts', () => {
       containerStatuses: [{ name: 'agent', state: { waiting: { reason, message: 'not found' } } }],
     })
 
-  it('is given up for what does not go by itself, and waited for otherwise', () => {
+  it('a pod that starts is given up for what does not go by itself, and waited for otherwise', () => {
     expect(startFailure(waiting('ImagePullBackOff'))).toBe('ImagePullBackOff: not found')
     expect(startFailure(waiting('ContainerCreating'))).toBeNull()
     expect(hasStarted(waiting('ContainerCreating'))).toBe(false)
@@ -63,7 +63,7 @@ describe('a pod that starts', () => {
     ).toBe('Error not bounded')
   })
 
-  it('has started once its process has, and an end is after a start', () => {
+  it('a pod that starts has started once its process has, and an end is after a start', () => {
     const runs = aPod({ phase: 'Pending', containerStatuses: [{ name: 'agent', state: { running: {} } }] })
     expect(hasStarted(runs)).toBe(true)
     expect(hasStarted(ended(0, 'Completed'))).toBe(true)

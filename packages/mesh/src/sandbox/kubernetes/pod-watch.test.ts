@@ -18,7 +18,7 @@ const aPod = (index: number): V1Pod => ({
   status: { phase: 'Running', podIP: '10.0.0.1' },
 })
 
-it('lists all pods page by page, keeps their state, and watches from the version of the list', async () => {
+it('the pod watch lists all pods page by page, keeps their state, and watches from the version of the list', async () => {
   const pods = Array.from({ length: 2 * listedAtOnce + 1 }, (_, index) => aPod(index))
   const asked: (readonly [from: string | undefined, limit: number | undefined])[] = []
   const watched: unknown[] = []

@@ -201,13 +201,13 @@ async function probing(fate: (order: Order) => Fate) {
 }
 
 describe('the probe of a node', () => {
-  it('gives the report, and its pod is deleted without a grace period', async () => {
+  it('the probe of a node gives the report, and its pod is deleted without a grace period', async () => {
     const { probed, left, state } = await probing((order) => printsReport(order))
     expect(await probed).toEqual(aReport({ command: [plan] }))
     expect([left(), state.made, state.removals]).toEqual([[], 1, [0]])
   })
 
-  it('fails in the words of a node that is full and turns it away each time', async () => {
+  it('the probe of a node fails in the words of a node that is full and turns it away each time', async () => {
     const { probed, left, state, end } = await probing(() => turnedAway)
     await expect(probed).rejects.toMatchObject({
       id: 'wall-probe-failed',
@@ -216,14 +216,14 @@ describe('the probe of a node', () => {
     expect([left(), state.made, end.ms]).toEqual([[], 3, 0])
   })
 
-  it('is tried again where it was turned away once', async () => {
+  it('the probe of a node is tried again where it was turned away once', async () => {
     const fates = [turnedAway]
     const { probed, left } = await probing((order) => fates.shift() ?? printsReport(order))
     expect(await probed).not.toBeNull()
     expect(left()).toEqual([])
   })
 
-  it('waits two minutes at most for a place, three times', async () => {
+  it('the probe of a node waits two minutes at most for a place, three times', async () => {
     const { probed, left, state, clock, end } = await probing(() => nowhere)
     probed.catch(() => undefined)
     await clock.advance(3 * 120_000 - 1)
@@ -236,7 +236,7 @@ describe('the probe of a node', () => {
     expect([left(), end.ms, clock.sleepers()]).toEqual([[], 360_000, 0])
   })
 
-  it('is not tried again for want of its image', async () => {
+  it('the probe of a node is not tried again for want of its image', async () => {
     const state = { waiting: { reason: 'ErrImagePull', message: 'no such image' } }
     const statuses = [{ name: 'probe', state, image: '', imageID: '', ready: false, restartCount: 0 }]
     const cluster = await probing(() => ({ status: { phase: 'Pending', containerStatuses: statuses } }))
@@ -248,13 +248,13 @@ describe('the probe of a node', () => {
     ['half of its report', '{"attempts":['],
     ['nothing', ''],
     ['something else', '{"attempts":"all"}'],
-  ])('that printed %s gives no report', async (_what, log) => {
+  ])('the probe of a node that printed %s gives no report', async (_what, log) => {
     const { probed, left, state } = await probing(() => prints(log))
     await expect(probed).rejects.toMatchObject({ id: 'wall-probe-failed' })
     expect([left(), state.made]).toEqual([[], 3])
   })
 
-  it('finds nothing where its node is lost meanwhile, and its pod is taken off the books', async () => {
+  it('the probe of a node finds nothing where its node is lost meanwhile, and its pod is taken off the books', async () => {
     const { probed, left, state, clock, end } = await probing(() => waits)
     await clock.advance(60_000)
     state.nodes = [aNode('two')]
@@ -263,7 +263,7 @@ describe('the probe of a node', () => {
     expect([left(), state.made, state.removals, end.ms]).toEqual([[], 1, [0], 65_000])
   })
 
-  it('believes nothing of a node that was lost as it ended', async () => {
+  it('the probe of a node believes nothing of a node that was lost as it ended', async () => {
     const cluster = await probing((order) => {
       cluster.state.nodes = []
       return printsReport(order)
@@ -272,7 +272,7 @@ describe('the probe of a node', () => {
     expect(cluster.left()).toEqual([])
   })
 
-  it('is tried again if its pod was deleted by another client', async () => {
+  it('the probe of a node is tried again if its pod was deleted by another client', async () => {
     const fates = [waits]
     const { probed, left, takeOff, clock, state } = await probing(
       (order) => fates.shift() ?? printsReport(order),
@@ -284,7 +284,7 @@ describe('the probe of a node', () => {
     expect([left(), state.made]).toEqual([[], 2])
   })
 
-  it('is taken away where the mesh stops', async () => {
+  it('the probe of a node is taken away where the mesh stops', async () => {
     const { probed, left, stop, clock } = await probing(() => waits)
     probed.catch(() => undefined)
     await clock.settle()
@@ -293,7 +293,7 @@ describe('the probe of a node', () => {
     expect([left(), clock.sleepers()]).toEqual([[], 0])
   })
 
-  it('is taken away once a cluster answers again, which is asked three times', async () => {
+  it('the probe of a node is taken away once a cluster answers again, which is asked three times', async () => {
     const { probed, left, state, warned, clock, end } = await probing((order) => printsReport(order))
     state.refusals = 2
     await clock.advance(10_000)
@@ -301,7 +301,7 @@ describe('the probe of a node', () => {
     expect([left(), state.removals.length, end.ms, warned]).toEqual([[], 3, 10_000, []])
   })
 
-  it('is taken away once a cluster answers again that kept silent', async () => {
+  it('the probe of a node is taken away once a cluster answers again that kept silent', async () => {
     const { probed, left, state, warned, clock, end } = await probing((order) => printsReport(order))
     state.silences = 2
     await clock.advance(15_000 + 5_000 + 15_000 + 5_000)
@@ -309,7 +309,7 @@ describe('the probe of a node', () => {
     expect([left(), state.removals.length, end.ms, warned, clock.sleepers()]).toEqual([[], 3, 40_000, [], 0])
   })
 
-  it('is reported as left behind if the cluster does not answer, and its report still counts', async () => {
+  it('the probe of a node is reported as left behind if the cluster does not answer, and its report still counts', async () => {
     const { probed, left, state, warned, clock } = await probing((order) => printsReport(order))
     state.silences = Infinity
     await clock.advance(3 * 15_000 + 2 * 5_000)
@@ -318,7 +318,7 @@ describe('the probe of a node', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
-  it('fails in words of its own with what to do where it could not be taken away either', async () => {
+  it('the probe of a node fails in words of its own with what to do where it could not be taken away either', async () => {
     const { probed, state, warned, clock } = await probing(() => turnedAway)
     state.refusals = Infinity
     probed.catch(() => undefined)
@@ -335,15 +335,18 @@ describe('a probe pod that was created without a confirmed answer', () => {
     ['the connection was lost', new Error('the answer was lost')],
     ['its database did not answer the server', ofServer(500)],
     ['a balancer gave up', ofServer(504)],
-  ])('is taken away where %s', async (_what, error) => {
-    const cluster = await aCluster(['one'], () => waits)
-    cluster.state.loses = error
-    const probed = probeNode(cluster.to, { node: aNode('one'), plan }, cluster.options)
-    await expect(probed).rejects.toBe(error)
-    expect([cluster.state.made, cluster.left()]).toEqual([1, []])
-  })
+  ])(
+    'a probe pod that was created without a confirmed answer is taken away where %s',
+    async (_what, error) => {
+      const cluster = await aCluster(['one'], () => waits)
+      cluster.state.loses = error
+      const probed = probeNode(cluster.to, { node: aNode('one'), plan }, cluster.options)
+      await expect(probed).rejects.toBe(error)
+      expect([cluster.state.made, cluster.left()]).toEqual([1, []])
+    },
+  )
 
-  it('is not looked for where the cluster refused to make it', async () => {
+  it('a probe pod that was created without a confirmed answer is not looked for where the cluster refused to make it', async () => {
     const cluster = await aCluster(['one'], () => waits)
     const refusal = ofServer(403)
     cluster.state.loses = refusal
@@ -391,7 +394,7 @@ const breaches: Readonly<Record<string, Breach>> = {
 }
 
 describe('the walls of a cluster', () => {
-  it('hold where they hold on each node, and nothing of the check stays', async () => {
+  it('the walls of a cluster hold where they hold on each node, and nothing of the check stays', async () => {
     const { checked, left } = await checking(['one', 'two'], (order) => printsReport(order))
     const { walls, triedNodes, lostNodes } = await checked
     expect(walls.map(({ id, holds }) => [id, holds])).toEqual(Object.keys(breaches).map((id) => [id, true]))
@@ -409,7 +412,7 @@ describe('the walls of a cluster', () => {
     expect(left()).toEqual([])
   })
 
-  it('leave a node out that dies while they are tried', async () => {
+  it('the walls of a cluster leave a node out that dies while they are tried', async () => {
     const { checked, left, state, clock } = await checking(['one', 'two'], (order) =>
       order.node === 'two' ? waits : printsReport(order),
     )
@@ -422,7 +425,7 @@ describe('the walls of a cluster', () => {
     expect([triedNodes, lostNodes, left()]).toEqual([['one'], ['two'], []])
   })
 
-  it('do not count as holding if every node was lost', async () => {
+  it('the walls of a cluster do not count as holding if every node was lost', async () => {
     const { checked, left, state, clock } = await checking(['one'], () => waits)
     checked.catch(() => undefined)
     await vi.waitFor(() => expect(state.made).toBe(2))
@@ -432,7 +435,7 @@ describe('the walls of a cluster', () => {
     expect(left()).toEqual([])
   })
 
-  it('do not count as holding if a node is full and the neighbor is deleted too', async () => {
+  it('the walls of a cluster do not count as holding if a node is full and the neighbor is deleted too', async () => {
     const { checked, left } = await checking(['one', 'two'], (order) =>
       order.node === 'two' ? turnedAway : printsReport(order),
     )

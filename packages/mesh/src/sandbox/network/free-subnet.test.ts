@@ -3,25 +3,25 @@ import { freeSubnet, gatewayOf, ipv4Range } from './free-subnet.ts'
 import { routeRanges } from './private-network.ts'
 
 describe('freeSubnet', () => {
-  it('gives a home the same place again and others another', () => {
+  it('freeSubnet gives a home the same place again and others another', () => {
     expect(freeSubnet('abcdef01', [])).toBe(freeSubnet('abcdef01', []))
     expect(freeSubnet('abcdef01', [])).not.toBe(freeSubnet('abcdef02', []))
   })
 
-  it('skips subnets that overlap a used range', () => {
+  it('freeSubnet skips subnets that overlap a used range', () => {
     const first = freeSubnet('00000000', []) ?? ''
     expect(first).toBe('10.64.0.0/22')
     expect(freeSubnet('00000000', [ipv4Range('10.64.0.0/16')])).toBe('10.65.0.0/22')
     expect(freeSubnet('00000000', [ipv4Range('10.64.3.255')])).toBe('10.64.4.0/22')
   })
 
-  it('wraps around at the end of the pool', () => {
+  it('freeSubnet wraps around at the end of the pool', () => {
     const last = (4095).toString(16)
     expect(freeSubnet(last, [])).toBe('10.127.252.0/22')
     expect(freeSubnet(last, [ipv4Range('10.127.252.0/22')])).toBe('10.64.0.0/22')
   })
 
-  it('is null when nothing is free', () => {
+  it('freeSubnet is null when nothing is free', () => {
     expect(freeSubnet('00000000', [ipv4Range('10.0.0.0/8')])).toBeNull()
   })
 })
@@ -31,7 +31,7 @@ describe('ranges', () => {
     expect(gatewayOf('10.70.4.0/22')).toBe('10.70.4.1')
   })
 
-  it('rejects an invalid range', () => {
+  it('the reader of ranges rejects an invalid range', () => {
     expect(() => ipv4Range('300.1.1.1/8')).toThrow(RangeError)
     expect(() => ipv4Range('fd00::/8')).toThrow(RangeError)
   })

@@ -21,7 +21,7 @@ open("file", "w").close()
 os.symlink(sys.argv[2], "link")
 `
 
-test('removes a tree whose paths are longer than the system takes, and nothing behind its links', async () => {
+test('removeTree removes a tree whose paths are longer than the system takes, and nothing behind its links', async () => {
   const folder = aFolder()
   const [tree, beside] = [join(folder, '-rf'), join(folder, 'beside')]
   mkdirSync(tree)
@@ -32,7 +32,7 @@ test('removes a tree whose paths are longer than the system takes, and nothing b
   expect(readdirSync(folder).toSorted()).toEqual(['beside', 'kept'])
 })
 
-test.runIf(process.getuid?.() !== 0)('removes folders that their owner cannot read', async () => {
+test.runIf(process.getuid?.() !== 0)('removeTree removes folders that their owner cannot read', async () => {
   const tree = join(aFolder(), 'tree')
   mkdirSync(join(tree, 'closed', 'inner'), { recursive: true })
   execFileSync('chmod', ['000', join(tree, 'closed')])

@@ -26,7 +26,7 @@ describe('volumes of a fixed size', () => {
     missingPrograms: [],
     hasLoopDevices: true,
   }
-  it('are made where everything is at hand', () => {
+  it('volumes of a fixed size are made where everything is at hand', () => {
     expect(volumeSupport(good)).toEqual({ kind: 'volume' })
   })
 
@@ -52,12 +52,12 @@ describe('volumes of a fixed size', () => {
     })
   })
 
-  it('have room for many small files and a bound on them', () => {
+  it('volumes of a fixed size have room for many small files and a bound on them', () => {
     expect(fileCountMax(64 * mb)).toBe(16_384)
     expect(fileCountMax(5120 * mb)).toBe(327_680)
   })
 
-  it('have their size in their superblock, also beyond 16 TB', () => {
+  it('volumes of a fixed size have their size in their superblock, also beyond 16 TB', () => {
     const bytes = Buffer.alloc(1024)
     expect(readSuperblock(bytes)).toBeNull()
     bytes.writeUInt16LE(0xef53, 0x38)
@@ -72,7 +72,7 @@ describe('volumes of a fixed size', () => {
 })
 
 describe('counting what lies in a folder', () => {
-  it('counts blocks, folders and files, each once whatever it is called', async () => {
+  it('counting what lies in a folder counts blocks, folders and files, each once whatever it is called', async () => {
     const folder = await aFolder()
     await mkdir(join(folder, 'deep', 'down'), { recursive: true })
     await writeFile(join(folder, 'deep', 'one'), 'x'.repeat(100_000))
@@ -91,7 +91,7 @@ describe('counting what lies in a folder', () => {
     expect(use?.bytes).toBeLessThan(200_000)
   })
 
-  it('gives each folder its own count, in order', async () => {
+  it('counting what lies in a folder gives each folder its own count, in order', async () => {
     const [big, small] = [await aFolder(), await aFolder()]
     await writeFile(join(big, 'big'), 'x'.repeat(1_000_000))
     const uses = await measureFolders([
@@ -102,7 +102,7 @@ describe('counting what lies in a folder', () => {
     expect(uses.get('small')?.bytes).toBeLessThan(100_000)
   })
 
-  it('parses the printed lines and nothing else', () => {
+  it('counting what lies in a folder parses the printed lines and nothing else', () => {
     expect(readCounts('10 2 whole\nfind: no\n4096 1 part\n')).toEqual([
       { bytes: 10, files: 2, complete: true },
       { bytes: 4096, files: 1, complete: false },

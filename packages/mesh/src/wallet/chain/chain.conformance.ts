@@ -15,7 +15,7 @@ export interface ChainUnderTest {
 /** The contract that every chain adapter must satisfy; `chain.ts` describes it. */
 export function describeChain(name: string, make: () => Promise<ChainUnderTest>): void {
   describe(`${name} as a chain`, () => {
-    test('returns the exact balance of each address in the order of the addresses', () =>
+    test(`${name} as a chain returns the exact balance of each address in the order of the addresses`, () =>
       withFresh(make, async ({ chain, rich, poor, alsoRich, hasRaw }) => {
         const signal = new AbortController().signal
         // More than a float can hold exactly.
@@ -26,7 +26,7 @@ export function describeChain(name: string, make: () => Promise<ChainUnderTest>)
         expect(await chain.balances([], signal)).toEqual([])
       }))
 
-    test('rejects with the reason of a signal that is aborted', () =>
+    test(`${name} as a chain rejects with the reason of a signal that is aborted`, () =>
       withFresh(make, async ({ chain, rich }) => {
         const reason = new Error('the caller has gone')
         await expect(chain.balances([rich], AbortSignal.abort(reason))).rejects.toBe(reason)

@@ -23,7 +23,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
   describe(`${name} as a chain on which is paid`, () => {
     const pays = { do: 'transfer', asset: null } as const
 
-    test('plans a payment with its fee and place without changing anything', async () => {
+    test(`${name} as a chain on which is paid plans a payment with its fee and place without changing anything`, async () => {
       const { chain, payer, friend } = await make()
       const plan = await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)
       expect(plan).toMatchObject({ from: payer, to: friend })
@@ -37,7 +37,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
       expect((await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)).place).toEqual(plan.place)
     })
 
-    test('signs without a network call: the same plan, place and key give the same bytes', async () => {
+    test(`${name} as a chain on which is paid signs without a network call: the same plan, place and key give the same bytes`, async () => {
       const { chain, payer, friend, key } = await make()
       const plan = await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)
       const signed = chain.sign(plan, plan.place, key)
@@ -45,7 +45,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
       expect(JSON.stringify({ plan: plan.unsigned, signed })).not.toContain(Buffer.from(key).toString('hex'))
     })
 
-    test('accepts the same bytes any number of times and lands them once', async () => {
+    test(`${name} as a chain on which is paid accepts the same bytes any number of times and lands them once`, async () => {
       const { chain, payer, friend, key, mine, bury } = await make()
       const plan = await chain.plan(payer, { ...pays, to: friend, raw: 9n }, never)
       const signed = chain.sign(plan, plan.place, key)
@@ -61,7 +61,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
       expect(await fate()).toMatchObject({ kind: 'landed', succeeded: true, final: true })
     })
 
-    test('rejects invalid orders before anything is signed', async () => {
+    test(`${name} as a chain on which is paid rejects invalid orders before anything is signed`, async () => {
       const { chain, payer, friend } = await make()
       const nonsense = { code: 'bad-request' }
       for (const to of ['', 'nowhere', `${friend}1`]) {
@@ -91,7 +91,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
       expect(new Set(ids).size).toBe(2)
     })
 
-    test('rejects with the reason of a signal that is aborted', async () => {
+    test(`${name} as a chain on which is paid rejects with the reason of a signal that is aborted`, async () => {
       const { chain, payer, friend } = await make()
       const reason = new Error('the caller has gone')
       const gone = AbortSignal.abort(reason)

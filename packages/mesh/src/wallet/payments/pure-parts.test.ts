@@ -62,7 +62,7 @@ describe('a signed payment', () => {
     ['signed', { taken: 'sent', missing: 'signed', waiting: 'sent', landed: 'landed', ...ends }],
     ['sent', { taken: 'sent', missing: 'sent', waiting: 'sent', landed: 'landed', ...ends }],
     ['landed', { taken: 'landed', missing: 'sent', waiting: 'sent', landed: 'landed', ...ends }],
-  ] as const)('that is %s moves by what is learned of it', (state, expected) => {
+  ] as const)('a signed payment that is %s moves by what is learned of it', (state, expected) => {
     expect(Object.fromEntries(news.map(([name, one]) => [name, stateAfter(state, one)]))).toEqual(expected)
   })
 

@@ -16,7 +16,7 @@ const never = new AbortController().signal
 /** The contract that every price source must satisfy; `price-source.ts` describes it. */
 export function describePriceSource(name: string, make: () => PriceSourceUnderTest): void {
   describe(`${name} as a source of prices`, () => {
-    test('returns known prices with source and time, and null for unknown assets', async () => {
+    test(`${name} as a source of prices returns known prices with source and time, and null for unknown assets`, async () => {
       const { source, token, now } = make()
       expect(await source.quote({ chain: 'base', token }, never)).toEqual({
         source: source.name,
@@ -27,7 +27,7 @@ export function describePriceSource(name: string, make: () => PriceSourceUnderTe
       expect(await source.quote({ chain: 'base', token: unknown }, never)).toBeNull()
     })
 
-    test('rejects on an invalid answer, and with the reason of a signal that is aborted', async () => {
+    test(`${name} as a source of prices rejects on an invalid answer, and with the reason of a signal that is aborted`, async () => {
       const { source, token, talkNonsense } = make()
       const reason = new Error('the caller has gone')
       await expect(source.quote({ chain: 'base', token }, AbortSignal.abort(reason))).rejects.toBe(reason)

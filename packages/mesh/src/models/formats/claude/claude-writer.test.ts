@@ -57,7 +57,7 @@ describe.each([
 ] as const)('an answer of %s', (kind, create, shown) => {
   const wire = wires[kind]
 
-  test('means the same whole, streamed, rewritten from either form, and however the bytes are cut', () => {
+  test('an answer means the same whole, streamed, rewritten from either form, and however the bytes are cut', () => {
     fc.assert(
       fc.property(turn, fc.array(fc.nat(), { maxLength: 20 }), (said, cuts) => {
         const whole = Buffer.from(JSON.stringify(wire.whole(said as never)))
@@ -105,7 +105,7 @@ describe.each([
 })
 
 describe('an event of a message', () => {
-  test('passes as the same bytes where official clients can read it', () => {
+  test('an event of a message passes as the same bytes where official clients can read it', () => {
     const events = Buffer.concat(wires.anthropic.events({ text: 'Hello there' }).map(wires.anthropic.frame))
     const unknown = Buffer.from('event: message_progress\ndata: {"type":"message_progress","at":1}\n\n')
     const create: CreateWriter = (asked) => createClaudeWriter({ ...asked, keepsUnknown: true })

@@ -106,13 +106,13 @@ function joinedTexts(messages: readonly unknown[]): readonly unknown[] {
 }
 
 describe('a conversation for its next reader', () => {
-  test('goes on as the same list where there is nothing to change', () => {
+  test('a conversation for its next reader goes on as the same list where there is nothing to change', () => {
     const messages = [ask, turn([call('c1')]), result('c1'), { role: 'assistant', content: 'done' }]
     expect(fitHistory(messages, rulesOf('openai'))).toBe(messages)
   })
 
   test.each(['deepseek', 'kimi'] as const)(
-    'gives %s its thinking back with the call, and has words where another thought',
+    'a conversation for its next reader gives %s its thinking back with the call, and has words where another thought',
     (provider) => {
       const [, own] = fit(
         [ask, turn([call('c1')], { reasoning_details: plain(provider) }), result('c1')],
@@ -128,15 +128,18 @@ describe('a conversation for its next reader', () => {
     },
   )
 
-  test.each(['openai', 'groq'] as const)('has no thinking for %s, which refuses it', (provider) => {
-    const [, answer] = fit(
-      [ask, turn([call('c1')], { reasoning_details: plain(provider) }), result('c1')],
-      provider,
-    )
-    expect(answer).toEqual(turn([call('c1')]))
-  })
+  test.each(['openai', 'groq'] as const)(
+    'a conversation for its next reader has no thinking for %s, which refuses it',
+    (provider) => {
+      const [, answer] = fit(
+        [ask, turn([call('c1')], { reasoning_details: plain(provider) }), result('c1')],
+        provider,
+      )
+      expect(answer).toEqual(turn([call('c1')]))
+    },
+  )
 
-  test('has an answer between results and the next words of the user for Mistral, and for no other', () => {
+  test('a conversation for its next reader has an answer between results and the next words of the user for Mistral, and for no other', () => {
     const steered = [ask, turn([call('abcdefghi')]), result('abcdefghi'), { role: 'user', content: 'stop' }]
     expect(fit(steered, 'mistral').map(({ role }) => role)).toEqual([
       'user',
@@ -152,7 +155,7 @@ describe('a conversation for its next reader', () => {
     expect(documentedFaults(fit(lost, 'mistral'), 'mistral')).toEqual([])
   })
 
-  test('gives a server of the owner’s what it has sent itself, in the same place', () => {
+  test('a conversation for its next reader gives a server of the owner’s what it has sent itself, in the same place', () => {
     const messages = (from: string) => [
       ask,
       turn([call('c1')], { reasoning_details: plain(from) }),
@@ -162,7 +165,7 @@ describe('a conversation for its next reader', () => {
     expect(fit(messages('deepseek'), 'vllm')[1]).toEqual(turn([call('c1')]))
   })
 
-  test('gives Google its seals on the calls, also under a new id, and says where another made the call', () => {
+  test('a conversation for its next reader gives Google its seals on the calls, also under a new id, and says where another made the call', () => {
     const sealed = fit([ask, turn([call('c1')], { reasoning_details: seal }), result('c1')], 'gemini')[1]
     expect(sealed?.['tool_calls']).toEqual([
       { ...call('c1'), extra_content: { google: { thought_signature: 's3al' } } },
@@ -174,7 +177,7 @@ describe('a conversation for its next reader', () => {
     ])
   })
 
-  test('gives OpenRouter what a model of this family has sealed, and nothing of another', () => {
+  test('a conversation for its next reader gives OpenRouter what a model of this family has sealed, and nothing of another', () => {
     const details = [
       {
         type: 'reasoning.text',
@@ -206,21 +209,24 @@ describe('a conversation for its next reader', () => {
     ['openai', /^[a-zA-Z0-9_-]{1,40}$/],
     ['anthropic', /^[a-zA-Z0-9_-]+$/],
     ['kimi', /^functions\.look:\d+$/],
-  ] as const)('has ids that %s takes, each once, and the same with its result', (provider, form) => {
-    const ids = ['', 'call_1', 'call_1', 'functions.look:0', 'x'.repeat(90), 'ä b']
-    const messages = ids.flatMap((id) => [turn([call(id)]), result(id)])
-    const fitted = fit([ask, ...messages], provider)
-    const made = fitted.flatMap((message) =>
-      Array.isArray(message['tool_calls'])
-        ? message['tool_calls'].map((one) => (one as { id: string }).id)
-        : [],
-    )
-    for (const id of made) expect(id).toMatch(form)
-    expect(new Set(made).size).toBe(ids.length)
-    expect(fitted.filter(({ role }) => role === 'tool').map((one) => one['tool_call_id'])).toEqual(made)
-  })
+  ] as const)(
+    'a conversation for its next reader has ids that %s takes, each once, and the same with its result',
+    (provider, form) => {
+      const ids = ['', 'call_1', 'call_1', 'functions.look:0', 'x'.repeat(90), 'ä b']
+      const messages = ids.flatMap((id) => [turn([call(id)]), result(id)])
+      const fitted = fit([ask, ...messages], provider)
+      const made = fitted.flatMap((message) =>
+        Array.isArray(message['tool_calls'])
+          ? message['tool_calls'].map((one) => (one as { id: string }).id)
+          : [],
+      )
+      for (const id of made) expect(id).toMatch(form)
+      expect(new Set(made).size).toBe(ids.length)
+      expect(fitted.filter(({ role }) => role === 'tool').map((one) => one['tool_call_id'])).toEqual(made)
+    },
+  )
 
-  test('keeps its ids when the conversation goes on', () => {
+  test('a conversation for its next reader keeps its ids when the conversation goes on', () => {
     const messages = [ask, turn([call('ä')]), result('ä'), turn([call('')]), result('')]
     const longer = [...messages, turn([call('ä')]), result('ä')]
     expect(fit(longer, 'openai').slice(0, messages.length)).toEqual(fit(messages, 'openai'))
@@ -272,12 +278,15 @@ describe('a conversation for its next reader', () => {
       ],
       [say('user', [{ type: 'text', text: 'look' }]), say('assistant', '[empty]'), say('user', '[empty]')],
     ],
-  ])('has roles in turn for strict providers: %s', (_what, messages, expected) => {
-    for (const provider of ['vllm', 'anthropic', 'mistral'] as const)
-      expect(joinedTexts(fit(messages as JsonValue, provider))).toEqual(joinedTexts(expected))
-  })
+  ])(
+    'a conversation for its next reader has roles in turn for strict providers: %s',
+    (_what, messages, expected) => {
+      for (const provider of ['vllm', 'anthropic', 'mistral'] as const)
+        expect(joinedTexts(fit(messages as JsonValue, provider))).toEqual(joinedTexts(expected))
+    },
+  )
 
-  test('has an answer between results and a user at Mistral, and takes no order elsewhere', () => {
+  test('a conversation for its next reader has an answer between results and a user at Mistral, and takes no order elsewhere', () => {
     const messages = [ask, turn([call('abcdefgh1')]), result('abcdefgh1'), ask]
     expect(fit(messages, 'mistral').map(({ role }) => role)).toEqual([
       'user',
@@ -329,7 +338,7 @@ describe('a conversation for its next reader', () => {
   )
 
   test.each(Object.keys(at) as Name[])(
-    'passes every documented rule of %s, whatever was said',
+    'a conversation for its next reader passes every documented rule of %s, whatever was said',
     (provider) => {
       fc.assert(
         fc.property(fc.array(message, { maxLength: 12 }), (messages) => {

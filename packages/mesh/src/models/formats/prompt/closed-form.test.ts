@@ -94,12 +94,12 @@ describe.each(['chat', 'messages'] as const)('the closed form of %s', (form) => 
     )
   })
 
-  test('gives back the very same messages where nothing is to be taken away', () => {
+  test('the closed form gives back the very same messages where nothing is to be taken away', () => {
     const body = { model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text: mark }] }] }
     expect(read(body).forwarded).toEqual({ messages: body.messages })
   })
 
-  test('leaves out a member that is not on the list, and changes nothing else', () => {
+  test('the closed form leaves out a member that is not on the list, and changes nothing else', () => {
     const message = { role: 'user', content: 'hi' }
     const { forwarded } = read({
       model: 'm',
@@ -108,7 +108,7 @@ describe.each(['chat', 'messages'] as const)('the closed form of %s', (form) => 
     expect(forwarded).toEqual({ messages: [message, message] })
   })
 
-  test('is kept without a walk down the stack, however deep a schema is', () => {
+  test('the closed form is kept without a walk down the stack, however deep a schema is', () => {
     const deep = `${'{"items":'.repeat(20_000)}{}${'}'.repeat(20_000)}`
     const tool =
       form === 'chat'

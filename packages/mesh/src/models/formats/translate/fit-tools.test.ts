@@ -5,7 +5,7 @@ const parameters = { type: 'object', properties: { at: { type: 'string' } } }
 const tool = (made: object) => ({ type: 'function', function: { name: 'look', ...made } })
 
 describe('the tools of a request', () => {
-  test('go on as they are where there is nothing to change', () => {
+  test('the tools of a request go on as they are where there is nothing to change', () => {
     const request = { tools: [tool({ parameters, description: 'looks' })], tool_choice: 'auto' }
     expect(fitTools(request)).toBe(request)
     expect(fitTools({ model: 'm' })).toEqual({ model: 'm' })
@@ -14,7 +14,7 @@ describe('the tools of a request', () => {
   test.each([
     ['an empty list of tools', { tools: [], tool_choice: 'auto', parallel_tool_calls: false }],
     ['a choice without tools', { tool_choice: 'none' }],
-  ])('are not mentioned where there are none: %s', (_what, request) => {
+  ])('the tools of a request are not mentioned if it has no tools: %s', (_what, request) => {
     expect(fitTools({ model: 'm', ...request })).toEqual({ model: 'm' })
   })
 
@@ -22,13 +22,13 @@ describe('the tools of a request', () => {
     ['none', {}],
     ['no properties', { parameters: { type: 'object' } }],
     ['no type', { parameters: { properties: {} } }],
-  ])('have an object with properties as their schema: %s', (_what, made) => {
+  ])('the tools of a request have an object with properties as their schema: %s', (_what, made) => {
     expect(fitTools({ tools: [tool(made)] })).toEqual({
       tools: [tool({ parameters: { type: 'object', properties: {} } })],
     })
   })
 
-  test('have a description that OpenAI takes', () => {
+  test('the tools of a request have a description that OpenAI takes', () => {
     const { tools } = fitTools({ tools: [tool({ parameters, description: 'x'.repeat(3000) })] })
     expect(JSON.stringify(tools)).toContain(`"${'x'.repeat(1023)}…"`)
   })

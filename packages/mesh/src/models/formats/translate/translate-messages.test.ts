@@ -10,7 +10,7 @@ import { blockFromReasoning, isForeignThinking, reasoningFromBlock } from './rea
 const mark = { type: 'ephemeral' }
 
 describe('a request of messages as a chat', () => {
-  test('keeps system, pictures, documents, tools and their results, thinking and marks', () => {
+  test('a request of messages as a chat keeps system, pictures, documents, tools and their results, thinking and marks', () => {
     const chat = chatFromMessages({
       model: 'm',
       max_tokens: 100,
@@ -117,7 +117,7 @@ describe('a request of messages as a chat', () => {
     })
   })
 
-  test('is taken down to what a plain server takes, and nothing that was said is lost', () => {
+  test('a request of messages as a chat is taken down to what a plain server takes, and nothing that was said is lost', () => {
     const chat = chatFromMessages({
       model: 'llama',
       max_tokens: 9,
@@ -183,7 +183,7 @@ describe('a request of messages as a chat', () => {
   test.each([
     [{ type: 'search_result', source: 'x' }, 'search_result'],
     [{ type: 'image', source: { type: 'file', file_id: 'f' } }, 'file'],
-  ])('is refused where no chat can carry it: %j', (block, named) => {
+  ])('a request of messages as a chat is refused where no chat can carry it: %j', (block, named) => {
     const body = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: [block] }] }
     expect(() => chatFromMessages(body as never)).toThrow(named)
   })
@@ -230,7 +230,7 @@ function streamOf(turn: (typeof turns)[keyof typeof turns]): Buffer {
 }
 
 describe('a streamed chat as the events of a message', () => {
-  test('is the same however the bytes are cut', async () => {
+  test('a streamed chat as the events of a message is the same however the bytes are cut', async () => {
     for (const turn of Object.values(turns)) {
       const bytes = streamOf(turn)
       const whole = await translated(bytes, [])
@@ -245,7 +245,7 @@ describe('a streamed chat as the events of a message', () => {
     }
   })
 
-  test('opens, fills and closes each block once, in the order of the wire', async () => {
+  test('a streamed chat as the events of a message opens, fills and closes each block once, in the order of the wire', async () => {
     const events = await translated(streamOf(turns.call), [])
     expect(events.map((event) => event['type'])).toEqual([
       'message_start',
@@ -264,7 +264,7 @@ describe('a streamed chat as the events of a message', () => {
     })
   })
 
-  test('keeps calls apart that are written side by side', async () => {
+  test('a streamed chat as the events of a message keeps calls apart that are written side by side', async () => {
     const chunk = (index: number, more: object) =>
       `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index, ...more }] } }] })}\n\n`
     const wire = [
@@ -281,7 +281,7 @@ describe('a streamed chat as the events of a message', () => {
     expect(events.filter(({ type }) => type === 'content_block_start')).toHaveLength(2)
   })
 
-  test('ends in an error where the model says one, or says no end', () => {
+  test('a streamed chat as the events of a message ends in an error where the model says one, or says no end', () => {
     const failing = aWriter(true)
     expect(() =>
       failing.take(Buffer.from('data: {"error":{"message":"no room, Bearer sk-abcdefghijkl"}}\n\n')),
@@ -293,7 +293,7 @@ describe('a streamed chat as the events of a message', () => {
 })
 
 describe('a whole chat as a message', () => {
-  test('has an object for the input of every call, whatever the model wrote', () => {
+  test('a whole chat as a message has an object for the input of every call, whatever the model wrote', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         const answer = {
@@ -311,7 +311,7 @@ describe('a whole chat as a message', () => {
     )
   })
 
-  test('says a refusal as one', () => {
+  test('a whole chat as a message says a refusal as one', () => {
     const answer = { choices: [{ message: { refusal: 'I may not.' }, finish_reason: 'stop' }] }
     expect(messageOf(answer)).toMatchObject({
       content: [{ type: 'text', text: 'I may not.' }],

@@ -10,7 +10,7 @@ import { thinkingRoom } from './thinking-room.ts'
 const kinds = Object.keys(sdkRules) as SdkKind[]
 
 describe('names and ids of tools', () => {
-  test('are what each provider takes, stay apart, and come back as they were', () => {
+  test('names and ids of tools are what each provider takes, stay apart, and come back as they were', () => {
     heedsLesson(130)
     fc.assert(
       fc.property(
@@ -43,7 +43,7 @@ describe('names and ids of tools', () => {
 })
 
 describe('schemas of tools', () => {
-  test('have no reference, no other format and no list of numbers where the provider wants it so', () => {
+  test('schemas of tools have no reference, no other format and no list of numbers where the provider wants it so', () => {
     const node = {
       type: 'object',
       properties: { next: { $ref: '#/$defs/node' }, at: { type: 'string', format: 'uri' } },
@@ -68,7 +68,7 @@ describe('schemas of tools', () => {
     expect(JSON.stringify(fitted)).not.toMatch(/\$ref|\$defs|"enum"|uri/)
   })
 
-  test('have no choice at their root, which OpenAI and Anthropic refuse', () => {
+  test('schemas of tools have no choice at their root, which OpenAI and Anthropic refuse', () => {
     const one = {
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: 'string' } },
@@ -120,7 +120,7 @@ describe('schemas of tools', () => {
     expect(fitToolSchema(schema, false)).toEqual(schema)
   })
 
-  test('are objects at their root, whatever was given', () => {
+  test('schemas of tools are objects at their root, whatever was given', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.boolean(), (schema, plain) => {
         expect(fitToolSchema(schema as never, plain)).toMatchObject({ type: 'object', properties: {} })
@@ -130,7 +130,7 @@ describe('schemas of tools', () => {
 })
 
 describe('room to think', () => {
-  test('never makes what is asked for larger than the bound that was paid for', () => {
+  test('room to think never makes what is asked for larger than the bound that was paid for', () => {
     const effort = fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')
     fc.assert(
       fc.property(
