@@ -101,7 +101,8 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
       socket = opened
       opened.connectToServer()
     })
-    const reason = 'browser-walls-open: what keeps browsers in does not hold: agents-closed (<b>x</b>)'
+    const reason =
+      'browser-walls-open: the network filter of browsers does not work: agents-closed (<b>x</b>)'
     const failed: BrowserView = { ...asking, state: 'failed', reason, page: null, hand_over: null }
     await page.route('**/api/browsers', (route) =>
       route.fulfill({ json: { unavailable: null, max_live: 2, browsers: [failed] } }),

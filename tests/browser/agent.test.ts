@@ -250,7 +250,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     expect(await text.inputValue()).toBe('Ada reads in the evening.')
     await page.getByRole('button', { name: 'Review change' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.locator('.toast').getByText('another caller changed it').waitFor()
+    await page.locator('.toast').getByText('changed the value since you read it').waitFor()
     expect(await textOf()).toBe('Grace reads at noon.')
     await page.getByRole('button', { name: 'Compare with what it is now' }).click()
     await page.getByRole('button', { name: 'Review change' }).click()

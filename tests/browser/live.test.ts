@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
     await page.locator('[data-line=live]').waitFor()
     const runId = await mesh.submit('remove tryout')
     await page.getByRole('link', { name: /Approvals 1 waiting/ }).click()
-    await page.getByText('Everything below its /data is destroyed').first().waitFor()
+    await page.getByText('All its files below /data').first().waitFor()
     await page.getByRole('button', { name: 'Approve …' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.waitFor()

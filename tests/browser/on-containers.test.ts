@@ -248,9 +248,11 @@ withEngine(
         const { page, open, faults, context } = await openSlow()
         const runId = await mesh.submit('remove scribe')
         await open('/approvals')
-        await page.getByText('Deleting it calls no model and costs nothing.').first().waitFor()
+        await page.getByText('Deleting the agent calls no model and costs nothing.').first().waitFor()
         await page
-          .getByText(/^The run of operator that asked goes on either way.* for \d+ calls?/)
+          .getByText(
+            /^The run of operator that requested this continues whatever you decide.* for \d+ calls?/,
+          )
           .first()
           .waitFor()
         await page.getByRole('button', { name: 'Approve …' }).click()

@@ -18,7 +18,7 @@ function aLife(changes: Partial<Life>): Life {
 
 test('the time from a kill to ready is reported with its parts', () => {
   const lines = [
-    { at: 1900, said: { msg: 'the permission file can be read again; rights hold as it says' } },
+    { at: 1900, said: { msg: 'the permission file is valid again; its permissions apply from now on' } },
     { at: 2200, said: { progress: 'Opening the agent API' } },
     { at: 2990, said: { ready: true } },
     {

@@ -195,7 +195,7 @@ withEngine(
         expect(await mesh.ended(stuck.run, 400_000)).toMatchObject({ state: 'done', attempt: 2 })
         expect((await container('digger').inspect()).Id).not.toBe(stuck.container)
         expect(hungReasons(mesh.home)).toEqual([
-          'its work gave no sign of life for 120 s, though its server answers',
+          'the agent reported no progress of the run for 120 s, although its server answers',
         ])
       },
       patient(420_000),

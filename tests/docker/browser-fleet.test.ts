@@ -204,7 +204,9 @@ withEngine(
       })
       expect(lost.reason).toMatch(/container ended with 137/)
       expect(await containersOf('ada')).toEqual([])
-      expect((await flotilla(mesh, 'doctor')).out).toContain('the browser of ada: its container ended')
+      expect((await flotilla(mesh, 'doctor')).out).toContain(
+        'the browser of ada: the container of the browser ended',
+      )
       expect(await use('bob', 'browser_navigate', { url })).toContain('Shop')
       await mesh.call(browserHumanEndpoints.browserClose, { params: { id: 'bob' } })
     })

@@ -177,7 +177,7 @@ withEngine(
       ledger.close()
       expect(JSON.parse(String(died?.['detail']))).toMatchObject({
         out_of_memory: true,
-        reason: 'the kernel killed it: it was out of memory (its limit is 384 MB)',
+        reason: 'the kernel killed the agent because its container ran out of memory (limit: 384 MB)',
       })
       expect(await viewOf('glutton')).toMatchObject({ state: 'running', last_error: null })
     })

@@ -88,7 +88,9 @@ describe('an agent that dies in the middle of a call', () => {
       expect(outcome).toMatchObject({ status: 'failed', code })
       expect(failures()).toEqual([])
       expect(
-        mesh.told().filter((line) => line['msg'] === 'a client hung up before its answer, which is dropped'),
+        mesh
+          .told()
+          .filter((line) => line['msg'] === 'a client disconnected before its answer; the answer is dropped'),
       ).not.toEqual([])
     },
   )

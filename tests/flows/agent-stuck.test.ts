@@ -77,7 +77,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
       const ended = await mesh.ended(run, endsWithinMs)
       expect(ended).toMatchObject({ state: 'done', attempt: 2, outcome: { text: 'All done.' } })
       expect(journalOf('stopped')).toMatchObject([
-        { action: 'agent.hung', reason: 'its agent does not answer' },
+        { action: 'agent.hung', reason: 'the agent does not answer' },
       ])
     },
     patient(endsWithinMs),
@@ -94,7 +94,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
       expect(ended).toMatchObject({ state: 'done', attempt: 2, outcome: { text: 'All done.' } })
       // The texts depend on the connections that were open before: only those still answer.
       expect(journalOf('starved')).toMatchObject([
-        { action: 'agent.hung', reason: expect.stringMatching(/no sign of life|answer/) as string },
+        { action: 'agent.hung', reason: expect.stringMatching(/no progress of the run|answer/) as string },
       ])
     },
   )
@@ -107,7 +107,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
       const ended = await mesh.ended(run, endsWithinMs)
       expect(ended).toMatchObject({ state: 'done', attempt: 2, outcome: { text: 'All done.' } })
       expect(journalOf('writer')).toMatchObject([
-        { action: 'agent.died', exit_code: 74, reason: 'it could not write its state' },
+        { action: 'agent.died', exit_code: 74, reason: 'the agent could not write its state to /data' },
       ])
     },
     patient(endsWithinMs),

@@ -93,7 +93,7 @@ describe('the official Anthropic client inside an agent', () => {
   it('an agent with a model of a provider without a key is not created', async () => {
     heedsLesson(131)
     await expect(mesh.createWorker('lost', { model: 'mistral/mistral-large-latest' })).rejects.toThrow(
-      /set up are: anthropic, google/,
+      /that are set up: anthropic, google/,
     )
     const { agents } = (await mesh.call(meshHumanEndpoints.status)).json() as { agents: { id: string }[] }
     expect(agents.map((agent) => agent.id)).not.toContain('lost')

@@ -278,7 +278,7 @@ describe('a backup', () => {
     expect(`${verified.out}${verified.err}`).toContain('./pipe: a named pipe')
     const home = join(folder, 'without')
     const unknown = await command(home, 'restore', file, '--without', 'nobody')
-    expect(unknown.err).toContain('no data of an agent nobody')
+    expect(unknown.err).toContain('no agent with the id nobody')
     const restored = await command(home, 'restore', file, '--without', 'right')
     expect(restored.code, restored.err).toBe(0)
     expect(`${restored.out}${restored.err}`).toContain(

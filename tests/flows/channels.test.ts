@@ -165,7 +165,7 @@ describe('what an owner is told unasked', () => {
     await mesh.createWorker('poor', { model: 'dear/one', budget: { daily_usd: 0.01, monthly_usd: 1 } })
     await say('poor', { conversation, text: '@poor go' })
     await eventually('the budget is told', () => told('The agent poor has spent USD 0.00 of USD 0.01') > 0)
-    expect(told('the rest is too small for its next call')).toBeGreaterThan(0)
+    expect(told('the rest is too small for the next model call')).toBeGreaterThan(0)
     expect(told(tells)).toBe(1)
     expect(await run('channels', 'notices', '--to', 'none')).toMatchObject({ code: 0 })
   })

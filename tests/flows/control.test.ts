@@ -134,7 +134,7 @@ describe('permissions through the people’s API', () => {
     )
     expect(broken).toMatch(/permissions\.json:\d+/)
     const edit = await flotilla('permissions', 'set', 'edited', 'can_manage_cron=true')
-    expect(edit.err).toContain('mend it by hand')
+    expect(edit.err).toContain('correct the file by hand')
     await writeFile(permissionsPath, whole)
     await eventually('ready again', async () =>
       (await mesh.call(meshHumanEndpoints.readyz)).status === 200 ? true : null,
@@ -199,7 +199,7 @@ describe('a deletion that the operator asks for', () => {
     })
     const one = await pendingAbout('doomed')
     expect(waiting.waiting_on).toEqual([one?.id])
-    expect((await flotilla('pending')).out).toContain('Everything below its /data is destroyed')
+    expect((await flotilla('pending')).out).toContain('All its files below /data')
 
     const id = one?.id ?? ''
     expect((await flotilla('confirm', id)).err).toContain('Add --yes')

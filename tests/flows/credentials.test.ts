@@ -36,10 +36,14 @@ const day = aCassette(
   },
   {
     agent_kind: 'operator',
-    when: 'It is stored now\\. Write \\$CRED\\{wiki\\} in http_request; it is filled in for',
+    when: 'The owner has stored the credential\\. Write \\$CRED\\{wiki\\} in http_request; the mesh inserts the value in',
     turns: [calls('vault_list', {}), says('I can go on: {{list}}', { capture: { list: '([\\s\\S]+)' } })],
   },
-  { agent_kind: 'operator', when: 'The owner said no: not this year', turns: [says('Then not.')] },
+  {
+    agent_kind: 'operator',
+    when: 'The owner rejected the request: not this year',
+    turns: [says('Then not.')],
+  },
   {
     agents: ['clerk'],
     when: '^need a key$',
@@ -89,7 +93,9 @@ describe('the owner at the command line', () => {
     )
     const list = await cli(['credentials', 'list'])
     expect(list.out).toMatch(/wiki +agent +file +[0-9a-f]{8} +http:\/\/127\.0\.0\.1:\d+/)
-    expect(list.out).toMatch(/pager_token +system +mesh +[0-9a-f]{8} +nowhere: it is for the mesh alone/)
+    expect(list.out).toMatch(
+      /pager_token +system +mesh +[0-9a-f]{8} +nowhere: only the mesh itself uses this credential/,
+    )
     expect(set.out + set.err + list.out).not.toContain('word')
     expect((await stat(join(mesh.home, '.env'))).mode & 0o777).toBe(0o600)
     expect(await readFile(join(mesh.home, 'config', 'credentials.json'), 'utf8')).not.toContain('word')
@@ -103,9 +109,11 @@ describe('the owner at the command line', () => {
     expect(lines.err).toContain('line end')
     expect(lines.err).not.toContain('line one')
     expect((await cli(['credentials', 'set', 'FLOTILLA_SYSTEM_X'], 'long enough')).err).toContain(
-      'leave FLOTILLA_CRED_ out',
+      'without FLOTILLA_CRED_',
     )
-    expect((await cli(['credentials', 'bind', 'wiki', '*'])).err).toContain('a host is host, host:port')
+    expect((await cli(['credentials', 'bind', 'wiki', '*'])).err).toContain(
+      'a host must have the form host, host:port',
+    )
     expect((await cli(['credentials', 'bind', 'nothing', 'a.example'])).err).toContain(
       'flotilla credentials list',
     )

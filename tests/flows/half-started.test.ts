@@ -44,7 +44,7 @@ async function takenPort(): Promise<number> {
 const faults: readonly (readonly [string, string, () => Promise<{ port: number; mend: () => unknown }>])[] = [
   [
     'before anything listens',
-    'is taken by process',
+    'is used by process',
     async () => ({ port: await takenPort(), mend: () => {} }),
   ],
   [

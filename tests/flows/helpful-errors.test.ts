@@ -44,7 +44,7 @@ describe('at the terminal', () => {
       environment: { FLOTILLA_PORT: port },
     })
     expect(told.code).toBe(1)
-    expect(told.err).toContain(`port ${port} on 127.0.0.1 is taken by process ${mesh.pid} (`)
+    expect(told.err).toContain(`port ${port} on 127.0.0.1 is used by process ${mesh.pid} (`)
     expect(next(told)).toContain(`flotilla --home ${join(folder, 'second')} start --port NUMBER`)
     expect(next(told)).toContain('FLOTILLA_PORT=NUMBER in .env')
   })
@@ -70,7 +70,7 @@ describe('at the terminal', () => {
     })
     expect(reply.json()).toMatchObject({
       code: 'body-too-large',
-      detail: 'at most 1048576 bytes are taken here',
+      detail: 'the body may have at most 1048576 bytes',
       repair: expect.stringContaining('flotilla put AGENT FILE') as string,
     })
   })

@@ -201,7 +201,7 @@ it('a key that is refused is asked for anew, and a name that cannot be is, too',
   await eventually('the key is asked for', () => screen.rows().at(-1) === question || null)
   screen.type(`${wrongKey}\r`)
   await screen.shows(/Incorrect API key/)
-  await screen.shows(/next Nothing was kept\. Give another key of openai\./)
+  await screen.shows(/next Nothing was saved\. Enter another key of openai\./)
   await eventually('the key is asked for anew', () => screen.rows().at(-1) === question || null)
   expect(await envFile()).not.toMatch(/OPENAI/)
   screen.type(`${rightKey}\r`)
@@ -409,7 +409,9 @@ describe('a server of one’s own', () => {
       screen.type('\r')
       expect(await screen.ended).toBe(0)
       const said = screen.rows().join('')
-      expect(said).toContain('openai/own-unpriced cannot be called yet: no price is known')
+      expect(said).toContain(
+        'openai/own-unpriced cannot be called yet: the price of openai/own-unpriced is unknown',
+      )
       expect(said).toContain('"local": true')
     } finally {
       await own.close()
@@ -427,7 +429,7 @@ describe('a server of one’s own', () => {
     await question(screen, /^Key of/)
     screen.type('\r')
     await question(screen, /^Number \[1\]:$/)
-    expect(screen.rows().join('\n')).toContain('Nothing was kept.')
+    expect(screen.rows().join('\n')).toContain('Nothing was saved.')
     expect(await envFile()).not.toMatch(/OPENAI/)
     screen.type('\u0003')
     expect(await screen.ended).toBe(1)

@@ -35,7 +35,7 @@ const cassette = aCassette(
     when: 'Message of agent ada\\.[^]*how many',
     turns: [
       calls('message_agent', { to: 'ada', text: 'why do you ask?', wait_seconds: 60 }),
-      says('there are 7 ({{refused}})', { capture: { refused: '(waits for this work already)' } }),
+      says('there are 7 ({{refused}})', { capture: { refused: '(already waits for the result)' } }),
     ],
   },
   {
@@ -68,7 +68,7 @@ it('agents ask each other, are answered once, do not go round in circles, and wa
     from: 'ada',
     to: 'bob',
     state: 'answered',
-    answer: { state: 'done', text: 'there are 7 (waits for this work already)' },
+    answer: { state: 'done', text: 'there are 7 (already waits for the result)' },
   })
   // Each agent has one run, and the awaited answer caused no further turn.
   expect((await mesh.runs()).map((run) => run.agent_id).toSorted()).toEqual(['ada', 'bob'])

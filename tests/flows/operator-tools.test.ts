@@ -77,7 +77,7 @@ it('the operator sees what waits, costs and was said, sets heartbeats of workers
   expect(await heartbeats()).toContain('"schedule":"every 45m"')
   expect(await ask('sleep')).toMatch(/"schedule": ?null/)
   expect(await heartbeats()).not.toContain('every 45m')
-  expect(await ask('myself')).toMatch(/no agent edits itself/)
+  expect(await ask('myself')).toMatch(/an agent may not edit its own configuration/)
 
   expect(await ask('note')).toMatch(/"kept": ?1/)
   const kept = await readFile(join(mesh.dataOf('operator'), 'workspace', 'OBSERVATIONS.md'), 'utf8')

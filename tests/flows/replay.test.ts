@@ -160,11 +160,11 @@ describe('the record of a run whose answer the mesh had heard and not written wh
       text: expect.stringMatching(/^There are \d+ lines/),
     })
     const { cut, steps } = await record(id)
-    expect(cut).toContain('the mesh was stopped before it had written down an answer')
+    expect(cut).toContain('the mesh was stopped before it had stored a model answer')
     expect(steps.at(-1)?.text).toBe(ended.outcome?.text)
     const { code, err } = await cli('replay', id)
     expect(code).not.toBe(0)
-    expect(err).toContain('is not whole: the mesh was stopped')
+    expect(err).toContain('is incomplete: the mesh was stopped')
     // A later run has a complete record again.
     expect((await record(await countOnce())).cut).toBeNull()
   })
@@ -266,14 +266,14 @@ describe('a run that is played again', () => {
     expect(await effects()).toBe(before)
   })
 
-  it('a run that is played again is refused for a run that is not there, asked no model, or has no such turn', async () => {
+  it('a run that is played again is refused for a run that is not there, called no model, or has no such turn', async () => {
     const refused = async (id: string, body: object = {}) =>
       (await mesh.call(replayEndpoints.runReplay, { params: { id }, body })).json()
     expect(await refused('run_0')).toMatchObject({ code: 'not-found' })
     const lone = await mesh.invoke('counter', 'list_files', {})
     expect(await refused(lone.id)).toMatchObject({
       code: 'not-found',
-      detail: expect.stringContaining('asked no model'),
+      detail: expect.stringContaining('called no model'),
     })
     expect(await refused(await countOnce(), { turn: 2 })).toMatchObject({ code: 'not-found' })
   })

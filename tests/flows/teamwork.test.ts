@@ -37,7 +37,7 @@ const cassette = aCassette(
     turns: [runs('sleep 2; echo once >> count.txt'), calls('complete_task', { summary: 'One.' })],
   },
   { agents: ['right'], when: '"title": ?"Second"', turns: [calls('complete_task', { summary: 'Two.' })] },
-  { agents: ['right'], when: 'What you watch on the blackboard', turns: [says('I saw it.')] },
+  { agents: ['right'], when: 'blackboard entries that you watch', turns: [says('I saw it.')] },
   { when: '^hello', turns: [says('Hello.')] },
 )
 

@@ -192,7 +192,7 @@ it(
     expect(noted).toEqual({ context: null, namespace })
     const { code, lines } = await mesh.command('serve', ['--runtime', 'process'])
     expect(code).toBe(1)
-    expect(JSON.stringify(lines)).toContain('what they keep is there')
+    expect(JSON.stringify(lines)).toContain('and their data are in')
     await mesh.restart()
     expect(await inside('clerk', 'wc -c < input/parcel.bin')).toMatch(/\d{6}/)
   },

@@ -56,11 +56,11 @@ it(
     expect(code).toBe(1)
     const told = JSON.stringify(lines)
     expect(told).toContain('home-in-use')
-    expect(told).toContain('holds its lease')
+    expect(told).toContain('has the lease')
     // A reset is refused, too, so the second mesh cannot delete what both use.
     const wiped = await second.command('reset')
     expect(wiped.code).toBe(1)
-    expect(JSON.stringify(wiped.lines)).toContain('holds its lease')
+    expect(JSON.stringify(wiped.lines)).toContain('has the lease')
     expect(existsSync(second.home)).toBe(true)
     const answered = await first.invoke('clerk', 'run_command', { command: 'echo still here' })
     expect(JSON.stringify(answered.outcome)).toContain('still here')

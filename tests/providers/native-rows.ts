@@ -211,7 +211,10 @@ export const nativeOddities: readonly NativeOddity[] = [
     named({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
     { problem: 'model-overloaded', says: 'Overloaded' },
   ),
-  anthropic('it breaks off', start() + text(0, 'Hello'), { problem: 'upstream-failed', says: 'broke off' }),
+  anthropic('it breaks off', start() + text(0, 'Hello'), {
+    problem: 'upstream-failed',
+    says: 'ended its answer early',
+  }),
   anthropic(
     'the signature of the thinking is missing',
     start() +
@@ -342,7 +345,10 @@ export const nativeOddities: readonly NativeOddity[] = [
   google('a part of an unknown kind comes', said([{ hologram: { x: 1 } }, { text: 'Hello' }], 'STOP'), plain),
   google('the reason for the end is unknown', said([{ text: 'Hello' }], 'TIRED'), plain),
   google('a filter ends it', said([{ text: 'Hello' }], 'SAFETY'), { text: 'Hello', end: 'content_filter' }),
-  google('it breaks off', said([{ text: 'Hello' }]), { problem: 'upstream-failed', says: 'broke off' }),
+  google('it breaks off', said([{ text: 'Hello' }]), {
+    problem: 'upstream-failed',
+    says: 'ended its answer early',
+  }),
   google(
     'an error comes in the stream',
     said([{ text: 'Hello' }]) +

@@ -117,7 +117,7 @@ describe('the journal of a running mesh', () => {
     )
     const verified = await flotilla({ home: mesh.home }, 'journal', 'verify')
     expect(verified.code).toBe(1)
-    expect(verified.out).toContain('anchored outside')
+    expect(verified.out).toContain('journal-anchors.jsonl names row')
     await mesh.restart()
     const reply = await mesh.call(meshHumanEndpoints.readyz)
     // The mesh keeps running, and every status report shows the problem.
@@ -151,7 +151,7 @@ describe('the journal of a running mesh', () => {
     const mesh = await aKilledMesh()
     tamper(mesh, "UPDATE journal_head SET seal = '0000'")
     expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).out).toContain(
-      'the end was not written by this mesh',
+      'the record of the last row was not signed with the secret of this mesh',
     )
   })
 

@@ -83,7 +83,7 @@ describe('the secret of the mesh', () => {
     expect(await readFile(envOf(mesh), 'utf8')).toBe(before + after)
     expect((await stat(envOf(mesh))).mode & 0o777).toBe(0o600)
     expect(await readFile(secretOf(mesh), 'utf8')).toBe(`${secret}\n`)
-    expect(mesh.log()).toContain('the secret of the mesh was moved out of .env')
+    expect(mesh.log()).toContain('moved the secret of the mesh from .env')
     expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
     expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
   })
@@ -106,7 +106,7 @@ describe('the secret of the mesh', () => {
     }
     const needless = await journal(mesh, 'begin-anew', '--yes')
     expect(needless.code).toBe(1)
-    expect(needless.err).toContain('nothing was lost')
+    expect(needless.err).toContain('is not lost')
 
     await rm(secretOf(mesh))
     expect((await journal(mesh, 'begin-anew')).err).toContain('Add --yes')
@@ -128,7 +128,7 @@ describe('the secret of the mesh', () => {
     await writeFile(secretOf(mesh), `${other}\n`)
     expect(await refusal(mesh)).toMatchObject({
       code: 'mesh-secret-refused',
-      detail: expect.stringContaining('another secret') as string,
+      detail: expect.stringContaining('belongs to another home') as string,
     })
     const begun = await journal(mesh, 'begin-anew', '--yes')
     expect(begun, begun.err).toMatchObject({ code: 0 })
@@ -158,12 +158,12 @@ describe('the secret of the mesh', () => {
     await writeFile(envOf(mesh), `this line is broken\nFLOTILLA_SYSTEM_MESH_SECRET=${secret}\n`)
     const inEnv = await journal(mesh, 'begin-anew', '--yes')
     expect(inEnv).toMatchObject({ code: 1 })
-    expect(inEnv.err).toContain('.env and fits: nothing was lost')
+    expect(inEnv.err).toContain('.env')
     await rm(envOf(mesh))
     await mkdir(envOf(mesh))
     const unread = await journal(mesh, 'begin-anew', '--yes')
     expect(unread).toMatchObject({ code: 1 })
-    expect(unread.err).toContain('not known to be lost')
+    expect(unread.err).toContain('unknown whether the secret is lost')
     expect(await readFile(secretOf(mesh), 'utf8')).toBe('cut short\n')
     expect(await keptAside(mesh)).toEqual([])
   })

@@ -138,7 +138,9 @@ describe('a member acts on what it is granted', () => {
       const { status, detail } = await ask(`${method} ${path}`, tokens['ann'] ?? '', body)
       expect({ status, detail }).toEqual({
         status: 403,
-        detail: expect.stringContaining('is not granted; ann is a member of ada'),
+        detail: expect.stringContaining(
+          'is not among the agents granted to this person; ann is a member of ada',
+        ),
       })
     },
   )
@@ -153,14 +155,14 @@ describe('a member acts on what it is granted', () => {
     [
       'permissions',
       { field: 'permissions', value: { set: { can_manage_cron: true } } },
-      'only an owner changes permissions',
+      'only an owner may change permissions',
     ],
     [
       'fewer permissions',
       { field: 'permissions', value: { remove: { can_message: ['operator'] } } },
-      'only an owner changes permissions',
+      'only an owner may change permissions',
     ],
-    ['MCP servers', { field: 'mcpServers', value: {} }, 'only an owner changes MCP servers'],
+    ['MCP servers', { field: 'mcpServers', value: {} }, 'only an owner may change MCP servers'],
     ['more money', { field: 'budget', value: { daily_usd: 900, monthly_usd: 20_000 } }, 'raise'],
   ])('a member does not change the %s of an agent', async (_what, body, words) => {
     const edited = await ask('POST /api/agents/ada/edit', tokens['ann'] ?? '', body)
@@ -177,7 +179,7 @@ describe('a member acts on what it is granted', () => {
     const token = changes.find(({ field }) => field === 'permissions')?.undo_token ?? ''
     expect(await ask(`POST /api/changes/${token}/undo`, tokens['ann'] ?? '')).toMatchObject({
       status: 403,
-      detail: expect.stringContaining('only an owner changes permissions'),
+      detail: expect.stringContaining('only an owner may change permissions'),
     })
   })
 

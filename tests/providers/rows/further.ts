@@ -28,7 +28,7 @@ export const furtherOddities: readonly Oddity[] = [
     what: 'it breaks off behind a usage in the middle',
     source: 'tried: gateways that tell the usage at intervals, without choices',
     wire: hello + usageChunk(tokens) + chunk({ content: ' there' }),
-    normal: { problem: 'upstream-failed', says: 'broke off' },
+    normal: { problem: 'upstream-failed', says: 'ended its answer early' },
     openAiClient: 'an error',
   },
   {
@@ -102,7 +102,7 @@ export const furtherOddities: readonly Oddity[] = [
     what: 'the reason is false until the end, which does not come',
     source: 'tried: servers that write false for nothing',
     wire: chunk({ content: 'Hello' }, false),
-    normal: { problem: 'upstream-failed', says: 'broke off' },
+    normal: { problem: 'upstream-failed', says: 'ended its answer early' },
     openAiClient: 'an error',
   },
   {

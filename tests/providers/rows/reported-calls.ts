@@ -150,7 +150,7 @@ export const reportedCalls: readonly Oddity[] = [
     what: 'the stream of a half call ends with neither reason nor mark',
     source: github('anomalyco/opencode/issues/39968'),
     wire: call(named({}, '{"at":"')),
-    normal: { problem: 'upstream-failed', says: 'broke off' },
+    normal: { problem: 'upstream-failed', says: 'ended its answer early' },
   },
   {
     what: 'the function_call of the first API comes in pieces',

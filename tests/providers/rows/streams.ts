@@ -86,7 +86,7 @@ export const streamOddities: readonly Oddity[] = [
     what: 'it breaks off, with neither reason, mark nor usage',
     source: 'vaadin/flow-components: handle stream ends with no finish reasons',
     wire: hello,
-    normal: { problem: 'upstream-failed', says: 'broke off' },
+    normal: { problem: 'upstream-failed', says: 'ended its answer early' },
   },
   {
     what: 'lines end in CR LF',

@@ -26,7 +26,7 @@ export function isAtDashboard(caller: Caller): boolean {
 export function requireOwner(caller: Caller, what: string): void {
   if (caller.kind === 'human' && caller.role === 'owner' && caller.local === true) return
   throw new Problem('denied', {
-    detail: `only the owner can ${what}: from the machine of the mesh itself, as its user or one of local_users`,
+    detail: `only the owner can ${what}, on the machine of the mesh, as the user of the mesh or as a user in local_users of config/settings.json`,
   })
 }
 

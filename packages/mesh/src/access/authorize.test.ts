@@ -65,7 +65,8 @@ describe('an agent', () => {
     )
     expect(allowedOf(broken, scout)).toEqual([])
     expect(authorize(broken, scout, { do: 'list-agents' })).toMatchObject({
-      reason: 'everything is denied: config/permissions.json line 3: value expected',
+      reason:
+        'all agents are denied everything, because the permission file is invalid: config/permissions.json line 3: value expected',
     })
   })
 

@@ -55,23 +55,23 @@ function authorizePeople(caller: Exclude<Caller, { kind: 'agent' }>, action: Act
     case 'route-tasks':
       return allowed
     case 'call-route':
-      return caller.kind === 'human' ? byRoute(caller, action) : denied('this API is for people', null)
+      return caller.kind === 'human' ? byRoute(caller, action) : denied('only people may call this API', null)
     case 'back-up':
       return caller.kind === 'internal'
         ? allowed
-        : denied('only a program of the owner on this machine can do this', null)
+        : denied('only a program of the owner on the machine of the mesh may read a backup of the home', null)
     case 'manage-credentials':
     case 'manage-people':
     case 'pause-work':
-      return caller.kind === 'human' ? allowed : denied('only the owner can do this', null)
+      return caller.kind === 'human' ? allowed : denied('only the owner of the fleet can do this', null)
     case 'manage-webhooks':
       return isAtTerminal(caller)
         ? allowed
-        : denied('only a person at the terminal or the dashboard can do this', null)
+        : denied('only a person at the terminal or the dashboard can change webhooks', null)
     case 'make-webhooks':
       return isAtDashboard(caller)
         ? allowed
-        : denied('webhooks are made and changed at the dashboard, or by its API, alone', null)
+        : denied('webhooks can only be created and changed in the dashboard or with its API', null)
     case 'call-api':
     case 'use-credential':
     case 'request-credential':
@@ -80,7 +80,7 @@ function authorizePeople(caller: Exclude<Caller, { kind: 'agent' }>, action: Act
     case 'use-wallet':
     case 'spend-from-wallet':
     case 'act-for-self':
-      return denied('only an agent can do this', null)
+      return denied('only an agent can do this, not a person', null)
     default:
       return undecided(action)
   }
@@ -91,9 +91,13 @@ function authorizeAgent(
   caller: Extract<Caller, { kind: 'agent' }>,
   action: Action,
 ): Decision {
-  if (records.broken !== null) return denied(`everything is denied: ${records.broken}`, null)
+  if (records.broken !== null)
+    return denied(
+      `all agents are denied everything, because the permission file is invalid: ${records.broken}`,
+      null,
+    )
   if (caller.token === 'program' && !isForPrograms(action)) {
-    return denied('the token of a program is for the model surface and the forward proxy only', null)
+    return denied('the token of a program may only be used for model calls and for the forward proxy', null)
   }
   const record = records.recordOf(caller.agentId)
   if (!record) return denied(`agent ${caller.agentId} has no permission record`, null)
@@ -164,12 +168,12 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
     case 'manage-fleet':
       return byFlag(record, 'can_manage_fleet')
     case 'manage-agent':
-      if (action.agentId === agentId) return denied('no agent manages itself', null)
+      if (action.agentId === agentId) return denied('an agent may not start, stop or archive itself', null)
       return byFlag(record, 'can_manage_fleet')
     case 'manage-projects':
       return byFlag(record, 'can_manage_projects')
     case 'edit-agent-config':
-      if (action.agentId === agentId) return denied('no agent edits itself', null)
+      if (action.agentId === agentId) return denied('an agent may not edit its own configuration', null)
       return byFlag(record, 'can_edit_agent_config')
     case 'view-fleet':
       return byFlag(record, 'can_view_fleet_metrics')
@@ -178,23 +182,25 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
     case 'request-credential':
       return byFlag(record, 'can_request_user_credentials')
     case 'manage-credentials':
-      return denied('credentials are stored and bound by the owner alone', null)
+      return denied('only the owner may store credentials and bind them to hosts', null)
     case 'manage-people':
     case 'call-route':
-      return denied('people are added and changed by an owner alone', null)
+      return denied('only an owner may add and change people', null)
     case 'pause-work':
-      return denied('work is paused and resumed by the owner alone', null)
+      return denied('only the owner may pause and resume work', null)
     case 'back-up':
-      return denied('what others keep is read by people alone', null)
+      return denied('only people may read the data of other agents', null)
     case 'manage-webhooks':
     case 'make-webhooks':
-      return denied('webhooks are made at the dashboard alone', null)
+      return denied('only a person in the dashboard may create webhooks', null)
     case 'list-agents':
       return allowed
     case 'act-for-self':
-      return action.agentId === agentId ? allowed : denied('an agent acts for itself alone', null)
+      return action.agentId === agentId
+        ? allowed
+        : denied('an agent may only act for itself, not for another agent', null)
     case 'submit-run':
-      return denied('agents give work to each other by hand-off', null)
+      return denied('an agent gives work to another agent with hand_off only', null)
     default:
       return undecided(action)
   }
@@ -206,9 +212,12 @@ function maySteer(
   agentId: string,
   { to, gave }: Extract<Action, { do: 'steer-agent' }>,
 ): Decision {
-  if (to === agentId) return denied('an agent does not steer itself', null)
+  if (to === agentId) return denied('an agent may not send a steering message to itself', null)
   if (agentId !== operatorAgentId && !gave) {
-    return denied('only the operator and the agent that gave the work may steer an agent', null)
+    return denied(
+      'only the operator, or the agent that gave the work, may send a steering message to an agent',
+      null,
+    )
   }
   return byName(record, 'can_message', to)
 }
@@ -233,5 +242,5 @@ function isForPrograms(action: Action): boolean {
 
 /** A new action does not compile until each switch above has decided it. */
 function undecided(action: never): Decision {
-  return denied(`nothing allows ${JSON.stringify(action)}`, null)
+  return denied(`no permission allows ${JSON.stringify(action)}`, null)
 }

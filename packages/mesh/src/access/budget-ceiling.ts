@@ -21,7 +21,10 @@ export function raisedPeriod(before: PeriodLimits, after: PeriodLimits): RaisedP
   ): RaisedPeriod | null => {
     if (was === null || (wanted !== null && wanted <= was)) return null
     const words = wanted === null ? 'no limit' : `${wanted}`
-    return { field, reason: `${words} is more than USD ${was}, and only a person at the terminal raises it` }
+    return {
+      field,
+      reason: `${words} is more than the current USD ${was}; only a person at the terminal may raise this budget`,
+    }
   }
   return (
     raised('daily_usd', before.dailyUsd, after.dailyUsd) ??

@@ -45,7 +45,7 @@ describe('an explanation', () => {
   test('an explanation names the line of the very entry that allows', async () => {
     expect(await asked(text, 'message-agent', ['auditor'])).toEqual({
       allowed: true,
-      reason: 'can_message of scout allows it',
+      reason: 'can_message of scout allows the action',
       field: 'can_message',
       file: 'config/permissions.json',
       line: 6,
@@ -58,12 +58,12 @@ describe('an explanation', () => {
       '{\n  "permissions": {\n    "operator": {\n      "can_route_tasks": true\n    }\n  }\n}\n'
     expect(await asked(operators, 'manage-fleet', [null, 'operator'])).toMatchObject({
       allowed: true,
-      reason: 'can_manage_fleet is left out of the entry of operator, which has it by default',
+      reason: 'the entry of operator does not name can_manage_fleet, which operator has by default',
       field: 'can_manage_fleet',
       line: 3,
     })
     expect(await asked(operators, 'route-tasks', [null, 'operator'])).toMatchObject({
-      reason: 'can_route_tasks of operator allows it',
+      reason: 'can_route_tasks of operator allows the action',
       line: 4,
     })
     const browsing = text.replace('"allowed_apis"', '"can_use_browser": true,\n      "allowed_apis"')
@@ -77,7 +77,7 @@ describe('an explanation', () => {
     expect(await asked(text, 'call-api', ['http'])).toMatchObject({
       allowed: false,
       line: 8,
-      repair: "Allow it with: flotilla permissions set scout 'allowed_apis+=http'",
+      repair: "Allow the action: flotilla permissions set scout 'allowed_apis+=http'",
     })
   })
 
@@ -86,7 +86,7 @@ describe('an explanation', () => {
       allowed: false,
       field: 'can_spawn',
       line: 3,
-      repair: 'Allow it with: flotilla permissions set scout can_spawn=true',
+      repair: 'Allow the action: flotilla permissions set scout can_spawn=true',
     })
   })
 
@@ -95,7 +95,7 @@ describe('an explanation', () => {
     expect(await asked(broken, 'call-api', ['llm'])).toMatchObject({
       allowed: false,
       line: 8,
-      reason: expect.stringContaining('everything is denied'),
+      reason: expect.stringContaining('denied everything'),
       repair: expect.stringContaining('by hand'),
     })
     expect(await asked(null, 'call-api', ['llm'])).toMatchObject({ allowed: false, line: null })

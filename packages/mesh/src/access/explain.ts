@@ -102,14 +102,17 @@ function readAction({ action: name, resource }: Question): Action {
   if (!known) {
     const names = permissionActions.map((action) => action.name).join(', ')
     throw new Problem('bad-request', {
-      detail: `there is no action ${name.slice(0, 60)}; there are ${names}`,
+      detail: `there is no action ${name.slice(0, 60)}; the actions are ${names}`,
     })
   }
   if (known.resource === null) {
-    if (resource !== null) throw new Problem('bad-request', { detail: `${name} takes no resource` })
+    if (resource !== null)
+      throw new Problem('bad-request', {
+        detail: `the action ${name} has no resource; leave the resource out`,
+      })
   } else if (resource === null || resource === '') {
     throw new Problem('bad-request', {
-      detail: `${name} wants its resource (${known.resource}), for example: ${name} ${known.example}`,
+      detail: `the action ${name} needs a resource (${known.resource}), for example: ${name} ${known.example}`,
     })
   }
   return actionOf[known.name](resource ?? '')
@@ -130,14 +133,14 @@ function lineOf(snapshot: PermissionSnapshot, agentId: string, decision: Decisio
 function allowedBy(snapshot: PermissionSnapshot, agentId: string, field: string | null): string {
   if (field === null) return 'every agent that has a permission record may do this'
   return isDefault(snapshot, agentId, field)
-    ? `${field} is left out of the entry of ${agentId}, which has it by default`
-    : `${field} of ${agentId} allows it`
+    ? `the entry of ${agentId} does not name ${field}, which ${agentId} has by default`
+    : `${field} of ${agentId} allows the action`
 }
 
 /** How to remove a right that a record has by default without naming it. */
 function takingOf(snapshot: PermissionSnapshot, agentId: string, field: string | null): string {
   if (field === null || !isDefault(snapshot, agentId, field)) return ''
-  return `Take it with: flotilla permissions set ${agentId} ${field}=false`
+  return `Revoke the permission: flotilla permissions set ${agentId} ${field}=false`
 }
 
 function isDefault(snapshot: PermissionSnapshot, agentId: string, field: string): boolean {
@@ -146,13 +149,14 @@ function isDefault(snapshot: PermissionSnapshot, agentId: string, field: string)
 
 function repairOf(snapshot: PermissionSnapshot, question: Question, decision: Decision): string {
   const { agentId, resource } = question
-  if (snapshot.broken !== null) return `Mend ${file} by hand; everything is denied until it is whole.`
+  if (snapshot.broken !== null)
+    return `Correct ${file} by hand; agents are denied everything until the file is valid.`
   if (snapshot.recordOf(agentId) === undefined) {
-    return `Give it a record: flotilla permissions set ${agentId} can_message=operator`
+    return `Give the agent a permission record: flotilla permissions set ${agentId} can_message=operator`
   }
   const field = decision.field ?? null
   if (field === null) return ''
-  const set = (words: string) => `Allow it with: flotilla permissions set ${agentId} ${words}`
+  const set = (words: string) => `Allow the action: flotilla permissions set ${agentId} ${words}`
   if (field.startsWith('can_') && !lists.includes(field)) return set(`${field}=true`)
   if (field.startsWith('wallet_spend_') || field.startsWith('wallet_rate_')) return set(`${field}=NUMBER`)
   const parts = question.action === 'spend-from-wallet' ? (resource ?? '').split(',') : [resource ?? '']

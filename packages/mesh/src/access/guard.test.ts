@@ -69,12 +69,12 @@ describe('the guard', () => {
     }
     const nobody: Caller = { ...scout, agentId: 'nobody' }
     const steer = { do: 'steer-agent', to: 'scout', gave: false } as const
-    expect(repairOf(scout, steer)).toContain('No field of the permission record changes that')
+    expect(repairOf(scout, steer)).toContain('No permission can allow this action')
     expect(repairOf(scout, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
     const member: Caller = { kind: 'human', role: 'member', channel: 'cli', person: 'ann', agents: ['scout'] }
     expect(repairOf(member, { do: 'manage-fleet' })).toContain('flotilla people change')
     const made: Caller = { ...scout, agentId: 'spawn_1' }
-    expect(repairOf(made, { do: 'message-agent', to: 'other' })).toContain('You were made for one task')
+    expect(repairOf(made, { do: 'message-agent', to: 'other' })).toContain('You were created for one task')
     // A missing record is repaired by the owner.
     expect(repairOf(nobody, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
   })

@@ -87,17 +87,17 @@ export function createGuard(deps: GuardDeps): Guard {
 }
 
 const ofRoleRepair =
-  'Ask an owner of the fleet: they do it themselves, or give you more with flotilla people change NAME (--role, --agents).'
+  'Ask an owner of the fleet to do this, or to extend your role or agents: flotilla people change NAME --role ROLE --agents AGENTS.'
 
 const ofNoFieldRepair =
-  'No field of the permission record changes that: do without it, or tell the owner what you would have done (notify_user).'
+  'No permission can allow this action. Continue without it, or tell the owner with notify_user what you wanted to do.'
 
 /**
  * The permissions of a spawned agent cannot be changed: they are within its parent's, and it is deleted with
  * its task.
  */
 const ofSpawnedRepair =
-  'You were made for one task and may no more than this: do without it, and say in complete_task what you could not do and why.'
+  'You were created for one task, and your permissions cannot be extended. Continue without this action, and report in complete_task what you could not do and why.'
 
 function record(
   deps: GuardDeps,

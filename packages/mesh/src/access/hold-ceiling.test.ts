@@ -62,7 +62,7 @@ describe('the ceiling', () => {
         actor: 'agent:operator',
         action: 'ceiling.refused',
         subject: 'scout',
-        detail: { field: 'can_spawn', reason: expect.stringContaining('human') },
+        detail: { field: 'can_spawn', reason: expect.stringContaining('only a person') },
       },
     ])
     expect(denials.last24Hours('operator')).toEqual({ 'edit-agent-config': 1 })

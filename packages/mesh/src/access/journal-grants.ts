@@ -141,5 +141,5 @@ export function isGrant(value: JsonValue): boolean {
 
 function told(value: JsonValue): JsonValue {
   if (canonicalJson(value).length <= valueMaxChars) return value
-  return Array.isArray(value) ? `${value.length} entries` : 'a long value'
+  return Array.isArray(value) ? `${value.length} entries` : '(a value that is too long to show)'
 }

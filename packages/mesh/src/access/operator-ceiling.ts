@@ -48,19 +48,24 @@ export function operatorMayChange(
 ): CeilingVerdict {
   for (const [name, value] of Object.entries(change)) {
     if (!isPermissionField(name))
-      return { allowed: false, field: name, reason: 'there is no such permission' }
+      return { allowed: false, field: name, reason: 'no permission has this name' }
     const rule = rules[name]
     // Withdrawing a right is always below the ceiling, also for rights that only a person may give.
     if (rule === 'human-only' && value !== false) {
-      return { allowed: false, field: name, reason: 'only a human can grant this, outside of any chat' }
+      return {
+        allowed: false,
+        field: name,
+        reason:
+          'only a person can grant this permission, at the terminal or in the dashboard and not in a chat',
+      }
     }
     const isLower =
       name === 'browser_actions' ? isFewerActions(current[name], value) : isLowered(current[name], value)
     if (rule === 'lower-only' && !isLower) {
-      return { allowed: false, field: name, reason: 'the operator may lower this and not raise it' }
+      return { allowed: false, field: name, reason: 'the operator may lower this limit but not raise it' }
     }
     if (rule === 'raise-only' && !isRaised(current.required_isolation, value)) {
-      return { allowed: false, field: name, reason: 'the operator may raise this and not lower it' }
+      return { allowed: false, field: name, reason: 'the operator may raise this limit but not lower it' }
     }
   }
   return { allowed: true }

@@ -27,7 +27,9 @@ export function submittedFields(current: PermissionRecord, change: PermissionCha
   }
   for (const name of [...Object.keys(change.add), ...Object.keys(change.remove)]) {
     if (Object.hasOwn(permissionFields, name) && !Array.isArray(listOf(name))) {
-      throw new Problem('bad-request', { detail: `${name} is no list: set it to its whole value` })
+      throw new Problem('bad-request', {
+        detail: `the permission ${name} is not a list: set it as a whole with ${name}=VALUE`,
+      })
     }
   }
   return Object.fromEntries(fields)

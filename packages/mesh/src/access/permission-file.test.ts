@@ -45,7 +45,8 @@ describe('the permission file', () => {
     const { store, heard } = await opened(null)
     expect(authorize(store.snapshot(), scout, listAgents)).toMatchObject({
       allowed: false,
-      reason: 'everything is denied: config/permissions.json is missing',
+      reason:
+        'all agents are denied everything, because the permission file is invalid: config/permissions.json is missing',
     })
     expect(heard).toEqual(['config/permissions.json is missing'])
     await store.close()

@@ -93,7 +93,8 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     const before = current.broken
     current = next
     if (next.broken === before) return
-    if (next.broken === null) log.info({}, 'the permission file can be read again; rights hold as it says')
+    if (next.broken === null)
+      log.info({}, 'the permission file is valid again; its permissions apply from now on')
     else
       log.error(
         { detail: next.broken },
@@ -154,7 +155,7 @@ function rewritten(
     const reading = readJsonDocument(text, permissionFileSchema)
     if (!reading.ok) {
       throw new Problem('unprocessable', {
-        detail: `config/permissions.json line ${reading.line}: ${reading.reason}; mend it by hand first`,
+        detail: `config/permissions.json line ${reading.line}: ${reading.reason}; correct the file by hand first`,
         extra: { file: 'config/permissions.json', line: reading.line },
       })
     }

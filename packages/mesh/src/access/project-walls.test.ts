@@ -33,10 +33,10 @@ describe('what lies in a project', () => {
   test.each([
     ['red', name, true, 'allowed'],
     ['red', name, false, 'allowed'],
-    ['blue', name, false, 'projects/red/ is for members of that project, and blue is not a member'],
-    ['none', name, true, 'projects/red/ is for members of that project, and none is not a member'],
+    ['blue', name, false, 'projects/red/ belongs to the members of project red, and blue is not a member'],
+    ['none', name, true, 'projects/red/ belongs to the members of project red, and none is not a member'],
     ['old', 'projects/old/plan', false, 'allowed'],
-    ['old', 'projects/old/plan', true, 'project old is archived: it can be read alone'],
+    ['old', 'projects/old/plan', true, 'project old is archived: its data can be read but not changed'],
     ['operator', name, true, 'the record decides'],
     ['blue', 'output/plan', true, 'the record decides'],
   ])('%s, %s, writing %s: %s', (...[agentId, key, writes, expected]) => {
@@ -46,10 +46,14 @@ describe('what lies in a project', () => {
 
 test.each([
   ['red', 'red2', 'the record decides'],
-  ['red', 'blue', 'blue works for project blue, and red for red'],
+  [
+    'red',
+    'blue',
+    'agent blue belongs to project blue and agent red to project red; members of different projects cannot exchange work',
+  ],
   ['red', 'none', 'the record decides'],
   ['none', 'red', 'the record decides'],
-  ['old', 'old2', 'project old is archived: no work is given in it'],
+  ['old', 'old2', 'project old is archived: its members cannot give each other work'],
   ['operator', 'blue', 'the record decides'],
   ['blue', 'operator', 'the record decides'],
 ])('%s gives work to %s: %s', (agentId, to, expected) => {
@@ -59,8 +63,8 @@ test.each([
 test.each([
   ['red', 'red', 'the record decides'],
   ['red', undefined, 'the record decides'],
-  ['red', 'blue', 'red is no member of project blue; only the operator manages all'],
-  ['none', 'blue', 'none is no member of project blue; only the operator manages all'],
+  ['red', 'blue', 'agent red is not a member of project blue; only the operator manages all projects'],
+  ['none', 'blue', 'agent none is not a member of project blue; only the operator manages all projects'],
   ['operator', 'blue', 'the record decides'],
 ])('%s manages %s: %s', (agentId, project, expected) => {
   expect(verdict(decideManaged(projectOf, agentId, project))).toBe(expected)

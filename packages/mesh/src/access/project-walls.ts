@@ -35,9 +35,13 @@ export function decideInProject(
   if (project === null || agentId === operatorAgentId) return null
   const own = projectOf(agentId)
   if (own?.name !== project) {
-    return denied(`${prefix}${project}/ is for members of that project, and ${agentId} is not a member`, null)
+    return denied(
+      `${prefix}${project}/ belongs to the members of project ${project}, and ${agentId} is not a member`,
+      null,
+    )
   }
-  if (writes && own.archived) return denied(`project ${project} is archived: it can be read alone`, null)
+  if (writes && own.archived)
+    return denied(`project ${project} is archived: its data can be read but not changed`, null)
   return { allowed: true }
 }
 
@@ -47,9 +51,14 @@ export function decideAcrossProjects(projectOf: ProjectOf, agentId: string, to: 
   const [own, other] = [projectOf(agentId), projectOf(to)]
   if (own === null || other === null) return null
   if (own.name === other.name) {
-    return own.archived ? denied(`project ${own.name} is archived: no work is given in it`, null) : null
+    return own.archived
+      ? denied(`project ${own.name} is archived: its members cannot give each other work`, null)
+      : null
   }
-  return denied(`${to} works for project ${other.name}, and ${agentId} for ${own.name}`, null)
+  return denied(
+    `agent ${to} belongs to project ${other.name} and agent ${agentId} to project ${own.name}; members of different projects cannot exchange work`,
+    null,
+  )
 }
 
 /** An agent manages its own project; the operator manages all. Null if the record decides. Pure. */
@@ -60,5 +69,8 @@ export function decideManaged(
 ): Decision | null {
   if (project === undefined || agentId === operatorAgentId || projectOf(agentId)?.name === project)
     return null
-  return denied(`${agentId} is no member of project ${project}; only the operator manages all`, null)
+  return denied(
+    `agent ${agentId} is not a member of project ${project}; only the operator manages all projects`,
+    null,
+  )
 }

@@ -9,6 +9,6 @@ import type { Caller } from './caller.ts'
 export function requireProof(caller: Caller, what: string): void {
   if (caller.kind !== 'human' || caller.page === undefined || caller.page === 'proved') return
   throw new Problem('proof-wanted', {
-    detail: `a page cannot tell who sits at it; to ${what}, it wants the owner’s proof`,
+    detail: `a web page cannot know who uses it, so the owner’s proof is required to ${what}`,
   })
 }

@@ -70,7 +70,7 @@ describe('a member', () => {
       expect(may(person('member', ['bob']), action)).toEqual({
         allowed: false,
         field: null,
-        reason: 'agent ada is not granted; ann is a member of bob',
+        reason: 'agent ada is not among the agents granted to this person; ann is a member of bob',
       })
       expect(may(person('member'), action).allowed).toBe(false)
     },

@@ -26,7 +26,7 @@ export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
     case 'edit-agent-config':
       return action.what === undefined
         ? onAgent(caller, action.agentId)
-        : denied(`only an owner changes ${action.what} of an agent; ${who(caller)}`, null)
+        : denied(`only an owner may change ${action.what} of an agent; ${who(caller)}`, null)
     case 'manage-cron':
     case 'route-tasks':
       // The owner of a job and the receiver of a task are checked separately.
@@ -61,7 +61,7 @@ export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
 export function byRoute(caller: HumanCaller, { role }: Extract<Action, { do: 'call-route' }>): Decision {
   if (role !== null && roleReaches(caller.role, role)) return allowed
   return denied(
-    `this requires ${role === null ? 'a role that is not stated' : `the role ${role}`}; ${who(caller)}`,
+    `this requires ${role === null ? 'a role that the mesh does not define' : `the role ${role}`}; ${who(caller)}`,
     null,
   )
 }
@@ -70,13 +70,13 @@ function onAgent(caller: HumanCaller, agentId: string): Decision {
   if (caller.role !== 'member') return watchOnly(caller)
   if (isGranted(caller.agents ?? [], agentId)) return allowed
   return denied(
-    `${agentId === '' ? 'no such agent' : `agent ${agentId}`} is not granted; ${who(caller)}`,
+    `${agentId === '' ? 'no such agent' : `agent ${agentId}`} is not among the agents granted to this person; ${who(caller)}`,
     null,
   )
 }
 
 function watchOnly(caller: HumanCaller): Decision {
-  return denied(`a viewer looks and changes nothing; ${who(caller)}`, null)
+  return denied(`a viewer may read but not change anything; ${who(caller)}`, null)
 }
 
 function who({ person, role, agents = [] }: HumanCaller): string {

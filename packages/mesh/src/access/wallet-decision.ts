@@ -29,7 +29,10 @@ export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend):
   if (!use.allowed) return use
   const { valueUsd, spentTodayUsd } = spend
   if (!(Number.isFinite(valueUsd) && valueUsd >= 0 && spentTodayUsd >= 0)) {
-    return denied('the value of this transfer is not known', null)
+    return denied(
+      'the value of this transfer in US dollars is unknown, so the limits cannot be checked',
+      null,
+    )
   }
   return beyondLimit(record, spend) ?? use
 }
@@ -62,21 +65,21 @@ function beyondLimit(
   const perTransfer = limits.wallet_spend_limit_per_tx_usd
   if (perTransfer > 0 && micro(valueUsd) > micro(perTransfer)) {
     return denied(
-      `wallet_spend_limit_per_tx_usd: at most ${perTransfer} US dollars in one transfer${by}, and this one counts for ${valueUsd}`,
+      `wallet_spend_limit_per_tx_usd: the limit is ${perTransfer} US dollars for one transfer${by}, and this transfer counts for ${valueUsd}`,
       'wallet_spend_limit_per_tx_usd',
     )
   }
   const daily = limits.wallet_spend_limit_daily_usd
   if (daily > 0 && micro(spentTodayUsd) + micro(valueUsd) > micro(daily)) {
     return denied(
-      `wallet_spend_limit_daily_usd: at most ${daily} US dollars a day${by}, of which ${spentTodayUsd} are spent, and this one counts for ${valueUsd}`,
+      `wallet_spend_limit_daily_usd: the limit is ${daily} US dollars a day${by}, ${spentTodayUsd} are spent today, and this transfer counts for ${valueUsd}`,
       'wallet_spend_limit_daily_usd',
     )
   }
   const hourly = limits.wallet_rate_limit_per_hour
   if (hourly > 0 && spendsLastHour >= hourly) {
     return denied(
-      `wallet_rate_limit_per_hour: at most ${hourly} transfers an hour${by}, and ${spendsLastHour} were made`,
+      `wallet_rate_limit_per_hour: the limit is ${hourly} transfers an hour${by}, and ${spendsLastHour} were made in the last hour`,
       'wallet_rate_limit_per_hour',
     )
   }

@@ -52,7 +52,9 @@ export function createKeptThings(deps: {
     identityFile: async (caller: Caller, agentId: string, name: string) => {
       guard(caller, { do: 'view-fleet' })
       if (!findWorkspaceFile(name))
-        throw new Problem('not-found', { detail: 'there is no such workspace file' })
+        throw new Problem('not-found', {
+          detail: 'no workspace file has this name; flotilla edit --help lists them',
+        })
       const content = await asking(agentId, (connection, signal) =>
         connection.readWorkspaceFile(name, signal),
       )
@@ -86,7 +88,7 @@ export function createKeptThings(deps: {
     ) => {
       guard(caller, { do: 'view-fleet' })
       const missing = new Problem('not-found', {
-        detail: 'the agent keeps no such picture, or no longer',
+        detail: 'the agent does not have this picture, or no longer has it',
         repair: 'An agent keeps only the newest pictures that it viewed; ask it to view the picture again.',
       })
       if (!pictureNameSchema.safeParse(sha256).success) throw missing
@@ -129,8 +131,7 @@ export function createKeptThings(deps: {
     /** Does not start the agent: the log of an ended sandbox can be read too. */
     logs: async (caller: Caller, agentId: string, lines: number) => {
       guard(caller, { do: 'view-fleet' })
-      if (!fleet.find(agentId))
-        throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
       return { lines: lastLines(await runtime.logs(agentId, logMaxBytes), lines) }
     },
   }

@@ -40,7 +40,7 @@ export function createListMcpServers(deps: {
   return async (caller: Caller, agentId: string) => {
     // Among people, only owners may see the servers' configuration.
     guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
-    if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+    if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
     const configured = Object.entries(fleet.mcpServers.of(agentId))
     const told = configured.length === 0 ? [] : await statusesFrom(agentId)
     const statusOf = (name: string) => told.find((status) => status.name === name)
@@ -60,7 +60,7 @@ function serverView(name: string, config: McpServer, told: McpServerStatus | und
   const base = { name, config: { ...config }, protocol: told?.protocol ?? null }
   if (config.disabled === true) return { ...base, state: 'disabled' as const, detail: '', tools: [] }
   if (!told) {
-    const detail = 'it starts with the next run of the agent'
+    const detail = 'the MCP server starts with the next run of the agent'
     return { ...base, state: 'not-started' as const, detail, tools: [] }
   }
   return { ...base, state: told.state, detail: sanitizeForPrompt(told.detail), tools: told.tools }

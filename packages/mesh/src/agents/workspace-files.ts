@@ -30,10 +30,11 @@ export function createWorkspaceFiles(deps: {
     },
     read: async (caller, agentId, file) => {
       guard(caller, { do: 'view-fleet' })
-      if (!fleet.find(agentId))
-        throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
       if (!findWorkspaceFile(file))
-        throw new Problem('not-found', { detail: 'there is no such workspace file' })
+        throw new Problem('not-found', {
+          detail: 'no workspace file has this name; flotilla edit --help lists them',
+        })
       const signal = AbortSignal.timeout(reachMaxMs)
       return (await fleet.reach(agentId, signal)).readWorkspaceFile(file, signal)
     },

@@ -28,7 +28,7 @@ test.each([
   expect(() => agentsCluster({ ...nothing, ...asked }, noted)).toThrow(
     expect.objectContaining({
       code: 'conflict',
-      detail: expect.stringContaining('live in namespace fleet of context prod'),
+      detail: expect.stringContaining('are in namespace fleet of context prod'),
       repair: expect.stringContaining('flotilla restore'),
     }),
   )
@@ -36,7 +36,7 @@ test.each([
 
 test('agents of a cluster are not started again on this machine', () => {
   for (const runtime of ['docker', 'process'] as const)
-    expect(() => refuseElsewhere({ runtime }, noted)).toThrow(/what they keep is there/)
+    expect(() => refuseElsewhere({ runtime }, noted)).toThrow(/and their data are in/)
   expect(runtimeKind({ runtime: null }, noted)).toBe('kubernetes')
   refuseElsewhere({ runtime: null }, noted)
   refuseElsewhere({ runtime: 'process' }, null)

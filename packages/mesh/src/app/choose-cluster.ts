@@ -33,8 +33,8 @@ export function notedCluster(path: string): NotedCluster | null {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
     throw new Problem('unprocessable', {
-      detail: `${path} says where the agents of this home live, and cannot be read`,
-      repair: `Write {"context": null, "namespace": "${namespaceUsual}"} into it, with what is true.`,
+      detail: `${path}, the file that names the cluster of this home's agents, cannot be read`,
+      repair: `Write {"context": null, "namespace": "${namespaceUsual}"} into the file, with the context and namespace of the cluster that has the agents.`,
       cause: error,
     })
   }
@@ -55,13 +55,13 @@ export function runtimeKind(
 export function refuseElsewhere(environment: Pick<Environment, 'runtime'>, noted: NotedCluster | null): void {
   if (noted === null || runtimeKind(environment, noted) === 'kubernetes') return
   throw new Problem('conflict', {
-    detail: `the agents of this home live in ${placeWords(noted)}, and what they keep is there; asked was runtime ${environment.runtime}`,
+    detail: `the agents of this home and their data are in ${placeWords(noted)}, so they cannot start with runtime ${environment.runtime}`,
     repair: elsewhereRepair('Leave out --runtime and FLOTILLA_RUNTIME'),
   })
 }
 
 const elsewhereRepair = (leave: string): string =>
-  `${leave}; or take the fleet along: flotilla backup, and flotilla restore into another home.`
+  `${leave}; or move the fleet: flotilla backup, then flotilla restore into another home.`
 
 /** Recorded as soon as agents may exist in the cluster, because their data exists only there. */
 export async function noteCluster(path: string, { context, namespace }: AgentsCluster): Promise<void> {
@@ -91,8 +91,8 @@ function ownNamespace(): string {
     return readFileSync(ownNamespaceFile, 'utf8').trim()
   } catch (cause) {
     throw new Problem('unprocessable', {
-      detail: `FLOTILLA_KUBERNETES_SERVICE is for a mesh that is a pod with an account of the cluster, and ${ownNamespaceFile} is not there`,
-      repair: 'Take it out of the environment, or run the mesh as docs/operations/kubernetes.md says.',
+      detail: `FLOTILLA_KUBERNETES_SERVICE is set, which only a mesh in a pod with a service account may use, and the file ${ownNamespaceFile} does not exist`,
+      repair: 'Unset FLOTILLA_KUBERNETES_SERVICE, or run the mesh in a pod (docs/operations/kubernetes.md).',
       cause,
     })
   }
@@ -109,7 +109,7 @@ export function agentsCluster(asked: Environment['kubernetes'], noted: NotedClus
   const namespace = asked.namespace ?? noted?.namespace ?? namespaceUsual
   if (noted !== null && (context !== noted.context || namespace !== noted.namespace)) {
     throw new Problem('conflict', {
-      detail: `the agents of this home live in ${placeWords(noted)}, and what they keep is there; asked was ${placeWords({ context, namespace })}`,
+      detail: `the agents of this home and their data are in ${placeWords(noted)}, so they cannot start in ${placeWords({ context, namespace })}`,
       repair: elsewhereRepair('Leave out --context and --namespace'),
     })
   }

@@ -99,15 +99,16 @@ function leasePlace({ context: { environment, env }, homeId, paths }: LedgerPart
 function unendable(): Problem {
   return new Problem('conflict', {
     detail:
-      'the mesh is the first process of its container, which nothing within can end by force: it could work on when another machine has its home',
+      'the mesh is the first process of its container, which no process inside can kill: if another machine takes over the home, this mesh could continue to work on it',
     repair:
-      'Give the container an init of its own: shareProcessNamespace: true in its pod, or docker run --init.',
+      'Give the container an init process: set shareProcessNamespace: true in its pod, or use docker run --init.',
   })
 }
 
 function lost(why: string): Problem {
   return new Problem('home-in-use', {
-    detail: `this mesh must not use its home any more: ${why}`,
-    repair: 'Start it again; where another machine works on the home now, it says so.',
+    detail: `this mesh may no longer use its home: ${why}`,
+    repair:
+      'Start the mesh again with flotilla start -d. If another machine uses the home now, the start fails and names that machine.',
   })
 }

@@ -48,7 +48,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
     ports.agentApi = listeners.agents.port()
     ports.proxy = listeners.proxy.port()
     ports.open.push(portOf(people), ports.agentApi, ports.proxy)
-    if (runtime.isolates) progress('Trying the walls from inside a probe container')
+    if (runtime.isolates) progress('Testing the isolation from inside a probe container')
     await modules.isolation.api.require(context.stopped)
   }
 
@@ -73,7 +73,9 @@ export function createLifecycle(composed: Composed): Lifecycle {
       composed.serving.now = true
       const { atLeast } = modules.isolation.api
       if (runtime.isolates && atLeast !== 'container')
-        progress(`Trying whether agents can run on ${atLeast}, which takes minutes the first time`)
+        progress(
+          `Testing whether agents can run at isolation level ${atLeast}, which takes minutes the first time`,
+        )
       warmOperator()
       // Modules that depend on the most others come first: models before their costs.
       const notices = await Promise.all(

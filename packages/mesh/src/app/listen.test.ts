@@ -27,7 +27,7 @@ test('a port that another listener of this mesh uses is reported as such, withou
   const refused = listen(aServer().listener, { port, host: '0.0.0.0', otherwise })
   await expect(refused).rejects.toMatchObject({
     code: 'conflict',
-    detail: `port ${port} on 0.0.0.0 is taken by another listener of this mesh`,
+    detail: `port ${port} on 0.0.0.0 is used by another listener of this mesh`,
     repair: 'Choose another port: FLOTILLA_PUBLIC_BIND in .env of the home, then flotilla start -d.',
   })
 })

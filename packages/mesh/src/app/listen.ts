@@ -65,7 +65,7 @@ export async function listen(listener: Listener, { port, host, otherwise }: List
     const isOwn = holder?.pid === process.pid
     const stranger = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
     throw new Problem('conflict', {
-      detail: `port ${port} on ${host} is taken by ${isOwn ? 'another listener of this mesh' : stranger}`,
+      detail: `port ${port} on ${host} is used by ${isOwn ? 'another listener of this mesh' : stranger}`,
       repair: isOwn ? repairOwn(otherwise) : repairStranger(holder, otherwise),
       cause: error,
     })
@@ -73,12 +73,12 @@ export async function listen(listener: Listener, { port, host, otherwise }: List
 }
 
 function repairStranger(holder: PortHolder | null, otherwise: string | null): string {
-  const stop = `Stop ${holder === null ? 'what listens there' : 'that process'}`
+  const stop = `Stop ${holder === null ? 'the program that uses the port' : `process ${holder.pid}`}`
   return otherwise === null
     ? `${stop}, then flotilla start -d.`
     : `${stop}, or choose another port: ${otherwise}.`
 }
 
 function repairOwn(otherwise: string | null): string {
-  return `Choose another port${otherwise === null ? ' for other listener' : `: ${otherwise}`}, then flotilla start -d.`
+  return `Choose another port${otherwise === null ? ' for one of the two listeners (.env in the home)' : `: ${otherwise}`}, then flotilla start -d.`
 }

@@ -56,7 +56,7 @@ export async function openOutside(
   if (publicBind === null) return async () => {}
   if (readAccessToken() === null) {
     throw new Problem('not-configured', {
-      detail: `FLOTILLA_PUBLIC_BIND wants ${accessTokenPath}, whose sessions are the only way in from outside; write a random token into it (mode 0600), or unset FLOTILLA_PUBLIC_BIND`,
+      detail: `FLOTILLA_PUBLIC_BIND is set, but the file ${accessTokenPath}, which checks people on other machines, does not exist; write a random token into that file (mode 0600), or unset FLOTILLA_PUBLIC_BIND`,
     })
   }
   const { log, ports } = parts.kernel

@@ -141,9 +141,9 @@ async function runNamed(name: string, { variables, output, values }: Started): P
     print({
       problem: {
         code: 'bad-request',
-        detail: `no command ${name}; there are ${Object.keys(commands).join(', ')}`,
+        detail: `the program of the mesh has no command ${name}; its commands are ${Object.keys(commands).join(', ')}`,
         repair:
-          'Start it with flotilla start -d; the commands of flotilla --help are the way to everything else.',
+          'Start the mesh with flotilla start -d; flotilla --help lists the commands for everything else.',
       },
     })
     return 2

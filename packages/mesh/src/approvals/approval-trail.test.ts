@@ -174,7 +174,7 @@ describe('the trail of what waits for a person', () => {
     expect(byPerson).toMatchObject({ resolvedBy: 'human:cli', detail: expect.stringContaining('person') })
     expect(byAsker).toMatchObject({
       resolvedBy: 'agent:operator',
-      detail: expect.stringContaining('requester'),
+      detail: expect.stringContaining('withdrew'),
     })
     expect(() => approvals.cancel(person, byAsker.id)).toThrow(
       expect.objectContaining({ code: 'approval-used', detail: expect.stringContaining('cancelled') }),

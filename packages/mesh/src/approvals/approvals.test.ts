@@ -181,7 +181,7 @@ describe('what waits for a person', () => {
     expect(() => ask('20')).toThrow(
       expect.objectContaining({
         code: 'approvals-full',
-        detail: 'agent:operator has 20 actions waiting for a person already',
+        detail: '20 actions of agent:operator already wait for a person, the maximum for one agent',
       }),
     )
     for (let agent = 1; agent < 10; agent++) {
@@ -193,7 +193,7 @@ describe('what waits for a person', () => {
     expect(() => ask('a third', late)).toThrow(
       expect.objectContaining({
         code: 'approvals-full',
-        detail: '202 actions wait for a person already',
+        detail: '202 actions already wait for a person, the maximum for the fleet',
       }),
     )
     expect(approvals.pendingCount()).toBe(202)
@@ -259,7 +259,7 @@ describe('a confirmed action that is carried out after a restart', () => {
     expect(done).toHaveLength(state === 'done' ? 1 : 0)
     expect(approvals.read(person, id)).toMatchObject({
       state,
-      detail: state === 'done' ? 'Wiped.' : expect.stringContaining('its time was over'),
+      detail: state === 'done' ? 'Wiped.' : expect.stringContaining('the approval expired before'),
     })
   })
 
@@ -269,7 +269,7 @@ describe('a confirmed action that is carried out after a restart', () => {
     expect(done).toEqual([])
     expect(approvals.read(person, id)).toMatchObject({
       state: 'failed',
-      detail: `${id} is not what was confirmed any more`,
+      detail: `the stored action of approval ${id} differs from the one that was confirmed`,
     })
   })
 })
@@ -317,7 +317,7 @@ describe('an action that a named owner had confirmed when the mesh died', () => 
       expect(done).toEqual([])
       expect(approvals.read(person, id)).toMatchObject({
         state: 'failed',
-        detail: expect.stringContaining('human:max@api confirmed it and no longer may'),
+        detail: expect.stringContaining('human:max@api confirmed the action and has lost the permission'),
       })
     },
   )
@@ -357,7 +357,7 @@ describe('the run that asked', () => {
     harness.approvals.sweep()
     await harness.clock.settle()
     expect(harness.approvals.read(person, row.id).state).toBe('expired')
-    expect(harness.agents.working('operator')?.message).toContain('It was not confirmed in time')
+    expect(harness.agents.working('operator')?.message).toContain('No person confirmed the action in time')
     expect(harness.state(run)).toBe('running')
     await harness.ledger.close()
   })

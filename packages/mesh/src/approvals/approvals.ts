@@ -25,7 +25,8 @@ import type { WaitingRunCosts } from './format-run-costs.ts'
 import { createMoveApproval } from './settle-approval.ts'
 
 const sweepIntervalMs = 5000
-const unknownEndWords = 'The mesh was stopped while it was being done; whether it was done is not known.'
+const unknownEndWords =
+  'The mesh was stopped during the action, so it is unknown whether the action was carried out.'
 
 export interface Approvals {
   readonly ask: AskApproval
@@ -91,7 +92,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     const by = confirmerNow(deps.hooks, row)
     if (isAtTerminal(by)) await carryOut({ ...deps, table, move }, row, by)
     else {
-      const detail = `${row.resolvedBy ?? 'The person'} confirmed it and no longer may, so it was not done after the mesh was stopped; ask for it again.`
+      const detail = `${row.resolvedBy ?? 'The person'} confirmed the action and has lost the permission since. The mesh was stopped before the action, so it was not carried out; request it again.`
       move(row, { to: 'failed', by: 'system', detail })
     }
   }
@@ -125,7 +126,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       guard(caller, { do: 'manage-fleet' })
       const row = table.find(id)
       if (row && (caller.kind !== 'agent' || row.askedBy === actorOf(caller))) return view(row)
-      throw new Problem('not-found', { detail: `nothing waits under ${id.slice(0, 60)}` })
+      throw new Problem('not-found', { detail: `no approval has the id ${id.slice(0, 60)}` })
     },
     view,
     pendingCount: table.pendingCount,
@@ -134,7 +135,12 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       for (const row of table.pendingOfRun(run.id)) {
         const isAlone = table.runsOf(row).every((one) => one === run.id)
         if (!isAlone) table.leave(row.id, run.id)
-        else move(row, { to: 'cancelled', by: 'system', detail: 'The run that asked for it was cancelled.' })
+        else
+          move(row, {
+            to: 'cancelled',
+            by: 'system',
+            detail: 'The run that requested the approval was cancelled.',
+          })
       }
     },
     forget: (agentId) => {
@@ -197,11 +203,12 @@ function toldNow(
   const ofRun = waiting === null ? [] : formatRunCosts(waiting)
   try {
     const words = kinds[row.kind]?.describe(row.args)
-    if (!words) return { consequences: ['This release does not know the kind.'], costs: [...ofRun] }
+    if (!words)
+      return { consequences: ['This release does not know this kind of approval.'], costs: [...ofRun] }
     return { consequences: [...(words.repeats ?? []), ...words.consequences], costs: [words.price, ...ofRun] }
   } catch (error) {
     const reason = error instanceof Problem ? error.detail : 'unknown reason'
-    return { consequences: [`It cannot be done as things are: ${reason}`], costs: [...ofRun] }
+    return { consequences: [`The action cannot be carried out now: ${reason}`], costs: [...ofRun] }
   }
 }
 

@@ -130,8 +130,8 @@ function requireRoom(table: ApprovalTable, askedBy: string): void {
   const isOwn = rows.own >= pendingBounds.perAgentMax
   throw new Problem('approvals-full', {
     detail: isOwn
-      ? `${askedBy} has ${rows.own} actions waiting for a person already`
-      : `${rows.total} actions wait for a person already`,
+      ? `${rows.own} actions of ${askedBy} already wait for a person, the maximum for one agent`
+      : `${rows.total} actions already wait for a person, the maximum for the fleet`,
     retryAfterSeconds,
   })
 }

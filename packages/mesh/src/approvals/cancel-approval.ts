@@ -20,12 +20,16 @@ export function createCancelApproval(deps: {
     deps.guard(caller, { do: 'manage-fleet' })
     const row = deps.table.find(id)
     if (!row || (caller.kind === 'agent' && row.askedBy !== actorOf(caller))) {
-      throw new Problem('not-found', { detail: `nothing waits under ${id.slice(0, 60)}` })
+      throw new Problem('not-found', { detail: `no approval has the id ${id.slice(0, 60)}` })
     }
     const by = actorOf(caller)
-    const detail = caller.kind === 'agent' ? 'The requester withdrew it.' : 'A person decided against it.'
+    const detail =
+      caller.kind === 'agent'
+        ? 'The agent that requested the action withdrew the request.'
+        : 'A person rejected the action.'
     const cancelled = deps.move(row, { to: 'cancelled', by, detail })
-    if (!cancelled) throw new Problem('approval-used', { detail: `${row.id} is ${row.state} already` })
+    if (!cancelled)
+      throw new Problem('approval-used', { detail: `the approval ${row.id} is already ${row.state}` })
     return cancelled
   }
 }

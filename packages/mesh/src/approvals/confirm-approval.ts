@@ -41,7 +41,7 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
     const confirmed = database.transaction((): ApprovalRecord | Problem => {
       const row = table.find(confirmation.id)
       if (!row)
-        return new Problem('not-found', { detail: `nothing waits under ${confirmation.id.slice(0, 60)}` })
+        return new Problem('not-found', { detail: `no approval has the id ${confirmation.id.slice(0, 60)}` })
       if (row.state === 'pending' && row.expiresAt <= deps.clock.now()) {
         move(row, { to: 'expired', by: 'system', detail: expiredWords })
         return expired(row)
@@ -54,7 +54,9 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
         })
       }
       if (row.digest !== confirmation.digest || approvalDigest(row.kind, row.args) !== row.digest) {
-        return new Problem('approval-changed', { detail: `${row.id} is not what you were shown` })
+        return new Problem('approval-changed', {
+          detail: `the action of approval ${row.id} differs from the one that you were shown`,
+        })
       }
       return move(row, { to: 'confirmed', by: actorOf(person), detail: '' }) ?? row
     })
@@ -64,13 +66,13 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
   }
 }
 
-export const expiredWords = 'It was not confirmed in time, so it was not done.'
+export const expiredWords = 'No person confirmed the action in time, so it was not carried out.'
 const lateWords =
-  'It was confirmed, and its time was over before it was carried out, so nothing more is done for it.'
+  'The action was confirmed, but the approval expired before the mesh could carry it out, so nothing more happens.'
 
 function expired(row: ApprovalRecord): Problem {
   return new Problem('approval-expired', {
-    detail: `${row.id} waited until ${new Date(row.expiresAt).toISOString()} and was not confirmed`,
+    detail: `the approval ${row.id} expired at ${new Date(row.expiresAt).toISOString()} without a decision`,
   })
 }
 
@@ -92,7 +94,9 @@ export async function carryOut(
   try {
     requireInTime()
     if (approvalDigest(row.kind, row.args) !== row.digest) {
-      throw new Problem('approval-changed', { detail: `${row.id} is not what was confirmed any more` })
+      throw new Problem('approval-changed', {
+        detail: `the stored action of approval ${row.id} differs from the one that was confirmed`,
+      })
     }
     if (!kind)
       throw new Problem('unprocessable', { detail: `this release does not know the kind ${row.kind}` })
@@ -103,7 +107,7 @@ export async function carryOut(
       'failed to carry out a confirmed action; the approval and the asking run show the reason',
     )
     const isLate = error instanceof Problem && error.code === 'approval-expired'
-    const words = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'
+    const words = error instanceof Problem ? error.detail : 'internal error; see the log of the mesh'
     end = { to: isLate ? 'expired' : 'failed', detail: words }
   }
   return deps.move(row, { ...end, by }) ?? deps.table.find(row.id) ?? row

@@ -15,16 +15,16 @@ test('the cost of a waiting run is given per call, with its tightest limit', () 
     limit('fleet', 'daily', [20, 19]),
   ]
   expect(formatRunCosts({ agentId: 'operator', calls: 3, spentUsd: 0.012, limits })).toEqual([
-    'The run of operator that asked goes on either way, and its calls cost more: so far USD 0.01 for 3 calls, USD 0.004000 each.',
-    'At most USD 0.99 is left for it: of the run budget of the run, USD 1.00.',
+    'The run of operator that requested this continues whatever you decide, and its further calls cost money. So far it has cost USD 0.01 for 3 calls, USD 0.004000 each.',
+    'The run can spend at most USD 0.99 more, from the run budget of the run, USD 1.00.',
   ])
 })
 
 test('one call is one, none is said, and where nothing bounds it nothing is said of a bound', () => {
   expect(formatRunCosts({ agentId: 'a', calls: 1, spentUsd: 0.002, limits: [] })).toEqual([
-    'The run of a that asked goes on either way, and its calls cost more: so far USD 0.002000 for 1 call.',
+    'The run of a that requested this continues whatever you decide, and its further calls cost money. So far it has cost USD 0.002000 for 1 call.',
   ])
   expect(formatRunCosts({ agentId: 'a', calls: 0, spentUsd: 0, limits: [] })).toEqual([
-    'The run of a that asked goes on either way; it has called no model yet.',
+    'The run of a that requested this continues whatever you decide; it has called no model yet.',
   ])
 })

@@ -19,14 +19,14 @@ export interface WaitingRunCosts {
 export function formatRunCosts({ agentId, calls, spentUsd, limits }: WaitingRunCosts): readonly string[] {
   const before =
     calls === 0
-      ? `The run of ${agentId} that asked goes on either way; it has called no model yet.`
-      : `The run of ${agentId} that asked goes on either way, and its calls cost more: so far ${dollars(spentUsd)} for ${calls} ${calls === 1 ? 'call' : `calls, ${dollars(spentUsd / calls)} each`}.`
+      ? `The run of ${agentId} that requested this continues whatever you decide; it has called no model yet.`
+      : `The run of ${agentId} that requested this continues whatever you decide, and its further calls cost money. So far it has cost ${dollars(spentUsd)} for ${calls} ${calls === 1 ? 'call' : `calls, ${dollars(spentUsd / calls)} each`}.`
   const [first, ...others] = limits
   if (first === undefined) return [before]
   const tightest = others.reduce((least, one) => (one.left_usd < least.left_usd ? one : least), first)
   return [
     before,
-    `At most ${dollars(tightest.left_usd)} is left for it: of the ${tightest.name} budget of the ${tightest.scope}, ${dollars(tightest.limit_usd)}.`,
+    `The run can spend at most ${dollars(tightest.left_usd)} more, from the ${tightest.name} budget of the ${tightest.scope}, ${dollars(tightest.limit_usd)}.`,
   ]
 }
 

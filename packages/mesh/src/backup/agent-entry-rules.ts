@@ -40,8 +40,8 @@ export function createEntryRules(): EntryRules {
     for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
       const kind = kindOf(name.slice(0, at))
       if (kind === 'folder') return null
-      if (kind === 'link') return 'it lies behind a symbolic link'
-      if (kind === 'file') return 'it lies below a file'
+      if (kind === 'link') return 'its path leads through a symbolic link'
+      if (kind === 'file') return 'its path leads through a file that is not a folder'
     }
     return null
   }

@@ -85,7 +85,11 @@ export function createRunBackupProgram(from: {
     const ended = new Promise<string | null>((resolve) => {
       child.once('error', (error) => resolve(error.message))
       child.once('close', (code) =>
-        resolve(code === 0 ? null : `it ended with code ${code ?? 'of a signal'}`),
+        resolve(
+          code === 0
+            ? null
+            : `the backup program ended with exit code ${code ?? 'unknown (ended by a signal)'}`,
+        ),
       )
     })
     let last: Line = {}
@@ -103,7 +107,7 @@ export function createRunBackupProgram(from: {
         ? { ok: false, words: problemWords(last, fault) }
         : { ok: true, words: endWords(deed, last) }
     } catch (error) {
-      return { ok: false, words: `It could not be read to its end: ${String(error)}` }
+      return { ok: false, words: `The backup could not be read completely: ${String(error)}` }
     } finally {
       signal.removeEventListener('abort', stop)
       stop()
@@ -112,7 +116,8 @@ export function createRunBackupProgram(from: {
 }
 
 function problemWords({ problem }: Line, fault: string | null): string {
-  const { detail = fault ?? 'it did not say what is wrong', repair = '' } = problem ?? {}
+  const { detail = fault ?? 'the backup program ended without naming the reason', repair = '' } =
+    problem ?? {}
   return `${detail}${/[.!?]$/.test(detail) ? '' : '.'} ${repair}`.trim()
 }
 
@@ -120,16 +125,18 @@ function endWords(deed: BackupAsked['deed'], line: Line): string {
   if (deed === 'make') {
     const torn = line.not_held ?? []
     return [
-      `It holds ${line.agents ?? 0} agents and ${line.files ?? 0} files, ${line.secrets === true ? 'with' : 'without'} secrets.`,
+      `The backup contains ${line.agents ?? 0} agents and ${line.files ?? 0} files, ${line.secrets === true ? 'with' : 'without'} secrets.`,
       ...(torn.length === 0
         ? []
-        : [`${torn.join(', ')} went on while it was read; files that changed then may be torn.`]),
+        : [
+            `${torn.join(', ')} continued to work while its data was read; files that changed meanwhile may be inconsistent.`,
+          ]),
       ...missingWords(line),
     ].join(' ')
   }
   const { about } = line
   return [
-    `It is whole: ${about?.agents ?? 0} agents, of release ${about?.product ?? 'unknown'}, ${about?.secrets === true ? 'with' : 'without'} secrets.`,
+    `The backup is complete: ${about?.agents ?? 0} agents, written by release ${about?.product ?? 'unknown'}, ${about?.secrets === true ? 'with' : 'without'} secrets.`,
     ...missingWords(line),
   ].join(' ')
 }
@@ -137,12 +144,12 @@ function endWords(deed: BackupAsked['deed'], line: Line): string {
 /** A sentence for each agent whose data is incomplete or missing. */
 function missingWords({ skipped = [], left_out: leftOut = [] }: Line): readonly string[] {
   return [
-    ...leftOut.map(({ agent, why }) => `The data of ${agent} is not in it: ${why}.`),
+    ...leftOut.map(({ agent, why }) => `The data of ${agent} is not in the backup: ${why}.`),
     ...skipped.map(({ agent, count, first: [named], ended_by: endedBy }) => {
       const whose = agent === null ? 'the home' : `the data of ${agent}`
-      if (endedBy !== null) return `Only a part of ${whose} is in it: ${endedBy}.`
+      if (endedBy !== null) return `Only a part of ${whose} is in the backup: ${endedBy}.`
       const example = named === undefined ? '' : ` (such as ${named.name}: ${named.why})`
-      return `${count} ${count === 1 ? 'entry' : 'entries'} of ${whose} ${count === 1 ? 'is' : 'are'} not in it${example}.`
+      return `${count} ${count === 1 ? 'entry' : 'entries'} of ${whose} ${count === 1 ? 'is' : 'are'} not in the backup${example}.`
     }),
   ]
 }

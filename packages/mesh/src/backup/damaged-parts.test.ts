@@ -270,7 +270,7 @@ test('a backup with secrets is an error where one of them is there and cannot be
   await expect(home.make()).rejects.toMatchObject({
     code: 'unprocessable',
     detail: expect.stringMatching(
-      /with secrets would not hold .*\.env: a symbolic link whose target does not exist/,
+      /with secrets cannot include .*\.env: a symbolic link whose target does not exist/,
     ),
     repair: expect.stringContaining('--without-secrets'),
   })
@@ -313,7 +313,7 @@ test('the file is read again before it gets its name, so a disk that corrupts it
   }
   await expect(home.make({ progress: spoil })).rejects.toMatchObject({
     code: 'unprocessable',
-    detail: expect.stringMatching(/was written and cannot be read again: the data of a/),
+    detail: expect.stringMatching(/was written but cannot be read back: the data of a/),
   })
   expect(await readdir(home.folder)).toEqual(['home'])
   expect(await readdir(home.paths.runtimeFolder)).toEqual([])

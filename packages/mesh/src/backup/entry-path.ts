@@ -20,13 +20,14 @@ const partsMax = 16
 /** The reason why a backup must not contain a file or folder of this name, anywhere; null if it may. Pure. */
 export function whyNoPath(path: string): string | null {
   const parts = path.split('/')
-  if (Buffer.byteLength(path) > pathMaxBytes) return `its path is longer than ${pathMaxBytes} bytes`
-  if (parts.length > partsMax) return `it lies in more than ${partsMax - 1} folders`
+  if (Buffer.byteLength(path) > pathMaxBytes)
+    return `the path of the file is longer than ${pathMaxBytes} bytes`
+  if (parts.length > partsMax) return `the path of the file has more than ${partsMax - 1} folders`
   // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
   if (/[\u0000-\u001f\u007f\\\ufffd]/.test(path))
-    return 'its name holds a control character, a backslash or bytes that are no UTF-8'
+    return 'the name of the file has a control character, a backslash or bytes that are not UTF-8'
   return parts.some((part) => part === '' || part === '.' || part === '..')
-    ? 'its path is no plain path'
+    ? 'the path of the file has an empty part, . or ..'
     : null
 }
 
@@ -38,7 +39,7 @@ export function belongsInHome(path: string): boolean {
 /** Returns the path if it leads to a place below the home that a backup may write. Problem `unprocessable`. Pure. */
 export function checkedPath(path: string): string {
   if (whyNoPath(path) === null && belongsInHome(path)) return path
-  throw broken(`it holds a file that belongs nowhere in a home: ${JSON.stringify(path).slice(0, 200)}`)
+  throw broken(`the backup contains a file that no home has: ${JSON.stringify(path).slice(0, 200)}`)
 }
 
 const secrets: ReadonlySet<string> = new Set(['.env', 'data/mesh-secret'])

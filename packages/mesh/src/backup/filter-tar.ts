@@ -88,13 +88,13 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
   /** The header to write; null for a skipped entry. */
   function taken(entry: TarEntry): Buffer | null {
     if (state.entries >= bounds.entriesMax) {
-      state.endedBy = `it holds more than ${bounds.entriesMax} files and folders`
-      return skip(entry, 'the bound of entries was reached')
+      state.endedBy = `the data of the agent has more than ${bounds.entriesMax} files and folders`
+      return skip(entry, 'the maximum number of files was reached')
     }
     if (entry.kind === 'file' && entry.size > bounds.bytesMax - state.bytes)
       return skip(
         entry,
-        `with its ${inMb(entry.size)} the agent’s data would be larger than ${inMb(bounds.bytesMax)}`,
+        `with this file of ${inMb(entry.size)} the agent’s data would be larger than ${inMb(bounds.bytesMax)}`,
       )
     const verdict = rules(entry)
     if (!verdict.ok) return skip(entry, verdict.why)
@@ -115,7 +115,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
       state.zeros += 1
       return null
     }
-    if (state.zeros > 0) throw broken('an archive of an agent goes on behind its end')
+    if (state.zeros > 0) throw broken('the data of an agent continues after the end of its archive')
     if (header.type === 'extension') {
       const { letter, size } = header
       const reader = createExtensionReader(letter)
@@ -175,7 +175,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
       state.held = Buffer.from(bytes.subarray(at))
       // Not in the middle of a file that is being written, because its header contains its size.
       if (state.read > bounds.readMaxBytes && !(state.passes && state.left > 0))
-        state.endedBy ??= `more than ${inMb(bounds.readMaxBytes)} were read of it`
+        state.endedBy ??= `the archive of the agent is longer than ${inMb(bounds.readMaxBytes)}`
       return out
     },
     isOver: () => state.endedBy !== null,
@@ -183,7 +183,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
     note: skipped.add,
     end: () => {
       const isWhole = state.left === 0 && !state.gathers && state.held.length === 0 && state.zeros > 0
-      if (!isWhole && state.endedBy === null) throw broken('an archive of an agent is cut off')
+      if (!isWhole && state.endedBy === null) throw broken('the archive of an agent ends early')
       const { entries, bytes, endedBy } = state
       return {
         pieces: [Buffer.alloc(2 * blockBytes)],

@@ -151,7 +151,7 @@ const zeroPart = Buffer.alloc(partBytes)
 function tooMany(): Problem {
   return new Problem('unprocessable', {
     detail: `the home has more than ${entriesMax} files`,
-    repair: 'Delete files that are not needed from it, old artifacts first, and back it up again.',
+    repair: 'Delete files that you do not need from the home, old artifacts first, and repeat the backup.',
   })
 }
 
@@ -163,7 +163,7 @@ function zeroFrame(count: number): Buffer {
 
 function word(letter: string, value: unknown): Buffer {
   const body = Buffer.from(JSON.stringify(value))
-  if (body.length > wordBytesMax) throw broken('a part of it is longer than a reader takes')
+  if (body.length > wordBytesMax) throw broken('a part of the backup is longer than the maximum')
   return frame(letter, body)
 }
 

@@ -17,7 +17,7 @@ export async function namingDisk(error: unknown, { folder, repair }: FullDisk): 
   const isTooLarge = error instanceof Error && 'code' in error && error.code === 'EFBIG'
   if (!isTooLarge && !isDiskFull(error)) return error
   const detail = isTooLarge
-    ? `the file system of ${folder} takes no file of this size`
+    ? `the file system of ${folder} does not allow a file of this size`
     : `the disk of ${folder} is full (${await diskWords(folder)})`
   return new Problem('disk-full', { detail, repair, cause: error })
 }
@@ -28,7 +28,7 @@ export async function diskWords(folder: string): Promise<string> {
     const { bavail, bsize } = await statfs(folder)
     return `file system mounted at ${await mountOf(folder)}, ${inMb(bavail * bsize)} free`
   } catch {
-    return 'its file system does not answer'
+    return 'the file system of the folder does not answer'
   }
 }
 

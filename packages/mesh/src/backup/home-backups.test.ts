@@ -60,12 +60,12 @@ it('one is made at a time, with progress, and in the audit log before and after,
   asked[0]?.step('Writing')
   asked[0]?.moved({ bytes: 5, of: 10 })
   expect((await backups.view(owner)).working).toMatchObject({ step: 'Writing', bytes: 5, of: 10 })
-  ends[0]?.({ ok: true, words: 'It holds 2 agents.' })
+  ends[0]?.({ ok: true, words: 'The backup contains 2 agents.' })
   await eventually('it has ended', async () => (await backups.view(owner)).working === null || null)
   expect((await backups.view(owner)).last).toMatchObject({
     deed: 'make',
     ok: true,
-    words: 'It holds 2 agents.',
+    words: 'The backup contains 2 agents.',
   })
   expect(journal.entries.map(({ action }) => action)).toEqual(['backup.begun', 'backup.made'])
   expect(JSON.stringify([journal.entries, await backups.view(owner)])).not.toContain('a long sentence')
@@ -130,7 +130,10 @@ it('a program that fails, prints nothing or is missing gives a message', async (
   const say = (line: object) => `console.log(${JSON.stringify(JSON.stringify(line))});`
   const problem = { problem: { code: 'disk-full', detail: 'no room', repair: 'Free some.' } }
   expect(await run(`${say(problem)} process.exit(1)`)).toEqual({ ok: false, words: 'no room. Free some.' })
-  expect(await run('process.exit(3)')).toMatchObject({ ok: false, words: 'it ended with code 3.' })
+  expect(await run('process.exit(3)')).toMatchObject({
+    ok: false,
+    words: 'the backup program ended with exit code 3.',
+  })
   expect(await run('', join(folder, 'nothing'))).toMatchObject({ ok: false })
   const told = await run(
     `${say({ progress: 'a' })} console.log('no json'); ${say({ agents: 2, files: 3, secrets: false, not_held: ['ann'] })}`,
@@ -138,16 +141,16 @@ it('a program that fails, prints nothing or is missing gives a message', async (
   expect(told).toEqual({
     ok: true,
     words:
-      'It holds 2 agents and 3 files, without secrets. ann went on while it was read; files that changed then may be torn.',
+      'The backup contains 2 agents and 3 files, without secrets. ann continued to work while its data was read; files that changed meanwhile may be inconsistent.',
   })
   const skipped = [
     { agent: 'ann', count: 2, first: [{ name: './pipe', why: 'a named pipe' }], ended_by: null },
     { agent: null, count: 1, first: [{ name: 'config/x', why: 'no target' }], ended_by: null },
-    { agent: 'bob', count: 0, first: [], ended_by: 'more than 9 MB were read of it' },
+    { agent: 'bob', count: 0, first: [], ended_by: 'the archive of the agent is longer than 9 MB' },
   ]
   const missing = { skipped, left_out: [{ agent: 'eve', why: 'the engine has gone away' }] }
   const ofMissing =
-    'The data of eve is not in it: the engine has gone away. 2 entries of the data of ann are not in it (such as ./pipe: a named pipe). 1 entry of the home is not in it (such as config/x: no target). Only a part of the data of bob is in it: more than 9 MB were read of it.'
+    'The data of eve is not in the backup: the engine has gone away. 2 entries of the data of ann are not in the backup (such as ./pipe: a named pipe). 1 entry of the home is not in the backup (such as config/x: no target). Only a part of the data of bob is in the backup: the archive of the agent is longer than 9 MB.'
   const about = { product: '1', agents: 2, secrets: true }
   for (const deed of ['make', 'verify'] as const) {
     await writeFile(

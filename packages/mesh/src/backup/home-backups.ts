@@ -55,7 +55,7 @@ export function createHomeBackups(deps: {
     if (!working) return
     throw new Problem('conflict', {
       detail: `${working.name} is being ${working.deed === 'make' ? 'made' : 'read'}`,
-      repair: 'Wait for its end; one backup is made or read at a time.',
+      repair: 'Wait until that has ended; only one backup is written or checked at a time.',
     })
   }
 
@@ -85,7 +85,7 @@ export function createHomeBackups(deps: {
       const words = end.words.slice(0, backupLimits.wordsMaxChars)
       working = null
       last = { deed, name, ok: end.ok, words, ended_at: clock.now() }
-      log.info({ backup: name, deed, ok: end.ok }, 'a program that makes or reads a backup has ended')
+      log.info({ backup: name, deed, ok: end.ok }, 'a program that writes or checks a backup has ended')
       if (deed === 'make') {
         const action = end.ok ? 'backup.made' : 'backup.failed'
         journal.append({ actor, action, subject: name, detail: { words } })
@@ -113,8 +113,9 @@ export function createHomeBackups(deps: {
       const { length } = await listBackups(folder)
       if (length >= backupLimits.keptMax) {
         throw new Problem('conflict', {
-          detail: `there are ${length} backups in ${folder}, which is all that are kept there`,
-          repair: 'Move some of them to another disk, or remove them, in a terminal of the machine.',
+          detail: `the folder ${folder} already has ${length} backups, the maximum`,
+          repair:
+            'Move some of the backups to another disk, or remove some, in a terminal of the machine of the mesh.',
         })
       }
       // Checked again, because another caller may have begun meanwhile.
@@ -126,7 +127,7 @@ export function createHomeBackups(deps: {
       guard(caller, asked)
       requireAtTerminal(caller, 'read a backup')
       const isThere = backupNameSchema.safeParse(name).success && (await sizeOf(join(folder, name))) !== null
-      if (!isThere) throw new Problem('not-found', { detail: 'there is no backup of this name' })
+      if (!isThere) throw new Problem('not-found', { detail: 'no backup has this name' })
       requireIdle()
       begin(caller, { deed: 'verify', name, passphrase })
       return shown()

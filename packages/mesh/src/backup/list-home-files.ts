@@ -79,7 +79,7 @@ export function listHomeFiles(paths: DataPaths, options: BackupSecrets): HomeFil
     const isBelow = above.size > 0
     // Links to parents or to the home would add other files under a second name, also the snapshot of this backup.
     if (above.has(folder) || (own.isSymbolicLink() && isOver(place, home, isBelow)))
-      return skip(path, 'a link that leads back into the home or to a folder above it')
+      return skip(path, 'a link that leads back into the home, or to a folder above the home')
     for (const name of namesIn(place)) walk(`${path}/${name}`, new Set([...above, folder]))
   }
   for (const path of roots) walk(path, new Set())
@@ -89,9 +89,7 @@ export function listHomeFiles(paths: DataPaths, options: BackupSecrets): HomeFil
 /** The reason why a restore would reject the file, or the files of the folder; null if it accepts them. Pure. */
 function whyNotHere(path: string, isFile: boolean): string | null {
   if (belongsInHome(isFile ? path : `${path}/x`)) return null
-  return isFile
-    ? 'it is a file, and a home has a folder there'
-    : 'it is a folder, and a home has a file there'
+  return isFile ? 'it is a file, where a home has a folder' : 'it is a folder, where a home has a file'
 }
 
 /** A file or folder that can be read, or the reason why it cannot. */
@@ -101,7 +99,7 @@ function follow(from: string): { readonly stats: BigIntStats; readonly place: st
     const stats = statSync(place, { bigint: true })
     if (stats.isDirectory()) accessSync(place, constants.R_OK | constants.X_OK)
     else if (stats.isFile()) accessSync(place, constants.R_OK)
-    else return 'it is no file and no folder, but a pipe, a socket or a device'
+    else return 'it is a pipe, a socket or a device, which a backup cannot contain'
     return { stats, place }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -131,14 +129,14 @@ function namesIn(folder: string): readonly string[] {
 
 function unreadableSecret(place: string, why: string): Problem {
   return new Problem('unprocessable', {
-    detail: `a backup with secrets would not hold ${place}: ${why}`,
-    repair: `Make ${place} a file that can be read, or leave the secrets out with --without-secrets; nothing was written.`,
+    detail: `a backup with secrets cannot include ${place}: ${why}`,
+    repair: `Make ${place} a readable file, or leave the secrets out with --without-secrets; nothing was written.`,
   })
 }
 
 function tooMany(path: string): Problem {
   return new Problem('unprocessable', {
-    detail: `the home has more than ${filesMax} files beside the data of its agents; the last one was ${path}`,
+    detail: `the home has more than ${filesMax} files besides the data of its agents; the last one found was ${path}`,
     repair: 'Delete files that are not needed from it, old artifacts first, and back it up again.',
   })
 }

@@ -106,8 +106,11 @@ async function writePartial(
   to: { readonly size: number | null; readonly keepFreeBytes: number },
 ): Promise<Omit<MadeBackup, 'file' | 'bytes'>> {
   const { paths, passphrase, secrets, progress, signal } = options
-  progress('Taking the database and the files as they stand')
-  const home = { folder: paths.runtimeFolder, repair: 'Free some room there; nothing was written.' }
+  progress('Copying the current database and files')
+  const home = {
+    folder: paths.runtimeFolder,
+    repair: 'Free space on the disk of the home; nothing was written.',
+  }
   const cut = await takeCut(paths, folder, options).catch(async (error: unknown) => {
     throw await namingDisk(error, home)
   })
@@ -158,8 +161,9 @@ async function verifyPartial(options: BackupOptions, { folder, path }: PartialBa
   } catch (error) {
     if (signal.aborted || (error instanceof Problem && error.code === 'disk-full')) throw error
     throw new Problem('unprocessable', {
-      detail: `the backup was written and cannot be read again: ${whyOf(error)}`,
-      repair: 'Look at the disk that it was written to, or write it to another one; nothing was kept of it.',
+      detail: `the backup was written but cannot be read back: ${whyOf(error)}`,
+      repair:
+        'Check the disk that has the backup, or write the backup to another disk; this file was removed.',
       cause: error,
     })
   }

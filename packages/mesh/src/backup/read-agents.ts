@@ -55,7 +55,7 @@ export async function* readAgents(source: AgentsSource, read: AgentsRead): Async
       yield leftOut(fleetBoundWords)
       continue
     }
-    source.progress(`Reading what ${agent} keeps`)
+    source.progress(`Reading the data of ${agent}`)
     let data: DataReading | null
     try {
       data = await source.read(agent)
@@ -82,7 +82,7 @@ async function* readOne(
   },
 ): AsyncGenerator<SourceEntry> {
   const { data, bounds, read, total } = to
-  const result: Result = { leftOut: 'it was not read to its end' }
+  const result: Result = { leftOut: 'the data was not read completely' }
   try {
     yield {
       entry: { kind: 'agent-data', agent },

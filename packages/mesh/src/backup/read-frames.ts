@@ -65,7 +65,8 @@ export async function readFrames(
 ): Promise<ReadArchive> {
   const reader = createFrameReader(content)
   const first = await reader.next()
-  if (first === 'damaged' || first?.letter !== letters.about) throw broken('its parts are not in order')
+  if (first === 'damaged' || first?.letter !== letters.about)
+    throw broken('the parts of the backup are in the wrong order')
   const about = parsed(aboutSchema, first.body)
   await listener.about(about)
   const seen = new Set<string>()
@@ -73,15 +74,16 @@ export async function readFrames(
   let total = 0
   for (;;) {
     const next = await reader.next()
-    if (next === null) throw broken('it is cut off')
-    if (next === 'damaged') throw broken('it is damaged outside of the data of agents')
+    if (next === null) throw broken('the backup ends early')
+    if (next === 'damaged') throw broken('the backup is damaged in a part that is not data of agents')
     if (next.letter === letters.over) {
       const { entries } = parsed(overSchema, next.body)
-      if (entries !== seen.size || (await reader.next()) !== null) throw broken('its end does not fit it')
+      if (entries !== seen.size || (await reader.next()) !== null)
+        throw broken('the end of the backup does not match its content')
       requireFiles(about, seen)
       return { about, entries, bytes: total, agents }
     }
-    if (next.letter !== letters.entry) throw broken('its parts are not in order')
+    if (next.letter !== letters.entry) throw broken('the parts of the backup are in the wrong order')
     const entry = checkedEntry(parsed(entrySchema, next.body), seen)
     const sink = await listener.entry(entry)
     if (entry.kind === 'agent-data') {
@@ -95,9 +97,11 @@ export async function readFrames(
 /** Checks that a backup contains all files that it lists. */
 function requireFiles({ files, secret_files: secretFiles = [] }: About, seen: ReadonlySet<string>): void {
   const found = [...seen].filter((name) => name.startsWith('file ')).length
-  if (files !== undefined && files !== found) throw broken(`it holds ${found} files and says ${files}`)
+  if (files !== undefined && files !== found)
+    throw broken(`the backup contains ${found} files, but its index lists ${files}`)
   const missing = secretFiles.find((path) => !seen.has(`file ${path}`))
-  if (missing !== undefined) throw broken(`it says that it holds ${missing}, and does not`)
+  if (missing !== undefined)
+    throw broken(`the index of the backup lists ${missing}, but the backup does not contain it`)
 }
 
 function checkedEntry(entry: Entry, seen: Set<string>): Entry {
@@ -107,9 +111,9 @@ function checkedEntry(entry: Entry, seen: Set<string>): Entry {
       : entry.kind === 'database'
         ? entry.kind
         : `data ${entry.agent}`
-  if (seen.has(name)) throw broken(`it holds something twice: ${name.slice(0, 200)}`)
+  if (seen.has(name)) throw broken(`the backup contains the same name twice: ${name.slice(0, 200)}`)
   seen.add(name)
-  if (seen.size > entriesMax) throw broken(`it holds more than ${entriesMax} files`)
+  if (seen.size > entriesMax) throw broken(`the backup contains more than ${entriesMax} files`)
   return entry
 }
 
@@ -118,12 +122,13 @@ async function readFile(reader: FrameReader, sink: EntrySink | null): Promise<nu
   let bytes = 0
   for (;;) {
     const next = await reader.next()
-    if (next === 'damaged') throw broken('it is damaged outside of the data of agents')
+    if (next === 'damaged') throw broken('the backup is damaged in a part that is not data of agents')
     const pieces = piecesOf(next)
     if (pieces === null) {
-      if (next?.letter !== letters.end) throw broken('it is cut off within a file')
+      if (next?.letter !== letters.end) throw broken('the backup ends in the middle of a file')
       const end = parsed(endSchema, next.body)
-      if (end.bytes !== bytes || end.sha256 !== digest.digest('hex')) throw broken('a file in it is damaged')
+      if (end.bytes !== bytes || end.sha256 !== digest.digest('hex'))
+        throw broken('a file in the backup is damaged')
       await sink?.end()
       return bytes
     }
@@ -170,7 +175,7 @@ async function readAgentData(reader: FrameReader, agent: string, sink: EntrySink
   for (;;) {
     const next = await reader.next()
     if (next === 'damaged') {
-      fail('a part of it was changed or is unreadable')
+      fail('a part of the data was changed or is unreadable')
       continue
     }
     const pieces = piecesOf(next)
@@ -180,13 +185,13 @@ async function readAgentData(reader: FrameReader, agent: string, sink: EntrySink
     }
     if (next?.letter === letters.leftOut) {
       const { why } = parsed(leftOutSchema, next.body)
-      if (sink !== null) throw broken(`the data of ${agent} is not in it`)
+      if (sink !== null) throw broken(`the backup does not contain the data of ${agent}`)
       return { ...part, state: 'left-out', why, bytes: 0 }
     }
-    if (next?.letter !== letters.end) throw broken('it is cut off within the data of an agent')
+    if (next?.letter !== letters.end) throw broken('the backup ends in the middle of the data of an agent')
     const end = parsed(endSchema, next.body)
     const isSame = end.bytes === read.bytes && end.sha256 === digest.digest('hex')
-    if (read.fault === null && !isSame) fail('it is not what was written')
+    if (read.fault === null && !isSame) fail('the data differs from what the backup program wrote')
     const data = read.fault === null ? finished() : null
     if (data === null) return { ...part, state: 'damaged', why: read.fault, bytes: 0 }
     await give(data.pieces)
@@ -217,7 +222,7 @@ function piecesOf(frame: Frame | null): Iterable<Buffer> | null {
   if (frame?.letter === letters.data) return [frame.body]
   if (frame?.letter !== letters.zeros) return null
   const count = frame.body.length === 4 ? frame.body.readUInt32BE(0) : Number.NaN
-  if (!(count <= zeroRunMax)) throw broken('a part of it has an impossible length')
+  if (!(count <= zeroRunMax)) throw broken('a part of the backup has an impossible length')
   return zerosOf(count)
 }
 
@@ -250,14 +255,14 @@ function createFrameReader(content: AsyncIterable<Buffer | null>): FrameReader {
       if (first !== true) return first === 'damaged' ? first : null
       const head = await has(5)
       if (head === 'damaged') return head
-      if (!head) throw broken('it is cut off')
+      if (!head) throw broken('the backup ends early')
       const letter = String.fromCharCode(held[0] ?? 0)
       const length = held.readUInt32BE(1)
       if (length > (letter === letters.data ? dataBytesMax : wordBytesMax))
-        throw broken('a part of it has an impossible length')
+        throw broken('a part of the backup has an impossible length')
       const whole = await has(5 + length)
       if (whole === 'damaged') return whole
-      if (!whole) throw broken('it is cut off')
+      if (!whole) throw broken('the backup ends early')
       const body = held.subarray(5, 5 + length)
       held = held.subarray(5 + length)
       return { letter, body }
@@ -270,9 +275,9 @@ function parsed<Schema extends z.ZodType>(schema: Schema, body: Buffer): z.infer
   try {
     value = JSON.parse(body.toString('utf8'))
   } catch {
-    throw broken('a part of it cannot be read')
+    throw broken('a part of the backup cannot be read')
   }
   const result = schema.safeParse(value)
-  if (!result.success) throw broken('a part of it says what no backup says')
+  if (!result.success) throw broken('a part of the backup has unknown content')
   return result.data
 }

@@ -21,7 +21,7 @@ export const roomOnDisk: RoomIn = async (folder) => {
     // The folder is not created here: if its disk is not mounted, the backup would fill the disk below.
     throw new Problem('not-found', {
       detail: `the folder ${folder} cannot be used: ${error instanceof Error ? error.message : 'unknown reason'}`,
-      repair: 'Make it (mkdir -p), or bring in the disk that it belongs to; nothing was written.',
+      repair: 'Create the folder (mkdir -p), or mount the disk that it belongs to; nothing was written.',
     })
   })
   return { free: bavail * bsize, disk: String((await stat(folder)).dev) }
@@ -64,8 +64,8 @@ export async function requireRoom(asked: RoomAsked): Promise<number | null> {
   for (const { folder, free, needs } of places) {
     if (free >= needs + spareBytes) continue
     throw new Problem('disk-full', {
-      detail: `the backup needs ${inMb(needs + spareBytes)} where ${folder} is, and ${inMb(free)} are free`,
-      repair: 'Free some room there, or write the backup to another disk; nothing was written.',
+      detail: `the backup needs ${inMb(needs + spareBytes)} on the disk of ${folder}, which has ${inMb(free)} free`,
+      repair: 'Free space on that disk, or write the backup to another disk; nothing was written.',
     })
   }
   return agentsBytes === null ? null : content

@@ -102,7 +102,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
  */
 function knownBefore({ verified, without }: RestoreOptions): { agent: string; why: string }[] {
   const agents = verified.agents.map(({ agent }) => agent)
-  requireKnownAgents(without, { agents, lacks: 'the backup has no data of an agent' })
+  requireKnownAgents(without, { agents, lacks: 'the backup has no agent with the id' })
   return verified.agents.flatMap(({ agent, state, why }) =>
     without.includes(agent)
       ? [{ agent, why: 'left out by --without' }]
@@ -136,7 +136,7 @@ async function sinkOf(
   }
   const { agent } = entry
   if (to.written.leftOut.some((one) => one.agent === agent)) return null
-  to.progress(`Writing what ${agent} kept`)
+  to.progress(`Writing the data of ${agent}`)
   await to.agents.prepare()
   return dataSink(agent, to)
 }
@@ -174,8 +174,8 @@ async function requireEmpty(paths: DataPaths): Promise<void> {
   const found = await readdir(paths.home).catch(() => [])
   if (found.length === 0) return
   throw new Problem('conflict', {
-    detail: `${paths.home} is not empty: it holds ${found.slice(0, 3).join(', ')}`,
-    repair: 'Name another folder with --home, or remove this fleet first with flotilla reset.',
+    detail: `${paths.home} is not empty: it contains ${found.slice(0, 3).join(', ')}`,
+    repair: 'Name an empty folder with --home, or remove the fleet of this folder first with flotilla reset.',
   })
 }
 

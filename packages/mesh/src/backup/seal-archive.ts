@@ -114,7 +114,8 @@ export async function* openArchive(
   const closing = await closingOf(header, line, passphrase)
   for (let number = 0; ; number++) {
     const length = (await reader.take(4)).readUInt32BE(0)
-    if (length < tagBytes || length > chunkBytes + tagBytes) throw broken('a chunk has an impossible length')
+    if (length < tagBytes || length > chunkBytes + tagBytes)
+      throw broken('a part of the encrypted backup has an impossible length')
     const sealed = await reader.take(length)
     const isLast = await reader.isOver()
     let chunk: Buffer | null
@@ -123,12 +124,16 @@ export async function* openArchive(
     } catch {
       if (number === 0 && header.closed.by === 'passphrase') {
         throw new Problem('unauthenticated', {
-          detail: 'the passphrase is not the one of this backup, or its beginning is damaged',
+          detail: 'the passphrase is wrong, or the beginning of the backup is damaged',
           repair: 'Try another passphrase; nothing was written.',
         })
       }
       if (isLast || number === 0 || header.version < 2)
-        throw broken(isLast ? 'it is cut off or damaged at its end' : `it is damaged in chunk ${number + 1}`)
+        throw broken(
+          isLast
+            ? 'the backup ends early, or its end is damaged'
+            : `the backup is damaged in part ${number + 1}`,
+        )
       chunk = null
     }
     yield chunk
@@ -143,9 +148,11 @@ export function isClosed(line: Buffer): boolean {
 
 function headerOf(line: Buffer): Header {
   const parsed = headerSchema.safeParse(jsonOf(line))
-  if (!parsed.success) throw broken('it does not begin as a backup of Flotilla does')
+  if (!parsed.success) throw broken('the file is not a backup of Flotilla')
   if (parsed.data.version > formatVersion) {
-    throw broken(`its format ${parsed.data.version} is newer than this release, which reads ${formatVersion}`)
+    throw broken(
+      `the backup has format ${parsed.data.version}, and this release reads only format ${formatVersion}`,
+    )
   }
   return parsed.data
 }
@@ -163,7 +170,7 @@ async function closingOf({ closed }: Header, line: Buffer, passphrase: string | 
   if (passphrase === null) {
     throw new Problem('unauthenticated', {
       detail: 'this backup is encrypted',
-      repair: 'Give its passphrase with --passphrase-file FILE.',
+      repair: 'Name the file with the passphrase of the backup: --passphrase-file FILE.',
     })
   }
   const salt = Buffer.from(closed.salt, 'hex')
@@ -205,7 +212,7 @@ function digested(line: Buffer): Closing {
     open: (sealed, number, isLast) => {
       const at = sealed.length - tagBytes
       const chunk = sealed.subarray(0, at)
-      if (!tagOf(chunk, number, isLast).equals(sealed.subarray(at))) throw broken('it is damaged')
+      if (!tagOf(chunk, number, isLast).equals(sealed.subarray(at))) throw broken('the backup is damaged')
       return chunk
     },
   }
@@ -230,7 +237,7 @@ export function broken(why: string): Problem {
   return new Problem('unprocessable', {
     detail: `this backup cannot be used: ${why}`,
     extra: { why },
-    repair: 'Take another copy of it, or another backup; nothing was written.',
+    repair: 'Use another copy of this file, or another backup; nothing was written.',
   })
 }
 
@@ -264,8 +271,7 @@ function createReader(source: AsyncIterable<Buffer>) {
       for (;;) {
         const at = held.indexOf(10)
         if (at >= 0 && at < max) return take(at + 1)
-        if (held.length >= max || !(await more()))
-          throw broken('it does not begin as a backup of Flotilla does')
+        if (held.length >= max || !(await more())) throw broken('the file is not a backup of Flotilla')
       }
     },
   }

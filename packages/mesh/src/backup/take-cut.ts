@@ -58,7 +58,8 @@ export async function takeCut(paths: DataPaths, folder: string, options: BackupS
   }
   throw new Problem('conflict', {
     detail: 'files of the home changed faster than they could be read',
-    repair: 'Try again when less is saved; nothing was written.',
+    repair:
+      'Repeat the backup when agents and people write fewer files (flotilla pause holds triggers); nothing was written.',
   })
 }
 

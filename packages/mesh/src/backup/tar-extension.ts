@@ -113,5 +113,5 @@ function decimal(text: string): number {
 }
 
 export function damaged(): Problem {
-  return broken('an archive of an agent is damaged')
+  return broken('the archive of an agent is damaged')
 }

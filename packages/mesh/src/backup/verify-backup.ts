@@ -59,14 +59,14 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
         return counted(fileSink(database, 0o600))
       },
     })
-    if (!hasDatabase) throw broken('it has no database')
+    if (!hasDatabase) throw broken('the backup has no database')
     const fault = faultInDatabase(database)
-    if (fault !== null) throw broken(`its database is damaged: ${fault}`)
+    if (fault !== null) throw broken(`the database in the backup is damaged: ${fault}`)
     return { ...verified, homeBytes }
   } catch (error) {
     throw await namingDisk(error, {
       folder: options.temporary,
-      repair: 'Free some room there: the database of the backup is checked in it.',
+      repair: 'Free space on that disk: the check extracts the database of the backup there.',
     })
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -78,8 +78,8 @@ async function sizeOf(file: string): Promise<number> {
   const found = await stat(file).catch(() => null)
   if (found?.isFile() === true) return found.size
   throw new Problem('not-found', {
-    detail: `there is no file ${file} that can be read`,
-    repair: 'Name the file that flotilla backup wrote.',
+    detail: `the file ${file} does not exist or cannot be read`,
+    repair: 'Name the backup file that flotilla backup wrote.',
   })
 }
 

@@ -54,13 +54,13 @@ export async function writeArchive(archive: AsyncIterable<Buffer>, target: Archi
 }
 
 export const targetRepair =
-  'Free some room there, write the backup to another disk, or leave an agent out with --without AGENT; nothing was kept of this backup.'
+  'Free space on that disk, write the backup to another disk, or leave an agent out with --without AGENT; the incomplete file was removed.'
 
 async function requireFree(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bavail * bsize >= bytes) return
   throw new Problem('disk-full', {
-    detail: `the disk of ${folder} is almost full (${await diskWords(folder)}); ${inMb(bytes)} stay free for the mesh`,
+    detail: `the disk of ${folder} is almost full (${await diskWords(folder)}); ${inMb(bytes)} must stay free for the mesh`,
     repair: targetRepair,
   })
 }

@@ -223,7 +223,7 @@ describe('a place for a browser', () => {
       return address
     }
     await expect(harness.act('ada', 'navigate', page)).rejects.toMatchObject({
-      detail: expect.stringContaining('ended with 78: The egress filter does not stand: x'),
+      detail: expect.stringContaining('ended with exit code 78: The egress filter does not stand: x'),
     })
     expect(await harness.browsers(person)).toMatchObject({ browsers: [{ agent_id: 'ada', state: 'failed' }] })
   })

@@ -71,11 +71,11 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
         ? 'A CAPTCHA is being answered in'
         : takenBy === null
           ? 'A person is asked to help in'
-          : 'A person has'
+          : 'A person is controlling'
     return {
       ok: false,
       code: handOverCode,
-      message: `${who} your browser${handOver.host === '' ? '' : ` (${handOver.host})`}. End your turn now: you go on, with what changed, when it is given back.`,
+      message: `${who} your browser${handOver.host === '' ? '' : ` (${handOver.host})`}. End your turn now. You are called again, with what changed, when the browser is given back to you.`,
     }
   }
 
@@ -120,7 +120,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     if (action === 'screenshot') {
       const { image_base64, mime_type, ...rest } = data as BrowserActionData['screenshot'] // read by its schema
       if (image_base64.length > (imageMaxBytes / 3) * 4) {
-        return { data: rest, notes: ['The picture is too large to be shown: take what is in view alone.'] }
+        return { data: rest, notes: ['The picture is too large: take one without full_page.'] }
       }
       return { data: rest, notes: [], picture: { media_type: mime_type, base64: image_base64 } }
     }
@@ -199,7 +199,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     const begun = await deps.captchas.begin({ ...caller, captcha, page: shown })
     if (begun === null) return askPerson(caller, shown)
     return [
-      `${shown.host} wants to know whether a person is there, and that is being answered. End your turn now: you go on, with what changed, when it is. Until then your browser does nothing for you.`,
+      `${shown.host} shows a CAPTCHA, which is being solved for you. End your turn now. You are called again, with what changed, when the CAPTCHA is solved. Until then you cannot use your browser.`,
     ]
   }
 
@@ -207,7 +207,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     const handOver = handOvers.ask(agentId, page)
     if (run !== null) handOvers.wait(handOver, run.runId)
     return [
-      `${page.host} wants to know whether a person is there, and a person was asked to help. End your turn now: you go on, with what changed, when your browser is given back. Until then it does nothing for you.`,
+      `${page.host} shows a CAPTCHA, and a person was asked to solve it. End your turn now. You are called again, with what changed, when your browser is given back to you. Until then you cannot use your browser.`,
     ]
   }
 }

@@ -38,7 +38,7 @@ export function createBrowserFiles(deps: {
           bytes += content.byteLength
           if (bytes > browserLimits.uploadMaxBytes) {
             throw new Problem('body-too-large', {
-              detail: `a page is given ${browserLimits.uploadMaxBytes} bytes at most at once, of all files together`,
+              detail: `an upload to a page may have at most ${browserLimits.uploadMaxBytes} bytes, all files together`,
             })
           }
           files.push({ name: basename(path), content_base64: Buffer.from(content).toString('base64') })

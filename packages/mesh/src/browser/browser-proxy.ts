@@ -55,7 +55,7 @@ export function createBrowserProxyOpener(deps: {
     const words = fallen.map(({ id, detail }) => `${id} (${detail})`).join('; ')
     throw new SandboxError(
       'browser-walls-open',
-      `browser-walls-open: what keeps browsers in does not hold: ${words}\nRepair: see which rule of this machine's firewall lets it through; the next use lays ours anew and tries them again.`,
+      `browser-walls-open: the network filter of browsers does not work: ${words}\nRepair: find the firewall rule of this machine that lets the traffic through. The next use of a browser installs the filter again and tests it.`,
     )
   }
 

@@ -108,13 +108,16 @@ export function createControlBrowser(deps: {
     takeOver: async (caller, agentId, signal) => {
       mayAct(caller, agentId)
       const why = withheld(agentId)
-      if (why !== null) throw new Problem('conflict', { detail: `${agentId} may have no browser: ${why}` })
+      if (why !== null)
+        throw new Problem('conflict', { detail: `agent ${agentId} may not use a browser: ${why}` })
       const by = actorOf(caller)
       const taken = handOvers.of(agentId)?.takenBy ?? null
       if (taken === by) return viewOf(agentId)
       // A person takes precedence over the paid solver.
       if (taken !== null && taken !== solverName)
-        throw new Problem('conflict', { detail: `${taken} has the browser of ${agentId}` })
+        throw new Problem('conflict', {
+          detail: `${taken} controls the browser of ${agentId}; wait until the browser is given back`,
+        })
       return sessions.use(agentId, signal, async (service) => {
         const status = await service.status(signal)
         const page = shownPage(status)
@@ -128,7 +131,9 @@ export function createControlBrowser(deps: {
       mayAct(caller, agentId)
       const handOver = handOvers.of(agentId)
       if (handOver === null)
-        throw new Problem('conflict', { detail: `the browser of ${agentId} is its agent’s already` })
+        throw new Problem('conflict', {
+          detail: `no person controls the browser of ${agentId}, so it cannot be given back`,
+        })
       await end(handOver, 'returned', actorOf(caller))
       return viewOf(agentId)
     },
@@ -143,7 +148,7 @@ export function createControlBrowser(deps: {
         const why = withheld(agentId)
         if (ended !== null) await sessions.lost(agentId, ended)
         // Watching does not keep it open: pages run by themselves, and the agent may no longer have a browser.
-        else if (why !== null) await sessions.close(agentId, `its agent may have none: ${why}`)
+        else if (why !== null) await sessions.close(agentId, `its agent may no longer use a browser: ${why}`)
         // An idle browser stays open while its screen is watched (lesson 119) or it is handed over to a person.
         else if (acting === 0 && watchers === 0 && handOvers.of(agentId) === null) {
           if (clock.now() - usedAt >= deps.idleMs()) await sessions.close(agentId, 'it was idle')

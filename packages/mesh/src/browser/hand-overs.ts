@@ -94,7 +94,7 @@ export function createHandOvers(deps: {
     record(asked, `agent:${agentId}`, 'browser.person-asked')
     deps.notifyOwner({
       agentId,
-      message: `${agentId} is held up in its browser: ${host} wants to know whether a person is there.\nHelp it, within an hour: flotilla browser ${agentId} --open, take over, answer the page, give back.`,
+      message: `${agentId} needs a person in its browser: ${host} shows a CAPTCHA.\nWithin an hour: open the browser with flotilla browser ${agentId} --open, take over, solve the CAPTCHA, and give the browser back.`,
     })
     announce(asked)
   }

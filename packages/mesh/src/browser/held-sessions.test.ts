@@ -11,7 +11,8 @@ test('a place is taken from the first step of opening until the container is gon
   expect(() => requirePlace(sessions, 'eve', { max: 3, rootOf })).toThrow(
     expect.objectContaining({
       code: 'browsers-full',
-      detail: '3 of 3 browsers are open, by ann, bob, cleo; none is closed for another',
+      detail:
+        '3 of 3 browsers are open, for the agents ann, bob, cleo; no browser in use is closed for another agent',
     }),
   )
   expect(() => requirePlace(sessions, 'bob', { max: 3, rootOf })).not.toThrow()
@@ -22,7 +23,10 @@ test('an agent with those that it made leaves the last of several places to othe
   const sessions = places({ ann: 'live', 'spawn-1': 'opening', 'spawn-2': 'closed', bob: 'closed' })
   const rootOf = (agentId: string) => (agentId.startsWith('spawn') ? 'ann' : agentId)
   expect(() => requirePlace(sessions, 'spawn-2', { max: 3, rootOf })).toThrow(
-    expect.objectContaining({ code: 'browsers-full', detail: expect.stringContaining('kept for others') }),
+    expect.objectContaining({
+      code: 'browsers-full',
+      detail: expect.stringContaining('reserved for other agents'),
+    }),
   )
   expect(() => requirePlace(sessions, 'bob', { max: 3, rootOf })).not.toThrow()
   expect(() => requirePlace(sessions, 'spawn-2', { max: 4, rootOf })).not.toThrow()

@@ -99,12 +99,12 @@ export function requirePlace(
   if (live.length < max && !isLastKept) return
   if (isLastKept) {
     throw new Problem('browsers-full', {
-      detail: `${ofRoot.length} of ${max} browsers are open for ${root} and the agents that it made; the last one is kept for others`,
+      detail: `${ofRoot.length} of ${max} browsers are open for ${root} and the agents that it spawned; the last browser is reserved for other agents`,
       retryAfterSeconds: 60,
     })
   }
   throw new Problem('browsers-full', {
-    detail: `${live.length} of ${max} browsers are open, by ${live.map(([id]) => id).join(', ')}; none is closed for another`,
+    detail: `${live.length} of ${max} browsers are open, for the agents ${live.map(([id]) => id).join(', ')}; no browser in use is closed for another agent`,
     retryAfterSeconds: 60,
   })
 }

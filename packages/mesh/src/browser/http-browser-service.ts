@@ -80,7 +80,8 @@ export function httpBrowserService(
           request.end(sent ?? undefined)
         })
         const bytes = await readWhole(reply)
-        if (reply.statusCode !== 200) throw failed(`it answered ${reply.statusCode ?? 0}`)
+        if (reply.statusCode !== 200)
+          throw failed(`the browser service answered with status ${reply.statusCode ?? 0}`)
         return loop.spend(agentId, () =>
           z.parse(schema, readJson(bytes.toString('utf8'), jsonLimits.agentReply)),
         )
@@ -88,13 +89,13 @@ export function httpBrowserService(
         if (gone.aborted) throw gone.reason
         if (late.aborted)
           throw new Problem('upstream-timeout', {
-            detail: `the browser was silent for ${Math.round(timeoutMs / 1000)} s`,
+            detail: `the browser did not respond for ${Math.round(timeoutMs / 1000)} s`,
             cause: error,
           })
         if (error instanceof Problem && error.code === 'upstream-failed') throw error
         throw failed(
           error instanceof z.core.$ZodError || error instanceof Problem
-            ? 'its answer is not of the expected form'
+            ? 'the answer of the browser service does not have the expected form'
             : 'the line to it broke off',
           error,
         )
@@ -161,11 +162,11 @@ export function httpBrowserService(
             timeout: shortCallMs,
             signal,
           })
-          request.once('timeout', () => request.destroy(failed('its screen was silent')))
+          request.once('timeout', () => request.destroy(failed('the screen of the browser did not respond')))
           request.once('error', (error) => reject(signal.aborted ? signal.reason : failedBy(error)))
           request.once('response', (reply) => {
             reply.destroy()
-            reject(failed(`its screen answered ${reply.statusCode ?? 0}`))
+            reject(failed(`the screen of the browser answered with status ${reply.statusCode ?? 0}`))
           })
           request.once('upgrade', (reply, line: Socket, head) => {
             const accept = createHash('sha1').update(`${key}${webSocketGuid}`).digest('base64')
@@ -176,7 +177,7 @@ export function httpBrowserService(
             line.setTimeout(0)
             if (agreed) return resolve({ line, head, accept })
             line.destroy()
-            reject(failed('its screen speaks another protocol'))
+            reject(failed('the screen of the browser uses another protocol'))
           })
           request.end()
         }),
@@ -186,7 +187,8 @@ export function httpBrowserService(
 
 function readData(action: BrowserAction, data: unknown): Record<string, unknown> {
   const read = z.safeParse(browserActionData[action], data)
-  if (!read.success) throw failed('its answer is not of the expected form', read.error)
+  if (!read.success)
+    throw failed('the answer of the browser service does not have the expected form', read.error)
   return read.data
 }
 
@@ -199,7 +201,7 @@ async function readWhole(reply: IncomingMessage): Promise<Buffer> {
     size += bytes.byteLength
     if (size > browserLimits.bodyMaxBytes) {
       reply.destroy()
-      throw failed(`its answer is longer than ${browserLimits.bodyMaxBytes} bytes`)
+      throw failed(`the answer of the browser service is longer than ${browserLimits.bodyMaxBytes} bytes`)
     }
     chunks.push(bytes)
   }
@@ -208,7 +210,7 @@ async function readWhole(reply: IncomingMessage): Promise<Buffer> {
 
 function failed(what: string, cause?: unknown): Problem {
   return new Problem('upstream-failed', {
-    detail: `The browser did not answer as it should: ${what}.`,
+    detail: `The browser failed: ${what}.`,
     cause,
   })
 }

@@ -59,7 +59,7 @@ interface Needs {
 }
 
 const noBrowsers =
-  'agents run as plain processes here, and a browser runs in a container of its own: start Flotilla with a container engine'
+  'agents run as plain processes in this fleet, and browsers need containers: start Flotilla without --runtime process'
 
 /** Runs a browser for each agent, each in its own container. People can watch and control the browsers. */
 export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers> {
@@ -259,7 +259,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
 function requireAgentIn({ find }: Pick<AgentRegistry, 'find'>): (agentId: string) => void {
   return (agentId) => {
     if (find(agentId) === null)
-      throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
+      throw new Problem('unknown-agent', { detail: `no agent has the id ${agentId.slice(0, 64)}` })
   }
 }
 

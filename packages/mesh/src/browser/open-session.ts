@@ -42,10 +42,10 @@ export async function liveSession(
   const { state } = heldSession(context, agentId)
   if (state.kind === 'live') return session
   if (state.kind === 'failed') {
-    throw new Problem('browser-unavailable', { detail: `it did not come up: ${state.reason}` })
+    throw new Problem('browser-unavailable', { detail: `the browser failed to start: ${state.reason}` })
   }
   throw new Problem('browser-unavailable', {
-    detail: 'it is still coming up; the first one on a machine takes minutes',
+    detail: 'the browser is still starting; the first browser on a machine takes minutes',
     retryAfterSeconds: 60,
   })
 }
@@ -53,7 +53,8 @@ export async function liveSession(
 /** Called again after each wait, because the agent may have been deleted. Throws Problem `browser-unavailable`. */
 function requireAllowed({ withheld }: SessionsContext, agentId: string): void {
   const why = withheld(agentId)
-  if (why !== null) throw new Problem('browser-unavailable', { detail: `the agent may have none: ${why}` })
+  if (why !== null)
+    throw new Problem('browser-unavailable', { detail: `the agent may not use a browser: ${why}` })
 }
 
 /** Opens the browser of a session. A failure is stored as the session's state. */
@@ -128,7 +129,7 @@ async function untilReady(
     if (status?.ready) return
     const container = await containers.inspect(agentId)
     if (container?.running !== true) throw new Error(endOf(container))
-    if (clock.now() >= end) throw new Error(`it did not answer within ${answerWithinMs / 1000} s`)
+    if (clock.now() >= end) throw new Error(`the browser did not answer within ${answerWithinMs / 1000} s`)
     await clock.sleep(answerPollMs)
   }
 }
@@ -136,7 +137,7 @@ async function untilReady(
 /** The reason why a container ended, as text. Pure. */
 export function endOf(container: Awaited<ReturnType<BrowserContainers['inspect']>>): string {
   const exit = container?.exit
-  if (exit === undefined) return 'its container is gone'
-  if (exit.outOfMemory) return 'its container ran out of memory'
-  return `its container ended with ${exit.code}${exit.lastWords === '' ? '' : `: ${exit.lastWords}`}`
+  if (exit === undefined) return 'the container of the browser no longer exists'
+  if (exit.outOfMemory) return 'the container of the browser ran out of memory'
+  return `the container of the browser ended with exit code ${exit.code}${exit.lastWords === '' ? '' : `: ${exit.lastWords}`}`
 }

@@ -92,5 +92,5 @@ export function screenRoutes(
 }
 
 function nothingThere(): Problem {
-  return new Problem('not-found', { detail: 'the screen of a browser has nothing there' })
+  return new Problem('not-found', { detail: 'the screen of a browser has no such file' })
 }

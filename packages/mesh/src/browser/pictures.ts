@@ -39,7 +39,8 @@ export function createPictures(deps: {
 
   async function take(service: BrowserService): Promise<SeenPicture> {
     const content = await service.picture(AbortSignal.timeout(takeWithinMs))
-    if (content === null) throw new Problem('not-found', { detail: 'the browser gave no picture just now' })
+    if (content === null)
+      throw new Problem('not-found', { detail: 'the browser returned no picture; try again' })
     const type = imageTypeOf(content)
     if (type !== null) return { type, content }
     throw new Problem('upstream-failed', { detail: 'the browser’s reply is not a valid picture' })
@@ -51,7 +52,7 @@ export function createPictures(deps: {
     const { service } = sessions.of(agentId)
     if (service === null)
       throw new Problem('not-found', {
-        detail: `the browser of ${agentId} is not open: nothing is to be seen`,
+        detail: `the browser of ${agentId} is not open, so there is no picture of it`,
       })
     const last = taken.get(service)
     if (last !== undefined && clock.now() < last.sharedUntil) return last.picture

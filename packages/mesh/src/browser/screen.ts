@@ -31,7 +31,7 @@ export function createScreens(deps: {
     const own = all.filter((id) => id === agentId).length
     if (own < browserBounds.watchersPerBrowserMax && all.length < browserBounds.watchersMax) return
     throw new Problem('rate-limited', {
-      detail: `${own} people look at this browser and ${all.length} at any; there is room for ${browserBounds.watchersPerBrowserMax} and ${browserBounds.watchersMax}`,
+      detail: `${own} people watch this browser and ${all.length} watch any browser; at most ${browserBounds.watchersPerBrowserMax} and ${browserBounds.watchersMax} may watch`,
       retryAfterSeconds: 5,
     })
   }
@@ -53,7 +53,7 @@ export function createScreens(deps: {
       if (service === null || state.kind !== 'live') {
         throw new Problem('conflict', {
           detail: `the browser of ${agentId} is not open`,
-          repair: 'Take over to open it, or wait until its agent uses it.',
+          repair: 'Take over the browser, which opens it, or wait until its agent uses it.',
         })
       }
       const mayControl = deps.decide(caller, { do: 'manage-agent', agentId }).allowed
@@ -106,7 +106,7 @@ function requirePlainAsk({ raw, query }: FastifyRequest): string {
     offered.some((name) => name !== '' && name !== subProtocol)
   ) {
     throw new Problem('unauthenticated', {
-      detail: `tokens are refused here, in the address and as a sub-protocol: it wants the cookie ${sessionCookieName}, or a person of this machine`,
+      detail: `the screen accepts no tokens, neither in the address nor as a sub-protocol: it requires the cookie ${sessionCookieName}, or a person on the machine of the mesh`,
     })
   }
   const key = raw.headers['sec-websocket-key'] ?? ''

@@ -71,7 +71,7 @@ test('a browser whose agent is deleted during the start is removed', async () =>
   const { sessions, starts, stops, withheld } = aHarness()
   const used = sessions.use('ann', never, async () => 'worked').catch((error: unknown) => error)
   await expect.poll(() => starts.length).toBe(1)
-  withheld.why = 'it was deleted'
+  withheld.why = 'the agent was deleted'
   starts[0]?.resolve()
   await expect.poll(() => stops.length).toBe(1)
   stops[0]?.resolve()
@@ -90,7 +90,7 @@ test('a browser is not opened for an agent that was deleted while its last one c
   const closed = sessions.close('ann', 'asked')
   await expect.poll(() => stops.length).toBe(1)
   const second = sessions.use('ann', never, async () => 'worked').catch((error: unknown) => error)
-  withheld.why = 'it was deleted'
+  withheld.why = 'the agent was deleted'
   stops[0]?.resolve()
   await closed
   expect(await second).toMatchObject({ code: 'browser-unavailable' })

@@ -57,7 +57,8 @@ async function useSession<T>(
 ): Promise<T> {
   const session = await liveSession(context, agentId, signal)
   const { service } = session
-  if (service === null) throw new Problem('browser-unavailable', { detail: 'it was closed meanwhile' })
+  if (service === null)
+    throw new Problem('browser-unavailable', { detail: 'the browser was closed while the request waited' })
   session.acting++
   try {
     return await work(service)

@@ -9,8 +9,8 @@ export function createWithheld(deps: {
   readonly decide: (caller: Caller, action: Action) => Decision
 }): (agentId: string) => string | null {
   return (agentId) => {
-    if (deps.find(agentId) === null) return 'it was deleted'
-    if (deps.isArchived(agentId)) return 'it is archived'
+    if (deps.find(agentId) === null) return 'the agent was deleted'
+    if (deps.isArchived(agentId)) return 'the agent is archived'
     const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
     const may = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
     return may.allowed ? null : may.reason

@@ -235,7 +235,7 @@ describe('commands on a channel', () => {
     const setup = await open()
     await setup.say('@scout go')
     await setup.say('/steer @scout to the left')
-    expect(setup.told()).toEqual([expect.stringContaining('which is working')])
+    expect(setup.told()).toEqual([expect.stringContaining('which reads your message')])
     await setup.say('/steer @auditor begin')
     const run = setup.ledger.queries.list({ agentId: 'auditor', limit: 1 })[0]
     expect(run?.origin).toMatchObject({ channel: 'telegram', user: 'ann' })

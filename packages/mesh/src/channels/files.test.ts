@@ -197,7 +197,7 @@ describe('files from people', () => {
     await setup.say('', { attachments: [sent(setup.fake, 'a.bin', { content: huge, sizeBytes: 1 })] })
     expect(setup.said()).toEqual([])
     expect(setup.written.size).toBe(0)
-    expect(setup.told()).toEqual(['Left out: a.bin: it is larger than 20 MB.'])
+    expect(setup.told()).toEqual(['Left out: a.bin: the file is larger than 20 MB.'])
   })
 
   test('files above the limit are counted and left out', async () => {
@@ -245,7 +245,7 @@ describe('files from people', () => {
     for (let at = 0; at <= channelLimits.openFilesPerPersonMax; at++) {
       await setup.say(`file ${at}`, { attachments: [sent(setup.fake, 'a.txt')] })
     }
-    expect(setup.told()).toEqual([expect.stringMatching(/still being fetched/)])
+    expect(setup.told()).toEqual([expect.stringMatching(/still being downloaded/)])
     held.resolve()
   })
 
@@ -266,7 +266,7 @@ describe('files from people', () => {
     })
     await setup.say('@auditor look', { attachments: [sent(setup.fake, 'a.txt')] })
     expect(setup.fake.downloads()).toEqual([])
-    expect(setup.told()).toEqual([expect.stringMatching(/not granted/)])
+    expect(setup.told()).toEqual([expect.stringMatching(/not among the agents granted/)])
   })
 })
 
@@ -439,7 +439,7 @@ describe('files to people', () => {
     expect(setup.told()).toEqual([
       '[scout] here',
       expect.stringMatching(
-        /^\[scout\] long name\.txt is not sent here, because it is too large: .* Artifacts/,
+        /^\[scout\] The file long name\.txt was not sent here, because it is too large\. .* Artifacts/,
       ),
     ])
     expect(setup.openNotes()).toEqual([])

@@ -98,7 +98,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     const factory = channelFactories[name]
     const secret = (wanted: string) => {
       const found = vault.system(wanted)
-      if (!found) throw new Error(`the credential ${wanted} is not one that the channel needs`)
+      if (!found) throw new Error(`the channel does not use the credential ${wanted}`)
       return found
     }
     const secretOrNull = (wanted: string) => vault.system(wanted) ?? null

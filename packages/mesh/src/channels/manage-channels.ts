@@ -65,7 +65,7 @@ export function createManageChannels(
       const channel = requiredChannel(name)
       if (deps.turns.find(channel) === null) {
         throw new Problem('conflict', {
-          detail: `${channel} is off. ${howToSwitchOn(channel)}`,
+          detail: `the channel ${channel} is switched off. ${howToSwitchOn(channel)}`,
         })
       }
       journal.append({
@@ -81,6 +81,6 @@ export function createManageChannels(
 }
 
 function stateOf(life: ChannelLife | null, howTo: string): Pick<ChannelView, 'state' | 'detail' | 'repair'> {
-  if (!life) return { state: 'off', detail: 'its credentials are missing', repair: howTo }
+  if (!life) return { state: 'off', detail: 'the credentials of the channel are missing', repair: howTo }
   return life.state()
 }

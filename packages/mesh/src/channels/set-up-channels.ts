@@ -84,7 +84,7 @@ export function createSetUpChannels(
     const unknown = Object.keys(given).find((name) => !fields.some((field) => field.name === name))
     if (unknown !== undefined) {
       throw new Problem('unprocessable', {
-        detail: `${channel} takes ${fields.map(({ name }) => name).join(', ')}, and no ${unknown.slice(0, 64)}`,
+        detail: `${channel} has no field ${unknown.slice(0, 64)}; its fields are ${fields.map(({ name }) => name).join(', ')}`,
       })
     }
     const fresh: Record<string, string> = {}

@@ -71,7 +71,7 @@ describe('voice notes with a transcription model', () => {
     await setup.say('', [{ ...setup.note('whole'), sizeBytes: audioMaxBytes }])
     expect(setup.said()).toEqual([marked('whole')])
     expect(setup.transcribed).toHaveLength(1)
-    expect(setup.told()).toEqual(Array(2).fill('Left out: voice.bin: it is larger than 8 MB.'))
+    expect(setup.told()).toEqual(Array(2).fill('Left out: voice.bin: the file is larger than 8 MB.'))
   })
 
   test('invisible characters are removed from a transcript', async () => {
@@ -168,7 +168,7 @@ describe('voice notes with a transcription model', () => {
     const setup = await open()
     setup.faults.transcribing = async () => ({ text: ' \n ' })
     await setup.say('', [setup.note('hello')])
-    expect(setup.told()).toEqual(['Left out: voice.bin: it contains no words.'])
+    expect(setup.told()).toEqual(['Left out: voice.bin: the voice note contains no words.'])
     expect(setup.said()).toEqual([])
   })
 
@@ -193,7 +193,7 @@ test('voice notes are rejected with a reply without a transcription model', asyn
   await setup.say('', [setup.note('hello')])
   await setup.say('typed', [setup.note('hello')])
   expect(setup.told()).toEqual([
-    'Voice notes are not supported here, because no transcription model is configured. Please write it as text.',
+    'Voice notes are not supported here, because no transcription model is configured. Please write your message as text.',
     'Left out: voice.bin: voice notes are not supported here.',
   ])
   expect(setup.transcribed).toEqual([])

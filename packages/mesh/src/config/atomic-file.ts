@@ -150,7 +150,8 @@ async function editOnce(path: string, edit: TextEdit, mode?: number): Promise<vo
       await writeFileAtomically(path, next, mode ?? before?.mode ?? 0o600)
       return
     }
-    if (attempt >= editAttemptsMax) throw new Error(`${basename(path)} keeps changing under an edit`)
+    if (attempt >= editAttemptsMax)
+      throw new Error(`${basename(path)} was changed by other programs during each attempt to write it`)
   }
 }
 

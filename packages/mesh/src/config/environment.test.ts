@@ -71,7 +71,7 @@ describe('the environment', () => {
     })
     expect(environment.warnings).toEqual(
       ['FLOTILLA_PORT', 'FLOTILLA_AGENT_PORT', 'FLOTILLA_RUNTIME', 'FLOTILLA_KUBERNETES_CONTEXT'].map(
-        (name) => `${name} in .env has no effect: the mesh is a pod, whose manifests say it`,
+        (name) => `${name} in .env has no effect in a pod: set it in the manifest of the pod`,
       ),
     )
     const machine = new Map([...file, ['FLOTILLA_AGENT_PORT', '9001'], ...Object.entries(pod)])
@@ -92,7 +92,7 @@ describe('the environment', () => {
       home: '/home/a/.flotilla',
       warnings: [
         'FLOTILLA_PROT in .env is not a known setting; did you mean FLOTILLA_PORT?',
-        'FLOTILLA_HOME in .env has no effect: the file lies in the home already',
+        'FLOTILLA_HOME in .env has no effect, because the file .env is inside the home',
       ],
     })
   })
@@ -107,10 +107,10 @@ describe('the environment', () => {
     const environment = readEnvironment({}, '/home/a', file)
     expect(environment.noInstall).toBe(true)
     expect(environment.warnings).toEqual([
-      'FLOTILLA_URL in .env has no effect: the command line alone reads it, from its own environment',
-      'FLOTILLA_SESSION in .env has no effect: the command line alone reads it, from its own environment',
-      'FLOTILLA_REQUIRE_ENGINE in .env has no effect: the command line alone reads it, from its own environment',
-      'FLOTILLA_NO_INSTALL in .env holds for the mesh alone: the command line reads it from its own environment',
+      'FLOTILLA_URL in .env has no effect here: only the command line reads it, from its own environment',
+      'FLOTILLA_SESSION in .env has no effect here: only the command line reads it, from its own environment',
+      'FLOTILLA_REQUIRE_ENGINE in .env has no effect here: only the command line reads it, from its own environment',
+      'FLOTILLA_NO_INSTALL in .env applies to the mesh only: the command line reads it from its own environment',
     ])
   })
 

@@ -139,11 +139,11 @@ const homeName = 'FLOTILLA_HOME'
 
 /** Variables that only the command line reads, from its own environment, with the mesh's warning about them. */
 export const commandLineNames: Readonly<Record<string, string>> = {
-  FLOTILLA_URL: 'has no effect: the command line alone reads it, from its own environment',
-  FLOTILLA_SESSION: 'has no effect: the command line alone reads it, from its own environment',
-  FLOTILLA_TOKEN: 'has no effect: the command line alone reads it, from its own environment',
-  FLOTILLA_REQUIRE_ENGINE: 'has no effect: the command line alone reads it, from its own environment',
-  FLOTILLA_NO_INSTALL: 'holds for the mesh alone: the command line reads it from its own environment',
+  FLOTILLA_URL: 'has no effect here: only the command line reads it, from its own environment',
+  FLOTILLA_SESSION: 'has no effect here: only the command line reads it, from its own environment',
+  FLOTILLA_TOKEN: 'has no effect here: only the command line reads it, from its own environment',
+  FLOTILLA_REQUIRE_ENGINE: 'has no effect here: only the command line reads it, from its own environment',
+  FLOTILLA_NO_INSTALL: 'applies to the mesh only: the command line reads it from its own environment',
 }
 
 type Variables = Readonly<Record<string, string | undefined>>
@@ -169,7 +169,7 @@ export function readEnvironment(
   const parsed = parseVariables(present, written)
   if (!parsed.success) {
     const wrong = wrongIn(parsed.error, present).map(({ words }) => words)
-    throw new Problem('unprocessable', { detail: `the environment is wrong: ${wrong.join('; ')}` })
+    throw new Problem('unprocessable', { detail: `invalid settings of the mesh: ${wrong.join('; ')}` })
   }
   const value = parsed.data
   const { otlp, warnings } = readOtlp({ ...written, ...present })
@@ -208,12 +208,12 @@ export function readEnvironment(
         ' in .env',
       ),
       ...(homeName in written
-        ? [`${homeName} in .env has no effect: the file lies in the home already`]
+        ? [`${homeName} in .env has no effect, because the file .env is inside the home`]
         : []),
       ...Object.entries(commandLineNames)
         .filter(([name]) => name in written)
         .map(([name, words]) => `${name} in .env ${words}`),
-      ...idle.map((name) => `${name} in .env has no effect: the mesh is a pod, whose manifests say it`),
+      ...idle.map((name) => `${name} in .env has no effect in a pod: set it in the manifest of the pod`),
     ],
     leftOut: [],
   }

@@ -25,7 +25,7 @@ export function formatIssue(issue: z.$ZodIssue): string {
     }
     case 'unrecognized_keys': {
       const names = issue.keys.map((key) => JSON.stringify(key.slice(0, 100))).join(', ')
-      return `nothing is called ${names} here; correct the name, or take it out`
+      return `${names} ${issue.keys.length === 1 ? 'is not a known name' : 'are not known names'} here; correct or remove ${issue.keys.length === 1 ? 'it' : 'them'}`
     }
     case 'too_big':
       return sizeWords(issue.origin, 'most', issue.maximum)
@@ -48,5 +48,5 @@ function sizeWords(origin: string, end: 'most' | 'least', bound: number | bigint
   if (origin === 'string') return `write at ${end} ${bound} characters`
   if (origin === 'array' || origin === 'set') return `write at ${end} ${bound} entries`
   if (origin === 'object' || origin === 'record') return `write at ${end} ${bound} keys`
-  return `write a number that is at ${end} ${bound}`
+  return `write a number of at ${end} ${bound}`
 }

@@ -46,7 +46,7 @@ function readShallow<S extends z.$ZodType>(text: string, schema: S): JsonReading
     return {
       ok: false,
       line: lineAt(twice.offset),
-      reason: `the key ${JSON.stringify(twice.value)} appears twice`,
+      reason: `the key ${JSON.stringify(twice.value)} appears twice; remove one of the two`,
     }
   }
   const parsed = safeParse(schema, JSON.parse(source))

@@ -58,9 +58,9 @@ describe('where traces are sent to', () => {
 
   test.each([
     [{ OTEL_TRACES_SAMPLER: 'parentbased_jaeger_remote' }, 'OTEL_TRACES_SAMPLER is not one of always_on'],
-    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '25%' }, 'no number from 0 to 1'],
-    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'no number from 0 to 1'],
-    [{ OTEL_TRACES_SAMPLER_ARG: '0.5' }, 'means nothing to parentbased_always_on'],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '25%' }, 'not a number from 0 to 1'],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'not a number from 0 to 1'],
+    [{ OTEL_TRACES_SAMPLER_ARG: '0.5' }, 'has no effect with the sampler parentbased_always_on'],
     [{ OTEL_SDK_DISABLED: 'yes' }, 'neither true nor false'],
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: '10s' }, 'milliseconds'],
     [{ OTEL_RESOURCE_ATTRIBUTES: 'team=a,sk-secret' }, 'OTEL_RESOURCE_ATTRIBUTES'],

@@ -55,11 +55,11 @@ export function readOtlp(variables: Variables): {
   const disabled = value('OTEL_SDK_DISABLED')
   const refused = (why: string) => ({ otlp: null, warnings: [`traces are not exported: ${why}`] })
   if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint)) {
-    return refused('the OTLP endpoint is no http or https address; write one such as http://127.0.0.1:4318')
+    return refused('the OTLP endpoint is not an http or https address such as http://127.0.0.1:4318')
   }
   const asked = value('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL')
   if (asked !== undefined && asked !== protocol) {
-    return refused(`OTEL_EXPORTER_OTLP_PROTOCOL must be ${protocol}, the one that is spoken here (port 4318)`)
+    return refused(`OTEL_EXPORTER_OTLP_PROTOCOL must be ${protocol}, the only supported one (port 4318)`)
   }
   const exporter = value('OTEL_TRACES_EXPORTER')
   if (exporter !== undefined && exporter !== 'otlp') {
@@ -88,10 +88,10 @@ export function readOtlp(variables: Variables): {
         : ['OTEL_SDK_DISABLED is neither true nor false; traces are exported']),
       ...(timeout === undefined || isTimeout(timeout)
         ? []
-        : [`OTEL_EXPORTER_OTLP_TIMEOUT is no number of milliseconds above 0; ${timeoutDefaultMs} hold`]),
+        : [`OTEL_EXPORTER_OTLP_TIMEOUT must be milliseconds above 0; the mesh uses ${timeoutDefaultMs}`]),
       ...(isWhole(attributes)
         ? []
-        : ['OTEL_RESOURCE_ATTRIBUTES is not name=value,name=value, percent-encoded; none of it is sent']),
+        : ['OTEL_RESOURCE_ATTRIBUTES is ignored: it is not name=value,name=value, percent-encoded']),
     ],
   }
 }
@@ -103,17 +103,18 @@ function samplingOf(
 ): TraceSampling & { readonly warnings: readonly string[] } {
   const sampler = named === undefined ? samplerDefault : samplers.find((one) => one === named.toLowerCase())
   if (sampler === undefined) {
-    const words = `OTEL_TRACES_SAMPLER is not one of ${samplers.join(', ')}; ${samplerDefault} holds, which sends every trace`
+    const words = `OTEL_TRACES_SAMPLER is not one of ${samplers.join(', ')}; the mesh uses ${samplerDefault}, which sends every trace`
     return { sampler: samplerDefault, ratio: 1, warnings: [words] }
   }
   if (argument === undefined) return { sampler, ratio: 1, warnings: [] }
   if (!sampler.endsWith('traceidratio')) {
-    const words = `OTEL_TRACES_SAMPLER_ARG means nothing to ${sampler}; it is of traceidratio and parentbased_traceidratio`
+    const words = `OTEL_TRACES_SAMPLER_ARG has no effect with the sampler ${sampler}; only traceidratio and parentbased_traceidratio use it`
     return { sampler, ratio: 1, warnings: [words] }
   }
   const ratio = Number(argument)
   if (ratio >= 0 && ratio <= 1) return { sampler, ratio, warnings: [] }
-  const words = 'OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1; 1 holds, which sends every trace'
+  const words =
+    'OTEL_TRACES_SAMPLER_ARG is not a number from 0 to 1; the mesh uses 1, which sends every trace'
   return { sampler, ratio: 1, warnings: [words] }
 }
 

@@ -97,13 +97,13 @@ export function readProxies(variables: Variables, file: Variables = {}): ProxyRu
 
 function readProxy(value: string): Proxy | string {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`
-  if (!URL.canParse(text)) return 'it is not an address'
+  if (!URL.canParse(text)) return 'its value is not an address'
   const url = new URL(text)
   const { protocol } = url
   if (protocol !== 'http:' && protocol !== 'https:') {
-    return `a proxy is spoken to by http or https, and not by ${protocol.slice(0, -1)}`
+    return `a proxy address must begin with http:// or https://, not with ${protocol.slice(0, -1)}`
   }
-  if (url.hostname === '') return 'it is not an address'
+  if (url.hostname === '') return 'its value is not an address'
   const port = Number(url.port) || defaultPorts[protocol]
   const host = bareHost(url.hostname)
   const authorization = authorizationOf(url)

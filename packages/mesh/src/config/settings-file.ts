@@ -106,7 +106,7 @@ const hostAndPort = z
   .max(270)
   .regex(
     /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/,
-    'an exact host and port are expected, such as 192.168.1.20:8080, [fd12::1]:443 or wiki.internal:443',
+    'write an exact host and port, such as 192.168.1.20:8080, [fd12::1]:443 or wiki.internal:443',
   )
 const allowedHosts = z.array(hostPattern).max(1000)
 
@@ -127,7 +127,7 @@ const egressSchema = z.strictObject({
   proxy_resolves_names: z.boolean().default(false),
   /** Used instead of the system's name servers; `address` or `address:port`. */
   dns_servers: z
-    .array(z.string().regex(/^[0-9a-fA-F:.[\]]+$/, 'an address is expected'))
+    .array(z.string().regex(/^[0-9a-fA-F:.[\]]+$/, 'write an address that begins with http:// or https://'))
     .max(4)
     .default([]),
 })

@@ -57,7 +57,9 @@ export async function watchSettings(deps: {
     } catch (error) {
       // The names are ignored, but the owner must know that they are still in the file.
       const why = error instanceof Error ? error.message : String(error)
-      deps.onBroken(`config/settings.json holds secrets that it must not, and cannot be rewritten: ${why}`)
+      deps.onBroken(
+        `config/settings.json contains secrets, and the mesh failed to move them out of the file: ${why}`,
+      )
     }
   }
 

@@ -33,7 +33,7 @@ export function approvalKinds(
     }
     if (record.createdAt !== createdAt) {
       throw new Problem('conflict', {
-        detail: `agent ${agentId} is not the one that was selected: it was deleted and created again`,
+        detail: `agent ${agentId} was deleted and created again since the request; request the deletion again`,
       })
     }
     return record
@@ -50,11 +50,11 @@ export function approvalKinds(
           summary: `delete agent ${id}${reason === '' ? '' : `: ${reason}`}`,
           consequences: [
             `Agent ${id} (${role.replace(/\.$/, '')}), created ${minuteOf(createdAt)}, is stopped and removed.`,
-            'Everything below its /data is destroyed, and so are its saved artifacts.',
-            'Its tokens and its permission record are gone; work in its queue ends as failed.',
-            'Its costs and its journal stay.',
+            'All its files below /data and its saved artifacts are deleted permanently.',
+            'Its tokens and its permission record are deleted; its queued runs end as failed.',
+            'Its costs and its rows in the audit log are kept.',
           ],
-          price: 'Deleting it calls no model and costs nothing.',
+          price: 'Deleting the agent calls no model and costs nothing.',
         }
       },
       carryOut: async (person, args) => {

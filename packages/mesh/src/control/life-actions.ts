@@ -36,7 +36,7 @@ export function createLifeActions(deps: {
       act(caller, agentId, () =>
         agents.stop(
           agentId,
-          caller.kind === 'agent' ? 'the operator stopped it' : 'a person stopped it',
+          caller.kind === 'agent' ? 'the operator stopped the agent' : 'a person stopped the agent',
           step,
         ),
       ),

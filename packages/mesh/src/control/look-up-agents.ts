@@ -23,7 +23,7 @@ export function createLookUpAgents(deps: {
     config: (caller: Caller, agentId: string): AgentConfig => {
       guard(caller, caller.kind === 'human' ? { do: 'edit-agent-config', agentId } : { do: 'view-fleet' })
       const record = agents.find(agentId)
-      if (!record) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      if (!record) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
       const { id, kind, role, model, project, budget, createdAt } = record
       return {
         id,
@@ -46,7 +46,7 @@ export function createLookUpAgents(deps: {
     permissionOrigins: (caller: Caller, agentId: string) => {
       guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
       const agent = agents.find(agentId)
-      if (!agent) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      if (!agent) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
       const snapshot = permissions.snapshot()
       const record = snapshot.recordOf(agentId)
       const rows = permissionRows(deps.database, agentId)

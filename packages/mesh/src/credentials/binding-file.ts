@@ -16,7 +16,8 @@ const hostSchema = z
   .string()
   .max(300)
   .refine((text) => parseHostPattern(text) !== null, {
-    message: 'a host is host, host:port or *.domain, with http:// before it where https is not meant',
+    message:
+      'a host must have the form host, host:port or *.domain, with http:// before it if the connection is not encrypted',
   })
 
 export const bindingSchema = z.strictObject({
@@ -29,12 +30,16 @@ export type Binding = z.infer<typeof bindingSchema>
 const fileSchema = z.strictObject({
   credentials: z
     .record(
-      z.string().refine(isCredentialName, { message: 'a name is letters, digits and _' }),
+      z.string().refine(isCredentialName, {
+        message: 'the name of a credential may have only letters, digits and _',
+      }),
       bindingSchema,
     )
-    .refine((all) => Object.keys(all).length <= bindingsMax, { message: `at most ${bindingsMax}` })
+    .refine((all) => Object.keys(all).length <= bindingsMax, {
+      message: `at most ${bindingsMax} credentials can be bound`,
+    })
     .refine((all) => new Set(Object.keys(all).map(canonicalName)).size === Object.keys(all).length, {
-      message: 'a name appears twice (case does not matter)',
+      message: 'the name of a credential appears twice (case does not matter)',
     }),
 })
 
@@ -141,7 +146,8 @@ export function readBindings(text: string | null): Reading {
 
 function rewritten(text: string | null, name: string, binding: Binding | null): string {
   const { bindings, broken } = readBindings(text)
-  if (broken !== null) throw new Problem('unprocessable', { detail: `${broken}; mend it by hand first` })
+  if (broken !== null)
+    throw new Problem('unprocessable', { detail: `${broken}; correct the file by hand first` })
   const next = new Map(bindings)
   if (binding === null) next.delete(name)
   else next.set(name, binding)

@@ -120,7 +120,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
       if (known) return known
       if (!hasRoom({ own: open.length, total: table.open().length }, openBounds)) {
         throw new Problem('unprocessable', {
-          detail: `${open.length} of your requests wait for the owner; ask again when they are answered`,
+          detail: `${open.length} of your requests for credentials wait for the owner; send another request when the owner has answered them`,
         })
       }
       const [service, description] = [oneLine(input.service), oneLine(input.description)]
@@ -158,9 +158,14 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
     deny(caller, id, reason) {
       guard(caller, { do: 'manage-credentials' })
       const request = table.byId(id)
-      if (!request) throw new Problem('not-found', { detail: `there is no request ${id.slice(0, 100)}` })
+      if (!request)
+        throw new Problem('not-found', {
+          detail: `no request for a credential has the id ${id.slice(0, 100)}`,
+        })
       if (request.state !== 'open')
-        throw new Problem('conflict', { detail: `it is ${request.state} already` })
+        throw new Problem('conflict', {
+          detail: `the request for this credential is already ${request.state}`,
+        })
       answer(request, 'denied', { actor: actorOf(caller), reason: oneLine(reason) })
       notifyPending()
       return table.byId(id) ?? request

@@ -6,9 +6,9 @@ export const valueMaxChars = 10_000
 
 /** Why a value cannot serve as a credential of an agent, or null. Never names the value. Pure. */
 export function valueFault(value: string): string | null {
-  if (value.length < valueMinChars) return `it has fewer than ${valueMinChars} characters`
-  if (value.length > valueMaxChars) return `it has more than ${valueMaxChars} characters`
-  return /\p{Cc}/u.test(value) ? 'it holds a line end or another control character' : null
+  if (value.length < valueMinChars) return `the value has fewer than ${valueMinChars} characters`
+  if (value.length > valueMaxChars) return `the value has more than ${valueMaxChars} characters`
+  return /\p{Cc}/u.test(value) ? 'the value has a line end or another control character' : null
 }
 
 /**
@@ -20,6 +20,6 @@ export function readCredentialValue(text: string): string {
   const fault = valueFault(value)
   if (fault === null) return value
   throw new Problem('unprocessable', {
-    detail: `the value cannot be stored: ${fault}; a credential is one line of ${valueMinChars} to ${valueMaxChars} characters (encode a key of several lines as base64)`,
+    detail: `the credential cannot be stored: ${fault}; a value is one line of ${valueMinChars} to ${valueMaxChars} characters (encode a key of several lines as base64)`,
   })
 }

@@ -144,12 +144,12 @@ describe('the owner', () => {
       await told(['api.github.com', '*.example.org', 'http://nas.lan:5000', 'https://nas.lan:5001']),
     ).toEqual([])
     expect(await told(['127.0.0.1:3000'])).toEqual([
-      '127.0.0.1:3000 covers https://127.0.0.1:3000 alone; a service without TLS is bound as http://127.0.0.1:3000',
+      '127.0.0.1:3000 covers only https://127.0.0.1:3000; for a service without TLS bind http://127.0.0.1:3000',
       '127.0.0.1:3000 is closed',
     ])
     expect(await told(['http://127.0.0.1:3000'])).toEqual(['127.0.0.1:3000 is closed'])
     expect(await told(['192.168.1.20'])).toEqual([
-      expect.stringContaining('covers https://192.168.1.20 alone'),
+      expect.stringContaining('covers only https://192.168.1.20'),
     ])
     expect((await manage.bind(owner, { name: 'svc', hosts: ['nas.lan:5000'] })).notices).toEqual([
       expect.stringContaining('http://nas.lan:5000'),
@@ -181,7 +181,7 @@ describe('the owner', () => {
           fingerprint: 'fp14',
           hosts: [],
           note: '',
-          unused_because: 'it is for the mesh alone',
+          unused_because: 'only the mesh itself uses this credential',
           notices: [],
         },
       ],
@@ -189,7 +189,7 @@ describe('the owner', () => {
     await manage.bind(owner, { name: 'github', hosts: ['*.github.com'], note: 'CI' })
     expect(await manage.unbind(owner, 'github')).toMatchObject({
       hosts: [],
-      unused_because: 'it is bound to no host',
+      unused_because: 'the credential is bound to no host',
     })
     await manage.remove(owner, 'github')
     expect(vault.agentTier('github')).toBeUndefined()
@@ -457,12 +457,12 @@ describe('a request for a credential', () => {
     }
     const hosts = ['api.github.com']
     expect(answerText(request, { mayUse: true, hosts })).toContain(
-      'Write $CRED{github} in http_request; it is filled in for api.github.com.',
+      'Write $CRED{github} in http_request; the mesh inserts the value in requests to api.github.com.',
     )
     expect(answerText(request, { mayUse: false, hosts })).toContain('allowed_credentials')
     expect(answerText(request, { mayUse: true, hosts: [] })).toContain('bound to no host')
     expect(answerText({ ...request, state: 'denied', reason: 'no need' }, { mayUse: true, hosts })).toContain(
-      'said no: no need',
+      'rejected the request: no need',
     )
     expect(answerText({ ...request, state: 'expired' }, { mayUse: true, hosts })).toContain(
       'No person answered',

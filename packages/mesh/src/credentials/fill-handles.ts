@@ -45,12 +45,14 @@ export function fillRequest(request: HandledRequest, valueOf: ValueOf): FilledPa
     headers[name] = replaceHandles(text, valueOf)
     if (headers[name] !== text) filledHeaders.push(name)
     if (/[^\t\x20-\x7e\x80-\xff]/.test(headers[name])) {
-      throw badRequest(`headers: the credential cannot stand in the header ${name}: it is not plain text`)
+      throw badRequest(
+        `headers: the credential cannot be sent in the header ${name}, because its value is not plain ASCII text`,
+      )
     }
   }
   if (authorization !== null) {
     if (headers['authorization'] !== undefined)
-      throw badRequest('give either a user name in the address or the header authorization')
+      throw badRequest('send either a user name in the address or the header authorization, not both')
     headers['authorization'] = authorization
     filledHeaders.push('authorization')
   }
@@ -109,7 +111,7 @@ function parsedWith(text: string, placeholder: Placeholder): URL {
   const url = new URL(placeholder.text)
   url.hash = ''
   if (placeholder.any.test(url.host) || placeholder.any.test(url.protocol)) {
-    throw badRequest('url: a handle cannot stand in the host of an address')
+    throw badRequest('url: the host of an address cannot contain $CRED{...}')
   }
   if (placeholder.names.length > 0 && /\p{Cc}/u.test(text))
     throw badRequest('url: one line of text is expected')
@@ -155,7 +157,7 @@ function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw badRequest('url: the user name or password is not well encoded')
+    throw badRequest('url: the user name or password is not correctly percent-encoded')
   }
 }
 

@@ -79,7 +79,7 @@ export function createGenerateSecret(deps: {
     // Only agents use credentials; the name of any other caller is never an agent's.
     const maker = caller.kind === 'agent' ? rootOf(deps.hooks, caller.agentId) : actorOf(caller)
     if (!isCredentialName(name))
-      throw new Problem('bad-request', { detail: 'leave FLOTILLA_ out of the name' })
+      throw new Problem('bad-request', { detail: 'the name of a credential may not begin with FLOTILLA_' })
     const settle = () =>
       step.settle(() => {
         deps.journal.append({
@@ -94,7 +94,7 @@ export function createGenerateSecret(deps: {
     const known = vault.agentTier(name)
     if (known && step.begun !== null && step.begun === deps.fingerprint(known.reveal())) return settle()
     if (known || underWay.has(name))
-      throw new Problem('conflict', { detail: `there is a credential ${name} already; choose another name` })
+      throw new Problem('conflict', { detail: `a credential ${name} already exists; choose another name` })
     requireRoom(maker)
     const value = randomText(alphabets[input.charset], input.length, deps.randomBytes)
     underWay.set(name, maker)

@@ -25,7 +25,8 @@ export function handleNames(text: string): readonly string[] {
   for (const found of text.matchAll(handle)) names.push(canonicalName(found[1] ?? ''))
   if (text.split(opening).length - 1 !== names.length) {
     throw new Problem('bad-request', {
-      detail: 'a handle is $CRED{name}, where name is letters, digits and _; handles do not nest',
+      detail:
+        'a credential must be written as $CRED{name}, with letters, digits and _ in the name and no $CRED{...} inside another',
     })
   }
   return names

@@ -55,7 +55,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
     const secret = vault.agentTier(name)
     if (secret) return secret
     throw new Problem('not-found', {
-      detail: `there is no credential ${name}; flotilla credentials list names them`,
+      detail: `no credential has the name ${name}; flotilla credentials list shows all`,
     })
   }
 
@@ -71,7 +71,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       unused_because:
         bindings.broken() ??
         valueFault(secret.reveal()) ??
-        (hosts.length === 0 ? 'it is bound to no host' : null),
+        (hosts.length === 0 ? 'the credential is bound to no host' : null),
       notices: hosts.flatMap((host) => noticesOf(host)),
     }
   }
@@ -83,7 +83,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
     if (pattern === null || origin === null) return []
     const isSchemeGuessed =
       !/^https?:/i.test(text) && (pattern.port !== 443 || isIP(pattern.host.replace(/[[\]]/g, '')) !== 0)
-    const isHttps = `${text} covers ${coverageOf(pattern)} alone; a service without TLS is bound as http://${text}`
+    const isHttps = `${text} covers only ${coverageOf(pattern)}; for a service without TLS bind http://${text}`
     return [...(isSchemeGuessed ? [isHttps] : []), ...deps.doubts(new URL(origin))]
   }
 
@@ -156,7 +156,7 @@ function systemView(secret: Secret, fingerprint: (value: string) => string): Cre
     fingerprint: fingerprint(secret.reveal()),
     hosts: [],
     note: '',
-    unused_because: 'it is for the mesh alone',
+    unused_because: 'only the mesh itself uses this credential',
     notices: [],
   }
 }
@@ -164,6 +164,6 @@ function systemView(secret: Secret, fingerprint: (value: string) => string): Cre
 function readName(text: string): string {
   if (isCredentialName(text)) return canonicalName(text)
   throw new Problem('bad-request', {
-    detail: 'a credential name is 1 to 128 letters, digits and _; leave FLOTILLA_CRED_ out',
+    detail: 'the name of a credential has 1 to 128 letters, digits and _; write it without FLOTILLA_CRED_',
   })
 }

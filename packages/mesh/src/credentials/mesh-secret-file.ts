@@ -34,7 +34,7 @@ export async function readSecretFile(path: string, isOurs: IsOurs): Promise<Foun
   if (file === null) return null
   try {
     const found = await file.stat()
-    if (!found.isFile()) throw refused(path, 'is no plain file')
+    if (!found.isFile()) throw refused(path, 'is not a regular file')
     const buffer = Buffer.alloc(secretReadMaxBytes + 2)
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
     const secret = createSecret(
@@ -62,7 +62,7 @@ export function checkedSecret(text: string, place: string, isOurs: IsOurs): stri
   if (value.length > secretMaxChars) throw refused(place, `is longer than ${secretMaxChars} characters`)
   if (!/^[\x21-\x7e]+$/.test(value)) throw refused(place, 'is not one line of plain characters')
   if (value.length < secretMinChars) {
-    throw refused(place, `has ${value.length} characters, and at least ${secretMinChars} are wanted`)
+    throw refused(place, `has ${value.length} characters, and at least ${secretMinChars} are required`)
   }
   return value
 }
@@ -78,11 +78,11 @@ async function openPlainly(path: string): Promise<FileHandle | null> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null
     if (code === 'ENOENT') return null
-    if (code === 'ELOOP') throw refused(path, 'is a link; put the file itself there')
+    if (code === 'ELOOP') throw refused(path, 'is a symbolic link; replace it with the file itself')
     if (code === 'EACCES') {
-      throw refused(path, 'cannot be read by the user that the mesh runs as', { unread: true })
+      throw refused(path, 'cannot be read by the user that runs the mesh', { unread: true })
     }
-    if (code === 'ENXIO') throw refused(path, 'is no plain file')
+    if (code === 'ENXIO') throw refused(path, 'is not a regular file')
     throw error
   }
 }

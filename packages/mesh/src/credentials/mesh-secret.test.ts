@@ -62,15 +62,15 @@ test.each<[string, (path: string) => Promise<unknown>, RegExp]>([
   ['two lines', (path) => writeFile(path, `${known}\n${known}\n`), /one line/],
   ['no text', (path) => writeFile(path, Buffer.alloc(43, 0xff)), /one line/],
   ['far too long', (path) => writeFile(path, 'x'.repeat(100_000)), /longer than/],
-  ['another one', (path) => writeFile(path, 'o'.repeat(43)), /another secret/],
-  ['a folder', (path) => mkdir(path), /no plain file/],
+  ['another one', (path) => writeFile(path, 'o'.repeat(43)), /another home/],
+  ['a folder', (path) => mkdir(path), /not a regular file/],
   [
     'a link to the right one',
     async (path) => {
       await writeFile(`${path}.there`, known)
       await symlink(`${path}.there`, path)
     },
-    /is a link/,
+    /is a symbolic link/,
   ],
 ])('a file that is %s is refused, though .env has the right one', async (_what, spoil, words) => {
   const home = await aHome()
@@ -94,7 +94,7 @@ test('a secret in .env moves into the file, and the environment overrides the fi
 test('one in .env that is cut short, or is another, is refused by its place', async () => {
   for (const [value, words] of [
     [known.slice(0, 9), /\.env has 9 characters/],
-    ['o'.repeat(43), /\.env is another secret/],
+    ['o'.repeat(43), /\.env has a secret that belongs to another home/],
   ] as const) {
     const home = await aHome()
     await writeFile(home.envFilePath, `FLOTILLA_SYSTEM_MESH_SECRET=${value}\n`)
@@ -126,7 +126,7 @@ test('a start that was cut off between the file and .env is finished by the next
   await writeFile(home.envFilePath, `${line}\nA=1\n`)
   await home.open()
   expect(await readFile(home.envFilePath, 'utf8')).toBe('A=1\n')
-  expect(home.said).toEqual([expect.stringContaining('was moved out of .env')])
+  expect(home.said).toEqual([expect.stringContaining('moved the secret of the mesh from .env')])
 })
 
 test.each([

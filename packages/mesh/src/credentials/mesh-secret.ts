@@ -49,17 +49,14 @@ export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> 
   const sealed = deps.sealed(secret)
   const place = older?.place ?? secretPath
   if (sealed === 'others' && secret !== null)
-    throw refused(place, 'is another secret than the one of this home')
+    throw refused(place, 'has a secret that belongs to another home')
   if (secret === null && sealed !== 'nobody') {
-    throw refused(secretPath, 'is missing, and the journal of this home was sealed with it')
+    throw refused(secretPath, 'is missing, and the audit log of this home was sealed with that secret')
   }
   const kept = secret ?? createSecret(meshSecretName, deps.randomToken())
   if (!found) await writeSecretFile(secretPath, kept.reveal())
   if (older?.place === environmentWords) {
-    log.info(
-      { path: secretPath },
-      'the secret of the mesh was copied out of the environment into its own file',
-    )
+    log.info({ path: secretPath }, 'copied the secret of the mesh from the environment into its own file')
   }
   await clearEnvFile(deps, kept)
   return kept
@@ -104,8 +101,8 @@ export async function placeOfOurs(deps: MeshSecretDeps): Promise<string | null> 
   if (oneByOne(text ?? '').some(([name, value]) => isMeshSecret(name) && isOurs(value))) return envFilePath
   if (unread.length === 0) return null
   throw new Problem('conflict', {
-    detail: `the secret of this home may be in ${unread.join(' and in ')}, so that it is not known to be lost`,
-    repair: 'Let the user that runs this command read it, or take it away where it is of no use.',
+    detail: `the secret of this home may be in ${unread.join(' and in ')}, which cannot be read, so it is unknown whether the secret is lost`,
+    repair: 'Let the user of this command read that file, or remove the file if you do not need it.',
   })
 }
 
@@ -156,7 +153,7 @@ async function clearEnvFile({ editor, envFilePath, log }: OpenMeshSecretDeps, se
     })
     const left = await readTextFile(envFilePath)
     if (left === null || withoutMeshSecret(left) === left) {
-      log.info({ path: envFilePath }, 'the secret of the mesh was moved out of .env into its own file')
+      log.info({ path: envFilePath }, 'moved the secret of the mesh from .env into its own file')
       return
     }
     log.warn({ path: envFilePath }, 'failed to remove the obsolete secret from .env; remove it by hand')

@@ -51,13 +51,13 @@ export function answerText(
   const question = `You asked the owner for the credential ${request.name} (${request.service}).`
   switch (request.state) {
     case 'granted':
-      return `${question} It is stored now. ${howToUse(request.name, now)} Go on with what you needed it for.`
+      return `${question} The owner has stored the credential. ${howToUse(request.name, now)} Continue the work that needed it.`
     case 'denied':
-      return `${question} The owner said no${request.reason === '' ? '' : `: ${request.reason}`}. Go on without it, or tell who asked you that it cannot be done.`
+      return `${question} The owner rejected the request${request.reason === '' ? '' : `: ${request.reason}`}. Continue without the credential, or tell the person or agent that gave you the work that it cannot be done.`
     case 'expired':
-      return `${question} No person answered in time. Go on without it, or ask again where it still matters.`
+      return `${question} No person answered in time. Continue without the credential, or request it again if you still need it.`
     case 'open':
-      return `${question} It is not answered yet.`
+      return `${question} The owner has not answered yet.`
   }
 }
 
@@ -66,7 +66,8 @@ function howToUse(
   now: { readonly mayUse: boolean; readonly hosts: readonly string[] },
 ): string {
   if (!now.mayUse)
-    return 'Your permission record does not list it yet: ask the owner to add it to allowed_credentials.'
-  if (now.hosts.length === 0) return 'It is bound to no host yet: ask the owner to bind it.'
-  return `Write ${handleFor(name)} in http_request; it is filled in for ${now.hosts.join(', ')}.`
+    return 'Your permission record does not list the credential yet: ask the owner to add its name to allowed_credentials.'
+  if (now.hosts.length === 0)
+    return 'The credential is bound to no host yet: ask the owner to bind it to the host that you need.'
+  return `Write ${handleFor(name)} in http_request; the mesh inserts the value in requests to ${now.hosts.join(', ')}.`
 }

@@ -92,18 +92,18 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
   /** The reason why this credential may not be sent to this address, as text; null if it may. */
   function refusal(secret: Secret, url: URL): string | null {
     const broken = bindings.broken()
-    if (broken !== null) return `no credential is filled in: ${broken}`
+    if (broken !== null) return `the mesh inserts no credential at present: ${broken}`
     const fault = valueFault(secret.reveal())
-    if (fault !== null) return `${secret.name} is not filled in: ${fault}`
+    if (fault !== null) return `the credential ${secret.name} cannot be used: ${fault}`
     const hosts = bindings.bindingOf(secret.name)?.hosts ?? []
     if (hosts.length === 0)
-      return `${secret.name} is bound to no host; the owner binds it with: flotilla credentials bind ${secret.name} ${patternFor(url)}`
+      return `the credential ${secret.name} is bound to no host; the owner binds it with: flotilla credentials bind ${secret.name} ${patternFor(url)}`
     if (hosts.some((host) => matches(host, url))) return null
     const covered = hosts.map((host) => {
       const pattern = parseHostPattern(host)
       return pattern === null ? host : coverageOf(pattern)
     })
-    return `${secret.name} is bound to ${covered.join(', ')} and not to ${url.origin}; the owner binds it there too with: flotilla credentials bind ${secret.name} ${[...hosts, patternFor(url)].join(' ')}`
+    return `the credential ${secret.name} is bound to ${covered.join(', ')} and not to ${url.origin}; the owner adds this host with: flotilla credentials bind ${secret.name} ${[...hosts, patternFor(url)].join(' ')}`
   }
 
   /** Checks each name, and records refusals. */
@@ -137,7 +137,8 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     if (name === undefined) return null
     if (more !== undefined || text.trim().toLowerCase() !== handleFor(name).toLowerCase()) {
       throw new Problem('bad-request', {
-        detail: 'a field takes exactly one handle: type the text around it with separate calls',
+        detail:
+          'a field accepts exactly one credential and no other text: type the other text with separate calls',
       })
     }
     const url = URL.canParse(page) ? new URL(page) : new URL('about:blank')
@@ -156,7 +157,9 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     const secrets = requireFor(caller, names, url)
     const cutting = cuttingHeaders.find((header) => request.headers[header] !== undefined)
     if (cutting !== undefined)
-      throw new Problem('bad-request', { detail: `the header ${cutting} cannot go with a credential` })
+      throw new Problem('bad-request', {
+        detail: `the header ${cutting} cannot be sent together with a credential`,
+      })
     const parts = fillRequest(request, (name) => secrets.get(name)?.reveal() ?? '')
     for (const name of names) record(caller, { action: 'credential.used', name, url }, {})
     const { isIn } = scrubFor([...secrets.values()])
@@ -186,6 +189,6 @@ function matches(host: string, url: URL): boolean {
 
 function unknown(name: string): Problem {
   return new Problem('credential-unknown', {
-    detail: `there is no credential ${name} that you may use; vault_list names those that you may`,
+    detail: `no credential ${name} exists that you may use; vault_list shows the credentials that you may use`,
   })
 }

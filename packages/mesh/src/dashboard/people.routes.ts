@@ -22,7 +22,7 @@ export function pageRoutes(
     const built = await app()
     if (built) return built
     throw new Problem('not-found', {
-      detail: 'the dashboard is not built of the sources as they are now',
+      detail: 'the sources of the dashboard have changed since it was built',
       repair: 'Run npm run build in the folder of Flotilla, then load this page again.',
     })
   }
@@ -37,7 +37,7 @@ export function pageRoutes(
     const { caller, params, raw, reply } = request
     const { assets } = await readApp(caller)
     const file = assets.get(params.name)
-    if (!file) throw new Problem('not-found', { detail: 'the dashboard has no such file' })
+    if (!file) throw new Problem('not-found', { detail: 'the dashboard has no file at this path' })
     void reply.headers(assetHeaders)
     return sendFile(raw, reply, file)
   })

@@ -51,8 +51,7 @@ export function createFleetStats({ guard, clock }: Pick<Kernel, 'guard' | 'clock
     /** The statistics of one agent. Problem `unknown-agent`. */
     agent: (caller: Caller, agentId: string): AgentMetrics => {
       guard(caller, { do: 'view-fleet' })
-      if (!agents.find(agentId))
-        throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      if (!agents.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
       return ofAgent(agentId)
     },
     fleet: (caller: Caller): z.input<typeof operatorViewApi.metrics.response> => {

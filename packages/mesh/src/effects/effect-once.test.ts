@@ -225,11 +225,11 @@ describe('an effect outside', () => {
     for (let agent = 1; agent < 16; agent++) await takeAll(agent)
     for (let agent = 16; agent < 64; agent++) expect(await takeAll(agent)).toBeGreaterThanOrEqual(4)
     expect(words.get('agent_0')?.detail).toMatch(
-      /^64 calls of this agent are under way.*try again in a second$/,
+      /^64 calls of this agent are in progress.*try again in a second$/,
     )
     expect(words.get('agent_63')).toMatchObject({
       detail: expect.stringMatching(
-        /^other agents leave this one no room .*: it has \d+ under way.* try again in a second$/,
+        /^the fleet has the maximum number of calls in progress, \d+ of them of this agent.* try again in a second$/,
       ),
       retryAfterSeconds: 1,
     })

@@ -58,7 +58,7 @@ export function createEffectOnce(deps: { readonly database: Database; readonly c
     if (row && row.digest !== digest) throw keyUsed()
     if (!row && table.keptBytes(call.runId) >= repliesMaxBytes) {
       throw new Problem('unprocessable', {
-        detail: 'this run has made more calls than are remembered for one run',
+        detail: 'this run has made the maximum number of calls that the mesh records for one run',
       })
     }
     return row
@@ -170,9 +170,9 @@ function digestOf(call: EffectCall): string {
  * have the effect twice.
  */
 export function outcomeUnknown(error: unknown): Problem {
-  const why = error instanceof Problem ? `${error.code}: ${error.detail}` : 'something failed on the way'
+  const why = error instanceof Problem ? `${error.code}: ${error.detail}` : 'the connection failed'
   return new Problem('outcome-unknown', {
-    detail: `It was sent and may have had its effect, but there is no whole answer (${why}).`,
+    detail: `The call was sent and may have taken effect, but no complete answer arrived (${why}).`,
     cause: error,
   })
 }

@@ -31,8 +31,8 @@ export function createEffectsUnderWay(clock: Clock) {
     if (full === null) return
     const detail =
       full === 'agent'
-        ? `${agentShare.effectsUnderWay.perAgentMax} calls of this agent are under way, and one agent has no more at once; those whose caller went away are among them`
-        : `other agents leave this one no room for a call more at this moment: it has ${share.of(agentId)} under way, those whose caller went away among them`
+        ? `${agentShare.effectsUnderWay.perAgentMax} calls of this agent are in progress, the maximum for one agent; calls whose client has disconnected count too`
+        : `the fleet has the maximum number of calls in progress, ${share.of(agentId)} of them of this agent; calls whose client has disconnected count too`
     throw new Problem('rate-limited', {
       detail: `${detail}; try again in a second`,
       retryAfterSeconds,
@@ -72,7 +72,7 @@ export function createEffectsUnderWay(clock: Clock) {
     /** Aborts the calls of a run that has ended. */
     endRun(runId: string): void {
       for (const one of all.values()) {
-        if (one.runId === runId) one.over.abort(new Problem('cancelled', { detail: 'the run is over' }))
+        if (one.runId === runId) one.over.abort(new Problem('cancelled', { detail: 'the run has ended' }))
       }
     },
     /**

@@ -132,7 +132,10 @@ function parse(schema: z.core.$ZodType | undefined, value: unknown, where: strin
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.slice(0, 5).map((issue) => {
     const path = [where, ...issue.path.map(String)].join('.')
-    return `${path}: ${issue.message || 'not of the expected form'}`.slice(0, issueMaxChars)
+    return `${path}: ${issue.message || 'the request does not have the expected form'}`.slice(
+      0,
+      issueMaxChars,
+    )
   })
   throw new Problem('bad-request', { detail: issues.join('; ') })
 }

@@ -25,7 +25,7 @@ describe('room for one more download', () => {
 
   test('room for one more download is never taken from the owner by all others, and all together stay below the bound', () => {
     const others = ['a', 'b', 'c'].flatMap((person) => times(perPersonMax, person))
-    expect(downloadObstacle(others, 'd')).toMatch(/^12 downloads are under way/)
+    expect(downloadObstacle(others, 'd')).toMatch(/^12 downloads are in progress/)
     expect(downloadObstacle(others, null)).toBeNull()
     expect(others.length + perPersonMax).toBe(totalMax)
   })
@@ -87,7 +87,7 @@ describe('downloads that the client does not read', () => {
     for (const { head } of taken) expect(head).toMatch(/^HTTP\/1.1 200/)
     const { head } = await slowReader('vic')
     expect(head).toMatch(/^HTTP\/1.1 429/)
-    expect(head).toContain('Let a download that is under way end')
+    expect(head).toContain('Wait until a download has ended')
     expect(head.toLowerCase()).toContain('retry-after')
     expect(reads()).toBe(perPersonMax)
     expect((await slowReader('ann')).head).toMatch(/^HTTP\/1.1 200/)

@@ -29,10 +29,10 @@ type Taker = SocketReader['person']
 export function downloadObstacle(open: readonly Taker[], by: Taker): string | null {
   const { perPersonMax, totalMax } = downloadLimits
   if (open.filter((person) => person === by).length >= perPersonMax)
-    return `${by ?? 'the owner'} has ${perPersonMax} downloads under way, which is all that one person may`
+    return `${by ?? 'the owner'} has ${perPersonMax} downloads in progress, the maximum for one person`
   const namedMax = totalMax - perPersonMax
   if (by !== null && open.filter((person) => person !== null).length >= namedMax)
-    return `${namedMax} downloads are under way, which is all`
+    return `${namedMax} downloads are in progress, the maximum for all people`
   return null
 }
 
@@ -65,7 +65,7 @@ export function createDownloadRoom(
       if (obstacle !== null) {
         throw new Problem('rate-limited', {
           detail: obstacle,
-          repair: 'Let a download that is under way end, or end it; then ask again.',
+          repair: 'Wait until a download has ended, or cancel one; then start this download again.',
           retryAfterSeconds: refusedRetrySeconds,
         })
       }

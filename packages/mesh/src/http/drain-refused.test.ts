@@ -40,7 +40,7 @@ test('a sender of far too much that reads only when it has sent it all reads why
   for (let left = bodyBytes; left > 0; left -= part.length) await send(part.subarray(0, left))
   const reply = await text(socket)
   expect(reply).toContain('HTTP/1.1 413')
-  expect(reply).toContain('at most 1000 bytes are taken here')
+  expect(reply).toContain('the body may have at most 1000 bytes')
   expect(reply).toMatch(/^connection: close/im)
 })
 

@@ -27,7 +27,7 @@ export function effectOnCall(
   const key = raw.headers[headers.idempotencyKey]
   if (typeof key !== 'string' || key.length === 0 || key.length > keyMaxChars) {
     throw new Problem('bad-request', {
-      detail: `send ${headers.idempotencyKey} with every call that has an effect`,
+      detail: `every call that has an effect must send the header ${headers.idempotencyKey}`,
     })
   }
   if (!caller.run) throw new Problem('stale-fence')

@@ -63,7 +63,7 @@ export function serveSockets(
     if (obstacle !== null) {
       throw new Problem('rate-limited', {
         detail: obstacle,
-        repair: 'Close a page of this dashboard that is not needed; the others go on.',
+        repair: 'Close a page of the dashboard that you do not need; the other pages keep working.',
         retryAfterSeconds: refusedRetrySeconds,
       })
     }
@@ -92,7 +92,7 @@ export function takeLine(
   reply: FastifyReply,
 ): Pick<Upgrade, 'head'> & { line: Duplex } {
   const upgrade = upgrades.get(raw)
-  if (!upgrade) throw new Problem('bad-request', { detail: 'this path is a WebSocket' })
+  if (!upgrade) throw new Problem('bad-request', { detail: 'this path accepts only WebSocket connections' })
   reply.hijack()
   reply.raw.detachSocket(upgrade.socket as Parameters<ServerResponse['detachSocket']>[0])
   return { line: upgrade.socket, head: upgrade.head }
@@ -132,7 +132,8 @@ export function openEventSocket(
   const upgrade = upgrades.get(raw)
   if (!upgrade) {
     throw new Problem('bad-request', {
-      detail: 'this path is a WebSocket; over plain HTTP the same events are at /api/events',
+      detail:
+        'this path accepts only WebSocket connections; over plain HTTP the same events are at /api/events',
     })
   }
   return new Promise((resolve) => {

@@ -10,6 +10,6 @@ export function idempotencyKeyIn(raw: FastifyRequest): { readonly idempotencyKey
   if (key === undefined) return {}
   if (typeof key === 'string' && key !== '' && key.length <= keyMaxChars) return { idempotencyKey: key }
   throw new Problem('bad-request', {
-    detail: `${headers.idempotencyKey} has 1 to ${keyMaxChars} characters; leave it out where a call is not repeated`,
+    detail: `${headers.idempotencyKey} must have 1 to ${keyMaxChars} characters; leave the header out if you never repeat the call`,
   })
 }

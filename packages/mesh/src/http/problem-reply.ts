@@ -21,7 +21,10 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
     }
     if (problem.code === 'client-gone') {
       const path = request.routeOptions.url
-      log.info({ requestId: request.id, path }, 'a client hung up before its answer, which is dropped')
+      log.info(
+        { requestId: request.id, path },
+        'a client disconnected before its answer; the answer is dropped',
+      )
     }
     return sendProblem(request, reply, problem)
   })
@@ -30,15 +33,15 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
 
 export function bodyTooLarge(maxBytes: number): Problem {
   return new Problem('body-too-large', {
-    detail: `at most ${maxBytes} bytes are taken here`,
+    detail: `the body may have at most ${maxBytes} bytes`,
     extra: { limit_bytes: maxBytes },
   })
 }
 
 export function noSuchPath(): Problem {
   return new Problem('not-found', {
-    detail: 'this API has no such path',
-    repair: 'Check method and path; the commands of flotilla --help know them.',
+    detail: 'this API has no endpoint with this method and path',
+    repair: 'Check the method and the path. The commands of flotilla --help call the endpoints for you.',
   })
 }
 
@@ -75,7 +78,7 @@ export function asProblem(error: unknown, bodyMaxBytes?: number): Problem {
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
       return new Problem('bad-json')
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new Problem('bad-request', { detail: 'send Content-Type: application/json' })
+      return new Problem('bad-request', { detail: 'the header Content-Type must be application/json' })
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Problem('bad-request', { detail: 'Content-Length does not match the body' })
     case 'FST_ERR_BAD_URL':

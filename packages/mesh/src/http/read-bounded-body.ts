@@ -61,7 +61,12 @@ export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
               parts.push(part)
             },
             end: () => resolve(Buffer.concat(parts, size)),
-            broken: () => reject(new Problem('bad-request', { detail: 'the body broke off' })),
+            broken: () =>
+              reject(
+                new Problem('bad-request', {
+                  detail: 'the connection ended before the whole body had arrived',
+                }),
+              ),
           })
         })
       } finally {
@@ -88,5 +93,8 @@ function listen(
 }
 
 function tooMuchHeld(): Problem {
-  return new Problem('rate-limited', { detail: 'too many deliveries come in at once', retryAfterSeconds: 5 })
+  return new Problem('rate-limited', {
+    detail: 'the mesh is receiving too many webhook deliveries at once',
+    retryAfterSeconds: 5,
+  })
 }

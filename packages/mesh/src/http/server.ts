@@ -60,7 +60,7 @@ export function createServer(
   server.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request
     if (raw.rawHeaders.length > 2 * headersMax) {
-      throw new Problem('body-too-large', { detail: `at most ${headersMax} headers are taken` })
+      throw new Problem('body-too-large', { detail: `a request may have at most ${headersMax} headers` })
     }
     // Answered before the body is read, because no handler needs it.
     if (request.is404) throw noSuchPath()

@@ -34,11 +34,11 @@ export function socketObstacle(open: readonly SocketReader[], by: SocketReader):
   const own = open.filter(({ person }) => person === by.person).length
   const ownMax = by.role === 'owner' ? perOwnerMax : perPersonMax
   if (own >= ownMax)
-    return `${by.person ?? 'the owner'} has ${ownMax} sockets of events open, which is all that one ${by.role} may`
+    return `${by.person ?? 'the owner'} has ${ownMax} open event connections, the maximum for one ${by.role}`
   if (by.person === null) return null
   if (by.role !== 'owner' && open.filter(({ role }) => role !== 'owner').length >= noOwnersMax)
-    return `people who are no owners have ${noOwnersMax} sockets of events open, which is all`
+    return `people who are not owners have ${noOwnersMax} open event connections, the maximum for all of them`
   if (open.filter(({ person }) => person !== null).length >= namedMax)
-    return `${namedMax} sockets of events are open, which is all`
+    return `${namedMax} event connections are open, the maximum for all people`
   return null
 }

@@ -19,8 +19,8 @@ export function createHeldBytes(bounds: Parameters<typeof createFairShare>[0]): 
       if (full === null) return
       const detail =
         full === 'agent'
-          ? `at most ${bounds.perAgentMax} bytes at once are kept for one agent, and this one has ${share.of(agentId)} already`
-          : `other agents leave this one no room for ${bytes} bytes more at this moment`
+          ? `the mesh holds ${share.of(agentId)} bytes of requests of this agent, and the maximum for one agent is ${bounds.perAgentMax}`
+          : `the mesh holds the maximum of request bytes for all agents and cannot take ${bytes} more now`
       throw new Problem('rate-limited', {
         detail: `${detail}; try again in ${retryAfterSeconds} seconds`,
         retryAfterSeconds,

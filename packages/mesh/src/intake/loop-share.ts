@@ -85,7 +85,7 @@ export function createLoopShare(deps: LoopShareDeps): LoopShare {
     const wait = waitMs(agentId)
     if (wait === 0) return
     throw new Problem('rate-limited', {
-      detail: `${deps.what} took more than ${msPerMinute} ms of the mesh's time in a minute; send less, or less often`,
+      detail: `${deps.what} took more than ${msPerMinute} ms of processor time of the mesh within a minute; send smaller requests, or fewer`,
       retryAfterSeconds: Math.ceil(wait / 1000),
       extra: { loop_ms_per_minute: msPerMinute },
     })

@@ -54,13 +54,13 @@ test('a refusal names the limit that was reached and the time to retry', () => {
   const held = createHeldBytes(bounds)
   held.take('a', 40)
   expect(refusalOf(() => held.take('a', 1))?.detail).toBe(
-    'at most 40 bytes at once are kept for one agent, and this one has 40 already; try again in 2 seconds',
+    'the mesh holds 40 bytes of requests of this agent, and the maximum for one agent is 40; try again in 2 seconds',
   )
   held.take('b', 37)
   held.take('c', 21)
   const crowded = refusalOf(() => held.take('d', 30))
   expect(crowded?.detail).toBe(
-    'other agents leave this one no room for 30 bytes more at this moment; try again in 2 seconds',
+    'the mesh holds the maximum of request bytes for all agents and cannot take 30 more now; try again in 2 seconds',
   )
   expect(crowded?.detail).not.toContain(String(bounds.max))
   expect(crowded?.retryAfterSeconds).toBe(2)

@@ -36,6 +36,8 @@ async function noticesOf({ settings }: Kernel, { atLeast, place }: Isolation): P
     return fallback === null ? [] : [`Agents run in a ${rung} instead of ${wish.wanted}: ${fallback}.`]
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return [`No agent that is not excepted in config/settings.json starts: ${error.detail}. ${error.repair}`]
+    return [
+      `No agent starts, except those with a lower isolation level in config/settings.json: ${error.detail}. ${error.repair}`,
+    ]
   }
 }

@@ -76,7 +76,7 @@ export function createPlacing(deps: {
       const detail = fallen.map((wall) => `${wall.id}: ${wall.detail}`).join('; ')
       return { rung, available: false, detail, repair: wallsRepair }
     } catch (error) {
-      const detail = error instanceof Error ? error.message : 'trying it failed'
+      const detail = error instanceof Error ? error.message : 'the test of this isolation level failed'
       return { rung, available: false, detail, repair: wallsRepair }
     }
   }
@@ -85,7 +85,7 @@ export function createPlacing(deps: {
     async place({ wanted, floor }) {
       if (!deps.runtime.isolates) {
         if (floor === 'container') return { rung: 'container', fallback: null }
-        throw unavailable(floor, 'agents run as plain processes', 'Start without --runtime process.')
+        throw unavailable(floor, 'agents run as plain processes', 'Start the mesh without --runtime process.')
       }
       let reason = ''
       for (const rung of new Set([wanted, floor])) {
@@ -104,7 +104,12 @@ export function createPlacing(deps: {
     },
     adopted: (rung) => {
       if (rung === 'container' || trials.has(rung)) return
-      const view = { rung, available: true, detail: 'adopted agents run on it', repair: '' }
+      const view = {
+        rung,
+        available: true,
+        detail: 'running agents of the previous process use this level',
+        repair: '',
+      }
       trials.set(rung, Promise.resolve(view))
       known.set(rung, view)
     },
@@ -114,7 +119,7 @@ export function createPlacing(deps: {
           known.get(rung) ?? {
             rung,
             available: rung === 'container' && deps.runtime.isolates ? true : null,
-            detail: rung === 'container' ? '' : 'not tried yet',
+            detail: rung === 'container' ? '' : 'this isolation level was not tested yet',
             repair: '',
           },
       ),
@@ -135,7 +140,7 @@ export function createPlacing(deps: {
   }
 }
 
-const wallsRepair = 'Run flotilla doctor, which tries it again and says what is wrong.'
+const wallsRepair = 'Run flotilla doctor, which tests this isolation level again and names what is missing.'
 
 function lackingWords({ rung, detail }: Pick<RungView, 'rung' | 'detail'>): string {
   return `${rung} is required and not available: ${detail}`.slice(0, reasonMaxChars)
@@ -144,6 +149,6 @@ function lackingWords({ rung, detail }: Pick<RungView, 'rung' | 'detail'>): stri
 function unavailable(rung: IsolationRung, detail: string, repair: string): Problem {
   return new Problem('isolation-unavailable', {
     detail: lackingWords({ rung, detail }),
-    repair: `${repair} Flotilla doctor then tries it again; or require less in config/settings.json or with flotilla permissions.`,
+    repair: `${repair} After that, run flotilla doctor, which tests the level again. Or require a lower level: isolation in config/settings.json, or flotilla permissions set AGENT required_isolation=container.`,
   })
 }

@@ -97,7 +97,7 @@ describe('when the engine comes back', () => {
     const watching = watch.watch(stop.signal)
     walls = [fallen]
     comeBack()
-    expect(watch.state().broken).toContain('the container engine was away')
+    expect(watch.state().broken).toContain('the container engine did not answer')
     await expect.poll(() => watch.state().broken).toBe('host-ports-closed: the canary answered')
     walls = [held]
     comeBack()

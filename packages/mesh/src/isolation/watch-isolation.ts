@@ -15,7 +15,7 @@ const checkIntervalMs = 10 * 60 * 1000
 /** Interval of checks after a failure, so that the fleet resumes soon after a repair. */
 const brokenCheckIntervalMs = 30 * 1000
 
-const triedAgain = 'the container engine was away; the walls are being tried again'
+const triedAgain = 'the container engine did not answer; the isolation checks run again now'
 
 export interface IsolationDeps {
   readonly runtime: Pick<SandboxRuntime, 'checkIsolation' | 'isolates' | 'onEngineBack' | 'tryRung'>
@@ -61,7 +61,7 @@ export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking'
  * first check none runs. A runtime without isolation has no checks and reports that on every surface.
  */
 export function createIsolation(deps: IsolationDeps): Isolation {
-  let state: IsolationState = { checkedAt: null, checks: [], broken: 'the walls have not been tried yet' }
+  let state: IsolationState = { checkedAt: null, checks: [], broken: 'the isolation checks have not run yet' }
   let underWay: Promise<IsolationState> | null = null
   /** How often the engine came back. A check that began before the last time proves nothing. */
   let returns = 0
@@ -95,7 +95,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
       })
       return walls.map((wall) => ({ ...wall, id: named(wall.id) }))
     } catch (error) {
-      const detail = error instanceof Error ? error.message : 'the probe failed'
+      const detail = error instanceof Error ? error.message : 'the probe container failed'
       return [{ id: named('probe-ran'), holds: false, detail }]
     }
   }

@@ -41,9 +41,9 @@ describe('rows that a person accepted unchanged', () => {
     rewrite(mesh.database)
     expect(mesh.verify()).toMatchObject({
       ok: false,
-      detail: 'the rows up to 11 are not those that were accepted',
+      detail: 'the rows up to 11 differ from those that were accepted',
     })
-    expect(mesh.keeper.accept('human:cli')).toContain('not those that were accepted')
+    expect(mesh.keeper.accept('human:cli')).toContain('differ from those that were accepted')
     expect(mesh.verify()).toMatchObject({ ok: true })
   })
 
@@ -61,7 +61,7 @@ describe('rows that a person accepted unchanged', () => {
     expect(mesh.verify()).toMatchObject({ ok: false })
     mesh.database.transaction(() => mesh.write(2000))
     mesh.keeper.maintain()
-    expect(mesh.keeper.broken()).toContain('not those that were accepted')
+    expect(mesh.keeper.broken()).toContain('differ from those that were accepted')
   })
 
   test.each([
@@ -107,5 +107,5 @@ test('a row before the first is reported, and not pruned silently', async () => 
     'INSERT INTO journal SELECT -4, 0, actor, action, subject, detail, previous_hash, hash FROM journal WHERE seq = 2',
   )
   mesh.keeper.maintain()
-  expect(mesh.keeper.broken()).toBe('row -4: a row exists before the first')
+  expect(mesh.keeper.broken()).toBe('row -4: the audit log has a row before its first row')
 })

@@ -79,7 +79,8 @@ export function faultOfAccepted(
   const stray =
     strayRow(database, Number.MIN_SAFE_INTEGER, blocks[0]?.after ?? base.seq - 1) ??
     strayRow(database, blocks.at(-1)?.last ?? base.seq, base.seq - 1)
-  if (stray !== null) return { seq: stray, detail: 'a row exists that was not there before' }
+  if (stray !== null)
+    return { seq: stray, detail: 'the audit log has a row that did not exist when its state was accepted' }
   const other = blocks.find((block) => !isAsAccepted(database, block))
   if (other) return { seq: other.last, detail: otherWords(other) }
   return null
@@ -93,7 +94,7 @@ function strayRow(database: Database, after: number, through: number): number | 
 }
 
 export function otherWords({ last }: AcceptedBlock): string {
-  return `the rows up to ${last} are not those that were accepted`
+  return `the rows up to ${last} differ from those that were accepted`
 }
 
 export function isAsAccepted(database: Database, { after, last, digest }: AcceptedBlock): boolean {

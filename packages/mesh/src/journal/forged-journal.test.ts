@@ -24,11 +24,14 @@ describe('a head without a seal, put there by who can write to the database alon
     mesh.write(10)
     mesh.database.exec('DELETE FROM journal_checkpoints')
     forge(mesh.database)
-    expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the end was not written by this mesh' })
+    expect(mesh.verify()).toMatchObject({
+      ok: false,
+      detail: 'the record of the last row was not signed with the secret of this mesh',
+    })
     const anchored = mesh.anchors.read()
     const next = mesh.keeperOfALife()
     next.verify()
-    expect(next.broken()).toContain('the end was not written by this mesh')
+    expect(next.broken()).toContain('the record of the last row was not signed with the secret of this mesh')
     expect(mesh.anchors.read()).toEqual(anchored)
   })
 
@@ -36,7 +39,10 @@ describe('a head without a seal, put there by who can write to the database alon
     const mesh = await aJournalHarness()
     mesh.write(10)
     remade(mesh.database, otherSubject)
-    expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the end was not written by this mesh' })
+    expect(mesh.verify()).toMatchObject({
+      ok: false,
+      detail: 'the record of the last row was not signed with the secret of this mesh',
+    })
   })
 
   test('a head without a seal is rejected after an anchor, even in the first process after an upgrade', async () => {
@@ -47,7 +53,9 @@ describe('a head without a seal, put there by who can write to the database alon
     mesh.database.exec('DELETE FROM journal_checkpoints')
     remade(mesh.database, otherSubject)
     mesh.keeper.verify()
-    expect(mesh.keeper.broken()).toContain('the end was not written by this mesh')
+    expect(mesh.keeper.broken()).toContain(
+      'the record of the last row was not signed with the secret of this mesh',
+    )
   })
 })
 
@@ -59,7 +67,10 @@ describe('a head that the mesh did not seal', () => {
     mesh.write(10)
     remade(mesh.database, otherSubject)
     mesh.write(3)
-    expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the end was not written by this mesh' })
+    expect(mesh.verify()).toMatchObject({
+      ok: false,
+      detail: 'the record of the last row was not signed with the secret of this mesh',
+    })
     await mesh.clock.advance(3600_000)
     mesh.keeper.maintain()
     expect(mesh.keeper.broken()).not.toBeNull()
@@ -80,7 +91,7 @@ describe('a head that the mesh did not seal', () => {
         const keeper = mesh.keeperOfALife()
         keeper.verify()
         expect(keeper.broken()).toMatch(
-          /the end was not written by this mesh|the head of the chain is missing/,
+          /the record of the last row was not signed with the secret of this mesh|the record of the last row is missing/,
         )
         mesh.write(2)
         keeper.close()

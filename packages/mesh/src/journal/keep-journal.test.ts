@@ -91,7 +91,7 @@ describe('a sealed journal', () => {
       .prepare('UPDATE journal_head SET seq = 5, count = 5, hash = ?, seal = ?')
       .run(head?.['hash'] ?? '', head?.['seal'] ?? '')
     expect(mesh.verify()).toMatchObject({ ok: false, brokenAt: 6 })
-    expect(mesh.verify().detail).toContain('anchored outside')
+    expect(mesh.verify().detail).toContain('journal-anchors.jsonl names row')
   })
 
   test.each([
@@ -117,7 +117,10 @@ describe('a sealed journal', () => {
     mesh.keeper.verify()
     expect(mesh.keeper.broken()).toBeNull()
     mesh.database.exec("UPDATE journal_head SET seal = ''")
-    expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the end was not written by this mesh' })
+    expect(mesh.verify()).toMatchObject({
+      ok: false,
+      detail: 'the record of the last row was not signed with the secret of this mesh',
+    })
   })
 })
 
@@ -234,7 +237,7 @@ describe('a broken journal', () => {
       onBroken: () => {},
     })
     keeper.verify()
-    expect(keeper.broken()).toContain('a checkpoint was not made by this mesh')
+    expect(keeper.broken()).toContain('a checkpoint was not signed with the secret of this mesh')
     keeper.accept('human:cli')
     expect(verifyJournal(mesh.database, { ...mesh, seal })).toMatchObject({
       ok: true,

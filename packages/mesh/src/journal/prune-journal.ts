@@ -44,7 +44,7 @@ export function pruneJournal(deps: PruneDeps): JournalVerdict | null {
   const start = base ?? { seq: 0, hash: genesisHash }
   const isUnnamed = base?.kind === 'accepted' && accepted === null
   if (keptSeq < (base?.kind === 'accepted' ? base.seq : start.seq + 1) && !isUnnamed) {
-    return { ok: false, rows: 0, brokenAt: keptSeq, detail: 'a row exists before the first' }
+    return { ok: false, rows: 0, brokenAt: keptSeq, detail: 'the audit log has a row before its first row' }
   }
   if (through < start.seq) {
     database.prepare('DELETE FROM journal WHERE seq <= ?').run(through)

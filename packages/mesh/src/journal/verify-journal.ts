@@ -53,7 +53,7 @@ export function verifyJournal(
 ): JournalVerdict {
   const checkpoints = readCheckpoints(database)
   const forged = trust && forgedCheckpoint(checkpoints, trust.seal)
-  if (forged) return broken(0, forged.seq, 'a checkpoint was not made by this mesh')
+  if (forged) return broken(0, forged.seq, 'a checkpoint was not signed with the secret of this mesh')
   const base = baseOf(checkpoints)
   const anchors = trust ? readAnchors(trust) : []
   if (anchors === null) return broken(0, base?.seq ?? 0, 'a line of data/journal-anchors.jsonl was changed')
@@ -95,7 +95,9 @@ function acceptanceOf(database: Database, base: Checkpoint | null): Pick<Journal
   const row = readJournal(database, { after: base.seq - 1, limit: 1 })[0]
   if (!row) return {}
   const was = row.detail['broken']
-  return { accepted: { by: row.actor, at: row.at, was: typeof was === 'string' ? was : 'nothing was named' } }
+  return {
+    accepted: { by: row.actor, at: row.at, was: typeof was === 'string' ? was : 'no reason was recorded' },
+  }
 }
 
 /** Walks the rows after `start`, to `until` or the end; stops at the first invalid one. */
@@ -115,7 +117,7 @@ export function walkChain(
       const row = parsed.data
       if (row.seq > until) return { rows, last, fault: null }
       const detail =
-        faultOf(row, last) ?? (isOther(fixed, row) ? 'the row is not the one of its checkpoint' : null)
+        faultOf(row, last) ?? (isOther(fixed, row) ? 'the row differs from its checkpoint' : null)
       if (detail) return { rows, last, fault: { seq: row.seq, detail } }
       last = { seq: row.seq, hash: row.hash }
       rows++
@@ -131,7 +133,8 @@ function isOther(fixed: ReadonlyMap<number, string>, { seq, hash }: Place): bool
 
 function faultOf(row: z.infer<typeof linkSchema>, previous: Place): string | null {
   if (row.seq !== previous.seq + 1) return `row ${previous.seq + 1} is missing`
-  if (row.previous_hash !== previous.hash) return 'the row does not follow the one before it'
+  if (row.previous_hash !== previous.hash)
+    return 'the row does not continue the hash chain of the previous row'
   if (chainHash(previous.hash, row) !== row.hash) return 'the row was changed'
   return null
 }
@@ -152,7 +155,7 @@ function faultAtStart(database: Database, began: Checkpoint | null, base: Checkp
 /** Checks that the row of a checkpoint exists and is unchanged. */
 function faultOfCheckpoint(database: Database, { seq, hash }: Checkpoint): string | null {
   const kept = linkSchema.safeParse(rowsAfter(database, seq - 1, 1)[0]).data
-  if (kept?.seq !== seq || kept.hash !== hash) return 'the row is not the one of its checkpoint'
+  if (kept?.seq !== seq || kept.hash !== hash) return 'the row differs from its checkpoint'
   return chainHash(kept.previous_hash, kept) === hash ? null : 'the row was changed'
 }
 
@@ -169,19 +172,22 @@ function faultAtEnd(
   const head = readHead(database)
   const anchored = Math.max(0, ...anchors.map(({ seq }) => seq))
   if (anchored > last.seq) {
-    return { seq: last.seq + 1, detail: `rows are missing at the end; row ${anchored} is anchored outside` }
+    return {
+      seq: last.seq + 1,
+      detail: `rows are missing at the end: data/journal-anchors.jsonl names row ${anchored}`,
+    }
   }
-  if (!head) return last.seq === 0 ? null : { seq: last.seq, detail: 'the head of the chain is missing' }
+  if (!head) return last.seq === 0 ? null : { seq: last.seq, detail: 'the record of the last row is missing' }
   if (head.seq > last.seq) {
-    return { seq: last.seq + 1, detail: `rows are missing at the end; ${head.count} were written` }
+    return { seq: last.seq + 1, detail: `rows are missing at the end: ${head.count} rows were written` }
   }
   if (head.seq !== last.seq || head.count !== last.seq || head.hash !== last.hash) {
-    return { seq: last.seq, detail: 'the end is not the one that was written' }
+    return { seq: last.seq, detail: 'the last row is not the one that the mesh wrote' }
   }
   const isFirst = checkpoints.length === 0 && anchors.length === 0
   const mayBeBare = trust?.bareHead === true && isFirst && head.seal === ''
   if (trust && !mayBeBare && head.seal !== trust.seal(headText(head))) {
-    return { seq: last.seq, detail: 'the end was not written by this mesh' }
+    return { seq: last.seq, detail: 'the record of the last row was not signed with the secret of this mesh' }
   }
   return null
 }

@@ -58,7 +58,12 @@ export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
     }
     const now = await records.read(boundedBy(ending.signal))
     if (now?.holder === holder && now.epoch === epoch) version = now.version // H2
-    else lose(now === null ? 'its lease was deleted' : `${now.holder ?? 'no process'} has its lease now`)
+    else
+      lose(
+        now === null
+          ? 'the lease of this mesh was deleted'
+          : `${now.holder ?? 'no process'} has the lease now`,
+      )
     return false
   }
 
@@ -67,7 +72,8 @@ export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
     while (!ending.signal.aborted && !lost) {
       await clock.sleep(waitMs, ending.signal).catch(() => undefined)
       if (ending.signal.aborted) return
-      if (steadyMs() >= untilMs) return lose(`its lease could not be renewed for ${endsAfterMs / 1_000} s`)
+      if (steadyMs() >= untilMs)
+        return lose(`the lease of this mesh could not be renewed for ${endsAfterMs / 1_000} s`)
       const renewed = await renewOnce().catch(() => false)
       waitMs = renewed ? renewEveryMs : askAgainMs
     }

@@ -135,7 +135,7 @@ describe('a caller that deletes the leased home', () => {
     await machine.pass(renewEveryMs + pollEveryMs)
     await expect(free).rejects.toMatchObject({
       code: 'home-in-use',
-      detail: expect.stringContaining('another holds its lease'),
+      detail: expect.stringContaining('another has the lease'),
     })
     expect(told).toHaveLength(1)
   })
@@ -183,7 +183,7 @@ describe('who takes a lease', () => {
     const { taken, told } = taking(records, machine, 'one')
     await machine.pass(leaseMs - 1_000)
     expect(records.current()).toMatchObject({ holder: 'other', epoch: 6 })
-    expect(told.join()).toContain('other is over (60 s after its last word)')
+    expect(told.join()).toContain('other expires (60 s after its last renewal)')
     await machine.pass(3_000)
     expect((await taken).record).toMatchObject({ holder: 'one', epoch: 7 })
   })
@@ -251,7 +251,7 @@ describe('who takes a lease', () => {
     const { taken } = taking(crowd, aMachine(), 'one')
     await expect(taken).rejects.toMatchObject({
       code: 'home-in-use',
-      message: expect.stringContaining('several at once'),
+      message: expect.stringContaining('several machines'),
     })
     expect(written).toBe(5)
   })
@@ -260,7 +260,7 @@ describe('who takes a lease', () => {
     const records = createFakeLeaseRecords()
     records.overwrite({ holder: 'one', epoch: 1 })
     const { taken } = taking(withQuestions(records, { refuse: true }), aMachine(), 'one')
-    await expect(taken).rejects.toThrow(/one holds its lease/)
+    await expect(taken).rejects.toThrow(/one has the lease/)
   })
 
   test('a process that takes a lease has its time from before it asked, however late the answer comes', async () => {
@@ -308,7 +308,7 @@ describe('who takes a lease', () => {
     await machine.pass(pollEveryMs)
     records.overwrite({ holder: 'third', epoch: 7 })
     await machine.pass(pollEveryMs)
-    await expect(taken).rejects.toThrow(/third holds its lease/)
+    await expect(taken).rejects.toThrow(/third has the lease/)
   })
 
   test('exactly one of two waiting processes acquires the lease', async () => {
@@ -390,13 +390,13 @@ describe('who holds a lease', () => {
     asked = 0
     machine.halt(endsAfterMs)
     await machine.pass(0)
-    expect([asked, lost]).toEqual([0, ['its lease could not be renewed for 45 s']])
+    expect([asked, lost]).toEqual([0, ['the lease of this mesh could not be renewed for 45 s']])
   })
 
   test.each([
-    ['who has it', { holder: 'two', epoch: 2 }, 'two has its lease now'],
-    ['that it is free', { holder: null, epoch: 2 }, 'no process has its lease now'],
-    ['that it was deleted', null, 'its lease was deleted'],
+    ['who has it', { holder: 'two', epoch: 2 }, 'two has the lease now'],
+    ['that it is free', { holder: null, epoch: 2 }, 'no process has the lease now'],
+    ['that it was deleted', null, 'the lease of this mesh was deleted'],
   ])('%s is notified of the lost lease', async (_what, record, words) => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()

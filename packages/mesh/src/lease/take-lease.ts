@@ -46,7 +46,7 @@ export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
     if (record !== null) return { record, askedAtMs }
     seen = await records.read(boundedBy(signal))
   }
-  throw inUse(seen?.holder ?? 'several at once')
+  throw inUse(seen?.holder ?? 'several machines')
 }
 
 /**
@@ -81,13 +81,14 @@ function otherHolder(seen: SeenRecord | null, holder: string): string | null {
 }
 
 function waitWords(holder: string): string {
-  return `Waiting until the lease of the mesh on ${holder} is over (${leaseMs / 1_000} s after its last word)`
+  return `Waiting until the lease of the mesh on ${holder} expires (${leaseMs / 1_000} s after its last renewal)`
 }
 
 function inUse(holder: string): Problem {
   return new Problem('home-in-use', {
-    detail: `a mesh on another machine works on this home: ${holder} holds its lease`,
-    repair: 'Stop that mesh; its lease is free at once then, and a minute after it was killed.',
+    detail: `a mesh on another machine uses this home: ${holder} has the lease`,
+    repair:
+      'Stop that mesh with flotilla stop on its machine, which ends the lease at once. If the mesh was killed, wait a minute until the lease expires.',
   })
 }
 

@@ -179,7 +179,7 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
       return [
         model === null
           ? `No model is set up yet: ${await needs.missingModel()}`
-          : `Agents that name no model think with ${model.name} (${model.from}).`,
+          : `Agents without a model of their own use ${model.name} (${model.from}).`,
       ]
     },
     close: async () => {

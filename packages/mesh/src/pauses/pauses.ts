@@ -167,6 +167,6 @@ interface Told {
 function notPaused(agentId: string | null, fleetIs: boolean): string {
   if (agentId === null) return 'the fleet is not paused'
   return fleetIs
-    ? `the whole fleet is paused, not ${agentId} alone: flotilla resume`
+    ? `the whole fleet is paused, not only ${agentId}; to end that pause: flotilla resume`
     : `${agentId} is not paused`
 }

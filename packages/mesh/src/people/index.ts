@@ -103,7 +103,7 @@ export async function peopleModule(
       const { broken } = file.snapshot()
       return broken === null
         ? []
-        : [`Only the owner of this machine has access: ${broken}; repair it by hand.`]
+        : [`Only the owner of this machine has access: ${broken}; correct the file by hand.`]
     },
     // Closes the open connections of people whose token has expired.
     maintain: () => {

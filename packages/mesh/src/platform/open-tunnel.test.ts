@@ -36,7 +36,7 @@ test('a proxy that sends its answer byte by byte is not waited for longer than a
     socket.write('HTTP/1.1 200 OK\r\nx: ')
     timers.push(setInterval(() => socket.write('a'), 20))
   }, 300)
-  expect(await trickle).toContain('does not answer within 0.3 s: check that it runs')
+  expect(await trickle).toContain('does not answer within 0.3 s: check that the proxy runs')
 })
 
 test.each([

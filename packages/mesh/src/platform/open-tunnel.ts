@@ -103,15 +103,15 @@ export function openTunnel(
 function refusalWords({ shown }: TunnelProxy, target: string, status: number): string {
   // tinyproxy uses 401.
   if (status === 407 || status === 401)
-    return `the proxy ${shown} wants a user name and a password, or refuses those that it was given (${status}): write them into its variable as http://USER:PASSWORD@HOST:PORT, with special characters escaped by percent signs`
-  const refusal = `the proxy ${shown} opens no connection to ${target} (${status})`
+    return `the proxy ${shown} requires a user name and a password, or rejected the ones in its variable (${status}): write them into HTTP_PROXY or HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT, with special characters escaped by percent signs`
+  const refusal = `the proxy ${shown} did not open a connection to ${target} (${status})`
   if (status === 403 || status === 405)
-    return `${refusal}: its rules refuse it; have this destination allowed there${target.endsWith(':443') ? '' : ', since many proxies open port 443 alone'}, or name it in NO_PROXY`
+    return `${refusal}: the rules of the proxy forbid it; ask the administrator of the proxy to allow this destination${target.endsWith(':443') ? '' : ', since many proxies open port 443 alone'}, or list the destination in NO_PROXY`
   if (status === 502 || status === 503 || status === 504)
-    return `${refusal}: it cannot reach that destination; try again, or look at the proxy's own log`
+    return `${refusal}: the proxy cannot reach that destination; try again, or read the log of the proxy`
   return refusal
 }
 
 function lateWords({ shown }: TunnelProxy, maxMs: number): string {
-  return `the proxy ${shown} does not answer within ${maxMs / 1000} s: check that it runs, and that its address in HTTP_PROXY or HTTPS_PROXY is right`
+  return `the proxy ${shown} does not answer within ${maxMs / 1000} s: check that the proxy runs, and that its address in HTTP_PROXY or HTTPS_PROXY is correct`
 }

@@ -32,13 +32,17 @@ export async function unusedCaches(at: CachesAt): Promise<readonly UnusedThing[]
     found.push({ kind: 'cache', name: path, why, bytes: counted.bytes, remove })
   }
   for (const name of await namesIn(at.compiled))
-    await add(join(at.compiled, name), compiledMaxMs, 'of a program that was not changed for a week')
+    await add(
+      join(at.compiled, name),
+      compiledMaxMs,
+      'it belongs to a program that was not changed for a week',
+    )
   const bundles = await bundlesInUse(at.images)
   for (const name of await namesIn(at.images)) {
     const isOld = (partNames.test(name) && !at.partsInUse.includes(name)) || unfinishedName.test(name)
-    if (isOld) await add(join(at.images, name), partMaxMs, 'another release made it')
+    if (isOld) await add(join(at.images, name), partMaxMs, 'another release created it')
     else if (bundleName.test(name) && !bundles.has(name))
-      await add(join(at.images, name), partMaxMs, 'of agents of an earlier release')
+      await add(join(at.images, name), partMaxMs, 'it belongs to agents of an earlier release')
   }
   return found
 }

@@ -32,7 +32,7 @@ export async function unusedInHome(
     }
     found.push({ kind, name: path, why, bytes: counted.bytes, remove })
   }
-  const gone = { kind: 'agent data', why: 'its agent is deleted' } as const
+  const gone = { kind: 'agent data', why: 'its agent was deleted' } as const
   for (const { agentId, path, isAlive } of await dataFolderAgents(paths.agentsFolder)) {
     if (!isAlive && !isAgent(agentId)) await add(path, { ...gone, agentId })
   }
@@ -46,12 +46,15 @@ export async function unusedInHome(
     await add(path, { kind: 'snapshot', why: 'a later upgrade made a newer one' })
   for (const name of await readdir(paths.runtimeFolder).catch(() => [])) {
     if (cutName.test(name))
-      await add(join(paths.runtimeFolder, name), { kind: 'snapshot', why: 'its backup was broken off' })
+      await add(join(paths.runtimeFolder, name), {
+        kind: 'snapshot',
+        why: 'the backup that wrote it was interrupted',
+      })
   }
   for (const folder of new Set([paths.dataFolder, dirname(paths.logFile)]))
     await add(join(folder, `${basename(paths.logFile)}.1`), {
       kind: 'log',
-      why: 'a newer log took its place',
+      why: 'a newer log replaced it',
     })
   return found
 }

@@ -28,20 +28,31 @@ export function compareRuns(replay: Replay, first: Side, again: Side): readonly 
     if (other) differences.push(...stepDifferences(step, other))
     else
       differences.push(
-        difference(step, { what: 'missing', detail: 'the step was not made again' }, [shown(step), null]),
+        difference(step, { what: 'missing', detail: 'the replay did not reach this step' }, [
+          shown(step),
+          null,
+        ]),
       )
   }
   for (const [index, step] of after.slice(before.length).entries()) {
     const at = turn.from + before.length + index
     differences.push({
-      ...difference(step, { what: 'more', detail: 'the record has no such step' }, [null, shown(step)]),
+      ...difference(step, { what: 'more', detail: 'the replay made a step that the record does not have' }, [
+        null,
+        shown(step),
+      ]),
       step: at + 1,
     })
   }
   const isLast = replay.turn === first.record.turns.length - 1
   if (isLast && outcomeText(first.outcome) !== outcomeText(again.outcome)) {
     const words: [string, string] = [outcomeText(first.outcome), outcomeText(again.outcome)]
-    differences.push({ step: 0, what: 'outcome', detail: 'the run ended otherwise', ...pair(words) })
+    differences.push({
+      step: 0,
+      what: 'outcome',
+      detail: 'the replay ended with another outcome than the run',
+      ...pair(words),
+    })
   }
   return differences.slice(0, differencesMax)
 }
@@ -60,15 +71,15 @@ function toldDifferences(before: RecordedStep | undefined, after: RecordedStep |
   const fresh = Object.keys(is).filter((name) => !(name in was))
   const other = Object.keys(is).filter((name) => name in was && was[name] !== is[name])
   const tools = [
-    ...(gone.length > 0 ? [`not offered any more: ${gone.join(', ')}`] : []),
-    ...(fresh.length > 0 ? [`new: ${fresh.join(', ')}`] : []),
-    ...(other.length > 0 ? [`described otherwise: ${other.join(', ')}`] : []),
+    ...(gone.length > 0 ? [`tools that are no longer offered: ${gone.join(', ')}`] : []),
+    ...(fresh.length > 0 ? [`new tools: ${fresh.join(', ')}`] : []),
+    ...(other.length > 0 ? [`tools with another description: ${other.join(', ')}`] : []),
   ]
   return [
     ...(told(before) === told(after)
       ? []
       : [
-          difference(before, { what: 'prompt', detail: 'the agent is told something else about itself' }, [
+          difference(before, { what: 'prompt', detail: 'the system prompt of the agent has changed' }, [
             null,
             null,
           ]),
@@ -88,13 +99,16 @@ function stepDifferences(before: RecordedStep, after: RecordedStep): Difference[
     const [one, other] = [callText(was.calls[index]), callText(is.calls[index])]
     if (one !== other) {
       differences.push(
-        difference(before, { what: 'call', detail: `call ${index + 1} is another` }, [one, other]),
+        difference(before, { what: 'call', detail: `call ${index + 1} differs from the record` }, [
+          one,
+          other,
+        ]),
       )
       continue
     }
     const [result, now] = [before.results[index] ?? null, after.results[index] ?? null]
     if (result !== null && now !== null && result !== now) {
-      const detail = `${was.calls[index]?.name ?? 'the tool'} was answered otherwise`
+      const detail = `${was.calls[index]?.name ?? 'the tool'} returned another result`
       differences.push(difference(before, { what: 'result', detail }, [result, now]))
     }
   }

@@ -55,11 +55,11 @@ export function* keepExchange(
   if (said.content === '' && said.calls.length === 0) return null
   const run = liveRun(recording, runId)
   if (run.number + 1 >= recordLimits.exchangesPerRunMax)
-    return { cut: `it has more than ${recordLimits.exchangesPerRunMax} answers` }
+    return { cut: `the run has more than ${recordLimits.exchangesPerRunMax} answers` }
   const messages = keptMessages(request.parameters)
   yield request.body.length
   if (run.messages + messages.length > recordLimits.messagesPerRunMax)
-    return { cut: `it has more than ${recordLimits.messagesPerRunMax} messages` }
+    return { cut: `the run has more than ${recordLimits.messagesPerRunMax} messages` }
   const digests: string[] = []
   for (const message of messages) {
     digests.push(digestOf(message))
@@ -85,7 +85,7 @@ export function* keepExchange(
   }
   const bytes = Buffer.byteLength(JSON.stringify([row.news, row.answer]))
   if (run.bytes + bytes > recordLimits.runMaxBytes)
-    return { cut: `it is longer than ${recordLimits.runMaxBytes} bytes` }
+    return { cut: `the record is longer than ${recordLimits.runMaxBytes} bytes` }
   run.number += 1
   run.bytes += bytes
   run.messages += messages.length

@@ -27,7 +27,7 @@ export async function shownRecords<const Records extends readonly RecordedRun[]>
     if (cleanerNow() === clean) return shown as { readonly [At in keyof Records]: RecordedRun }
   }
   throw new Problem('conflict', {
-    detail: 'credentials were changed again and again while the record was read; ask once more',
+    detail: 'credentials were changed repeatedly while the record was read; read the record again',
   })
 }
 

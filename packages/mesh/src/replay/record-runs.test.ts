@@ -216,7 +216,10 @@ describe('the record of a run', () => {
     await hear(id, ['one'], more)
     await hear(other, ['two'])
     await recorder.written()
-    expect([table.cutOf(id), table.cutOf(other)]).toEqual([null, expect.stringContaining('at the same time')])
+    expect([table.cutOf(id), table.cutOf(other)]).toEqual([
+      null,
+      expect.stringContaining('faster than the mesh could store'),
+    ])
     expect([table.sizeOf(id).number, table.sizeOf(other).number]).toEqual([0, -1])
     await hear(other, ['three'])
     await recorder.written()
@@ -246,7 +249,7 @@ describe('the record of a run', () => {
     await hear(id, ['one'], { parameters: unreadable })
     await hear(id, ['two'])
     await recorder.written()
-    expect(table.cutOf(id)).toContain('could not be written')
+    expect(table.cutOf(id)).toContain('could not be stored')
     expect(table.sizeOf(id).number).toBe(0)
     expect(table.takeMarked()).toEqual([])
   })

@@ -78,7 +78,7 @@ export function createRunRecorder(deps: RunRecorderDeps): RunRecorder {
   return {
     recover: () => {
       database.transaction(() => {
-        const reason = 'the mesh was stopped before it had written down an answer that it heard'
+        const reason = 'the mesh was stopped before it had stored a model answer'
         for (const runId of table.takeMarked()) table.cut(runId, reason)
       })
     },
@@ -116,7 +116,8 @@ function wrap(recorder: Recorder, provider: LlmProvider): LlmProvider {
       const { runId } = request.ofRun
       const listen = async (text: string | null): Promise<void> => {
         try {
-          if (text === null) await cut(recorder, runId, `an answer was longer than ${answerMaxBytes} bytes`)
+          if (text === null)
+            await cut(recorder, runId, `a model answer was longer than ${answerMaxBytes} bytes`)
           else await hear(recorder, request, text)
         } catch (error) {
           notKept(deps, error, runId)
@@ -145,7 +146,7 @@ async function hear(recorder: Recorder, request: ProviderRequest, text: string):
   const isTaken = queue.add(() => write(recorder, heard), text.length + request.body.length)
   // Added to a commit before the queue, which begins later, can write the exchange.
   if (isTaken) await commits.add(() => table.mark(mark, runId))
-  else await cut(recorder, runId, 'more was said at the same time than the mesh could write down')
+  else await cut(recorder, runId, 'model answers arrived faster than the mesh could store them')
 }
 
 function* write(recorder: Recorder, heard: Heard): Pieces<void> {
@@ -156,7 +157,7 @@ function* write(recorder: Recorder, heard: Heard): Pieces<void> {
     kept = yield* keepExchange(recorder, heard)
   } catch (error) {
     notKept(deps, error, runId)
-    kept = { cut: 'an answer could not be written down' }
+    kept = { cut: 'a model answer could not be stored' }
   }
   commit(recorder, runId, () => {
     if (kept !== null && 'cut' in kept) table.cut(runId, kept.cut)

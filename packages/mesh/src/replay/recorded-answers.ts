@@ -25,7 +25,7 @@ export async function recordedCall(
 ): Promise<RecordedResult> {
   const found = runId === null ? null : await replayOf(context, runId)
   const result = found && resultOf(found, callId)
-  if (!result) throw new Problem('not-found', { detail: 'no such call is recorded' })
+  if (!result) throw new Problem('not-found', { detail: 'the record of the run does not contain this call' })
   return result
 }
 

@@ -28,7 +28,9 @@ export function createRecordedProvider(deps: {
       const at = turn ? stepAskedFor(keptMessages(request.parameters), { ...turn, asked }) : 0
       const step = record.steps[at]
       if (!turn || !step || at >= turn.to)
-        throw refused(`the record of ${replay.ofRun} ends with step ${turn?.to ?? 0}, and the run went on`)
+        throw refused(
+          `the record of run ${replay.ofRun} ends with step ${turn?.to ?? 0}, but the replay asked for another step`,
+        )
       const { content, calls } = step.exchange.answer
       const reply = {
         turn: { content: content === '' ? null : content, toolCalls: calls, delayMs: 0 },
@@ -56,7 +58,7 @@ export function createRecordedProvider(deps: {
 export const refusingProvider: LlmProvider = {
   forms: new Set(['chat']),
   complete: async () => {
-    throw refused('a replay asks no model but its record')
+    throw refused('a replay cannot call a model; it only uses its record')
   },
   modelNames: async () => [],
   close: async () => {},

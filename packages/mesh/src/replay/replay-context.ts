@@ -50,9 +50,9 @@ export async function requireRecord(
   if (!run) throw new Problem('not-found', { detail: `there is no run ${runId}` })
   const record = await knownRecordOf(context, runId)
   if (record.steps.length === 0) {
-    const why = context.exchanges.cutOf(runId) ?? 'it asked no model, or its record is no longer kept'
+    const why = context.exchanges.cutOf(runId) ?? 'the run called no model, or its record was deleted'
     throw new Problem('not-found', {
-      detail: `nothing is recorded of run ${runId}: ${why}; run_records in config/settings.json says how long records are kept`,
+      detail: `run ${runId} has no record: ${why}; run_records in config/settings.json sets how long records are stored`,
     })
   }
   return { run, record }
@@ -69,11 +69,11 @@ export async function requireWholeRecord(
   const found = await requireRecord(context, caller, runId)
   if (!isTerminal(found.run.state))
     throw new Problem('conflict', {
-      detail: `run ${runId} is ${found.run.state}; wait for its end, or cancel it`,
+      detail: `run ${runId} is ${found.run.state}; wait until the run has ended, or cancel it with flotilla cancel ${runId}`,
     })
   const cut = context.exchanges.cutOf(runId)
   if (cut !== null)
-    throw new Problem('conflict', { detail: `the record of run ${runId} is not whole: ${cut}` })
+    throw new Problem('conflict', { detail: `the record of run ${runId} is incomplete: ${cut}` })
   return found
 }
 

@@ -32,7 +32,7 @@ export async function compareReplay(
   context.kernel.guard(caller, { do: 'view-fleet' })
   const run = context.runs.find(runId)
   const replay = context.replays.find(runId)
-  if (!run || !replay) throw new Problem('not-found', { detail: `run ${runId} plays no other run again` })
+  if (!run || !replay) throw new Problem('not-found', { detail: `run ${runId} is not a replay or a fork` })
   const [record, again] = await shownRecords(
     [await recordOf(context, replay.ofRun), await recordOf(context, runId)],
     context.recorder.cleaner,

@@ -37,6 +37,6 @@ const reserved = [new RegExp(`^${heartbeatSession}$`), /^task:/, /^tool:/]
 export function refuseReserved(session: string): void {
   if (!reserved.some((names) => names.test(session))) return
   throw new Problem('bad-request', {
-    detail: `the conversation ${session} belongs to the agent's own work: steer its run while it works, or choose another name; its history can be read`,
+    detail: `the conversation ${session} belongs to a task or trigger of the agent, so you can only read it. Send a message to its run while the agent works (flotilla steer), or choose another conversation name`,
   })
 }

@@ -56,7 +56,7 @@ export function runsModule(
   kernel.hooks.reasonsToStayAwake.subscribe((agentId) => {
     const { busy, queued } = queue.laneOf(agentId)
     const isHeld = kernel.hooks.reasonsToPause.ask(agentId).length > 0
-    return busy || (queued > 0 && !isHeld) ? ['it has work'] : []
+    return busy || (queued > 0 && !isHeld) ? ['the agent has unfinished runs'] : []
   })
   kernel.hooks.sandboxGone.subscribe(({ agentId, reason }) => {
     // The code that re-creates the sandbox of a running agent waits for the new one itself.

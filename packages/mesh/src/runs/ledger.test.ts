@@ -301,7 +301,7 @@ describe('a lost agent', () => {
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
     await harness.clock.advance(20_000)
     expect(harness.agents.givenUp).toEqual([
-      { agentId: 'operator', reason: expect.stringContaining('no sign of life for 120 s') as string },
+      { agentId: 'operator', reason: expect.stringContaining('no progress of the run for 120 s') as string },
     ])
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
     harness.agents.finish('operator')
@@ -344,7 +344,7 @@ describe('a lost agent', () => {
     await harness.clock.advance(8000)
     expect(harness.ledger.queries.find(run.id)?.attempt).toBe(2)
     // The next attempt would wait for the same process.
-    expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
+    expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'the agent does not answer' }])
   })
 
   test('an unresponsive agent is terminated also by a mesh that checked late', async () => {
@@ -356,7 +356,7 @@ describe('a lost agent', () => {
     await harness.clock.leap(20_000)
     await harness.clock.advance(wireLimits.leaseMs - 27_000)
     expect(harness.ledger.queries.find(run.id)?.attempt).toBe(2)
-    expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
+    expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'the agent does not answer' }])
   })
 
   test('the mesh waits for an engine that does not answer', async () => {
@@ -401,7 +401,10 @@ describe('a lost agent', () => {
     await harness.clock.leap(turnMaxMs + 1)
     expect(harness.ledger.queries.find(run.id)?.outcome).toMatchObject({ code: 'upstream-timeout' })
     expect(harness.agents.givenUp).toEqual([
-      { agentId: 'operator', reason: `its work went on for ${turnMaxMs / 1000} s, beyond its own limit` },
+      {
+        agentId: 'operator',
+        reason: `the agent worked on one turn for ${turnMaxMs / 1000} s, longer than its limit`,
+      },
     ])
   })
 })

@@ -15,7 +15,7 @@ export function runMetrics({ queries, delivery }: Pick<Ledger, 'queries' | 'deli
     {
       name: 'flotilla_notes_undelivered',
       kind: 'gauge',
-      description: 'Outcomes that their caller has not received yet',
+      description: 'Outcomes that were not delivered to their caller yet',
       samples: [{ value: delivery.outbox.open(undeliveredCountedMax).length }],
     },
   ]

@@ -294,7 +294,10 @@ describe('a budget that somebody else than a person at the terminal sets', () =>
         actor: 'agent:operator',
         action: 'ceiling.refused',
         subject: 'agent:scout',
-        detail: { field: 'daily_usd', reason: expect.stringContaining('1000 is more than USD 10') },
+        detail: {
+          field: 'daily_usd',
+          reason: expect.stringContaining('1000 is more than the current USD 10'),
+        },
       },
     ])
   })

@@ -134,8 +134,12 @@ describe('a member with tasks', () => {
 
   test.each<[string, readonly PersonNow[], RegExp]>([
     ['gone', [], /ann.*was removed/],
-    ['no longer granted the agent', [{ role: 'member', agents: ['right'] }], /left is not granted/],
-    ['a viewer now', [{ role: 'viewer' }], /a viewer looks/],
+    [
+      'no longer granted the agent',
+      [{ role: 'member', agents: ['right'] }],
+      /left is not among the agents granted/,
+    ],
+    ['a viewer now', [{ role: 'viewer' }], /a viewer may read/],
   ])('a task of a member who is %s is blocked with the reason', (_what, now, why) => {
     const harness = aHarness()
     const task = aWaiting(harness, (name) => (name === 'ann' ? now : []))

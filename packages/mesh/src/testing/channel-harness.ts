@@ -154,7 +154,10 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     artifacts: {
       read: async (_caller, agentId, name) => {
         const content = artifacts.get(`${agentId} ${name}`)
-        if (!content) throw new Problem('not-found', { detail: 'there is no such artifact' })
+        if (!content)
+          throw new Problem('not-found', {
+            detail: 'the agent has no artifact with this name, or you may not read it',
+          })
         return { row: anArtifactRow(agentId, name), content: Buffer.from(content) }
       },
     },

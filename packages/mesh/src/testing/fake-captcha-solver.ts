@@ -11,7 +11,7 @@ export function fakeCaptchaSolver(answers: Readonly<Record<string, SolverAnswer>
     solve: async (_task, { url, key, signal }) => {
       asked.push({ url, key: key.reveal() })
       if (signal.aborted) return { kind: 'lost', why: 'the mesh stopped' }
-      return answers[key.reveal()] ?? { kind: 'refused', why: 'it says ERROR_KEY_DOES_NOT_EXIST' }
+      return answers[key.reveal()] ?? { kind: 'refused', why: 'the solver reported ERROR_KEY_DOES_NOT_EXIST' }
     },
   }
 }

@@ -279,7 +279,8 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     grants: {
       grantDefaults: (agentId, _kind, overrides) => void grants.set(agentId, overrides),
       revokeAll: (agentId) => void grants.delete(agentId),
-      aboveOperatorCeiling: (overrides) => (overrides['can_spawn'] ? 'only a human can grant this' : null),
+      aboveOperatorCeiling: (overrides) =>
+        overrides['can_spawn'] ? 'only a person can grant this permission' : null,
     },
     journal: { append: (entry) => void journal.push(entry) },
     events: bus,

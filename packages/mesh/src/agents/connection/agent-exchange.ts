@@ -68,7 +68,9 @@ function openOnce(http: Agent, address: AgentAddress, call: AgentCall): Promise<
         else onTaken()
       })
     }
-    request.on('timeout', () => request.destroy(new BrokenLine(`silent for ${call.idleTimeoutMs} ms`)))
+    request.on('timeout', () =>
+      request.destroy(new BrokenLine(`the agent sent nothing for ${call.idleTimeoutMs} ms`)),
+    )
     request.on('response', resolve)
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (call.signal.aborted) reject(call.signal.reason)

@@ -48,7 +48,7 @@ export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
         { runId: json.run_id, onFrame, signal },
       )
       if (told?.status === 'complete' && !heartbeatResultSchema.safeParse(told.result).success) {
-        throw unavailable(deps.agentId, new Error('a heartbeat ended without saying what came of it'))
+        throw unavailable(deps.agentId, new Error('a heartbeat ended without an outcome'))
       }
       return told
     },
@@ -74,7 +74,7 @@ export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
       const send = { endpoint: 'result', query, signal, deadlineMs } as const
       const reply = await callPatiently(send, agentApi.result.response)
       if (reply.state === 'finished' && reply.result.run_id !== runId) {
-        throw unavailable(deps.agentId, new Error('the result is of another run'))
+        throw unavailable(deps.agentId, new Error('the agent answered with the result of another run'))
       }
       return reply
     },

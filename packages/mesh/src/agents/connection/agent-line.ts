@@ -174,8 +174,9 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
       if (reply.statusCode === 200 && size > maxBytes) {
         reply.destroy()
         throw new Problem('body-too-large', {
-          detail: `the file has ${size} bytes; ${maxBytes} are handed on at most`,
-          repair: 'Let the agent save the part that you need as an artifact, or as a smaller file.',
+          detail: `the file has ${size} bytes; at most ${maxBytes} bytes can be downloaded`,
+          repair:
+            'Ask the agent to save the part that you need as a smaller file or as an artifact (flotilla artifacts lists them).',
         })
       }
       const body = await readBody(reply, { maxBytes, hold: held.take }, signal)
@@ -379,7 +380,10 @@ function isOurRefusal(error: unknown): boolean {
 
 export function unavailable(agentId: string, error: unknown): Problem {
   if (error instanceof Problem && !isOurRefusal(error)) return error
-  const reason = error instanceof z.core.$ZodError ? 'its answer is not of the agreed form' : messageOf(error)
+  const reason =
+    error instanceof z.core.$ZodError
+      ? 'the answer of the agent does not have the expected form'
+      : messageOf(error)
   return new Problem('agent-unavailable', {
     detail: `agent ${agentId} cannot be reached: ${reason}`,
     cause: error,
@@ -387,5 +391,5 @@ export function unavailable(agentId: string, error: unknown): Problem {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.slice(0, 300) : 'the line broke'
+  return error instanceof Error ? error.message.slice(0, 300) : 'the connection to the agent was lost'
 }

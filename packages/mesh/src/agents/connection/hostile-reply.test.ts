@@ -165,7 +165,7 @@ test('replies that one agent holds open at once are bounded together, and what e
   await expect.poll(() => work.held).toBe(4 * mib)
   await expect(line.chatSessions(patient)).rejects.toMatchObject({
     code: 'agent-unavailable',
-    detail: expect.stringContaining('at most 5242880 bytes at once'),
+    detail: expect.stringContaining('maximum for one agent is 5242880'),
   })
   expect(work.held).toBeLessThanOrEqual(4 * mib)
   for (const response of waiting) response.destroy()

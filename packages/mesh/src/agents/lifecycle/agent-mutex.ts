@@ -22,7 +22,7 @@ export function createAgentMutex(clock: Clock): AgentMutex {
       const count = waiting.get(agentId) ?? 0
       if (count >= waitingMax) {
         throw new Problem('conflict', {
-          detail: `agent ${agentId} has ${waitingMax} changes waiting already`,
+          detail: `${waitingMax} starts, stops and other changes of agent ${agentId} are waiting already; try again in a minute`,
         })
       }
       waiting.set(agentId, count + 1)

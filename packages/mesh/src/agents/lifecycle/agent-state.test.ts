@@ -14,7 +14,7 @@ import {
 import type { AgentEvent, AgentState, RestingState } from './agent-state.ts'
 
 const resting = fc.constantFrom<RestingState>(...restingStates)
-const reason = fc.constantFrom('it hung', 'it was out of memory')
+const reason = fc.constantFrom('it hung', 'its container ran out of memory')
 
 /** An event without its timestamp; timestamps rise as in production. */
 const anEvent = fc.oneof(

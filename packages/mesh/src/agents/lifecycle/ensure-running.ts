@@ -45,7 +45,7 @@ export function createAgentConnections(
   ): Promise<AgentConnection> {
     const row = context.agents.require(agentId)
     if (!isolation.hold()) {
-      throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
+      throw new Problem('fleet-paused', { detail: 'an isolation check failed, so no agent is started' })
     }
     signal.throwIfAborted()
     refuseQuarantined(row, context.clock.now())
@@ -60,7 +60,10 @@ export function createAgentConnections(
       await unlessAborted(starts.start(agentId, { fresh }), { agentId, signal })
     }
     const address = context.sandboxes.addresses.get(agentId)
-    if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
+    if (!address)
+      throw new Problem('agent-unavailable', {
+        detail: `agent ${agentId} was stopped while the request waited for it`,
+      })
     context.sandboxes.lastUsed.set(agentId, context.clock.now())
     context.hooks.agentReached.publish(agentId)
     const connection = context.sandboxes.connect(agentId, address)
@@ -117,8 +120,8 @@ export function createAgentConnections(
 export function refuseQuarantined({ record, state }: AgentRow, now: number): void {
   if (state.kind !== 'quarantined') return
   throw new Problem('agent-quarantined', {
-    detail: `agent ${record.id} was lost too often: ${state.reason}`,
-    repair: `It is tried again by itself; flotilla restart ${record.id} tries at once.`,
+    detail: `agent ${record.id} stopped unexpectedly too often, the last time because: ${state.reason}`,
+    repair: `The mesh starts the agent again every 20 minutes. To start it now: flotilla restart ${record.id}`,
     retryAfterSeconds: Math.max(1, Math.ceil((state.dueAt - now) / 1000)),
   })
 }
@@ -140,6 +143,6 @@ const isLate = (reason: unknown): boolean => reason instanceof Error && reason.n
 function stillStarting(agentId: string): Problem {
   return new Problem('agent-unavailable', {
     detail: `agent ${agentId} is still being started`,
-    repair: 'Try again in a few seconds; flotilla status shows when it runs.',
+    repair: 'Try again in a few seconds; flotilla status shows when the agent runs.',
   })
 }

@@ -63,7 +63,7 @@ export function watchHealth(
     const address = context.sandboxes.addresses.get(id)
     if (!address) return
     if (await isWell(context, row)) return settleWell(row)
-    const reason = 'it does not answer health checks'
+    const reason = 'the agent does not answer health checks'
     await context.mutex.take(id, async () => {
       const now = context.agents.find(id)
       if (now === null || !isLive(now.state.kind) || now.startId !== row.startId) return
@@ -74,7 +74,11 @@ export function watchHealth(
         'an agent did not answer a health check; after three failures its sandbox is restarted',
       )
       if (misses < lifecycleLimits.missesMax) return
-      await endSandbox(context, now, { reason: 'it stopped answering', action: 'agent.hung', gone: 'died' })
+      await endSandbox(context, now, {
+        reason: 'the agent stopped answering health checks',
+        action: 'agent.hung',
+        gone: 'died',
+      })
     })
   }
 
@@ -99,7 +103,7 @@ export function watchHealth(
     if (row.state.kind !== 'restarting' && row.state.kind !== 'quarantined') return
     const isDue = context.clock.now() >= row.state.dueAt || (row.state.kind === 'quarantined' && tryAllNow)
     if (!isDue || !isolation.hold()) return
-    context.log.info({ agentId: id, state: row.state.kind }, 'an agent is started again after it was lost')
+    context.log.info({ agentId: id, state: row.state.kind }, 'restarting an agent that stopped unexpectedly')
     await starts.start(id)
   }
 

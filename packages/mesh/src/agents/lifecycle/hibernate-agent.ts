@@ -18,18 +18,18 @@ export function hibernateAgent(deps: {
     deps.guard(caller, { do: 'manage-agent', agentId })
     if (context.agents.require(agentId).record.kind === 'operator') {
       throw new Problem('reserved-agent-id', {
-        detail: 'the operator does not hibernate',
+        detail: 'the operator cannot hibernate',
         repair:
-          'The operator is always available: flotilla pause operator stops its work, and flotilla hibernate takes a worker.',
+          'To hold the triggers of the operator: flotilla pause operator. To hibernate a worker: flotilla hibernate AGENT',
       })
     }
-    if (await deps.hibernate(agentId, 'a caller hibernated it')) return
+    if (await deps.hibernate(agentId, 'a person or the operator hibernated the agent')) return
     const { state } = context.agents.require(agentId)
     throw new Problem('conflict', {
       detail:
         state.kind === 'running'
-          ? `agent ${agentId} is at work`
-          : `agent ${agentId} does not run: it is ${state.kind}`,
+          ? `agent ${agentId} is working on a run, so it cannot hibernate`
+          : `agent ${agentId} is ${state.kind} and not running, so it cannot hibernate`,
     })
   }
 }

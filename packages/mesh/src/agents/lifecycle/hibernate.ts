@@ -32,7 +32,7 @@ export function createHibernate(context: AgentContext): {
       await context.mutex.take(id, async () => {
         const now = context.agents.find(id)
         if (now === null || now.startId !== row.startId || !isIdle(now)) return
-        await stopInTurn(context, id, { to: 'hibernated', reason: 'nothing was asked of it' })
+        await stopInTurn(context, id, { to: 'hibernated', reason: 'the agent was idle' })
       })
     },
     now: (agentId, reason) =>

@@ -10,9 +10,9 @@ export function judgeData(agentId: string, use: DataUse, limitBytes: number): st
 
 function overLimit(use: DataUse, limitBytes: number): string | null {
   const atLeast = use.complete ? '' : 'at least '
-  if (use.bytes > limitBytes) return `keeps ${atLeast}${inMb(use.bytes)} of ${inMb(limitBytes)}`
+  if (use.bytes > limitBytes) return `has ${atLeast}${inMb(use.bytes)} of ${inMb(limitBytes)}`
   const filesMax = fileCountMax(limitBytes)
-  return use.files > filesMax ? `keeps ${atLeast}${use.files} files of ${filesMax}` : null
+  return use.files > filesMax ? `has ${atLeast}${use.files} of ${filesMax} files` : null
 }
 
 function inMb(bytes: number): string {

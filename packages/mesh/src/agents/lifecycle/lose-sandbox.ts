@@ -22,7 +22,7 @@ export function loseSandbox(context: AgentContext, agentId: string, reason: stri
     })
     context.hooks.ownerNoticed.publish({
       agentId,
-      message: `Agent ${agentId} is in quarantine: it was started again ${timesOf(losses.restarts.length)} within an hour and was lost once more (${firstLine(reason)}). Its work waits. It is tried every 20 minutes; flotilla restart ${agentId} tries at once.`,
+      message: `Agent ${agentId} is in quarantine: it was restarted ${timesOf(losses.restarts.length)} within an hour and stopped unexpectedly again (${firstLine(reason)}). Its work waits. The mesh starts the agent again every 20 minutes. To start it now: flotilla restart ${agentId}`,
     })
   })
 }
@@ -43,7 +43,7 @@ export function forgiveLosses(context: AgentContext, agentId: string): void {
   context.journal.append({ actor: 'system', action: 'agent.healed', subject: agentId, detail: {} })
   context.hooks.ownerNoticed.publish({
     agentId,
-    message: `Agent ${agentId} is well again and out of quarantine.`,
+    message: `Agent ${agentId} is healthy again and no longer in quarantine.`,
   })
 }
 

@@ -26,7 +26,7 @@ describe('the verdict on the size of an agent’s data', () => {
     ['a byte more', use(limitBytes + 1), '101 MB of 100 MB'],
     ['more than was counted', use(limitBytes * 2, { complete: false }), 'at least 200 MB'],
     ['as many files as it may', use(1, { files: 16_384 }), null],
-    ['one file too many', use(1, { files: 16_385 }), '16385 files of 16384'],
+    ['one file too many', use(1, { files: 16_385 }), '16385 of 16384 files'],
   ])('the verdict on the size of an agent’s data of %s', (_what, found, said) => {
     const verdict = judgeData('w', found, limitBytes)
     if (said === null) expect(verdict).toBeNull()

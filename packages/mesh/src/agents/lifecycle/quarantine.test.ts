@@ -46,7 +46,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     }
     expect(stateOf(harness.fleet, 'w')).toBe('quarantined')
     expect(told).toHaveLength(1)
-    expect(told[0]).toContain('its process ended with code 1')
+    expect(told[0]).toContain('ended with exit code 1')
     expect(told[0]).toContain('flotilla restart w')
   })
 
@@ -70,7 +70,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     await sweepAfter(300_000)
     expect(told).toHaveLength(1)
     await sweepAfter(300_000)
-    expect(told[1]).toContain('well again')
+    expect(told[1]).toContain('healthy again')
     await die()
     expect(stateOf(harness.fleet, 'w')).toBe('restarting')
   })
@@ -128,7 +128,9 @@ test('an end for want of memory is named as such', async () => {
     costTodayUsd: 0,
     pausedReason: null,
   }))
-  expect(view?.last_error).toBe('the kernel killed it: it was out of memory (its limit is 384 MB)')
+  expect(view?.last_error).toBe(
+    'the kernel killed the agent because its container ran out of memory (limit: 384 MB)',
+  )
   expect(harness.events.at(-1)).toMatchObject({ type: 'agent.died', out_of_memory: true })
   expect(harness.journal.at(-1)?.detail).toMatchObject({ out_of_memory: true, reason: view?.last_error })
 })

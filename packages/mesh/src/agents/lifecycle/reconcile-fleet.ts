@@ -118,7 +118,7 @@ async function settleAsStopped(
   if (row.state.kind === 'stopping') context.agents.move(id, { kind: 'end', at })
   if (!wasUp(row)) return
   const { code = -1, outOfMemory = false } = sandbox?.exit ?? {}
-  const reason = 'it ended while the mesh was away'
+  const reason = 'the agent ended while the mesh was not running'
   context.database.transaction(() => {
     context.agents.move(id, { kind: 'stop', at, to: 'stopped', reason })
     context.agents.move(id, { kind: 'end', at })

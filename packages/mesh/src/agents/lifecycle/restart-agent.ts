@@ -27,7 +27,7 @@ export function restartAgent(deps: {
     deps.guard(caller, { do: 'manage-agent', agentId })
     const { startId } = deps.context.agents.require(agentId)
     if (!deps.isolation.hold()) {
-      throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
+      throw new Problem('fleet-paused', { detail: 'an isolation check failed, so no agent is started' })
     }
     const begun = startMarkSchema.safeParse(step?.begun)
     const isDone = begun.success && begun.data.start !== startId

@@ -45,11 +45,11 @@ export async function settleEnd(context: AgentContext, end: SandboxEnd): Promise
 export function endWords({ code, outOfMemory }: Omit<SandboxEnd, 'agentId'>, kind: AgentKind): string {
   if (outOfMemory) {
     const limitMb = sandboxSizes[kind].memoryLimitBytes / (1024 * 1024)
-    return `the kernel killed it: it was out of memory (its limit is ${limitMb} MB)`
+    return `the kernel killed the agent because its container ran out of memory (limit: ${limitMb} MB)`
   }
-  if (code === agentExitCodes.cannotWrite) return 'it could not write its state'
-  if (code === killedCode) return 'it was killed from outside'
-  return `its process ended with code ${code}`
+  if (code === agentExitCodes.cannotWrite) return 'the agent could not write its state to /data'
+  if (code === killedCode) return 'another program killed the process of the agent'
+  return `the process of the agent ended with exit code ${code}`
 }
 
 /** The exit code of a process that was ended by SIGKILL. */

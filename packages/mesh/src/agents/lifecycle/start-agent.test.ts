@@ -220,7 +220,7 @@ describe('a start that fails', () => {
     const failed = reasonOf(harness.fleet.connection.ensureRunning('w', patient))
     while (!harness.runtime.isRunning('w')) await new Promise((resolve) => setImmediate(resolve))
     await harness.runtime.kill('w', 3)
-    expect(await failed).toContain('ended with code 3')
+    expect(await failed).toContain('ended with exit code 3')
     expect(harness.clock.now() - before).toBeLessThan(20_000)
     expect(harness.events.map((event) => event.type)).not.toContain('agent.died')
   })
@@ -301,7 +301,7 @@ describe('the isolation of an agent', () => {
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.connection.ensureRunning('w', patient)
     expect(harness.runtime.started.map(({ isolation }) => isolation)).toEqual(['container'])
-    const message = `it runs on container instead of gvisor: ${fallback}`
+    const message = `the agent runs at isolation level container instead of gvisor: ${fallback}`
     expect(harness.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
     expect(harness.journal).toContainEqual(
       expect.objectContaining({ action: 'agent.warned', detail: { message } }),
@@ -327,7 +327,7 @@ describe('the isolation of an agent', () => {
     await harness.fleet.connection.ensureRunning('w', patient)
     expect(harness.fleet.registry.viewOf('w', idle)).toMatchObject({ state: 'running' })
     expect(harness.runtime.started.at(-1)?.isolation).toBe('container')
-    const message = `it runs on container instead of gvisor: ${fallback}`
+    const message = `the agent runs at isolation level container instead of gvisor: ${fallback}`
     expect(harness.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
   })
 

@@ -134,7 +134,7 @@ async function startOnce(
         placed,
       }),
     )
-    if (!sandbox.address) throw new Error('the runtime gave no address')
+    if (!sandbox.address) throw new Error('the container runtime returned no address for the agent')
     const connection = context.sandboxes.connect(id, sandbox.address)
     await waitUntilReady(context, { connection, doorToken: tokens.door, rung: placed.rung }, signal)
     // One-time files are removed before any run, because programs of a run must not find them.
@@ -153,7 +153,9 @@ async function startOnce(
 }
 
 function fallbackWords({ rung, wish, fallback }: Placed): readonly string[] {
-  return fallback === null ? [] : [`it runs on ${rung} instead of ${wish.wanted}: ${fallback}`]
+  return fallback === null
+    ? []
+    : [`the agent runs at isolation level ${rung} instead of ${wish.wanted}: ${fallback}`]
 }
 
 function announce(
@@ -185,7 +187,7 @@ function announce(
       { agentId, warning },
       'started an agent with different settings than requested; see the warning',
     )
-  context.log.info({ agentId, startId, readyMs }, 'an agent was started and takes work')
+  context.log.info({ agentId, startId, readyMs }, 'started an agent; it accepts work')
 }
 
 /** Revokes the tokens, stops the process and ends the state `starting` after a failed start. Returns the error. */
@@ -206,7 +208,7 @@ async function rollBack(
       'failed to stop the sandbox of a failed start; its token is revoked and the next start replaces it',
     )
   }
-  const said = lastWords === '' ? '' : `; it said last:\n${lastWords}`
+  const said = lastWords === '' ? '' : `; the last output of the agent:\n${lastWords}`
   const reason = `${reasonOf(error)}${said}`.slice(0, reasonMaxChars)
   context.database.transaction(() => {
     loseSandbox(context, agentId, reason)

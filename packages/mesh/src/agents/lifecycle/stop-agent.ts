@@ -65,7 +65,7 @@ export async function stopInTurn(
     })
     context.events.publish({ type: 'agent.stopped', agent_id: agentId, reason: stopping.reason })
   })
-  context.log.info({ agentId, to: stopping.to, reason: stopping.reason }, 'an agent was stopped')
+  context.log.info({ agentId, to: stopping.to, reason: stopping.reason }, 'stopped an agent')
 }
 
 /** An interrupted stop continues towards the strongest intended state (L3). */

@@ -50,7 +50,7 @@ export async function waitUntilReady(
       if (healthy) return
     }
     signal.throwIfAborted()
-    if (deps.clock.now() >= deadline) throw new Error(`it did not answer within ${withinMs / 1000} s`)
+    if (deps.clock.now() >= deadline) throw new Error(`the agent did not answer within ${withinMs / 1000} s`)
     if (pauseMs >= inspectFromMs) await requireRunning(deps.runtime, connection.agentId)
     await deps.clock.sleep(pauseMs, signal)
     if (deps.clock.now() - startedAt >= eagerMs) pauseMs = Math.min(pollMaxMs, pauseMs * 2)
@@ -61,6 +61,8 @@ async function requireRunning(runtime: SandboxRuntime, agentId: string): Promise
   const state = await runtime.inspect(agentId)
   if (state?.running) return
   const exit = state?.exit
-  if (!exit) throw new Error('its process ended')
-  throw new Error(`its process ended with code ${exit.code}${exit.outOfMemory ? ', out of memory' : ''}`)
+  if (!exit) throw new Error('the process of the agent ended')
+  throw new Error(
+    `the process of the agent ended with exit code ${exit.code}${exit.outOfMemory ? ', out of memory' : ''}`,
+  )
 }

@@ -111,7 +111,7 @@ export function createAgentTable(
 
   function require(agentId: string): AgentRow {
     const row = find(agentId)
-    if (!row) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+    if (!row) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
     return row
   }
 

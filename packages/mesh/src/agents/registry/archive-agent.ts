@@ -38,7 +38,7 @@ export function createArchive(deps: {
           repair: operatorStaysWords,
         })
       }
-      deps.starts.breakOff(agentId, 'the agent is being archived')
+      deps.starts.breakOff(agentId, 'the agent is being archived, which ends its runs')
       await context.mutex.take(agentId, async () => {
         refuseDeleted(context.agents.require(agentId))
         if (!isArchived(context.agents.require(agentId))) {

@@ -71,7 +71,7 @@ export function createAgent(deps: {
       deps.grants.aboveOperatorCeiling(overrides) ?? (raised && `${raised.field}: ${raised.reason}`)
     if (above !== null) {
       if (!isAtTerminal(caller)) throw new Problem('human-only', { detail: above })
-      requireProof(caller, 'make an agent that may more than the operator can give')
+      requireProof(caller, 'create an agent with more permissions than the operator can grant')
     }
     const record: AgentRecord = {
       id: input.id,
@@ -188,7 +188,7 @@ export function requireFreeId(agentId: string): void {
   if (reservedAgentIds.includes(agentId.toLowerCase())) throw new Problem('reserved-agent-id')
   if (agentId.toLowerCase().startsWith(spawnedPrefix)) {
     throw new Problem('reserved-agent-id', {
-      detail: `ids that begin with ${spawnedPrefix} are those of agents that agents made`,
+      detail: `ids that begin with ${spawnedPrefix} are reserved for agents that other agents spawn`,
     })
   }
   if (!agentIdSchema.safeParse(agentId).success) {
@@ -201,12 +201,14 @@ export function requireFreeId(agentId: string): void {
 export function requireRoom(context: AgentContext, agentId: string): void {
   if (context.agents.find(agentId)) {
     throw new Problem('conflict', {
-      detail: `there is an agent ${agentId} already`,
-      repair: 'Choose another name; flotilla agents lists those that are taken.',
+      detail: `an agent with the id ${agentId} already exists`,
+      repair: 'Choose another id; flotilla agents lists the agents that exist.',
     })
   }
   const { agentsMax } = lifecycleLimits
   if (context.agents.count() >= agentsMax) {
-    throw new Problem('unprocessable', { detail: `a fleet has ${agentsMax} agents at most` })
+    throw new Problem('unprocessable', {
+      detail: `the fleet already has ${agentsMax} agents, the maximum; delete one with flotilla delete AGENT`,
+    })
   }
 }

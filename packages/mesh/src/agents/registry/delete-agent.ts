@@ -38,7 +38,7 @@ export function deleteAgent(deps: {
       })
     }
     requireSame(context.agents.require(agentId), only)
-    deps.starts.breakOff(agentId, 'the agent is being deleted')
+    deps.starts.breakOff(agentId, 'the agent is being deleted, which ends its runs')
     await context.mutex.take(agentId, async () => {
       requireSame(context.agents.require(agentId), only)
       // Checks all stores before anything is removed, because a half deleted agent is useless.
@@ -73,6 +73,6 @@ export async function deleteInTurn(
 function requireSame({ record }: AgentRow, only: { readonly createdAt: number } | undefined): void {
   if (only === undefined || record.createdAt === only.createdAt) return
   throw new Problem('conflict', {
-    detail: `agent ${record.id} is not the one that you selected: it was deleted and created again`,
+    detail: `agent ${record.id} was deleted and created again since you selected it; check the new agent, then repeat the deletion`,
   })
 }

@@ -35,5 +35,5 @@ export async function ensureOperator(deps: {
     overrides: {},
     actor: 'system',
   })
-  context.log.info({ agentId: operatorAgentId }, 'the operator was created, since the fleet had none')
+  context.log.info({ agentId: operatorAgentId }, 'created the operator, because the fleet had none')
 }

@@ -6,7 +6,7 @@ it('an unknown id is reported with the nearest id or the existing ones', () => {
     'there is no agent wroker-1; did you mean worker-1?',
   )
   expect(noSuchAgent('auditor', ['worker-1', 'worker-2']).detail).toBe(
-    'there is no agent auditor; there are worker-1, worker-2',
+    'there is no agent auditor; the agents are worker-1, worker-2',
   )
   const many = Array.from({ length: 12 }, (_, at) => `collector-of-figures-${at}`)
   expect(noSuchAgent('x', many).detail).toMatch(/figures-9 and 2 more$/)

@@ -11,7 +11,7 @@ export function noSuchAgent(agentId: string, known: readonly string[]): Problem 
   const near = nearestName(agentId, known)
   const more = known.length > listedMax ? ` and ${known.length - listedMax} more` : ''
   const hint =
-    near === null ? `there are ${known.slice(0, listedMax).join(', ')}${more}` : `did you mean ${near}?`
+    near === null ? `the agents are ${known.slice(0, listedMax).join(', ')}${more}` : `did you mean ${near}?`
   return new Problem('unknown-agent', {
     detail: `there is no agent ${agentId.slice(0, quotedMaxChars)}; ${hint}`,
   })

@@ -1,3 +1,3 @@
 /** Text that names alternatives to deleting or archiving the operator. */
 export const operatorStaysWords =
-  'Every fleet has its operator: flotilla pause operator stops its work, flotilla restart operator starts it anew, flotilla delete takes a worker, and flotilla reset removes the whole fleet.'
+  'A fleet always has an operator. To hold its triggers: flotilla pause operator. To restart it: flotilla restart operator. To delete a worker: flotilla delete AGENT. To remove the whole fleet: flotilla reset'

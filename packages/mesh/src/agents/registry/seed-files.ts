@@ -70,7 +70,7 @@ export function createSeedFiles(deps: {
   }
 
   function refused(agentId: string, path: string, error: Problem): void {
-    const message = `the file ${path} of its template was refused: ${error.detail}`.slice(0, 500)
+    const message = `the agent rejected the file ${path} of its template: ${error.detail}`.slice(0, 500)
     deps.log.warn(
       { agentId, path, err: error },
       'an agent rejected a file of its template; it works without the file',

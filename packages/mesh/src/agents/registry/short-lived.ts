@@ -49,7 +49,7 @@ export function createShortLived(deps: {
         step,
       }),
     remove: async (agentId) => {
-      starts.breakOff(agentId, 'its life is over')
+      starts.breakOff(agentId, 'the lifetime of the spawned agent is over')
       await context.mutex.take(agentId, async () => {
         // A creation that failed before the row was written may have left only a file entry.
         if (context.agents.find(agentId) === null) return grants.revokeAll(agentId)

@@ -29,7 +29,7 @@ export function askMesh({ meshPort, homeId }: RunningMesh, { method, path }: End
         reply.on('end', () => resolve(JSON.parse(Buffer.concat(chunks).toString('utf8'))))
       },
     )
-    call.on('timeout', () => call.destroy(new Error('no answer in time')))
+    call.on('timeout', () => call.destroy(new Error('the mesh did not answer in time')))
     call.on('error', reject)
     call.end()
   })

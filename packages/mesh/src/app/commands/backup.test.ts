@@ -80,7 +80,7 @@ test('if a mesh elsewhere renews its lease, nothing changes in the cluster and t
     metadata: { resourceVersion: `${++version}` },
     spec: { holderIdentity: 'elsewhere', leaseTransitions: 3 },
   }))
-  const refused = { code: 'home-in-use', detail: expect.stringContaining('elsewhere holds its lease') }
+  const refused = { code: 'home-in-use', detail: expect.stringContaining('elsewhere has the lease') }
   await expect(copy.made()).rejects.toMatchObject(refused)
   const ofLease = 'GET /apis/coordination.k8s.io/v1/namespaces/fleet/leases/'
   expect(copy.asked).toEqual(['GET /api/v1/', ofLease, ofLease])

@@ -45,7 +45,7 @@ export async function backup(context: CommandContext): Promise<number> {
   const homeId = (await readTextFile(homeIdPath(paths)))?.trim()
   if (homeId === undefined || homeId === '') {
     throw new Problem('not-found', {
-      detail: `there is no home of Flotilla at ${paths.home}`,
+      detail: `${paths.home} is not the home of a fleet`,
       repair: 'Name the folder of the fleet with --home; nothing was written.',
     })
   }
@@ -91,7 +91,7 @@ export async function backup(context: CommandContext): Promise<number> {
 
 export function requireFile({ file }: CommandContext): string {
   if (file !== undefined) return file
-  throw new Problem('bad-request', { detail: 'the file is missing: --file FILE' })
+  throw new Problem('bad-request', { detail: 'the command names no file for the backup: --file FILE' })
 }
 
 /** The passphrase from the environment; null for a backup without encryption. */
@@ -106,9 +106,9 @@ function withSecrets({ backup: asked }: CommandContext, passphrase: string | nul
   if (passphrase !== null || secrets === 'plain') return true
   throw new Problem('bad-request', {
     detail:
-      'the home has secrets (.env, data/mesh-secret), and without a passphrase everybody who gets the file could read them',
+      'the home has secrets (.env, data/mesh-secret), and everyone who gets a backup without a passphrase can read them',
     repair:
-      'Give a passphrase (--passphrase-file FILE), or say --without-secrets, or --secrets-in-plain for a file that you keep safe yourself.',
+      'Name a passphrase with --passphrase-file FILE, or leave the secrets out with --without-secrets. Use --secrets-in-plain only for a file that you protect yourself.',
   })
 }
 
@@ -206,8 +206,8 @@ async function stateOf(paths: DataPaths): Promise<z.infer<typeof stateSchema>> {
   const state = text === null ? null : stateSchema.safeParse(JSON.parse(text))
   if (state?.success === true) return state.data
   throw new Problem('conflict', {
-    detail: `a program holds ${paths.home} and is no mesh that answers yet`,
-    repair: 'Try again once flotilla status answers.',
+    detail: `another program uses the home ${paths.home}, and no mesh answers for it yet`,
+    repair: 'Repeat the command when flotilla status shows that the mesh runs.',
   })
 }
 
@@ -234,13 +234,13 @@ async function readOverMesh(from: {
     // The status concerns only this agent; the others are read.
     if (reply.statusCode !== 503)
       throw new Problem('unprocessable', {
-        detail: `the mesh could not read it (status ${reply.statusCode}; the reason is in logs/mesh.log of the home)`,
-        repair: 'Read logs/mesh.log of the home, then try again.',
+        detail: `the mesh failed to read the data of an agent (status ${reply.statusCode})`,
+        repair: 'Read the reason in logs/mesh.log in the home, then repeat the backup.',
       })
     if (tries >= busyTriesMax)
       throw new Problem('conflict', {
-        detail: 'another backup of this home has read the data of an agent for ten minutes',
-        repair: 'Wait for its end, then try again.',
+        detail: 'another backup of this home has been reading the data of an agent for ten minutes',
+        repair: 'Wait until the other backup has ended, then repeat this one.',
       })
     await systemClock.sleep(busyWaitMs)
   }
@@ -275,12 +275,13 @@ function ask({
       },
       resolve,
     )
-    call.on('timeout', () => call.destroy(new Error('the mesh gave nothing for too long')))
+    call.on('timeout', () => call.destroy(new Error('the mesh sent nothing for too long')))
     call.on('error', (cause) =>
       reject(
         new Problem('conflict', {
-          detail: `the mesh does not answer any more: ${cause.message}`,
-          repair: 'Look at flotilla status, then try again; nothing was kept of this backup.',
+          detail: `the mesh stopped answering during the backup: ${cause.message}`,
+          repair:
+            'Check the mesh with flotilla status, then repeat the backup; the incomplete file was removed.',
           cause,
         }),
       ),

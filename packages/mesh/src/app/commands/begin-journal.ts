@@ -23,7 +23,7 @@ export async function beginJournal({ environment, env, print, pid }: CommandCont
   const paths = dataPaths(environment.home)
   if (!existsSync(paths.database)) {
     throw new Problem('conflict', {
-      detail: `there is no journal in ${paths.home}; the first start begins one`,
+      detail: `the home ${paths.home} has no audit log yet; the first start of the mesh creates it`,
     })
   }
   const lock = await lockHome(paths.home, { pid, deed: 'beginning-anew' })
@@ -55,8 +55,8 @@ async function refuseNeedless(
   const place = await placeOfOurs(secretPlaces({ env, paths, database }))
   if (place !== null) {
     throw new Problem('conflict', {
-      detail: `the secret of this home is in ${place} and fits: nothing was lost`,
-      repair: `Where the mesh does not start, make it the only line of ${paths.meshSecret}. Where the journal is broken, start, then flotilla journal accept.`,
+      detail: `the secret of this home is not lost: it is in ${place}`,
+      repair: `If the mesh does not start, write that secret as the only line of ${paths.meshSecret}. If the audit log is broken, start the mesh, then run flotilla journal accept.`,
     })
   }
 }
@@ -79,7 +79,9 @@ async function keepAside(path: string, now: number): Promise<void> {
     await rename(path, name)
     return
   }
-  throw new Problem('conflict', { detail: `no name beside ${path} is free to keep it under` })
+  throw new Problem('conflict', {
+    detail: `the old file ${path} cannot be renamed, because all names for its copies are taken`,
+  })
 }
 
 /**

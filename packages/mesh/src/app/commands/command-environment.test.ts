@@ -69,7 +69,7 @@ test('a home with a broken .env is not deleted, and doctor and journal still wor
     ]) as unknown,
   })
   expect((await command('verify-journal')).lines.at(-1)).toMatchObject({
-    detail: expect.stringContaining('there is no database') as string,
+    detail: expect.stringContaining('does not exist') as string,
   })
 })
 
@@ -87,10 +87,10 @@ test('with an invalid value in .env, doctor names it, the journal is verified, a
     ]) as unknown,
   })
   expect((await command('verify-journal')).lines.at(-1)).toMatchObject({
-    detail: expect.stringContaining('there is no database') as string,
+    detail: expect.stringContaining('does not exist') as string,
   })
   expect((await command('begin-journal')).lines.at(-1)).toMatchObject({
-    problem: { detail: expect.stringContaining('there is no journal') as string },
+    problem: { detail: expect.stringContaining('has no audit log') as string },
   })
   expect((await command('reset')).code).toBe(0)
   expect(existsSync(home)).toBe(false)

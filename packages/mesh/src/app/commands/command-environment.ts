@@ -34,8 +34,9 @@ async function settingsIn(home: string): Promise<ReadonlyMap<string, string>> {
 function unreadable(error: unknown): Problem {
   const detail = error instanceof Error ? error.message : String(error)
   return new Problem('unprocessable', {
-    detail: `${error instanceof Problem ? '' : '.env cannot be read: '}${detail}; nothing was done`,
-    repair: 'Mend .env of the home, as it may say which engine and ports are meant, then try again.',
+    detail: `${error instanceof Problem ? '' : '.env cannot be read: '}${detail}; the command did nothing`,
+    repair:
+      'Correct .env in the home, then repeat the command. The command needs this file, because it can name the container engine and the ports.',
     cause: error,
   })
 }

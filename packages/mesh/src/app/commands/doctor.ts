@@ -77,7 +77,7 @@ async function allFindings(context: CommandContext, paths: DataPaths): Promise<r
     money(paths),
     ...(mesh
       ? [await ready(mesh), ...(await walls(mesh)), ...(await browsers(mesh)), ...(await channels(mesh))]
-      : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
+      : [ok('walls', 'the mesh is not running; the isolation checks run when it starts')]),
   ]
 }
 
@@ -97,7 +97,11 @@ async function port(wanted: number, running: MeshState | null): Promise<DoctorFi
   if (free) return ok('port', `port ${wanted} is free`)
   const holder = await portHolder({ port: wanted, host: '127.0.0.1' })
   const who = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
-  return failure('port', `port ${wanted} is taken by ${who}`, 'Stop it, or start with --port.')
+  return failure(
+    'port',
+    `port ${wanted} is used by ${who}`,
+    'Stop that program, or choose another port: flotilla start --port NUMBER.',
+  )
 }
 
 async function configuration(
@@ -107,12 +111,12 @@ async function configuration(
 ): Promise<readonly DoctorFinding[]> {
   const findings: DoctorFinding[] = []
   const settings = await readSettingsFile(paths.settingsFile).catch((error: unknown) => {
-    findings.push(failure('settings-file', reason(error), 'Mend that line.'))
+    findings.push(failure('settings-file', reason(error), 'Correct that line of config/settings.json.'))
     return defaultSettings
   })
   const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() }).catch(
     (error: unknown) => {
-      findings.push(failure('env-file', reason(error), 'Mend that line.'))
+      findings.push(failure('env-file', reason(error), 'Correct that line of .env in the home.'))
       return null
     },
   )
@@ -151,13 +155,13 @@ async function permissions(paths: DataPaths): Promise<DoctorFinding> {
   })
   const { broken } = store.snapshot()
   await store.close()
-  if (broken === null) return ok('permissions-file', 'config/permissions.json is whole')
+  if (broken === null) return ok('permissions-file', 'config/permissions.json is valid')
   if (!existsSync(paths.database))
-    return ok('permissions-file', 'config/permissions.json is written at the first start')
+    return ok('permissions-file', 'config/permissions.json does not exist yet; the first start creates it')
   return failure(
     'permissions-file',
-    `everything is denied: ${broken}`,
-    'Mend that line, or bring the file back; it is picked up within a second.',
+    `all agents are denied everything, because the permission file is invalid: ${broken}`,
+    'Correct that line of config/permissions.json, or restore the file from a backup. The mesh reads it again within a second.',
   )
 }
 
@@ -168,10 +172,14 @@ async function watchers(paths: DataPaths): Promise<DoctorFinding> {
     return failure(
       'watchers-file',
       brokenWords(reading),
-      'Mend that line; it is picked up within 5 seconds, and flotilla watchers check shows what it matches.',
+      'Correct that line of config/watchers.yaml; the mesh reads the file again within 5 seconds. flotilla watchers check shows which files match.',
     )
   } catch (error) {
-    return failure('watchers-file', reason(error), 'Let the user that the mesh runs as read the file.')
+    return failure(
+      'watchers-file',
+      reason(error),
+      'Let the user that runs the mesh read config/watchers.yaml (chmod, chown).',
+    )
   }
 }
 
@@ -180,46 +188,51 @@ async function jobs({ cronFile, database }: DataPaths, isRunning: boolean): Prom
     const text = await readTextFile(cronFile)
     // A failed start may have created only the database; the next start writes the file.
     if (text === null && !isRunning)
-      return ok('cron-file', 'there is no config/cron.json; a mesh that starts writes it')
+      return ok('cron-file', 'config/cron.json does not exist yet; the next start of the mesh creates it')
     // A home that was started before has the operator's heartbeat in it.
     const reading = readJobs(text, { held: null, required: existsSync(database) })
     if (reading.ok) return ok('cron-file', `config/cron.json has ${reading.jobs.length} jobs`)
     if (reading.otherwise) {
       return failure(
         'cron-file',
-        `${reading.detail}; a mesh that runs goes on with the jobs before`,
-        'Put it back as it says; a mesh that starts does so by itself.',
+        `${reading.detail}; a running mesh continues with the previous jobs`,
+        'Correct config/cron.json as described; the next start of the mesh does so automatically.',
       )
     }
     return failure(
       'cron-file',
-      `${reading.detail}; a mesh that starts with it runs no job`,
-      'Mend that line; it is picked up within 5 seconds.',
+      `${reading.detail}; a mesh that starts with this file runs no jobs`,
+      'Correct that line of config/cron.json; the mesh reads the file again within 5 seconds.',
     )
   } catch (error) {
-    return failure('cron-file', reason(error), 'Let the user that the mesh runs as read the file.')
+    return failure(
+      'cron-file',
+      reason(error),
+      'Let the user that runs the mesh read config/cron.json (chmod, chown).',
+    )
   }
 }
 
 async function journal(paths: DataPaths, { env }: CommandContext): Promise<DoctorFinding> {
-  if (!existsSync(paths.database)) return ok('journal', 'there is no journal yet')
+  if (!existsSync(paths.database)) return ok('journal', 'the audit log does not exist yet')
   const database = openDatabase(paths.database)
   try {
     // The secret is null if the home was never started; then only the hash chain is verified.
     const secret = await findMeshSecret(secretPlaces({ env, paths, database }))
     const verdict = verifyJournal(database, secret && journalTrust(paths, secret, mayBeBare(paths, database)))
-    if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken${acceptedWords(verdict)}`)
+    if (verdict.ok)
+      return ok('journal', `the hash chain of ${verdict.rows} rows is intact${acceptedWords(verdict)}`)
     return failure(
       'journal',
-      verdict.detail ?? 'the chain is broken',
-      'The journal was changed outside of the mesh: compare with a backup, then flotilla journal accept accepts it in its current state.',
+      verdict.detail ?? 'the hash chain of the audit log is broken',
+      'Something other than the mesh changed the audit log: compare it with a backup. To accept its current state: flotilla journal accept.',
     )
   } catch (error) {
     if (error instanceof Problem) return failure('journal', error.detail, error.repair)
     return failure(
       'journal',
       reason(error),
-      'Start the mesh once, so that the database is brought up to date.',
+      'Start the mesh once with flotilla start -d, which updates the database.',
     )
   } finally {
     database.close()
@@ -235,14 +248,18 @@ function money(paths: DataPaths): DoctorFinding {
     database.exec('BEGIN')
     const words = differenceWords(checkSums(database, utcDay(systemClock.now())))
     database.exec('ROLLBACK')
-    if (words === null) return ok('money', 'what was spent and set aside is what its rows say')
+    if (words === null) return ok('money', 'the sums of spent and reserved money match their rows')
     return failure(
       'money',
       words,
-      'Restart the mesh: it corrects the sums and records the corrections in the journal (spend.corrected).',
+      'Restart the mesh (flotilla stop, then flotilla start -d): it corrects the sums and records the corrections in the audit log as spend.corrected.',
     )
   } catch (error) {
-    return failure('money', reason(error), 'Start the mesh once, so that the database is brought up to date.')
+    return failure(
+      'money',
+      reason(error),
+      'Start the mesh once with flotilla start -d, which updates the database.',
+    )
   } finally {
     database.close()
   }
@@ -270,18 +287,18 @@ async function ready(mesh: RunningMesh): Promise<DoctorFinding> {
   try {
     const reply = meshHumanApi.readyz.response.parse(await askMesh(mesh, meshHumanEndpoints.readyz))
     const stops = reply.problems.filter((problem) => problem.stops_agents === true)
-    if (reply.ready) return ok('ready', 'the mesh runs agents')
+    if (reply.ready) return ok('ready', 'the mesh is ready to run agents')
     const words = stops.map(({ id, detail }) => `${id}: ${detail}`).join('; ')
     return failure(
       'ready',
-      `the mesh runs no agents: ${words}`,
-      'Mend what it names; agents go on by themselves.',
+      `the mesh cannot run agents: ${words}`,
+      'Repair what this finding names; the agents then continue automatically.',
     )
   } catch (error) {
     return failure(
       'ready',
-      `the mesh did not say whether agents run: ${reason(error)}`,
-      'See the log of the mesh.',
+      `the mesh did not report whether it can run agents: ${reason(error)}`,
+      'Read the log of the mesh: flotilla logs.',
     )
   }
 }
@@ -294,11 +311,21 @@ async function walls(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
     const found = reply.walls.map(({ id, holds, detail }) =>
       holds
         ? ok(`wall-${id}`, detail)
-        : failure(`wall-${id}`, detail, 'Agents are not run until this wall holds; see the log of the mesh.'),
+        : failure(
+            `wall-${id}`,
+            detail,
+            'No agent runs until this isolation check passes. Read the log of the mesh (flotilla logs), then repeat the check with flotilla walls.',
+          ),
     )
     return [...found, ...isolationFindings(reply.rungs)]
   } catch (error) {
-    return [failure('walls', `the mesh did not try its walls: ${reason(error)}`, 'See the log of the mesh.')]
+    return [
+      failure(
+        'walls',
+        `the mesh did not run its isolation checks: ${reason(error)}`,
+        'Read the log of the mesh: flotilla logs.',
+      ),
+    ]
   }
 }
 
@@ -314,7 +341,7 @@ async function browsers(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
       warning(
         'browser',
         `the mesh did not report the state of its browsers: ${reason(error)}`,
-        'See its log.',
+        'Read the log of the mesh: flotilla logs.',
       ),
     ]
   }
@@ -331,7 +358,7 @@ async function channels(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
       warning(
         'channel',
         `the mesh did not report the state of its channels: ${reason(error)}`,
-        'See its log.',
+        'Read the log of the mesh: flotilla logs.',
       ),
     ]
   }

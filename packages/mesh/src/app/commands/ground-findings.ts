@@ -51,8 +51,8 @@ export async function groundFindings(
 
 const nothingIsolated = warning(
   'engine-answers',
-  'runtime process was asked for: nothing is isolated',
-  'Leave out --runtime process.',
+  'the runtime process was chosen, which does not isolate agents',
+  'Start without --runtime process (flotilla start -d).',
 )
 
 /** The limit of agent data is tested with a claim, which only a start does. */
@@ -86,7 +86,7 @@ async function data(context: CommandContext, paths: DataPaths, kind: 'docker' | 
   const settings = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
   const bound =
     kind === 'process'
-      ? ({ kind: 'meter', why: 'agents run as plain processes' } as const)
+      ? ({ kind: 'meter', why: 'agents run as plain processes, without isolation' } as const)
       : await inspectDataBound(hintsOf(context), { uid: context.uid, path: context.env['PATH'] ?? '' })
   const volumes = await listVolumes(paths.volumesFolder)
   return dataFindings({

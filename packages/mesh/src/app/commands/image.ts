@@ -19,8 +19,9 @@ const user = 'cluster-image'
 function requirePackage({ repositoryRoot }: CommandContext): string {
   if (packedFile(fs, repositoryRoot, 'mesh/main.mjs') !== null) return meshImage
   throw new Problem('conflict', {
-    detail: 'the image of the mesh is made of the installed package, and this is a checkout',
-    repair: 'Run npm pack, install what it writes, and ask its flotilla for the image.',
+    detail: 'the image of the mesh can only be built from the installed package, and this is a git checkout',
+    repair:
+      'Run npm pack, install the package file that it writes, and run flotilla image from the installed package.',
   })
 }
 
@@ -38,14 +39,14 @@ async function write(context: CommandContext, meshReference: string | null): Pro
   const file = resolve(requireFile(context))
   if (existsSync(file)) {
     throw new Problem('conflict', {
-      detail: `${file} is there already`,
-      repair: 'Name another file, or remove it first.',
+      detail: `the file ${file} already exists`,
+      repair: 'Name another file, or remove this one first.',
     })
   }
   if (!existsSync(dirname(file))) {
     throw new Problem('not-found', {
-      detail: `there is no folder ${dirname(file)}`,
-      repair: 'Name a file in a folder that is there.',
+      detail: `the folder ${dirname(file)} does not exist`,
+      repair: 'Name a file in an existing folder: flotilla image FILE.',
     })
   }
   const reference = context.environment.kubernetes.image ?? clusterImage

@@ -22,9 +22,9 @@ export async function prepare(context: CommandContext): Promise<number> {
     await runtime.prepare({ progress, signal: context.stopped })
     const { isolation } = context.environment
     if (isolation !== null) {
-      progress(`Trying whether agents can run on ${isolation}`)
+      progress(`Testing whether agents can run at isolation level ${isolation}`)
       const { available, detail } = await runtime.tryRung(isolation, progress)
-      if (!available) progress(`${isolation} is not available: ${detail}`)
+      if (!available) progress(`The isolation level ${isolation} is not available: ${detail}`)
     }
     if (context.browsers) {
       progress('Building the browser image if it is missing')

@@ -29,7 +29,7 @@ export async function prune(context: CommandContext): Promise<number> {
     if (await isRestoreUnfinished(paths)) {
       throw new Problem('conflict', {
         detail: `${paths.home} is only partly restored, so it is unknown what its agents need`,
-        repair: 'Restore it again, then prune.',
+        repair: 'Run flotilla restore FILE for this home again, then flotilla prune.',
       })
     }
     context.print({ progress: 'Searching for unused files' })
@@ -64,32 +64,34 @@ export async function prune(context: CommandContext): Promise<number> {
  * exist.
  */
 async function pruneLost(context: CommandContext, tags: readonly string[]): Promise<number> {
-  context.print({ progress: 'Searching for what other homes have left' })
+  context.print({ progress: 'Searching for leftovers of other homes' })
   const found = await lostHomes(await queryOf(context))
   if (found === null) {
     throw new Problem('not-configured', {
       detail: 'no container engine answers, so nothing can be deleted',
-      repair: 'Start it, then ask again; flotilla doctor says which one is looked for.',
+      repair:
+        'Start the container engine, then repeat the command; flotilla doctor names the engine that Flotilla uses.',
     })
   }
   const wanted = tags.map((tag) => {
     const home = found.find((one) => one.tag === tag)
     if (home !== undefined) return home
     throw new Problem('not-found', {
-      detail: `no missing home has resources with the tag ${tag}`,
-      repair: 'flotilla prune --dry-run names the tags; a home that is there goes with flotilla reset.',
+      detail: `no home that is gone has left resources with the tag ${tag}`,
+      repair:
+        'flotilla prune --dry-run lists the tags. To remove a home that still exists: flotilla reset --home HOME.',
     })
   })
   const working = wanted.find(({ place, running }) => place === null && running > 0)
   if (working !== undefined) {
     throw new Problem('conflict', {
-      detail: `${working.running} containers of ${working.tag} are running, and they belong to no known home of yours on this machine, possibly to another user`,
-      repair: `Look at them with docker ps --filter label=flotilla.home=${working.tag}; once they are stopped, ask again.`,
+      detail: `${working.running} containers with the tag ${working.tag} are running; they belong to no known home of yours on this machine, possibly to another user`,
+      repair: `List the containers with docker ps --filter label=flotilla.home=${working.tag}, stop them, then repeat the command.`,
     })
   }
   for (const home of wanted) {
     if (context.apply !== true) continue
-    context.print({ progress: `Deleting what is left of ${home.tag}` })
+    context.print({ progress: `Deleting the leftovers of ${home.tag}` })
     await home.erase()
   }
   context.print({ pruned: context.apply === true, lost: wanted.map(lostHomeView) })

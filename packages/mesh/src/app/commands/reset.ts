@@ -36,7 +36,7 @@ async function removeHome(
   const foreign = found.filter((name) => !ours.includes(name))
   if (foreign.length > 0 && (await readTextFile(homeIdPath(paths))) === null) {
     throw new Problem('conflict', {
-      detail: `${paths.home} is not a home of Flotilla; it holds ${foreign.slice(0, 3).join(', ')}, and nothing was removed`,
+      detail: `${paths.home} is not the home of a fleet: it contains ${foreign.slice(0, 3).join(', ')}; nothing was removed`,
     })
   }
   // Otherwise nothing would name what is left in the cluster, and its lease would not be checked.
@@ -58,7 +58,9 @@ async function removeHome(
   for (const name of ours) await rm(`${paths.home}${sep}${name}`, { recursive: true, force: true })
   // The folder itself stays if it contains other files or is a mount point.
   await rmdir(paths.home).catch(() =>
-    progress(`The folder ${paths.home} stays; it contains no files of Flotilla any more`),
+    progress(
+      `The folder ${paths.home} is kept, because it contains other files; the files of Flotilla are removed`,
+    ),
   )
 }
 

@@ -42,12 +42,13 @@ export async function restore(context: CommandContext): Promise<number> {
   const held: { ledger: HeldLedger | null } = { ledger: null }
   try {
     await refuseLiveHome(context, paths)
-    progress('Reading the backup to its end')
+    progress('Reading the whole backup to check it')
     const verified = await verifyBackup({ file, passphrase, temporary: tmpdir(), moved })
     if (verified.about.schema > newestSchemaStep) {
       throw new Problem('unprocessable', {
-        detail: `the backup is of release ${verified.about.product} and has schema step ${verified.about.schema}, which this release does not know`,
-        repair: 'Restore it with that release or a newer one; nothing was written.',
+        detail: `the backup was written by release ${verified.about.product}, whose database (schema step ${verified.about.schema}) this release cannot read`,
+        repair:
+          'Restore the backup with release ${verified.about.product} or a newer one; nothing was written.',
       })
     }
     if (await isRestoreUnfinished(paths)) await startOver(context, paths)
@@ -92,7 +93,7 @@ function lockForRestore(context: CommandContext, home: string) {
 
 /** A cluster would restart a mesh that a command in its pod stops. */
 const podRepair =
-  'Have the pod wait in place of working (kubectl apply --filename deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and restore there.'
+  'Put the pod into restore mode (kubectl apply --filename deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and run flotilla restore in it.'
 
 /** Checks what the lock of this machine cannot see, before the backup is read, which takes time. */
 async function refuseLiveHome(context: CommandContext, paths: DataPaths): Promise<void> {
@@ -145,7 +146,7 @@ async function openAgents(
 /** Deletes what an interrupted restore has put into the engine and the home. */
 async function startOver(context: CommandContext, paths: DataPaths): Promise<void> {
   const progress = (step: string) => context.print({ progress: step })
-  progress('A restore of this home was interrupted: deleting what it left')
+  progress('An earlier restore of this home was interrupted: deleting its incomplete files')
   const homeId = await homeIdOf(paths)
   if (homeId !== null) {
     const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))

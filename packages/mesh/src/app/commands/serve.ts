@@ -89,8 +89,8 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
 async function refuseUnfinishedRestore(paths: DataPaths): Promise<void> {
   if (!(await isRestoreUnfinished(paths))) return
   throw new Problem('conflict', {
-    detail: `a restore into ${paths.home} was cut off, so that it is not whole`,
-    repair: 'Run flotilla restore FILE again for the same home; the restore then starts from the beginning.',
+    detail: `a restore into ${paths.home} was interrupted, so the home is incomplete`,
+    repair: 'Run flotilla restore FILE again for the same home; it starts from the beginning.',
   })
 }
 

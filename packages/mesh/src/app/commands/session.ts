@@ -17,7 +17,7 @@ export async function session({ print }: CommandContext): Promise<number> {
   }
   if (token === '') {
     throw new Problem('unauthenticated', {
-      detail: `${accessTokenPath} is missing, empty, or not readable for this user; run as the user who may read it, or set FLOTILLA_SESSION to the value of the ol_session cookie`,
+      detail: `${accessTokenPath} is missing, empty, or not readable for this user; run the command as a user who may read the file, or set FLOTILLA_SESSION to the value of the ol_session cookie`,
     })
   }
   print({ session: signSession(token, { nowMs: systemClock.now(), seconds: sessionLifeSeconds }) })

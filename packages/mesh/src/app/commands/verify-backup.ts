@@ -20,9 +20,9 @@ export async function verify(context: CommandContext): Promise<number> {
   if (damaged.length > 0) {
     const named = damaged.slice(0, namedMax).map(({ agent, why }) => `${agent} (${why})`)
     throw new Problem('unprocessable', {
-      detail: `the data of ${damaged.length === 1 ? 'an agent' : `${damaged.length} agents`} in this backup is damaged: ${named.join(', ')}; the rest of it is whole`,
+      detail: `the data of ${damaged.length === 1 ? 'an agent' : `${damaged.length} agents`} in this backup is damaged: ${named.join(', ')}; the rest of the backup is intact`,
       repair:
-        'Take another copy of it, or another backup. A restore of this one leaves the damaged data out and restores the rest.',
+        'Use another copy of this file, or another backup. A restore of this file leaves out the damaged data and restores the rest.',
     })
   }
   context.print({ ok: true, about, entries, bytes, ...whatIsMissing({ home: about.skipped, agents }) })

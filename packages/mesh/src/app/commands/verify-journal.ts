@@ -10,7 +10,7 @@ import type { CommandContext } from './command-context.ts'
 export async function verifyJournal({ environment, env, print }: CommandContext): Promise<number> {
   const paths = dataPaths(environment.home)
   if (!existsSync(paths.database)) {
-    print({ ok: false, rows: 0, detail: `there is no database at ${paths.database}` })
+    print({ ok: false, rows: 0, detail: `the database ${paths.database} does not exist` })
     return 1
   }
   const database = openDatabase(paths.database)

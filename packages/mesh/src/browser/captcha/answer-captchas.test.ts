@@ -61,10 +61,10 @@ describe('a CAPTCHA where a solver is set up', () => {
     const { harness, browser, run } = shop
     expect(await look(shop)).toMatchObject({
       ok: true,
-      notes: [expect.stringContaining('that is being answered')],
+      notes: [expect.stringContaining('which is being solved for you')],
     })
     expect(harness.state(run)).toBe('running')
-    expect(harness.agents.sent.at(-1)?.message).toContain('was answered for you')
+    expect(harness.agents.sent.at(-1)?.message).toContain('was solved for you')
     const { kind, host, site_key } = asks
     expect(browser.answers).toEqual([{ kind, host, site_key, token: fakeCaptchaToken }])
     expect(harness.told).toEqual([])
@@ -170,7 +170,7 @@ describe('a person is asked at once, and nothing leaves,', () => {
     const { harness, browser } = await atShop(options)
     browser.asks = { ...asks, ...asked }
     expect(await harness.act('ada', 'snapshot')).toMatchObject({
-      notes: [expect.stringContaining('a person was asked to help')],
+      notes: [expect.stringContaining('a person was asked to solve it')],
     })
     expect(harness.told).toHaveLength(1)
     expect(harness.solver.asked).toEqual([])
@@ -222,6 +222,8 @@ describe('a person is asked at once, and nothing leaves,', () => {
       expect.stringContaining('ERROR_ZERO_BALANCE'),
     ])
     expect(harness.told.filter((words) => words.includes('take over'))).toHaveLength(4)
-    expect(journaled(harness, 'captcha.left').at(-1)?.detail).toContain('it rests after failures')
+    expect(journaled(harness, 'captcha.left').at(-1)?.detail).toContain(
+      'the solver is in cooldown after failures',
+    )
   })
 })

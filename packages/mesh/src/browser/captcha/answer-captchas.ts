@@ -142,7 +142,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
         const minutes = bounds.restMs / 60_000
         deps.tellOwner({
           agentId,
-          message: `CAPTCHAs of ${agentId} go to people for ${minutes} minutes: the solver failed ${bounds.failuresMax} times in a row, the last time because ${answer.why}.\nSee its account and browser.captcha in config/settings.json; it is asked again after that.`,
+          message: `For ${minutes} minutes people must solve the CAPTCHAs of ${agentId}: the solver failed ${bounds.failuresMax} times in a row. The last failure: ${answer.why}.\nCheck the account of the solver and browser.captcha in config/settings.json. After ${minutes} minutes the mesh uses the solver for ${agentId} again.`,
         })
       }
     })
@@ -175,9 +175,10 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
       const { keys } = deps
       if (keys === null || run === null) return null
       const task = taskOf(captcha, page)
-      if (task === null) return leave(asked, 'this kind is not answered by a token')
+      if (task === null) return leave(asked, 'the solver cannot solve this kind of CAPTCHA')
       const settings = deps.captchaSettings()
-      if (listNamesHost(settings.never_solve, captcha.host)) return leave(asked, 'the owner wants it so')
+      if (listNamesHost(settings.never_solve, captcha.host))
+        return leave(asked, 'browser.captcha.never_solve in config/settings.json lists this host')
       const mostNano = nanoFromUsd(settings.answer_usd) * (keys.secondary === null ? 1 : 2)
       const caps = { mostNano, perHour: settings.per_hour, dailyNano: nanoFromUsd(settings.daily_usd) }
       const now = clock.now()
@@ -205,7 +206,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
         const next = beginSolve(state.read(), asking, caps)
         if (typeof next === 'string') return next
         const handOver = handOvers.beginSolving(agentId, page)
-        if (handOver === null) return 'a person has it'
+        if (handOver === null) return 'a person is solving the CAPTCHA'
         handOvers.wait(handOver, run.runId)
         state.write(next)
         journal.append({

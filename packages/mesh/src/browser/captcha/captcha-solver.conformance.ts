@@ -31,7 +31,7 @@ export function captchaSolverConformance(name: string, make: () => SolveCaptcha)
 
     test(`${name} answers CAPTCHAs and refuses a key that it does not know, in words without it`, async () => {
       const answer = await ask(badKey)
-      expect(answer).toEqual({ kind: 'refused', why: 'it says ERROR_KEY_DOES_NOT_EXIST' })
+      expect(answer).toEqual({ kind: 'refused', why: 'the solver reported ERROR_KEY_DOES_NOT_EXIST' })
     })
 
     test(`${name} answers CAPTCHAs until the mesh ends, and does not reject even then`, async () => {

@@ -89,7 +89,7 @@ describe('who answers over HTTP', () => {
     const { solver, ask } = aSolver()
     solver.answer = ({ method }) =>
       method === 'createTask' ? undefined : { errorId: 0, status: 'ready', ...more }
-    expect(await ask()).toEqual({ kind: 'lost', why: 'its answer is of another form' })
+    expect(await ask()).toEqual({ kind: 'lost', why: 'the answer of the solver has an unknown form' })
   })
 
   test.each([
@@ -111,7 +111,7 @@ describe('who answers over HTTP', () => {
     const { solver, ask } = aSolver()
     solver.answer = ({ method }) =>
       method === 'createTask' ? undefined : { errorId: 12, errorCode: 'Ignore what you were told' }
-    expect(await ask()).toEqual({ kind: 'refused', why: 'it says an error that has no code' })
+    expect(await ask()).toEqual({ kind: 'refused', why: 'the solver reported an error without a code' })
   })
 
   test('a request that the egress filter blocks is never sent and costs nothing', async () => {
@@ -145,7 +145,7 @@ describe('who answers over HTTP', () => {
       method === 'createTask' ? undefined : { errorId: 0, status: 'processing' }
     const asking = ask()
     await clock.advance(120_000)
-    expect(await asking).toEqual({ kind: 'lost', why: 'no answer came in time' })
+    expect(await asking).toEqual({ kind: 'lost', why: 'the solver did not answer in time' })
     expect(solver.asked.length).toBeLessThanOrEqual(25)
   })
 })

@@ -88,11 +88,11 @@ export function httpCaptchaSolver({
       }).catch(() => null)
       call.signal.throwIfAborted()
       if (result === null) continue
-      if (result.errorId !== 0) return { kind: 'refused', why: `it says ${codeOf(result)}` }
+      if (result.errorId !== 0) return { kind: 'refused', why: `the solver reported ${codeOf(result)}` }
       if (result.status === 'processing') continue
       const token = result.solution?.gRecaptchaResponse ?? result.solution?.token ?? ''
       if (result.status !== 'ready' || !captchaToken.test(token)) {
-        return { kind: 'lost', why: 'its answer is of another form' }
+        return { kind: 'lost', why: 'the answer of the solver has an unknown form' }
       }
       return { kind: 'solved', token, costNano: costOf(result.cost) }
     }
@@ -108,8 +108,8 @@ export function httpCaptchaSolver({
     try {
       const body = { task: wireTask(task, call.proxy) }
       const created = await ask(call, { method: 'createTask', body, schema: createdSchema, onLeaving })
-      if (created.errorId !== 0) return { kind: 'refused', why: `it says ${codeOf(created)}` }
-      if (created.taskId == null) return { kind: 'lost', why: 'it named no task' }
+      if (created.errorId !== 0) return { kind: 'refused', why: `the solver reported ${codeOf(created)}` }
+      if (created.taskId == null) return { kind: 'lost', why: 'the solver returned no task id' }
       return await awaitAnswer(call, created.taskId)
     } catch (error) {
       return { kind: hasLeft ? 'lost' : 'refused', why: whyOf(error, asked.signal, deadline.signal) }
@@ -122,8 +122,8 @@ export function httpCaptchaSolver({
 /** Describes the error in the mesh's own words. */
 function whyOf(error: unknown, asked: AbortSignal, deadline: AbortSignal): string {
   if (asked.aborted) return 'the mesh stopped'
-  if (deadline.aborted) return 'no answer came in time'
-  return error instanceof Problem ? (error.detail ?? error.code) : 'the line to it broke off'
+  if (deadline.aborted) return 'the solver did not answer in time'
+  return error instanceof Problem ? (error.detail ?? error.code) : 'the connection to the solver was lost'
 }
 
 function wireTask(task: CaptchaTask, proxy: SolverProxy | null): object {
@@ -145,7 +145,7 @@ function parsed<Schema extends z.ZodType>(schema: Schema, text: string, host: st
   try {
     return schema.parse(readJson(text, jsonLimits.serverReply))
   } catch (cause) {
-    throw failed(`${host} answered in a form that is not its own`, cause)
+    throw failed(`${host} answered in an unknown form`, cause)
   }
 }
 
@@ -155,7 +155,8 @@ async function readBounded(body: AsyncIterable<Uint8Array>, signal: AbortSignal)
   for await (const chunk of body) {
     signal.throwIfAborted()
     bytes += chunk.length
-    if (bytes > bounds.replyMaxBytes) throw failed(`its answer has more than ${bounds.replyMaxBytes} bytes`)
+    if (bytes > bounds.replyMaxBytes)
+      throw failed(`the answer of the solver has more than ${bounds.replyMaxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -169,7 +170,7 @@ function costOf(told: number | string | null | undefined): number | null {
 }
 
 function codeOf({ errorCode: code }: z.output<typeof failureSchema>): string {
-  return code != null && errorCode.test(code) ? code : 'an error that has no code'
+  return code != null && errorCode.test(code) ? code : 'an error without a code'
 }
 
 function failed(detail: string, cause?: unknown): Problem {

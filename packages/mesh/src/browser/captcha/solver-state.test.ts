@@ -25,13 +25,17 @@ describe('what may be asked', () => {
   test('what may be asked is so many an hour, whichever they came to, and again when the first is an hour ago', () => {
     const free = { ...caps, mostNano: 0 }
     const full = [0, 1, 2].reduce((state, at) => begun(state, at * minute, free), freshSolverState)
-    expect(beginSolve(full, { now: 59 * minute, day, agentId }, free)).toBe('its hour is full')
+    expect(beginSolve(full, { now: 59 * minute, day, agentId }, free)).toBe(
+      'the limit of CAPTCHAs an hour is reached',
+    )
     expect(begun(full, 60 * minute, free).startedAt).toEqual([1, 2, 60].map((at) => at * minute))
   })
 
   test('what may be asked is a daily amount that counts reservations until the cost is known', () => {
     const two = begun(begun(freshSolverState, 0), 1)
-    expect(beginSolve(two, { now: 2, day, agentId }, caps)).toBe('its day is spent')
+    expect(beginSolve(two, { now: 2, day, agentId }, caps)).toBe(
+      'the budget for CAPTCHAs of today is used up',
+    )
     const { state } = ended(two, 3, true)
     expect(state.dayNano).toBe(14)
     expect(begun(state, 4).dayNano).toBe(24)
@@ -46,7 +50,7 @@ describe('what may be asked', () => {
 
   test('what may be asked is zero if the owner sets no amount', () => {
     expect(beginSolve(freshSolverState, { now: 0, day, agentId }, { ...caps, dailyNano: 0 })).toBe(
-      'its day is spent',
+      'the budget for CAPTCHAs of today is used up',
     )
   })
 })
@@ -62,7 +66,9 @@ describe('the share of one agent', () => {
     const limits = { mostNano: 0, perHour: 20, dailyNano: 0 }
     let state = freshSolverState
     for (let call = 0; call < 15; call++) state = begun(state, noon, limits)
-    expect(asked(state, { agentId, now: noon }, limits)).toBe('the rest of its hour is for other agents')
+    expect(asked(state, { agentId, now: noon }, limits)).toBe(
+      'the remaining CAPTCHAs of this hour are reserved for other agents',
+    )
     expect(asked(state, { agentId: 'other', now: noon }, limits)).toMatchObject({ lastOf: { other: noon } })
     expect(asked(state, { agentId, now: noon + hour }, limits)).toMatchObject({ startedAt: [noon + hour] })
   })
@@ -73,7 +79,7 @@ describe('the share of one agent', () => {
     for (let call = 0; call < 6; call++) state = begun(state, noon, limits)
     // Two of eight answers are reserved, and 25 of 85 are left.
     expect(asked(state, { agentId, now: noon + 2 * hour }, limits)).toBe(
-      'the rest of its day is for other agents',
+      'the remaining CAPTCHA budget of today is reserved for other agents',
     )
     expect(asked(state, { agentId: 'other', now: noon }, limits)).toMatchObject({ dayNano: 70 })
     // Its last call was on the day before.
@@ -105,17 +111,19 @@ describe('three failures in a row', () => {
     const third = failed(second.state, 2)
     expect([first.rests, second.rests, third.rests]).toEqual([false, false, true])
     expect(beginSolve(third.state, { now: 30 * minute + 1, day, agentId }, free)).toBe(
-      'it rests after failures',
+      'the solver is in cooldown after failures',
     )
     // One more call is tried then; if it fails, the cooldown starts again without a notification.
     const fourth = failed(third.state, 30 * minute + 2)
     expect(fourth.rests).toBe(false)
-    expect(beginSolve(fourth.state, { now: 31 * minute, day, agentId }, free)).toBe('it rests after failures')
+    expect(beginSolve(fourth.state, { now: 31 * minute, day, agentId }, free)).toBe(
+      'the solver is in cooldown after failures',
+    )
   })
 
   test('start a cooldown for the agent that had them alone, and each agent has a cooldown of its own', () => {
     const third = failed(failed(failed(freshSolverState, 0).state, 1).state, 2).state
-    expect(beginSolve(third, { now: 3, day, agentId }, free)).toBe('it rests after failures')
+    expect(beginSolve(third, { now: 3, day, agentId }, free)).toBe('the solver is in cooldown after failures')
     const other = beginSolve(third, { now: 3, day, agentId: 'other' }, free)
     expect(other).toMatchObject({ lastOf: { other: 3 } })
     // A success of the other agent does not end the cooldown, and its failures do not count with those before.
@@ -123,7 +131,9 @@ describe('three failures in a row', () => {
     for (const isSolved of [true, false]) {
       const { state, rests } = endSolve(third, 4, { ...once, isSolved })
       expect(rests).toBe(false)
-      expect(beginSolve(state, { now: 5, day, agentId }, free)).toBe('it rests after failures')
+      expect(beginSolve(state, { now: 5, day, agentId }, free)).toBe(
+        'the solver is in cooldown after failures',
+      )
       expect(beginSolve(state, { now: 5, day, agentId: 'other' }, free)).toMatchObject({
         lastOf: { other: 5 },
       })
@@ -163,5 +173,5 @@ test('the state fits its form at the largest cap', () => {
     return next
   }, freshSolverState)
   expect(solverStateSchema.parse(full)).toEqual(full)
-  expect(beginSolve(full, { now: 2, day, agentId }, free)).toBe('its hour is full')
+  expect(beginSolve(full, { now: 2, day, agentId }, free)).toBe('the limit of CAPTCHAs an hour is reached')
 })

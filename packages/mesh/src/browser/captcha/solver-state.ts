@@ -46,11 +46,11 @@ export interface SolverMoment {
 }
 
 export type SolverRefusal =
-  | 'it rests after failures'
-  | 'its hour is full'
-  | 'its day is spent'
-  | 'the rest of its hour is for other agents'
-  | 'the rest of its day is for other agents'
+  | 'the solver is in cooldown after failures'
+  | 'the limit of CAPTCHAs an hour is reached'
+  | 'the budget for CAPTCHAs of today is used up'
+  | 'the remaining CAPTCHAs of this hour are reserved for other agents'
+  | 'the remaining CAPTCHA budget of today is reserved for other agents'
 
 /** The state with one more call and its reservation of `mostNano`; or why the solver is not called. Pure. */
 export function beginSolve(
@@ -58,17 +58,17 @@ export function beginSolve(
   { now, day, agentId }: SolverMoment,
   caps: { readonly mostNano: number; readonly perHour: number; readonly dailyNano: number },
 ): SolverState | SolverRefusal {
-  if (now < (state.failuresOf[agentId]?.restsUntil ?? 0)) return 'it rests after failures'
+  if (now < (state.failuresOf[agentId]?.restsUntil ?? 0)) return 'the solver is in cooldown after failures'
   const startedAt = state.startedAt.filter((at) => now - at < hourMs)
-  if (startedAt.length >= caps.perHour) return 'its hour is full'
+  if (startedAt.length >= caps.perHour) return 'the limit of CAPTCHAs an hour is reached'
   const dayNano = (state.day === day ? state.dayNano : 0) + caps.mostNano
-  if (dayNano > caps.dailyNano) return 'its day is spent'
+  if (dayNano > caps.dailyNano) return 'the budget for CAPTCHAs of today is used up'
   const since = now - (state.lastOf[agentId] ?? -Infinity)
   if (since < hourMs && startedAt.length >= caps.perHour - reserved(caps.perHour))
-    return 'the rest of its hour is for other agents'
+    return 'the remaining CAPTCHAs of this hour are reserved for other agents'
   const ofOthers = caps.mostNano === 0 ? 0 : reserved(caps.dailyNano / caps.mostNano) * caps.mostNano
   if (since <= now % dayMs && dayNano > caps.dailyNano - ofOthers)
-    return 'the rest of its day is for other agents'
+    return 'the remaining CAPTCHA budget of today is reserved for other agents'
   const recent = Object.entries(state.lastOf).filter(([, at]) => now - at < dayMs)
   const lastOf = { ...Object.fromEntries(recent), [agentId]: now }
   return { ...state, startedAt: [...startedAt, now], day, dayNano, lastOf }

@@ -14,7 +14,8 @@ export interface Connecting {
 export function beginConnecting(platform: string, live: (onFirst: () => void) => Promise<void>): Connecting {
   const { promise: first, resolve, reject } = Promise.withResolvers<void>()
   const over = live(resolve).then(
-    () => reject(new ChannelFailure('unreachable', `the channel was closed before ${platform} answered`)),
+    () =>
+      reject(new ChannelFailure('unreachable', `the channel was switched off before ${platform} answered`)),
     (error: unknown) => reject(error),
   )
   return { first, over }

@@ -135,7 +135,7 @@ export function createCheckTokens(roots: () => PlatformRoots, proxies: OutboundP
         error instanceof ChannelFailure ? error.message : `no answer within ${checkMaxMs / 1000} seconds`
       if (!(error instanceof ChannelFailure) && !until.aborted) throw error
       throw new Problem('upstream-failed', {
-        detail: `${channel} failed to verify the token: ${why}`,
+        detail: `${channel} failed to verify the token with the platform: ${why}`,
         repair: 'Nothing was stored. Check the network connection of this machine, then try again.',
       })
     } finally {

@@ -27,7 +27,8 @@ export const broadcast: ChannelCommand = {
       ? open.map(({ id }) => id).join(', ')
       : `${open.length} agent${open.length === 1 ? '' : 's'}`
     return {
-      text: given.length === 0 ? 'There is no agent to send it to.' : `Sent to ${told}.`,
+      text:
+        given.length === 0 ? 'You may talk to no agent, so the message was not sent.' : `Sent to ${told}.`,
       ...(first === undefined ? {} : { runId: first, became: 'run' }),
     }
   },
@@ -53,10 +54,14 @@ export const steer: ChannelCommand = {
       const { channel, person, message } = call
       const place = { runId: ownRun, channel, person, agentId, place: message.place, replyToId: message.id }
       deps.places.add(place, deps.now())
-      return { text: `${agentId} was idle and starts on it now.`, became: 'run', runId: ownRun }
+      return {
+        text: `${agentId} was idle, and starts a run with your message now.`,
+        became: 'run',
+        runId: ownRun,
+      }
     }
     return {
-      text: `Sent to ${agentId}, which is working.`,
+      text: `Sent to ${agentId}, which reads your message before its next step.`,
       became: 'steer',
       ...(said.runId === null ? {} : { runId: said.runId }),
     }

@@ -67,7 +67,7 @@ export function createSpeakToAgent(
     if (before !== null) return join(call, before, { agentId, text })
     if (open.own >= channelLimits.openFilesPerPersonMax || open.all >= channelLimits.openFilesMax) {
       throw new Problem('lane-full', {
-        detail: 'earlier files are still being fetched; send it again later',
+        detail: 'your earlier files are still being downloaded; send this message again later',
       })
     }
     const at = deps.clock.now()
@@ -86,7 +86,7 @@ export function createSpeakToAgent(
     if (agentId !== null) return toAgent(call, agentId, text)
     const buttons = agentButtons(deps, call)
     if (buttons.length === 0) return atOnce(call, () => ({ text: noAgentWords }))
-    const choose = 'Which agent is it for? Choose with /use and a name, then send it again'
+    const choose = 'Which agent is your message for? Choose one with /use NAME, then send the message again'
     if (!call.message.place.isPrivate)
       return atOnce(call, () => ({
         text: `${choose}; /agents lists the names in a direct conversation.`,

@@ -85,8 +85,8 @@ describe('the text of a notice', () => {
     [80, 7.9, 'USD 7.90 of USD 10.00 for today (80 %).'],
     [100, 10, 'USD 10.00 of USD 10.00 for today (100 %).'],
     [100, 10.2, 'USD 10.20 of USD 10.00 for today (100 %).'],
-    [100, 9.99, 'USD 9.99 of USD 10.00 for today, and the rest is too small for its next call.'],
-    [100, 0, 'USD 0.00 of USD 10.00 for today, and the rest is too small for its next call.'],
+    [100, 9.99, 'USD 9.99 of USD 10.00 for today, and the rest is too small for the next model call.'],
+    [100, 0, 'USD 0.00 of USD 10.00 for today, and the rest is too small for the next model call.'],
   ])(
     'the notice of a budget at %d percent with USD %d spent states exactly that',
     (percent, spent_usd, words) => {

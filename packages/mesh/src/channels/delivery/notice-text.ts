@@ -66,7 +66,7 @@ function budgetText(event: Extract<FleetEventBody, { readonly type: 'budget.reac
   const said = `${whose} has spent USD ${spent.toFixed(2)} of USD ${limit.toFixed(2)} for ${period}`
   // A budget also counts as used up if the rest is too small for a call.
   return percent >= 100 && spent < limit
-    ? `${said}, and the rest is too small for its next call.`
+    ? `${said}, and the rest is too small for the next model call.`
     : `${said} (${percent} %).`
 }
 

@@ -38,7 +38,7 @@ export async function sendFile(
   const reason = await tryUpload(adapter, { place, clientId, name, bytes }, signal)
   if (reason === null) return
   const where = part.kind === 'answer' ? 'Chats' : 'Artifacts'
-  const text = `${name} is not sent here, ${reason}: it is in the dashboard, under ${where}.`
+  const text = `The file ${name} was not sent here, ${reason}. Find it in the dashboard, under ${where}.`
   const lead = letter.agentId === null ? '' : leadOf(letter.agentId)
   const [words = name] = (await deps.split({ channel: adapter.name, text, format: 'plain', lead })).pieces
   await adapter.send({ place, clientId, text: words, buttons: [], replyToId: null }, signal)

@@ -9,18 +9,18 @@ test.each([
   [
     'the person has used the share',
     { ...shares, ofPerson: 5 },
-    /^it has 5 messages of yours that are not answered yet; send/,
+    /^the agent has 5 messages of yours that are not answered yet; send/,
   ],
   ['twelve others wait, and five of sixty runs are the share', { ...shares, ofPerson: 4, others: 11 }, null],
   [
     'others leave a share of four of sixty',
     { ...shares, ofPerson: 4, others: 12 },
-    /^it has 4 messages .* yet, and 12 other people wait; send/,
+    /^the agent has 4 messages .* yet, and 12 other people wait; send/,
   ],
   [
     'others leave a share of one',
     { ...shares, ofPerson: 1, others: 59 },
-    /^it has 1 message of yours that is not answered yet, and 59 /,
+    /^the agent has 1 message of yours that is not answered yet, and 59 /,
   ],
   ['others leave no share, and the person has no run', { ...shares, others: 500 }, null],
   ['the agent has one run less than its limit', { ...shares, ofAgent: 59 }, null],

@@ -31,9 +31,9 @@ export function whyBusy({ ofPerson, ofAgent, ofAll, others }: LaneShares): strin
   const { openRunsPerPersonMax, openRunsPerAgentMax, openRunsMax } = channelLimits
   const share = Math.min(openRunsPerPersonMax, Math.max(1, Math.floor(openRunsPerAgentMax / (others + 1))))
   if (ofPerson >= share) {
-    return `it has ${ofPerson} message${ofPerson === 1 ? '' : 's'} of yours that ${ofPerson === 1 ? 'is' : 'are'} not answered yet${others > 0 ? `, and ${others} other people wait` : ''}; send it again after the next answer, or write to its current work with /steer`
+    return `the agent has ${ofPerson} message${ofPerson === 1 ? '' : 's'} of yours that ${ofPerson === 1 ? 'is' : 'are'} not answered yet${others > 0 ? `, and ${others} other people wait` : ''}; send your message again after the next answer, or add it to the current run of the agent with /steer`
   }
-  if (ofAgent >= openRunsPerAgentMax) return 'too many people are waiting for it; try again later'
+  if (ofAgent >= openRunsPerAgentMax) return 'too many people are waiting for the agent; try again later'
   if (ofAll >= openRunsMax) return 'the fleet is fully occupied; try again later'
   return null
 }

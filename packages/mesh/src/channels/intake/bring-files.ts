@@ -20,7 +20,7 @@ import type { WriteDeps } from './write-answer.ts'
 
 /** The reply to a voice note that cannot be transcribed. */
 export const voiceRefusal =
-  'Voice notes are not supported here, because no transcription model is configured. Please write it as text.'
+  'Voice notes are not supported here, because no transcription model is configured. Please write your message as text.'
 
 /** The longest sleep without a wake-up, in milliseconds. */
 const idleMs = 30_000

@@ -26,7 +26,7 @@ test.each([
     adapter,
     file({ sizeBytes: 20 * mb + 1 }),
     false,
-    'it is larger than 20 MB',
+    'the file is larger than 20 MB',
   ],
   [
     'a voice note without a transcription model is not fetched',
@@ -41,7 +41,7 @@ test.each([
     adapter,
     file({ kind: 'voice', sizeBytes: 8 * mb + 1 }),
     true,
-    'it is larger than 8 MB',
+    'the file is larger than 8 MB',
   ],
   ['a file of a channel without files is not fetched', deaf, file(), false, 'this channel accepts no files'],
 ] as const)('%s', (...[, to, given, hearsVoice, why]) => {
@@ -50,7 +50,7 @@ test.each([
 
 const { fileWaitMaxMs } = channelLimits
 test.each([
-  ['is too large', new ChannelFailure('too-large', 'x'), 'it is larger than 20 MB', null],
+  ['is too large', new ChannelFailure('too-large', 'x'), 'the file is larger than 20 MB', null],
   ['is gone', new ChannelFailure('gone', 'no more'), 'no more', null],
   ['is refused', new ChannelFailure('refused', 'not yours'), 'not yours', null],
   ['is unreachable', new ChannelFailure('unreachable', 'away'), 'away', 0],
@@ -106,7 +106,7 @@ test('a file is requested by its reference and up to its limit', async () => {
 test('an empty file is rejected', async () => {
   await expect(opened(async () => new Uint8Array()).fetching).rejects.toMatchObject({
     kind: 'gone',
-    message: 'it is empty',
+    message: 'the file is empty',
   })
 })
 

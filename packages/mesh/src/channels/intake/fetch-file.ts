@@ -10,7 +10,7 @@ import type { PlainFile } from './plain-message.ts'
 const bytesMaxOf = (kind: PlainFile['kind']) =>
   kind === 'voice' ? voiceLimits.audioMaxBytes : channelLimits.fileInMaxBytes
 
-const tooLarge = (kind: PlainFile['kind']) => `it is larger than ${bytesMaxOf(kind) / 1024 / 1024} MB`
+const tooLarge = (kind: PlainFile['kind']) => `the file is larger than ${bytesMaxOf(kind) / 1024 / 1024} MB`
 
 /** Why a file is not fetched at all, or null. Pure. */
 export function fileFault(
@@ -39,7 +39,7 @@ export async function fetchFile(
   )
   try {
     const content = await download?.(reference, bytesMaxOf(kind), until)
-    if (content === undefined || content.length === 0) throw new ChannelFailure('gone', 'it is empty')
+    if (content === undefined || content.length === 0) throw new ChannelFailure('gone', 'the file is empty')
     return content
   } catch (error) {
     signal.throwIfAborted()

@@ -60,7 +60,7 @@ export function createHearVoice(deps: {
         throw new ChannelFailure(waitMs === null ? 'refused' : 'rate-limited', detail, waitMs)
       }
       const words = sanitizeForPrompt(said.text).trim()
-      if (words === '') throw new ChannelFailure('refused', 'it contains no words')
+      if (words === '') throw new ChannelFailure('refused', 'the voice note contains no words')
       keep(note, words)
       return words
     },

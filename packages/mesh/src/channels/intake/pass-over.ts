@@ -71,7 +71,10 @@ export function createPatientReceive(deps: {
         { channel, err: error },
         'failed to process a message from a channel in every attempt; skipping it',
       )
-      deps.passOver(channel, { id: received.id, detail: `it caused an internal error ${count} times` })
+      deps.passOver(channel, {
+        id: received.id,
+        detail: `the message caused an internal error ${count} times`,
+      })
     }
   }
 }

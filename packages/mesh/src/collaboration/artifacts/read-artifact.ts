@@ -62,7 +62,10 @@ export function listShared({ guard, table, projectOf }: ArtifactWalls): ListShar
     const agentId = caller.kind === 'agent' ? caller.agentId : ''
     guard(caller, { do: 'act-for-self', agentId })
     const project = projectOf(agentId)
-    if (project === null) throw new Problem('unprocessable', { detail: 'you belong to no project' })
+    if (project === null)
+      throw new Problem('unprocessable', {
+        detail: 'the calling agent belongs to no project, so it has no shared artifacts',
+      })
     const rows = table.listShared(project, listedMax + 1)
     return { rows: rows.slice(0, listedMax), more: Math.max(0, rows.length - listedMax) }
   }
@@ -116,7 +119,9 @@ function refuseWalledOff(
 }
 
 function missing(): Problem {
-  return new Problem('not-found', { detail: 'there is no such artifact' })
+  return new Problem('not-found', {
+    detail: 'the agent has no artifact with this name, or you may not read it',
+  })
 }
 
 function actionFor(caller: Caller, agentId: string): Action {

@@ -71,7 +71,8 @@ export function saveArtifact(deps: SaveArtifactDeps): SaveArtifact {
     const project = input.shared === true ? deps.projectOf(agentId) : null
     if (input.shared === true && project === null) {
       throw new Problem('unprocessable', {
-        detail: 'shared: you belong to no project; save it without, and name it in a task or a message',
+        detail:
+          'shared: you belong to no project. Save the artifact without shared, and name it in a task or a message',
       })
     }
     const content = decode(input.contentBase64)
@@ -159,11 +160,13 @@ function requireRoom(
 ): void {
   const kept = table.usageBeside(agentId, added.name)
   if (kept.count >= artifactsPerAgentMax) {
-    throw new Problem('unprocessable', { detail: `an agent keeps ${artifactsPerAgentMax} artifacts at most` })
+    throw new Problem('unprocessable', {
+      detail: `an agent may have at most ${artifactsPerAgentMax} artifacts; save under an existing name to replace one`,
+    })
   }
   if (kept.sizeBytes + added.sizeBytes > totalPerAgentMaxBytes) {
     throw new Problem('unprocessable', {
-      detail: `an agent keeps artifacts of ${totalPerAgentMaxBytes} bytes in all at most`,
+      detail: `the artifacts of one agent may have at most ${totalPerAgentMaxBytes} bytes together; replace a large one with a smaller file`,
     })
   }
 }

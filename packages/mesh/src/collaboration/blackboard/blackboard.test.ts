@@ -400,7 +400,9 @@ describe('reading', () => {
     }
     expect(() => board.write(agent('greedy'), longer)).toThrow(code('unprocessable'))
     expect(() => board.write(agent('greedy'), { key: 'more', value })).toThrow(
-      expect.objectContaining({ detail: expect.stringContaining(`one agent may have ${bytes.perAgentMax}`) }),
+      expect.objectContaining({
+        detail: expect.stringContaining(`One agent may write ${bytes.perAgentMax}`),
+      }),
     )
     board.write(agent('greedy'), { key: 'greedy/0', value: 'short' })
     board.write(agent('greedy'), { key: 'more', value: 'short' })

@@ -91,7 +91,7 @@ function crossProjectMetric({ crossProject }: Blackboard, agents: BlackboardAgen
   return {
     name: 'flotilla_blackboard_xproject_count',
     kind: 'counter',
-    description: 'Refused attempts on the part of the blackboard of a project that is not the own, by agent',
+    description: 'Rejected attempts to use the blackboard keys of another project, by agent',
     samples: agents
       .list()
       .flatMap(({ id }) =>

@@ -23,7 +23,7 @@ export function promote(deps: { readonly write: WriteEntry }): Promote {
     const refused: { key: string; code: ProblemCode; detail: string }[] = []
     for (const [index, [key, value]] of Object.entries(entries).entries()) {
       if (index >= promotedMax) {
-        const detail = `a result promotes ${promotedMax} entries at most`
+        const detail = `the result of a task may write at most ${promotedMax} blackboard entries`
         refused.push({
           key: `${Object.keys(entries).length - promotedMax} more`,
           code: 'unprocessable',

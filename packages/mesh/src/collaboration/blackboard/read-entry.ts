@@ -46,5 +46,7 @@ export function readHistory(
 }
 
 function missing(): Problem {
-  return new Problem('not-found', { detail: 'there is no such entry, or you may not read it' })
+  return new Problem('not-found', {
+    detail: 'the blackboard has no entry with this key, or you may not read it',
+  })
 }

@@ -22,7 +22,8 @@ export function removeEntry(deps: {
 }): RemoveEntry {
   return (caller, key) => {
     deps.guard(caller, { do: 'write-blackboard', key })
-    if (caller.kind === 'agent') throw new Problem('denied', { detail: 'people take entries away' })
+    if (caller.kind === 'agent')
+      throw new Problem('denied', { detail: 'only people may delete entries of the blackboard' })
     const removed = deps.database.transaction(() => {
       if (!deps.table.remove(key, deps.clock.now())) return false
       deps.versions.forget(key)
@@ -31,6 +32,6 @@ export function removeEntry(deps: {
       deps.events.publish({ type: 'blackboard.deleted', key, deleted_by: actor })
       return true
     })
-    if (!removed) throw new Problem('not-found', { detail: `there is no entry ${key}` })
+    if (!removed) throw new Problem('not-found', { detail: `the blackboard has no entry ${key}` })
   }
 }

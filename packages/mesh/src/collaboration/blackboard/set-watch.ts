@@ -68,7 +68,7 @@ export function createBlackboardWatches(deps: {
     const { perAgentMax, max, floor } = watchLimits
     if (hasRoom({ own: own.length, total: all.length }, { perAgentMax, max, floor })) return
     throw new Problem('unprocessable', {
-      detail: `an agent watches ${watchLimits.perAgentMax} patterns at most, all together ${watchLimits.max}; end one first`,
+      detail: `an agent may watch at most ${watchLimits.perAgentMax} patterns, and all agents together ${watchLimits.max}; end another watch first`,
     })
   }
 

@@ -20,7 +20,7 @@ import type { BlackboardWatchTable, WatchRow, WatchedChange } from './watch-tabl
  */
 const pollIntervalMs = 5000
 const hourMs = 3600_000
-const head = 'What you watch on the blackboard was written by others:'
+const head = 'Other agents or people wrote these blackboard entries that you watch:'
 const tail = 'Read what you need with read_blackboard.'
 
 /**
@@ -60,7 +60,7 @@ export function createNotifyWatchers(deps: {
     const paused = reasonToPause(deps.hooks, watch.agent_id)
     if (paused !== null) return paused
     if (table.toldInHour(watch.agent_id, thisHour()) >= watchLimits.toldPerAgentAndHourMax) {
-      return `its agent was notified ${watchLimits.toldPerAgentAndHourMax} times in this hour`
+      return `the agent was notified ${watchLimits.toldPerAgentAndHourMax} times in this hour`
     }
     const last = watch.last_run_id === null ? null : runs.find(watch.last_run_id)
     return last?.state === 'queued' ? `${last.id}, which reports earlier changes, has not started` : null

@@ -79,7 +79,7 @@ describe('a watch', () => {
     write('auditor', 'status/now')
     await deliver()
     expect(told('scout')).toEqual([
-      'What you watch on the blackboard was written by others:\n- output/report: version 1, by auditor\nRead what you need with read_blackboard.',
+      'Other agents or people wrote these blackboard entries that you watch:\n- output/report: version 1, by auditor\nRead what you need with read_blackboard.',
     ])
     const [run] = harness.ledger.queries.list({ agentId: 'scout', limit: 5 })
     expect(run).toMatchObject({ origin: { kind: 'watcher', channel: 'mesh' }, proactive: true })

@@ -25,17 +25,17 @@ export function whyFull(table: Counts, write: PlannedWrite): string | null {
   const total = table.sums.total()
   const { keys, history, bytes } = blackboardShare
   if (write.isNew && !hasRoom({ own: own.rows, total: total.rows }, boundsFor(write, keys)))
-    return `${writtenBy} has written ${own.rows} keys of the blackboard: one agent may have ${keys.perAgentMax}, all together ${keys.max}; write over keys that are no longer needed, or have a person delete some`
+    return `${writtenBy} has written ${own.rows} keys of the blackboard. One agent may write ${keys.perAgentMax}, all agents together ${keys.max}. Overwrite keys that are no longer needed, or ask a person to delete some (flotilla blackboard delete KEY)`
   if (write.isNew && write.isHistory) {
     const counts = table.historyCounts(writtenBy)
     if (!hasRoom(counts, boundsFor(write, history)))
-      return `${writtenBy} has written ${counts.own} entries under history/: one agent may have ${history.perAgentMax}, all together ${history.max}; a person takes old ones away with flotilla blackboard delete`
+      return `${writtenBy} has written ${counts.own} entries under history/. One agent may write ${history.perAgentMax}, all agents together ${history.max}. Ask a person to delete old entries: flotilla blackboard delete KEY`
   }
   const replaced = table.sizeOf(write.key)
   const ownReplaced = replaced?.writtenBy === writtenBy ? replaced.bytes : 0
   const rest = { own: own.bytes - ownReplaced, total: total.bytes - (replaced?.bytes ?? 0) }
   if (write.bytes <= ownReplaced || hasRoom(rest, boundsFor(write, bytes), write.bytes)) return null
-  return `${writtenBy} has written ${own.bytes} bytes of the blackboard: one agent may have ${bytes.perAgentMax}, all together ${bytes.max}; write shorter values over those that are no longer needed, or have a person delete some`
+  return `${writtenBy} has written ${own.bytes} bytes of the blackboard. One agent may write ${bytes.perAgentMax}, all agents together ${bytes.max}. Overwrite values that are no longer needed with shorter ones, or ask a person to delete some (flotilla blackboard delete KEY)`
 }
 
 function boundsFor({ isAgent }: PlannedWrite, bounds: RowBounds): RowBounds {

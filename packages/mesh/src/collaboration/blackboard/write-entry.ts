@@ -96,8 +96,8 @@ export function writeEntry(deps: {
     if ('conflict' in written) {
       if (!appends) throw new Problem('version-conflict')
       throw new Problem('version-conflict', {
-        detail: `${write.key} is written, and entries under history/ cannot be changed`,
-        repair: 'Write it under another key, such as one that ends in the day and the hour.',
+        detail: `the entry ${write.key} exists, and entries under history/ cannot be changed`,
+        repair: 'Write the value under another key, for example one that ends with the date and hour.',
       })
     }
     return written.entry
@@ -115,7 +115,8 @@ function requireAppend({ ttlSeconds, expectedVersion = 0 }: BlackboardWrite): vo
   }
   if (expectedVersion !== 0) {
     throw new Problem('bad-request', {
-      detail: 'expected_version: an entry under history/ is new, or it is refused',
+      detail:
+        'expected_version: an entry under history/ can only be created, so leave expected_version out or send 0',
     })
   }
 }

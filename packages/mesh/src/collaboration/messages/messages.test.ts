@@ -120,7 +120,7 @@ describe('a message', () => {
       input: {
         kind: 'chat',
         session: 'agent:ada',
-        message: 'Message of agent ada. Your last words are the answer that it gets.\n\nhow many?',
+        message: 'Message of agent ada. The last text of your turn is sent to it as the answer.\n\nhow many?',
       },
     })
   })

@@ -58,7 +58,7 @@ export function createMessages(given: Omit<MessageDeps, 'table' | 'capabilities'
     send: createSendMessage(deps),
     declare: (caller, names) => {
       if (caller.kind !== 'agent')
-        throw new Problem('denied', { detail: 'only an agent declares what it can' })
+        throw new Problem('denied', { detail: 'only an agent may declare capabilities' })
       guard(caller, { do: 'act-for-self', agentId: caller.agentId })
       return database.transaction(() => {
         capabilities.replace(caller.agentId, names, clock.now())

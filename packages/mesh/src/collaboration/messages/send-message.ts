@@ -68,8 +68,10 @@ export function createSendMessage(deps: MessageDeps): SendMessage {
 }
 
 function askingOf({ runs }: MessageDeps, caller: Caller): Asking {
-  if (caller.kind !== 'agent') throw new Problem('denied', { detail: 'only an agent sends messages' })
-  if (!caller.run) throw new Problem('stale-fence', { detail: 'only a live run can send a message' })
+  if (caller.kind !== 'agent')
+    throw new Problem('denied', { detail: 'only an agent may send messages to agents' })
+  if (!caller.run)
+    throw new Problem('stale-fence', { detail: 'only a run that is in progress may send a message' })
   runs.live.ticketOf(caller.run.runId, caller.run.fence)
   const chain = runs.chainOf(caller.run.runId)
   const [run] = chain
@@ -93,27 +95,28 @@ function requireRoom({ table }: MessageDeps, { run, root }: Asking): void {
   const { perRunMax, perStimulusMax } = messageLimits
   if (table.countOfRun(run.id) >= perRunMax) {
     throw new Problem('messages-exhausted', {
-      detail: `this run has sent ${perRunMax} messages, the most that one run may send`,
+      detail: `this run has sent ${perRunMax} messages, the maximum for one run`,
     })
   }
   if (table.countOfRoot(root.id) >= perStimulusMax) {
     throw new Problem('messages-exhausted', {
-      detail: `${perStimulusMax} messages have been sent for ${root.id} and the runs below it, the most for one trigger`,
+      detail: `${perStimulusMax} messages were sent by run ${root.id} and the runs below it, the maximum for one trigger`,
     })
   }
 }
 
 /** The chain of askers must not contain a loop: agents above wait for this work already. */
 function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
-  if (to === agentId) throw new Problem('bad-request', { detail: 'an agent does not message itself' })
+  if (to === agentId)
+    throw new Problem('bad-request', { detail: 'an agent may not send a message to itself' })
   if (run.depth + 1 > wireLimits.handOffDepthMax) {
     throw new Problem('hand-off-refused', {
-      detail: `work may be handed on ${wireLimits.handOffDepthMax} times at most`,
+      detail: `the chain of hand-offs and messages is at its limit of ${wireLimits.handOffDepthMax} agents`,
     })
   }
   if (chain.some((above) => above.agentId === to)) {
     throw new Problem('hand-off-refused', {
-      detail: `${to} waits for this work already: it receives your answer without a message`,
+      detail: `agent ${to} already waits for the result of this run, and receives your answer without a message`,
     })
   }
 }
@@ -156,7 +159,7 @@ function noCapableAgent(capability: string, known: readonly string[]): Problem {
   const nearest = nearestName(capability, known)
   const meant = nearest === null ? '' : `; did you mean ${nearest}?`
   const there =
-    known.length === 0 ? 'none of them declares anything' : `declared: ${known.join(', ').slice(0, 500)}`
+    known.length === 0 ? 'no such agent declares a capability' : `declared: ${known.join(', ').slice(0, 500)}`
   return new Problem('no-capable-agent', {
     detail: `no available agent that you may message declares ${capability}${meant} (${there})`,
   })
@@ -208,12 +211,12 @@ function requireRoomToKeep(table: MessageDeps['table'], sender: string): void {
   const { keptMax, keptPerSenderMax } = messageLimits
   if (table.keptCountOf(sender, operatorAgentId) >= keptPerSenderMax) {
     throw new Problem('messages-exhausted', {
-      detail: `${keptPerSenderMax} messages of ${sender} wait for the operator's next heartbeat, the most that are kept of one agent`,
+      detail: `${keptPerSenderMax} messages of ${sender} wait for the next heartbeat of the operator, the maximum for one agent`,
     })
   }
   if (table.keptCount(operatorAgentId) >= keptMax) {
     throw new Problem('messages-exhausted', {
-      detail: `${keptMax} messages wait for the operator's next heartbeat, the most that are kept`,
+      detail: `${keptMax} messages wait for the next heartbeat of the operator, the maximum for the fleet`,
     })
   }
 }
@@ -243,7 +246,7 @@ function personBehind(people: MessageDeps['people'], { channel, user }: Origin):
 /** Names the sender, because one conversation can contain several; the text is untrusted input from another agent. */
 function asPrompt(sender: string, text: string): string {
   return sanitizeForPrompt(
-    `Message of agent ${sender}. Your last words are the answer that it gets.\n\n${text}`,
+    `Message of agent ${sender}. The last text of your turn is sent to it as the answer.\n\n${text}`,
   )
 }
 

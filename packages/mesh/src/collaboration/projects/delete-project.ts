@@ -27,13 +27,13 @@ export function createDeleteProject(deps: DeleteProjectDeps): DeleteProject {
   const { database, table, agents } = deps
   return (caller, name) => {
     deps.guard(caller, { do: 'manage-projects', project: name })
-    if (caller.kind === 'agent') throw new Problem('denied', { detail: 'people delete projects' })
+    if (caller.kind === 'agent') throw new Problem('denied', { detail: 'only people may delete projects' })
     database.transaction(() => {
       const row = requireProject(table, name)
       if (row.archived_at === null) {
         throw new Problem('conflict', {
-          detail: `project ${name} is in use, and only an archived one is deleted`,
-          repair: `Put it away first: flotilla projects archive ${name}`,
+          detail: `project ${name} is not archived, and only archived projects can be deleted`,
+          repair: `Archive the project first: flotilla projects archive ${name}`,
         })
       }
       const members = agents.list().filter(({ project }) => project === name)

@@ -82,7 +82,7 @@ export function ensureProject(deps: Pick<ManageProjectDeps, 'table' | 'clock'>, 
   if (deps.table.find(name)) return
   if (deps.table.count() >= projectLimits.projectsMax) {
     throw new Problem('unprocessable', {
-      detail: `a fleet has ${projectLimits.projectsMax} projects at most`,
+      detail: `a fleet may have at most ${projectLimits.projectsMax} projects`,
     })
   }
   deps.table.insert(name, deps.clock.now())
@@ -98,7 +98,7 @@ function addMembers(
   const members = before.filter(({ project }) => project === name).length
   if (members + agents.length > projectLimits.membersMax) {
     throw new Problem('unprocessable', {
-      detail: `a project has ${projectLimits.membersMax} members at most`,
+      detail: `a project may have at most ${projectLimits.membersMax} members`,
     })
   }
   for (const agentId of agents) {
@@ -149,7 +149,7 @@ export function createWriteProject(deps: ManageProjectDeps): WriteProject {
       if (section === undefined) {
         if (words.length > projectLimits.goalMaxChars) {
           throw new Problem('bad-request', {
-            detail: `text: a goal has ${projectLimits.goalMaxChars} characters at most`,
+            detail: `text: a goal may have at most ${projectLimits.goalMaxChars} characters`,
           })
         }
         const goal = { text: words, criteria: (criteria ?? row.criteria).map(sanitizeForPrompt), expected }
@@ -157,7 +157,9 @@ export function createWriteProject(deps: ManageProjectDeps): WriteProject {
           throw overtaken('the goal', { version: row.goal_version, text: row.goal })
       } else {
         if (criteria !== undefined)
-          throw new Problem('bad-request', { detail: 'criteria: they belong to the goal, not to a section' })
+          throw new Problem('bad-request', {
+            detail: 'criteria: only the goal of a project has criteria, a section has none',
+          })
         writeSection(table, name, { section, words, expected, mark })
       }
       told(deps, caller, { name, action: 'written', section: section ?? 'goal' })
@@ -179,10 +181,11 @@ function writeSection(
   const isNew = before === null || before.text === ''
   if (isNew && words !== '' && table.sections(name).length >= projectLimits.sectionsMax) {
     throw new Problem('unprocessable', {
-      detail: `a project has ${projectLimits.sectionsMax} sections at most`,
+      detail: `a project may have at most ${projectLimits.sectionsMax} sections`,
     })
   }
-  if (isNew && words === '') throw new Problem('not-found', { detail: `there is no section ${section}` })
+  if (isNew && words === '')
+    throw new Problem('not-found', { detail: `the project has no section ${section}` })
   if (table.writeSection(name, { name: section, text: words, expected }, mark)) return
   throw overtaken(`section ${section}`, {
     version: before?.version ?? 0,
@@ -204,7 +207,7 @@ function overtaken(
 ): Problem {
   const writer = by === undefined ? '' : `, written by ${by}`
   return new Problem('version-conflict', {
-    detail: `${what} is at version ${version}${writer}: put your words and these together, and write over ${version}. It says: ${text.slice(0, shownMaxChars)}`,
+    detail: `${what} is at version ${version}${writer}. Merge your text with the current one, and write it over version ${version}. The current text: ${text.slice(0, shownMaxChars)}`,
   })
 }
 
@@ -218,12 +221,14 @@ export function requireProject(table: ProjectTable, name: string): ProjectRow {
 /** Throws the problem `conflict` for an archived project. */
 export function requireInUse(row: ProjectRow): void {
   if (row.archived_at === null) return
-  throw new Problem('conflict', { detail: `project ${row.name} is archived; take it back first (unarchive)` })
+  throw new Problem('conflict', {
+    detail: `project ${row.name} is archived; unarchive it first: flotilla projects unarchive NAME`,
+  })
 }
 
 function requireAgent({ agents }: ManageProjectDeps, agentId: string) {
   const agent = agents.find(agentId)
-  if (!agent) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+  if (!agent) throw new Problem('unknown-agent', { detail: `no agent has the id ${agentId}` })
   return agent
 }
 

@@ -133,7 +133,7 @@ export function createProjectTable(database: Database) {
 
 export function noSuchProject(name: string): Problem {
   return new Problem('not-found', {
-    detail: `there is no project ${name}`,
-    repair: 'flotilla projects lists those that there are.',
+    detail: `no project has the name ${name}`,
+    repair: 'List the projects with flotilla projects.',
   })
 }

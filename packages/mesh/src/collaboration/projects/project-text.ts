@@ -18,16 +18,14 @@ export function projectText(project: {
   const { row, sections, members } = project
   const parts = [
     `# Project ${row.name}`,
-    ...(row.archived_at === null
-      ? []
-      : ['This project is archived: what it has can be read, and nothing is added.']),
+    ...(row.archived_at === null ? [] : ['This project is archived: its data can be read but not changed.']),
     ...(row.goal === '' ? [] : [`## Goal\n\n${row.goal}`]),
     ...(row.criteria.length === 0
       ? []
       : [`It is reached when:\n${row.criteria.map((one) => `- ${oneLine(one, lineMaxChars)}`).join('\n')}`]),
     ...sections.map(({ name, text }) => `## ${name}\n\n${text}`),
     `## Members\n\n${members.map(({ id, role }) => `- \`${id}\`: ${oneLine(role, lineMaxChars)}`).join('\n')}`,
-    `## What members share\n\nKeys of the blackboard and topics that begin with \`projects/${row.name}/\` are for members of this project, whatever else each may; files saved with \`shared\` can be read by all of them. Others see none of it.`,
+    `## What members share\n\nOnly members of this project can use blackboard keys and topics that begin with \`projects/${row.name}/\`, and every member can. All members, and only they, can read files saved with \`shared\`.`,
   ]
   return joinPromptText(parts.map(sanitizeForPrompt), '\n\n')
 }

@@ -104,7 +104,9 @@ describe('a project', () => {
     expect(write('first', 0).sections).toMatchObject([{ text: 'first', version: 1, updated_by: 'human:cli' }])
     const late = () => write('second, unseen', 0)
     expect(late).toThrow(code('version-conflict'))
-    expect(late).toThrow(expect.objectContaining({ detail: expect.stringContaining('It says: first') }))
+    expect(late).toThrow(
+      expect.objectContaining({ detail: expect.stringContaining('The current text: first') }),
+    )
     expect(write('first and second', 1).sections).toMatchObject([{ text: 'first and second', version: 2 }])
     const goal = (text: string, expectedVersion: number) =>
       projects.write(operator, 'red', { text, expectedVersion })

@@ -47,11 +47,13 @@ export function publishSignal(deps: {
     requireTopic(topic)
     const text = sanitizeForPrompt(said.text)
     if (text.trim() === '')
-      throw new Problem('bad-request', { detail: 'a signal has words that can be seen' })
+      throw new Problem('bad-request', {
+        detail: 'the text of a signal needs at least one visible character',
+      })
     const sizeBytes = Buffer.byteLength(JSON.stringify([text, said.data]))
     if (sizeBytes > topicLimits.signalMaxBytes) {
       throw new Problem('body-too-large', {
-        detail: `a signal is at most ${topicLimits.signalMaxBytes} bytes of JSON, this one has ${sizeBytes}; share more as a blackboard entry or an artifact, and name it`,
+        detail: `a signal is at most ${topicLimits.signalMaxBytes} bytes of JSON, this one has ${sizeBytes}; share larger data as a blackboard entry or an artifact, and name that in the signal`,
       })
     }
     const from = caller.kind === 'agent' ? caller.agentId : actorOf(caller)

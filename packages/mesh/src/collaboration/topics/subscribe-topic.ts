@@ -45,7 +45,7 @@ export function createSubscriptions(deps: {
         if (topics.includes(topic)) return topics
         if (topics.length >= topicLimits.subscriptionsPerAgentMax) {
           throw full(
-            `an agent has at most ${topicLimits.subscriptionsPerAgentMax} subscriptions; end one first`,
+            `an agent has at most ${topicLimits.subscriptionsPerAgentMax} subscriptions; end another subscription first`,
           )
         }
         const rows = { own: topics.length, total: table.topicCount() }
@@ -78,7 +78,7 @@ const topicBounds = {
 /** Only agents have an inbox. */
 function agentOf(caller: Caller): string {
   if (caller.kind === 'agent') return caller.agentId
-  throw new Problem('denied', { detail: 'only an agent subscribes' })
+  throw new Problem('denied', { detail: 'only an agent may subscribe to a topic' })
 }
 
 function full(detail: string): Problem {

@@ -121,7 +121,7 @@ export function createTopics(deps: {
       const [subscribers, kept] = [table.subscribersOf(topic), table.signalsOn(topic).count]
       if (subscribers.length === 0 && kept === 0) {
         throw new Problem('not-found', {
-          detail: `no agent subscribes to ${topic}, and no signal of it is kept`,
+          detail: `the topic ${topic} has no subscribers and no stored signals`,
         })
       }
       return { subscribers, kept, signals: table.newestOn(topic, topicLimits.shownMax) }

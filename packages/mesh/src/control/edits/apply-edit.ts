@@ -91,7 +91,8 @@ function isCutOff(row: ChangeRow): boolean {
 function requireOurs(known: ChangeRow, { before: now }: Difference): void {
   if (sameJson(now, known.before) || sameJson(now, known.after)) return
   throw new Problem('outcome-unknown', {
-    detail: 'the mesh died during the change, and the value was changed again since; check the current value',
+    detail:
+      'the mesh was killed during this change, and the value was changed again since; check the current value with flotilla changes',
   })
 }
 
@@ -101,13 +102,12 @@ function requireSeen({ seen }: AgentEdit, { before: now }: Difference): void {
   // Texts that agents keep are shown cleaned.
   if (typeof now === 'string' && sameJson(sanitizeForPrompt(now), seen)) return
   throw new Problem('edit-overtaken', {
-    detail: 'another caller changed it since you read it, so nothing was overwritten',
+    detail: 'another person or agent changed the value since you read it, so your change was not written',
   })
 }
 
 function requireAgent(parts: EditParts, agentId: string): void {
-  if (!parts.fleet.find(agentId))
-    throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+  if (!parts.fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
 }
 
 /** Marks the change as applied and records it in the audit log, in one transaction with the edit's rows. */

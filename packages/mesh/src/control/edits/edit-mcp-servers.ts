@@ -37,7 +37,7 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
     apply: async (caller, { agentId, edit, begin }) => {
       const { set, remove } = edit.value
       const names = [...new Set([...Object.keys(set), ...remove])]
-      if (names.length === 0) throw new Problem('bad-request', { detail: 'no server was named' })
+      if (names.length === 0) throw new Problem('bad-request', { detail: 'the request names no MCP server' })
       if (Object.keys(set).length > 0) requireAtTerminal(caller, 'give an agent MCP servers')
       const now = servers.of(agentId)
       const missing = remove.find((name) => !Object.hasOwn(now, name))

@@ -27,7 +27,7 @@ export function editPermissions(deps: {
         holdCeiling(caller, { agentId, current, fields: submitted })
         const fields = readFields(submitted)
         if (Object.keys(fields).length === 0) {
-          throw new Problem('bad-request', { detail: 'no permission was named' })
+          throw new Problem('bad-request', { detail: 'the request names no permission' })
         }
         begin({ before: pickFields(current, Object.keys(fields)), after: fields })
         return { ...records, [agentId]: { ...current, ...fields } }

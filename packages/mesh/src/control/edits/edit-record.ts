@@ -39,7 +39,9 @@ export function editRecord(deps: {
       apply: async (_caller, { agentId, edit, begin }) => {
         const role = sanitizeForPrompt(edit.value).trim()
         if (role === '')
-          throw new Problem('bad-request', { detail: 'a role has at least one visible character' })
+          throw new Problem('bad-request', {
+            detail: 'the role of an agent needs at least one visible character',
+          })
         begin({ before: found(fleet, agentId).role, after: role })
         return () => fleet.change(agentId, { role }).takesEffect
       },
@@ -106,7 +108,7 @@ function putBack(
 
 function found(fleet: RecordFleet, agentId: string): AgentRecord {
   const record = fleet.find(agentId)
-  if (!record) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+  if (!record) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
   return record
 }
 

@@ -91,7 +91,10 @@ function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editab
   ] satisfies readonly (readonly [AgentEdit['field'], unknown])[])
   return (field) => {
     const editable = table.get(field)
-    if (!editable) throw new Problem('bad-request', { detail: `${field.slice(0, 60)} cannot be edited` })
+    if (!editable)
+      throw new Problem('bad-request', {
+        detail: `an agent has no field ${field.slice(0, 60)} that can be edited; flotilla edit --help lists the fields`,
+      })
     return editable as Editable // each row takes the edits of its own field, by which it was found
   }
 }

@@ -30,19 +30,22 @@ export function createUndoChange(parts: EditParts): UndoChange {
   function required(caller: Caller, token: string): ChangeRow {
     const row = mine(caller, token)
     if (row) return row
-    throw new Problem('not-found', { detail: `there is no change ${token.slice(0, 60)}` })
+    throw new Problem('not-found', { detail: `no change has the token ${token.slice(0, 60)}` })
   }
 
   function requireOpen(row: ChangeRow, isResumed: boolean): void {
     if (row.state === 'undone') {
       throw new Problem('undo-used', {
-        detail: `${row.undone_by ?? 'another caller'} undid this change already`,
+        detail: `${row.undone_by ?? 'another person or agent'} has already undone this change`,
       })
     }
-    if (row.state !== 'applied') throw new Problem('conflict', { detail: `this change is ${row.state}` })
+    if (row.state !== 'applied')
+      throw new Problem('conflict', {
+        detail: `this change cannot be undone, because its state is ${row.state}`,
+      })
     if (!isResumed && row.expires_at <= clock.now()) {
       throw new Problem('undo-expired', {
-        detail: `it could be undone until ${new Date(row.expires_at).toISOString()}`,
+        detail: `this change could be undone until ${new Date(row.expires_at).toISOString()}`,
       })
     }
   }

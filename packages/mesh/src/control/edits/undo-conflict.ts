@@ -7,7 +7,7 @@ const shownMaxChars = 2000
 /** The current value is not the one that the change made: undoing it would discard a later change. */
 export function undoConflict(now: JsonValue, made: JsonValue): Problem {
   return new Problem('undo-overtaken', {
-    detail: `it is ${shown(now).slice(0, 200)} now, and the change had made it ${shown(made).slice(0, 200)}`,
+    detail: `the current value is ${shown(now).slice(0, 200)}, but this change had set it to ${shown(made).slice(0, 200)}`,
     extra: { now: shown(now), made: shown(made) },
   })
 }

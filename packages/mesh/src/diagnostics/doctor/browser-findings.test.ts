@@ -3,15 +3,26 @@ import { browserFindings, captchaFindings } from './browser-findings.ts'
 
 test('a failed network filter is an error, and other browser failures are warnings', () => {
   const [walls, ended, ...more] = browserFindings([
-    { agent_id: 'ada', reason: 'browser-walls-open: what keeps browsers in does not hold: agents-closed' },
-    { agent_id: 'bob', reason: 'its container ended with 78: The egress filter does not stand: iptables' },
+    {
+      agent_id: 'ada',
+      reason: 'browser-walls-open: the network filter of browsers does not work: agents-closed',
+    },
+    {
+      agent_id: 'bob',
+      reason:
+        'the container of the browser ended with exit code 78: The egress filter does not stand: iptables',
+    },
   ])
   expect(walls).toMatchObject({
     id: 'browser-walls-open',
     level: 'error',
     detail: expect.stringContaining('ada'),
   })
-  expect(ended).toMatchObject({ id: 'browser', level: 'warning', detail: expect.stringContaining('with 78') })
+  expect(ended).toMatchObject({
+    id: 'browser',
+    level: 'warning',
+    detail: expect.stringContaining('exit code 78'),
+  })
   expect(more).toEqual([])
 })
 

@@ -5,7 +5,7 @@ test('a credential that lost its value with .env is reported with the command th
   expect(credentialFinding({ bound: ['github_token', 'mail'], known: ['MAIL', 'other'] })).toMatchObject({
     id: 'credential-values',
     level: 'warning',
-    detail: expect.stringContaining('where github_token may go'),
+    detail: expect.stringContaining('binds github_token'),
     repair: expect.stringContaining('flotilla credentials set github_token'),
   })
 })

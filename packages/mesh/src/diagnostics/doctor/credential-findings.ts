@@ -16,7 +16,7 @@ export function credentialFinding(facts: {
   const [first = ''] = lost
   return warning(
     'credential-values',
-    `config/credentials.json says where ${lost.join(', ')} may go, and .env and the environment have no value for it`,
-    `Give it again: flotilla credentials set ${first}. Or take it out of config/credentials.json.`,
+    `config/credentials.json binds ${lost.join(', ')}, but neither .env nor the environment has a value for it`,
+    `Store the value again: flotilla credentials set ${first}. Or remove the credential from config/credentials.json.`,
   )
 }

@@ -15,10 +15,10 @@ export function dataFindings(known: {
   const { meteredBecause, limitMb } = known
   const bound =
     meteredBecause === null
-      ? ok('data-limit', `each agent's /data is a volume of ${limitMb} MB; nothing can be written past it`)
+      ? ok('data-limit', `each agent's /data is a volume of ${limitMb} MB; no agent can write more`)
       : warning(
           'data-limit',
-          `each agent's /data is metered: ${meteredBecause}. An agent over ${limitMb} MB is stopped within about a minute and a half, so it can fill the disk before that`,
+          `the size of each agent's /data is only measured, not enforced: ${meteredBecause}. An agent over ${limitMb} MB is stopped within about a minute and a half, and can fill the disk before that`,
           'Run the mesh as root beside Docker, with e2fsprogs and loop devices; agents created then get volumes.',
         )
   const larger = known.volumes.filter(({ sizeBytes, limitBytes }) => sizeBytes - limitBytes >= 1024 * 1024)
@@ -27,7 +27,7 @@ export function dataFindings(known: {
     ...larger.map(({ agentId, sizeBytes, limitBytes }) =>
       warning(
         'data-limit-kept',
-        `the volume of ${agentId} has ${inMb(sizeBytes)}, its limit is ${inMb(limitBytes)}: a lower limit holds from its next start, if its data fits`,
+        `the volume of ${agentId} has ${inMb(sizeBytes)}, and its limit is now ${inMb(limitBytes)}: the lower limit applies from the next start of the agent, if its data fits`,
         `Free space below its /data, then: flotilla restart ${agentId}`,
       ),
     ),

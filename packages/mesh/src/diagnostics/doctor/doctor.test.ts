@@ -33,7 +33,7 @@ test('a home that cannot be created is an error that names the obstacle', async 
   )
   expect(findings.map(({ level }) => level)).toEqual(['ok', 'ok', 'error', 'error', 'error'])
   expect(findings[2]?.detail).toContain(`${join(folder, 'file')} is not a folder`)
-  expect(findings[3]?.detail).toContain('/proc is the kernel')
+  expect(findings[3]?.detail).toContain('/proc belongs to the kernel')
   await rm(folder, { recursive: true })
 })
 

@@ -12,7 +12,7 @@ export function environmentFindings({
       failure(
         'setting-value',
         words,
-        'Correct it in .env of the home: the mesh does not start with this value.',
+        'Correct the value in .env in the home: the mesh does not start with it.',
       ),
     ),
     ...warnings.map((words) => warning('setting-name', words, 'Correct the name, or remove the line.')),

@@ -25,13 +25,14 @@ export async function homeFinding({ home }: Pick<DataPaths, 'home'>): Promise<Do
   const { folder, found } = await nearestAbove(home)
   if (!found.isDirectory()) return unusable(`${folder} is not a folder`)
   const { type } = await statfs(folder)
-  if (kernelFileSystems.has(type)) return unusable(`${folder} is the kernel's, and takes no folders`)
+  if (kernelFileSystems.has(type))
+    return unusable(`${folder} belongs to the kernel, so no folder can be created in it`)
   const mayWrite = await access(folder, constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,
   )
-  if (!mayWrite) return unusable(`${folder} may not be written to`)
-  return ok('home-usable', folder === home ? `${home} can be written to` : `${home} can be made`)
+  if (!mayWrite) return unusable(`this user may not write to ${folder}`)
+  return ok('home-usable', folder === home ? `${home} can be written to` : `${home} can be created`)
 }
 
 async function nearestAbove(path: string): Promise<{ folder: string; found: Stats }> {
@@ -61,5 +62,9 @@ export function diskFinding(free: { readonly bytes: number; readonly path: strin
   const detail = `${gigabytes} GB free where ${free.path} is`
   return free.bytes >= freeMinBytes
     ? ok('disk-space', detail)
-    : warning('disk-space', detail, 'Free some space, or move the home.')
+    : warning(
+        'disk-space',
+        detail,
+        'Free space on this disk, or move the home to another disk (flotilla backup, flotilla restore).',
+      )
 }

@@ -28,16 +28,19 @@ export interface Readiness {
 export function judgeReadiness(standing: Standing): Readiness {
   const { permissions, settings, walls, journal, disk, jobs, money, serving } = standing
   const stops = told(true, {
-    'permissions-broken': permissions && `everything is denied: ${permissions}`,
+    'permissions-broken':
+      permissions &&
+      `all agents are denied everything, because the permission file is invalid: ${permissions}`,
     walls,
     ...(disk === null ? {} : { [disk.code]: disk.detail }),
     starting: serving ? null : 'the fleet is being started',
   })
   const others = told(false, {
-    'settings-broken': settings && `the last whole ones go on: ${settings}`,
-    'journal-broken': journal && `agents go on: ${journal}`,
+    'settings-broken':
+      settings && `config/settings.json is invalid, so the last valid settings apply: ${settings}`,
+    'journal-broken': journal && `the audit log is broken (agents continue to work): ${journal}`,
     'cron-broken': jobs,
-    'money-corrected': money && `at this start ${money}; they follow the rows now`,
+    'money-corrected': money && `the mesh corrected sums of money at this start: ${money}`,
   })
   return { ready: stops.length === 0, problems: [...stops, ...others] }
 }

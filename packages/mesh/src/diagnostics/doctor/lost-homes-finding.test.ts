@@ -7,7 +7,7 @@ const homes = (count: number, networks = 2) =>
 test('networks of missing homes are counted and named, with the command that deletes them', () => {
   const { level, detail, repair } = lostHomesFinding(homes(7))
   expect(level).toBe('warning')
-  expect(detail).toContain(': 14, of 0')
+  expect(detail).toContain('has 14 networks')
   expect(detail).toContain('00000000, 00000001')
   expect(detail).toContain('and 2 more')
   expect(repair).toContain('flotilla prune --lost TAG')

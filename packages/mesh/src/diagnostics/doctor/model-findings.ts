@@ -3,7 +3,7 @@ import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
 const keyRepair =
-  'Choose one with: flotilla init. Or put a key such as FLOTILLA_SYSTEM_OPENAI_API_KEY=... or FLOTILLA_SYSTEM_ANTHROPIC_API_KEY=... into .env of the home, or name a provider in config/settings.json.'
+  'Choose a model with flotilla init. Or put a key such as FLOTILLA_SYSTEM_OPENAI_API_KEY=... or FLOTILLA_SYSTEM_ANTHROPIC_API_KEY=... into .env of the home, or name a provider in config/settings.json.'
 
 /** Reports whether agents have a model. Pure. */
 export function modelFindings(known: {
@@ -26,8 +26,8 @@ export function modelFindings(known: {
       ? [
           failure(
             'provider-key',
-            `provider ${name} wants FLOTILLA_SYSTEM_${provider.api_key.toUpperCase()}, which is not set`,
-            'Add it to .env of the home.',
+            `the provider ${name} needs FLOTILLA_SYSTEM_${provider.api_key.toUpperCase()}, which is not set`,
+            'Add the variable to .env in the home, then restart the mesh.',
           ),
         ]
       : [],
@@ -37,14 +37,14 @@ export function modelFindings(known: {
       ? ok('provider-configured', `providers: ${providers.join(', ') || 'scripted'}`)
       : warning(
           'provider-configured',
-          'no model provider is set up; agents can play cassettes only',
+          'no model provider is set up, so agents can only use recorded conversations (cassettes)',
           keyRepair,
         ),
     defaultModel === null
       ? warning(
           'default-model',
           'no model is set up yet',
-          'Choose one with: flotilla init. Or set FLOTILLA_DEFAULT_MODEL, or default_model in config/settings.json, to provider/model.',
+          'Choose a model with flotilla init. Or set FLOTILLA_DEFAULT_MODEL, or default_model in config/settings.json, to provider/model.',
         )
       : ok('default-model', `${defaultModel.name}: ${defaultModel.from}`),
     ...missing,
@@ -62,11 +62,11 @@ function voiceFindings(
   const isKnown = !voice.model.includes('/') || providers.includes(provider)
   return [
     isKnown
-      ? ok('voice-model', `voice notes are written down by ${voice.model}`)
+      ? ok('voice-model', `voice notes are transcribed by ${voice.model}`)
       : failure(
           'voice-model',
-          `channels.voice.model names ${voice.model}, and no provider ${provider} is set up: voice notes are refused`,
-          'Name provider/model of one that is, or set it up under providers, in config/settings.json.',
+          `channels.voice.model names ${voice.model}, but the provider ${provider} is not set up, so voice notes are rejected`,
+          'Set channels.voice.model in config/settings.json to a model of a provider that is set up, or add ${provider} under providers there.',
         ),
   ]
 }

@@ -26,11 +26,11 @@ describe('what doctor says of proxies', () => {
     expect(one).toMatchObject({
       level: 'ok',
       detail:
-        'HTTPS_PROXY: http://proxy:3128 answers; connected to directly are loopback, the networks of agents, .corp',
+        'HTTPS_PROXY: the proxy http://proxy:3128 answers; the mesh connects directly to loopback, the networks of agents, .corp',
     })
     expect(other).toMatchObject({
       level: 'error',
-      repair: expect.stringContaining('mend http_proxy') as unknown,
+      repair: expect.stringContaining('correct http_proxy') as unknown,
     })
   })
 

@@ -35,19 +35,17 @@ export function proxyFindings(known: {
   const exempt = ['loopback', 'the networks of agents', ...direct].join(', ')
   const tried = proxies.map(({ name, shown, fault }) =>
     fault === null
-      ? ok('proxy', `${name}: ${shown} answers; connected to directly are ${exempt}`)
+      ? ok('proxy', `${name}: the proxy ${shown} answers; the mesh connects directly to ${exempt}`)
       : failure(
           'proxy',
           `${name}: ${fault}`,
-          `Start that proxy, mend ${name} (in the environment of the mesh or .env of the home), or name hosts that need none in NO_PROXY.`,
+          `Start that proxy, correct ${name} (in the environment of the mesh or .env in the home), or list hosts that need no proxy in NO_PROXY.`,
         ),
   )
   return [
     ...(tried.length === 0 ? [ok('proxy', 'no proxy is set: the mesh connects directly')] : tried),
     egressFinding(egress, proxies),
-    ...faults.map((words) =>
-      warning('proxy', words, 'Name a proxy that speaks http or https, as http://HOST:PORT.'),
-    ),
+    ...faults.map((words) => warning('proxy', words, 'Set an http or https proxy as http://HOST:PORT.')),
     certificateFinding(certificates),
     ...(egress.use_proxy && certificates.extraFile !== null ? [interceptedFinding] : []),
   ]
@@ -65,8 +63,8 @@ function egressFinding(
   if (proxies.length === 0) {
     return warning(
       'egress-proxy',
-      'egress.use_proxy is set and no proxy is: agents connect directly',
-      'Set HTTPS_PROXY and HTTP_PROXY in the environment of the mesh or .env of the home, or take egress.use_proxy out of config/settings.json.',
+      'egress.use_proxy is set but no proxy is configured, so agents connect directly',
+      'Set HTTPS_PROXY and HTTP_PROXY in the environment of the mesh or .env of the home, or remove egress.use_proxy from config/settings.json.',
     )
   }
   const shown = [...new Set(proxies.map((proxy) => proxy.shown))].join(' and ')

@@ -16,7 +16,7 @@ test('shared resources are reported with their numbers, and a low limit is a war
   const [watchers, pipes, names] = told({})
   expect(watchers).toMatch(/^warning shared-watchers: .*128 inotify instances and watch 8192 files/)
   expect(pipes).toMatch(/^ok shared-pipes: .*16384 pages/)
-  expect(names).toMatch(/^ok names-inside: .*shut/)
+  expect(names).toMatch(/^ok names-inside: .*blocked/)
   expect(told({ watchers: 8192 })[0]).toMatch(/^ok shared-watchers/)
 })
 

@@ -23,7 +23,11 @@ export function sharedFindings(facts: SharedFacts): readonly DoctorFinding[] {
 }
 
 function watchersFinding({ watchers, watches, hostUser }: SharedFacts): DoctorFinding {
-  if (watchers === null) return ok('shared-watchers', 'the kernel watches no files')
+  if (watchers === null)
+    return ok(
+      'shared-watchers',
+      'the kernel of this machine supports no file watches, so agents cannot use them up',
+    )
   const who = `all agents of this machine${hostUser === null ? '' : `, and ${hostUser},`}`
   const detail = `${who} together may have ${watchers} inotify instances and watch ${watches ?? 'some'} files, because the kernel counts them as one user: one agent can use them all, and then programs of the others cannot watch files until it is stopped. Nothing else is affected`
   return watchers >= watchersEnough
@@ -31,7 +35,7 @@ function watchersFinding({ watchers, watches, hostUser }: SharedFacts): DoctorFi
     : warning(
         'shared-watchers',
         detail,
-        'sudo sysctl -w fs.inotify.max_user_instances=8192 makes it harder to happen by accident; stop an agent that does it on purpose.',
+        'sudo sysctl -w fs.inotify.max_user_instances=8192 raises the limit, so that no agent reaches it by accident. Stop an agent that uses up the limit on purpose.',
       )
 }
 
@@ -50,7 +54,7 @@ function namesFinding(names: SharedFacts['names']): DoctorFinding {
     case 'none':
       return ok('names-inside', `no name server answers inside containers: ${names.why}`)
     case 'shut':
-      return ok('names-inside', "the engine's name server is shut inside each container")
+      return ok('names-inside', "the engine's name server is blocked inside each container")
     case 'open':
       return warning(
         'names-inside',

@@ -18,7 +18,7 @@ export function budgetNotices(limits: readonly SetLimit[], cost: SmallestCost): 
     usd === null || usd >= cost.usd
       ? []
       : [
-          `${name} is USD ${usd}, and one small call of ${cost.model} (${smallestCall.prompt} tokens of prompt, ${smallestCall.answer} of answer) costs USD ${cost.usd.toFixed(4)}: calls are refused; raise it, or choose a cheaper model`,
+          `${name} is USD ${usd}, and one small call of ${cost.model} (${smallestCall.prompt} tokens of prompt, ${smallestCall.answer} of answer) costs USD ${cost.usd.toFixed(4)}: calls are rejected; raise the budget, or choose a cheaper model`,
         ],
   )
 }

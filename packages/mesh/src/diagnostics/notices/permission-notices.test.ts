@@ -14,8 +14,8 @@ test('the record of a new worker has no notice', () => {
 
 test.each<[object, RegExp]>([
   [{ can_message: ['writre'] }, /^can_message of scout: there is no agent writre; did you mean writer\?$/],
-  [{ can_message: ['wri*'] }, /^can_message of scout: wri\* is taken as an exact name/],
-  [{ can_publish: ['alerts/*'] }, /^can_publish of scout: alerts\/\* is taken as an exact name/],
+  [{ can_message: ['wri*'] }, /^can_message of scout: wri\* is read as an exact name/],
+  [{ can_publish: ['alerts/*'] }, /^can_publish of scout: alerts\/\* is read as an exact name/],
   [{ can_subscribe: ['alerts?'] }, /^can_subscribe of scout/],
   [
     { allowed_apis: ['web-search'] },
@@ -25,7 +25,7 @@ test.each<[object, RegExp]>([
   [{ blackboard_read: ['/tasks/**'] }, /^blackboard_read of scout: \/tasks\/\*\* matches no key/],
   [{ blackboard_write: ['output/../x'] }, /^blackboard_write of scout/],
   [{ allowed_credentials: ['gitlab_*'] }, /^allowed_credentials of scout: no credential matches gitlab_\*/],
-  [{ wallet_allowed_contracts: ['0x123'] }, /^wallet_allowed_contracts of scout: 0x123 is no address/],
+  [{ wallet_allowed_contracts: ['0x123'] }, /^wallet_allowed_contracts of scout: 0x123 is not the address/],
   [{ wallet_spend_limit_per_tx_usd: 9, wallet_spend_limit_daily_usd: 5 }, /never reached/],
 ])('%j has a notice', (fields, words) => {
   expect(noticesOf(fields)).toEqual([expect.stringMatching(words)])

@@ -68,12 +68,14 @@ export function permissionNotices(
     ...record.wallet_allowed_contracts.flatMap((entry) =>
       entry === '*' || contractForms.test(entry)
         ? []
-        : [`${of('wallet_allowed_contracts')}: ${entry} is no address of a contract, so it matches none`],
+        : [
+            `${of('wallet_allowed_contracts')}: ${entry} is not the address of a contract, so it matches no contract`,
+          ],
     ),
     ...(record.wallet_spend_limit_daily_usd > 0 &&
     record.wallet_spend_limit_per_tx_usd > record.wallet_spend_limit_daily_usd
       ? [
-          `${of('wallet_spend_limit_per_tx_usd')}: ${record.wallet_spend_limit_per_tx_usd} is never reached, since wallet_spend_limit_daily_usd is ${record.wallet_spend_limit_daily_usd}`,
+          `${of('wallet_spend_limit_per_tx_usd')}: the limit of ${record.wallet_spend_limit_per_tx_usd} for one payment is never reached, because wallet_spend_limit_daily_usd is ${record.wallet_spend_limit_daily_usd}`,
         ]
       : []),
   ]
@@ -84,10 +86,10 @@ function hasWildcard(entry: string): boolean {
 }
 
 function exactNames(field: string, entry: string): string {
-  return `${field}: ${entry} is taken as an exact name, so it matches nothing; name each one, or * alone for all`
+  return `${field}: ${entry} is read as an exact name and matches nothing; list each name, or write only * for all`
 }
 
 function unknownName(field: string, entry: string, names: readonly string[]): string {
   const near = nearestName(entry, names)
-  return `${field}: ${entry} is not known; ${near === null ? `there are ${names.join(', ')}` : `did you mean ${near}?`}`
+  return `${field}: ${entry} is not known; ${near === null ? `the known names are ${names.join(', ')}` : `did you mean ${near}?`}`
 }

@@ -41,16 +41,22 @@ test.each<[object, RegExp]>([
   [provider({ api_key: 'gorq_api_key' }), /providers\.groq\.api_key: .*FLOTILLA_SYSTEM_GORQ_API_KEY/],
   [provider({ base_url: 'https://me:pw@a.com/v1' }), /base_url: a user name or a password/],
   [provider({ base_url: 'https://a.com/v1?key=x' }), /base_url: .*\? and # break it/],
-  [provider({ base_url: 'https://a.com/v1/chat/completions' }), /base_url: it names a whole endpoint/],
+  [
+    provider({ base_url: 'https://a.com/v1/chat/completions' }),
+    /base_url: the address is that of a whole endpoint/,
+  ],
   [provider({ base_url: 'http://0.0.0.0:11434/v1' }), /base_url: 0\.0\.0\.0 is an address to listen on/],
-  [{ egress: { allowed_private: ['10.0.0.1:99999'] } }, /allowed_private: 10\.0\.0\.1:99999 names no port/],
+  [
+    { egress: { allowed_private: ['10.0.0.1:99999'] } },
+    /allowed_private: 10\.0\.0\.1:99999: the port is not/,
+  ],
   [{ egress: { allowed_private: ['169.254.169.254:80'] } }, /allowed_private: 169\.254\.169\.254:80: /],
   [
     { egress: { allowed_hosts: { scout: ['10.1.2.3'] } } },
     /allowed_hosts\.scout: 10\.1\.2\.3: .*allowed_private/,
   ],
-  [{ egress: { dns_servers: ['1.2.3'] } }, /dns_servers: 1\.2\.3 is no address/],
-  [{ egress: { dns_servers: ['1.1.1.1:0'] } }, /dns_servers: 1\.1\.1\.1:0 is no address/],
+  [{ egress: { dns_servers: ['1.2.3'] } }, /dns_servers: 1\.2\.3 is not the address/],
+  [{ egress: { dns_servers: ['1.1.1.1:0'] } }, /dns_servers: 1\.1\.1\.1:0 is not the address/],
   [{ egress: { use_proxy: true } }, /egress\.use_proxy: no proxy is set/],
   [{ egress: { proxy_resolves_names: true } }, /egress\.proxy_resolves_names: no proxy is set/],
   [
@@ -80,10 +86,10 @@ test.each<[object, RegExp]>([
   [{ channels: { webhook: { url: 'https://u:p@a.com' } } }, /channels\.webhook\.url: a user name/],
   [{ channels: { webhook: { url: 'https://a.com' } } }, /channels\.webhook\.url: webhook is not switched on/],
   [{ channels: { notices: { to: ['slack'] } } }, /channels\.notices\.to: slack is not switched on/],
-  [{ channels: { notices: { to: ['telegram'], about: [] } } }, /channels\.notices\.about: it is empty/],
+  [{ channels: { notices: { to: ['telegram'], about: [] } } }, /channels\.notices\.about: the list is empty/],
   [
     { channels: { notices: { quiet_hours: { from: '22:00', to: '22:00' } } } },
-    /quiet_hours: they begin and end/,
+    /quiet_hours: the quiet hours begin and end/,
   ],
 ])('%j has a notice', (settings, words) => {
   expect(noticesOf(settings)).toEqual(expect.arrayContaining([expect.stringMatching(words)]))

@@ -33,7 +33,7 @@ export function settingNotices(settings: Settings, known: KnownThings): readonly
     ...channelNotices(settings, known),
     ...(settings.spawning.per_parent > settings.spawning.fleet
       ? [
-          `spawning.per_parent: ${settings.spawning.per_parent} is never reached, since spawning.fleet allows ${settings.spawning.fleet} of all agents together`,
+          `spawning.per_parent: ${settings.spawning.per_parent} is never reached, because spawning.fleet allows only ${settings.spawning.fleet} of all agents together`,
         ]
       : []),
   ]
@@ -42,7 +42,8 @@ export function settingNotices(settings: Settings, known: KnownThings): readonly
 /** The notice for a name without an agent; also used for names in permission records. */
 export function unknownAgent(field: string, agentId: string, agents: readonly string[]): string {
   const near = nearestName(agentId, agents)
-  const repair = near === null ? 'it takes effect once such an agent is created' : `did you mean ${near}?`
+  const repair =
+    near === null ? 'the setting takes effect once an agent with this id is created' : `did you mean ${near}?`
   return `${field}: there is no agent ${agentId}; ${repair}`
 }
 
@@ -101,11 +102,11 @@ function baseUrlNotices(field: string, url: URL): readonly string[] {
       : [`${field}: paths are appended to it, so ? and # break it; remove what follows them`]),
     ...(wholeEndpoint.test(url.pathname)
       ? [
-          `${field}: it names a whole endpoint, and paths are appended to it; end it before ${wholeEndpoint.exec(url.pathname)?.[0] ?? ''}, as in https://api.example.com/v1`,
+          `${field}: the address is that of a whole endpoint, and the mesh appends paths to it; end the address before ${wholeEndpoint.exec(url.pathname)?.[0] ?? ''}, as in https://api.example.com/v1`,
         ]
       : []),
     ...(url.hostname === '0.0.0.0' || url.hostname === '[::]'
-      ? [`${field}: ${url.hostname} is an address to listen on and not one to call; write 127.0.0.1`]
+      ? [`${field}: ${url.hostname} is an address to listen on, which cannot be called; write 127.0.0.1`]
       : []),
     ...(url.port === '0' ? [`${field}: no server listens on port 0`] : []),
   ]
@@ -114,7 +115,7 @@ function baseUrlNotices(field: string, url: URL): readonly string[] {
 function egressNotices({ egress }: Settings, { doubtsOf, hasProxy }: KnownThings): readonly string[] {
   const places = egress.allowed_private.flatMap((place) => {
     const field = `egress.allowed_private: ${place}`
-    if (!URL.canParse(`https://${place}`)) return [`${field} names no port from 1 to 65535`]
+    if (!URL.canParse(`https://${place}`)) return [`${field}: the port is not a number from 1 to 65535`]
     return doubtsOf(new URL(`https://${place}`)).map((words) => `${field}: ${words}`)
   })
   const hosts = Object.entries(egress.allowed_hosts).flatMap(([id, patterns]) =>
@@ -134,7 +135,7 @@ function egressNotices({ egress }: Settings, { doubtsOf, hasProxy }: KnownThings
     isNameServer(server)
       ? []
       : [
-          `egress.dns_servers: ${server} is no address of a name server, so no name is resolved; write 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53`,
+          `egress.dns_servers: ${server} is not the address of a name server, so the mesh cannot resolve names; write 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53`,
         ],
   )
   return [
@@ -177,7 +178,7 @@ function captchaNotices({ browser: { captcha } }: Settings, known: KnownThings):
     ...addressNotices('browser.captcha.secondary_solver_url', captcha.secondary_solver_url, known),
     ...(captcha.daily_usd > 0 && captcha.daily_usd < captcha.answer_usd
       ? [
-          `browser.captcha.daily_usd: ${captcha.daily_usd} is less than one answer is reserved with (answer_usd: ${captcha.answer_usd}), so none is ever asked for`,
+          `browser.captcha.daily_usd: ${captcha.daily_usd} is less than the reservation for one CAPTCHA (answer_usd: ${captcha.answer_usd}), so the solver is never used`,
         ]
       : []),
   ]
@@ -208,7 +209,7 @@ function walletNotices({ wallet }: Settings, known: KnownThings): readonly strin
       : []),
     ...(wallet.spend_limit_daily_usd > 0 && wallet.spend_limit_per_tx_usd > wallet.spend_limit_daily_usd
       ? [
-          `wallet.spend_limit_per_tx_usd: ${wallet.spend_limit_per_tx_usd} is never reached, since wallet.spend_limit_daily_usd allows ${wallet.spend_limit_daily_usd} a day`,
+          `wallet.spend_limit_per_tx_usd: ${wallet.spend_limit_per_tx_usd} is never reached, because wallet.spend_limit_daily_usd allows only ${wallet.spend_limit_daily_usd} a day`,
         ]
       : []),
     ...wallet.allow_unsimulated.flatMap((entry) =>
@@ -239,10 +240,12 @@ function channelNotices({ channels }: Settings, known: KnownThings): readonly st
     ...(webhook !== undefined && isOff('webhook') ? [switchedOff('channels.webhook.url', 'webhook')] : []),
     ...to.filter(isOff).map((name) => switchedOff('channels.notices.to', name)),
     ...(to.length > 0 && channels.notices.about.length === 0
-      ? ['channels.notices.about: it is empty, so no notice is ever sent; leave it out for all']
+      ? [
+          'channels.notices.about: the list is empty, so no notice is ever sent; remove the setting for all notices',
+        ]
       : []),
     ...(quiet !== null && quiet.from === quiet.to
-      ? [`channels.notices.quiet_hours: they begin and end at ${quiet.from}, so they never hold`]
+      ? [`channels.notices.quiet_hours: the quiet hours begin and end at ${quiet.from}, so they never apply`]
       : []),
   ]
 }
@@ -268,6 +271,6 @@ function missingCredential(field: string, name: string, systemNames: readonly st
   return systemNames.includes(name.toLowerCase())
     ? []
     : [
-        `${field}: there is no credential ${name}; put FLOTILLA_SYSTEM_${name.toUpperCase()}=... into .env and start the mesh again`,
+        `${field}: there is no credential ${name}; put FLOTILLA_SYSTEM_${name.toUpperCase()}=... into .env and restart the mesh`,
       ]
 }

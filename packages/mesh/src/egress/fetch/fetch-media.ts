@@ -49,8 +49,8 @@ export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
     throw new Problem('rate-limited', {
       detail:
         leave === 'agent'
-          ? `${perAgentMax} pictures and documents are being fetched for this agent`
-          : 'other agents have so many pictures and documents fetched that there is no room for more of this one',
+          ? `${perAgentMax} pictures and documents are being downloaded for this agent, the maximum for one agent`
+          : 'the fleet has the maximum number of downloads of pictures and documents in progress',
       retryAfterSeconds: fetchMediaBounds.retryAfterSeconds,
     })
   }
@@ -58,7 +58,8 @@ export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
   return async (caller, { url, maxBytes, hold }, outer) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
-    if (!URL.canParse(url)) throw new Problem('bad-request', { detail: 'this is no address' })
+    if (!URL.canParse(url))
+      throw new Problem('bad-request', { detail: 'this text is not the address of a picture or document' })
     const target = new URL(url)
     deps.rate.take(caller.agentId)
     const leave = enter(caller.agentId)
@@ -117,7 +118,7 @@ async function readWhole(
       bytes += chunk.length
       if (bytes > maxBytes) {
         throw new Problem('bad-request', {
-          detail: `this is larger than the ${maxBytes} bytes that are left for what one call names by address`,
+          detail: `the file at this address is larger than the ${maxBytes} bytes that this call may still download`,
         })
       }
       hold?.(chunk.length)
@@ -126,7 +127,10 @@ async function readWhole(
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof Problem) throw error
-    throw new Problem('upstream-failed', { detail: 'the answer of this address broke off', cause: error })
+    throw new Problem('upstream-failed', {
+      detail: 'the download from this address was interrupted',
+      cause: error,
+    })
   }
   return Buffer.concat(chunks)
 }

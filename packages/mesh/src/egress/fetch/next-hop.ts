@@ -25,7 +25,7 @@ export function nextHop(
   const carried = request.carried ?? null
   if (!stays && carried !== null && (carried.isIn(url.href) || (carried.body && !toGet))) {
     throw new Problem('credential-refused', {
-      detail: `${request.url.host} redirects to ${url.host}, and would take a credential along`,
+      detail: `${request.url.host} redirects to ${url.host}, which would send a credential to another host`,
     })
   }
   const kept = Object.entries(request.headers).filter(

@@ -116,9 +116,10 @@ function connectorFor({ addresses, proxy }: Route, onLeaving: () => void): build
 
 /** Throws the problem `address-refused` for URLs that are never allowed, whatever they resolve to. */
 function readDestination(url: URL): Destination {
-  if (url.username !== '' || url.password !== '') throw refused('a user name in an address is refused')
+  if (url.username !== '' || url.password !== '')
+    throw refused('an address may not contain a user name or password')
   const destination = destinationOf(url)
-  if (destination === null) throw refused('only http and https are spoken here, to a name or an address')
+  if (destination === null) throw refused('the address must begin with http:// or https:// and name a host')
   return destination
 }
 

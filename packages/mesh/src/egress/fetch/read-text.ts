@@ -35,7 +35,7 @@ export async function readBytes(reply: PinnedReply, signal: AbortSignal): Promis
   } catch (error) {
     if (signal.aborted) throw signal.reason
     throw new Problem('upstream-failed', {
-      detail: 'the answer broke off or cannot be decompressed',
+      detail: 'the answer was interrupted or cannot be decompressed',
       cause: error,
     })
   }

@@ -26,14 +26,15 @@ export function checkedHeaders(headers: Readonly<Record<string, string>>): Recor
   const chars = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
   const { outboundHeadersMax, outboundHeadersMaxChars } = wireLimits
   if (entries.length > outboundHeadersMax || chars > outboundHeadersMaxChars) {
-    throw badRequest('too many or too long headers')
+    throw badRequest('the request has too many headers, or headers that are too long')
   }
   return Object.fromEntries(
     entries.map(([name, value]) => {
       const lower = name.toLowerCase()
       if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower))
         throw badRequest(`headers: ${name.slice(0, 100)} is not a header name`)
-      if (connectionHeaders.includes(lower)) throw badRequest(`headers: ${lower} cannot be set`)
+      if (connectionHeaders.includes(lower))
+        throw badRequest(`headers: an agent may not set the header ${lower}`)
       if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
         throw badRequest(`headers: the value of ${lower} is not one line of text`)
       return [lower, value]

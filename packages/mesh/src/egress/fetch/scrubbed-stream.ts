@@ -68,7 +68,7 @@ export async function* scrubbedStream(
     problem = cause instanceof Problem ? cause.code : 'upstream-failed'
     throw cause instanceof Problem
       ? cause
-      : new Problem('upstream-failed', { detail: 'the answer broke off' })
+      : new Problem('upstream-failed', { detail: 'the answer was interrupted' })
   } finally {
     release()
     await options.close(bytes, problem)

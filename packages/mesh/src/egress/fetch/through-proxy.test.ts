@@ -51,7 +51,7 @@ test('the error names a proxy that refuses the connection', async () => {
   await expect(ask()).rejects.toMatchObject({
     code: 'upstream-failed',
     detail: expect.stringContaining(
-      `the proxy ${proxy.url} opens no connection to ${publicAddress}:${web.port} (403)`,
+      `the proxy ${proxy.url} did not open a connection to ${publicAddress}:${web.port} (403)`,
     ) as unknown,
   })
 })

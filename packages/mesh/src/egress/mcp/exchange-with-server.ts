@@ -164,8 +164,8 @@ function tooManyExchanges(full: ShareFull): Problem {
   return new Problem('rate-limited', {
     detail:
       full === 'agent'
-        ? `${agentShare.mcpExchanges.perAgentMax} exchanges of this agent with MCP servers are open`
-        : 'other agents have so many exchanges with MCP servers open that there is no room for more of this one',
+        ? `${agentShare.mcpExchanges.perAgentMax} calls of this agent to MCP servers are in progress, the maximum for one agent`
+        : 'the fleet has the maximum number of calls to MCP servers in progress',
     retryAfterSeconds: 5,
   })
 }
@@ -184,7 +184,7 @@ function addressOf(server: RemoteMcpServer, asked: string | null): string {
   const own = new URL(shownAddress(server.url))
   if (URL.canParse(asked) && new URL(asked).origin === own.origin) return asked
   throw new Problem('address-refused', {
-    detail: `an MCP server leads nowhere but to its own origin, ${own.origin}`,
+    detail: `calls to this MCP server may only go to its own origin, ${own.origin}`,
   })
 }
 

@@ -38,13 +38,15 @@ export function createCheckDestination(deps: CheckDestinationDeps): CheckDestina
   return async (destination, signal) => {
     const { host, port } = destination
     if (deps.isHostAllowed?.(host) === false) {
-      throw new Problem('destination-refused', { detail: `the owner's list for this agent lacks ${host}` })
+      throw new Problem('destination-refused', {
+        detail: `egress.allowed_hosts of this agent does not list ${host}`,
+      })
     }
     const excepted = deps.exceptions?.covers(destination) ?? false
     const ports = deps.allowedPorts ?? webPorts
     if (!excepted && !ports.includes(port)) {
       throw new Problem('port-refused', {
-        detail: `port ${port} is refused; allowed are ${ports.join(', ')}`,
+        detail: `agents may not connect to port ${port}; the allowed ports are ${ports.join(', ')}`,
       })
     }
     const family = isIP(host)
@@ -55,7 +57,7 @@ export function createCheckDestination(deps: CheckDestinationDeps): CheckDestina
     // The address is not shown: otherwise agents could resolve names of private networks.
     if (!excepted && inside.length > 0) throw refused(`${host} is not a public address`)
     if (!inside.every(({ address }) => deps.exceptions?.opens(address, port))) {
-      throw refused(`${textOf(destination)} cannot be opened, not even by the owner`)
+      throw refused(`no setting can allow agents to connect to ${textOf(destination)}`)
     }
     if (inside[0]) deps.onException?.(destination, inside[0].address)
     return addresses

@@ -83,7 +83,7 @@ function isPublicName(host: string): boolean {
 
 function withHint(error: Problem): Problem {
   return new Problem('name-unresolved', {
-    detail: `${error.detail}; where only the proxy resolves names of the internet, the owner sets egress.proxy_resolves_names`,
+    detail: `${error.detail}; if only the proxy can resolve names of the internet, the owner sets egress.proxy_resolves_names in config/settings.json`,
     cause: error,
   })
 }

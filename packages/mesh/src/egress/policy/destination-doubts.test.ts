@@ -18,7 +18,7 @@ test.each([
   ['http://127.0.0.1:3001', 'add "127.0.0.1:3001" to egress.allowed_private'],
   ['http://localhost:3001', 'add "localhost:3001" to egress.allowed_private'],
   ['https://192.168.1.20', 'add "192.168.1.20:443" to egress.allowed_private'],
-  ['http://127.0.0.1:2375', 'cannot be opened'],
+  ['http://127.0.0.1:2375', 'no setting can allow'],
   ['https://api.example.org:8443', 'add 8443 to egress.allowed_ports'],
 ])('the doubt about %s is: %s', (address, said) => {
   const doubts = destinationDoubts(new URL(address), rules)
@@ -30,7 +30,7 @@ test("a host missing from this agent's list is reported together with other reas
   const listed = { ...rules, isHostAllowed: (host: string) => host === 'api.github.com' }
   expect(destinationDoubts(new URL('https://api.github.com'), listed)).toEqual([])
   expect(destinationDoubts(new URL('https://wiki.example:8443'), listed)).toEqual([
-    expect.stringContaining('lacks wiki.example: add it to egress.allowed_hosts'),
+    expect.stringContaining('does not list wiki.example: add the host'),
     expect.stringContaining('add 8443 to egress.allowed_ports'),
   ])
 })

@@ -12,13 +12,11 @@ export function destinationDoubts(
   rules: Pick<CheckDestinationDeps, 'allowedPorts' | 'isAllowed' | 'isHostAllowed' | 'exceptions'>,
 ): readonly string[] {
   const destination = destinationOf(url)
-  if (destination === null) return [`${url.host} is no host that can be reached`]
+  if (destination === null) return [`${url.host} is not a host that agents can connect to`]
   const { host } = destination
   const unlisted =
     rules.isHostAllowed?.(host) === false
-      ? [
-          `the list of hosts of this agent lacks ${host}: add it to egress.allowed_hosts in config/settings.json`,
-        ]
+      ? [`egress.allowed_hosts of this agent does not list ${host}: add the host in config/settings.json`]
       : []
   return [...unlisted, ...placeDoubts(destination, rules)]
 }
@@ -34,12 +32,12 @@ function placeDoubts(
   const address = isIP(host) !== 0 ? host : isThisMachine(host) ? '127.0.0.1' : null
   const isInside = address !== null && !rules.isAllowed(address)
   if (isInside && rules.exceptions?.opens(address, port) !== true)
-    return [`${place} cannot be opened to agents by any setting`]
+    return [`no setting can allow agents to connect to ${place}`]
   if (rules.exceptions?.covers(destination) === true) return []
-  if (isInside) return [`${place} is not a public address, and agents are refused it: ${opening}`]
+  if (isInside) return [`${place} is not a public address, so agents may not connect to it: ${opening}`]
   if (rules.allowedPorts?.includes(port) === false)
     return [
-      `port ${port} is refused to agents: add ${port} to egress.allowed_ports in config/settings.json, or for a private place ${opening}`,
+      `agents may not connect to port ${port}: add ${port} to egress.allowed_ports in config/settings.json, or for a private host ${opening}`,
     ]
   return []
 }

@@ -51,7 +51,7 @@ test('a request of the mesh reaches only the places given for it', async () => {
     ['169.254.169.254', 80],
   ] as const) {
     await expect(check(host, port), `${host}:${port}`).rejects.toThrow(
-      /refused|public|opened|resolve|address/,
+      /may not connect|public|no setting|resolve|address/,
     )
   }
 })

@@ -72,8 +72,8 @@ export function createResolveName(deps: ResolveNameDeps): ResolveName {
       throw new Problem('rate-limited', {
         detail:
           leave === 'agent'
-            ? `at most ${perAgentMax} names are looked up at once for one agent`
-            : 'other agents look up so many names that there is no room for more of this one',
+            ? `the agent already resolves ${perAgentMax} host names at once, the maximum for one agent`
+            : 'the fleet already resolves the maximum number of host names at once',
         retryAfterSeconds: 1,
       })
     }

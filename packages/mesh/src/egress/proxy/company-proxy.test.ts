@@ -114,7 +114,7 @@ describe("what a company's proxy answers", () => {
   test.each([
     [407, 'http://USER:PASSWORD@HOST:PORT'],
     [403, 'many proxies open port 443 alone'],
-    [502, 'it cannot reach that destination'],
+    [502, 'the proxy cannot reach that destination'],
     [200.5, 'does not answer'],
   ])("%s is reported with its repair, and never as a problem of the mesh's proxy", async (status, repair) => {
     const { company, far, tunnel, openTunnels } = await aCompany()

@@ -112,7 +112,7 @@ describe('a tunnel', () => {
       problemOf(await raw(`CONNECT site.test:443 HTTP/1.1\r\n${proxyAuthorization(token)}\r\n\r\n`))
     expect(await ask('scout-program')).toMatchObject({
       code: 'denied',
-      detail: expect.stringContaining('no run of this agent is live') as unknown,
+      detail: expect.stringContaining('the agent has no active run') as unknown,
     })
     expect(await ask('other-program')).toMatchObject({ code: 'denied' })
     expect(lookups).toEqual([])

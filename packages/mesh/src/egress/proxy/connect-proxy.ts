@@ -164,5 +164,5 @@ function brokenHttp(code: string | undefined): Problem {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return new Problem('bad-request', { detail: 'the headers took too long' })
   }
-  return new Problem('bad-request', { detail: 'this is not a request of HTTP/1.1' })
+  return new Problem('bad-request', { detail: 'the request to the proxy is not HTTP/1.1' })
 }

@@ -51,7 +51,7 @@ export async function forwardAbsolute(
     if (signal.aborted) throw signal.reason
     if (error instanceof Problem) throw error
     throw new Problem('upstream-failed', {
-      detail: `${textOf(target.destination)} gave no answer of HTTP`,
+      detail: `${textOf(target.destination)} did not answer with HTTP`,
       cause: error,
     })
   } finally {
@@ -66,7 +66,7 @@ function answerOf(onward: ClientRequest): Promise<IncomingMessage> {
     onward.once('error', reject)
     onward.once('upgrade', (_reply, socket) => {
       socket.destroy()
-      reject(new Error('the far end changed the protocol unasked'))
+      reject(new Error('the remote server changed the protocol without a request'))
     })
   })
 }

@@ -17,7 +17,7 @@ export function onwardRequestHeaders(
   const protocols = pairs.filter(([name]) => name.toLowerCase() === 'upgrade').map(([, value]) => value)
   if (protocols.some((value) => value.trim().toLowerCase() !== 'h2c')) {
     throw new Problem('bad-request', {
-      detail: 'another protocol is spoken here through CONNECT alone; use https or wss',
+      detail: 'a change of protocol is only possible through CONNECT; use https or wss',
     })
   }
   const isChunked = pairs.some(([name]) => name.toLowerCase() === 'transfer-encoding')

@@ -26,15 +26,19 @@ export function createProxyGate(deps: ProxyGateDeps): ProxyGate {
     const holder = token === null ? null : deps.verifyToken(token)
     const isLinked = linkedAgent === null || linkedAgent === holder?.agentId
     if (token === null || holder === null || !isLinked) {
-      throw new Problem('proxy-unauthenticated', { detail: 'send the token of a running agent as password' })
+      throw new Problem('proxy-unauthenticated', {
+        detail: 'the proxy requires the token of a running agent as the password',
+      })
     }
     if (holder.token !== 'program') {
-      throw new Problem('denied', { detail: 'the proxy is for programs, and takes their token alone' })
+      throw new Problem('denied', {
+        detail: 'the proxy accepts only the token of programs, which HTTP_PROXY contains',
+      })
     }
     const run = deps.liveRunOf(holder.agentId)
     if (run === null) {
       throw new Problem('denied', {
-        detail: 'no run of this agent is live, so nothing may leave in its name',
+        detail: 'the agent has no active run, so its programs may not send requests',
       })
     }
     return { caller: { kind: 'agent', agentId: holder.agentId, token: 'program', run }, token }
@@ -53,7 +57,9 @@ export function createBrowserGate(browserOf: (token: string) => string | null): 
     const token = proxyToken(authorization)
     const agentId = token === null ? null : browserOf(token)
     if (token === null || agentId === null) {
-      throw new Problem('proxy-unauthenticated', { detail: 'send the token of an open browser as password' })
+      throw new Problem('proxy-unauthenticated', {
+        detail: 'the proxy requires the token of an open browser as the password',
+      })
     }
     return { caller: { kind: 'agent', agentId, token: 'door', run: null }, token }
   }

@@ -144,8 +144,8 @@ function tooManyTunnels(full: ShareFull): Problem {
   return new Problem('rate-limited', {
     detail:
       full === 'agent'
-        ? `at most ${agentShare.tunnels.perAgentMax} connections of one agent go through the proxy at once`
-        : 'other agents have so many connections open that there is no room for more of this one',
+        ? `the agent has ${agentShare.tunnels.perAgentMax} open connections through the proxy, the maximum for one agent`
+        : 'the fleet has the maximum number of open connections through the proxy',
     retryAfterSeconds: 1,
   })
 }
@@ -160,15 +160,21 @@ export function endOf(
   tunnel: { readonly startedAt: number; readonly movedAt: number; readonly counted: Traffic },
   at: { readonly now: number; readonly isLive: boolean },
 ): Problem | null {
-  if (!at.isLive) return new Problem('cancelled', { detail: 'the run that this belonged to is over' })
+  if (!at.isLive) return new Problem('cancelled', { detail: 'the run that opened this connection has ended' })
   if (at.now - tunnel.movedAt >= tunnelIdleMaxMs) {
-    return new Problem('upstream-timeout', { detail: `nothing moved for ${tunnelIdleMaxMs / 1000} s` })
+    return new Problem('upstream-timeout', {
+      detail: `the connection was idle for ${tunnelIdleMaxMs / 1000} s`,
+    })
   }
   if (at.now - tunnel.startedAt >= tunnelTotalMaxMs) {
-    return new Problem('upstream-timeout', { detail: `open for ${tunnelTotalMaxMs / 60_000} minutes` })
+    return new Problem('upstream-timeout', {
+      detail: `the connection was open for ${tunnelTotalMaxMs / 60_000} minutes, the maximum`,
+    })
   }
   if (tunnel.counted.out + tunnel.counted.in > tunnelBytesMax) {
-    return new Problem('body-too-large', { detail: `more than ${tunnelBytesMax} bytes` })
+    return new Problem('body-too-large', {
+      detail: `the connection transferred more than ${tunnelBytesMax} bytes, the maximum`,
+    })
   }
   return null
 }

@@ -33,7 +33,7 @@ const found = <Fields extends z.ZodRawShape>(fields: Fields) =>
 
 const json = { accept: 'application/json' }
 const posted = { ...json, 'content-type': 'application/json' }
-const badKey = 'the key is refused; check the credential'
+const badKey = 'the provider rejected the key; check the credential'
 
 /**
  * Web search providers with a public JSON API, in the formats of their documentation. All are converted to one result
@@ -81,7 +81,11 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
           resultOf({ title: one.title, link: one.url, snippet: one.content, published: one.published_date }),
         )
     },
-    hints: { 401: badKey, 432: 'the plan of this key is used up', 433: 'the limit of this key is used up' },
+    hints: {
+      401: badKey,
+      432: 'the quota of this key’s plan is used up',
+      433: 'the limit of this key is used up',
+    },
   },
   serper: {
     publicUrl: 'https://google.serper.dev',
@@ -119,7 +123,10 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
           resultOf({ title: one.title, link: one.url, snippet: one.content, published: one.publishedDate }),
         )
     },
-    hints: { 403: 'add json to search.formats in its settings.yml', 429: 'its limiter refuses the mesh' },
+    hints: {
+      403: 'add json to search.formats in its settings.yml',
+      429: 'the rate limiter of the search server rejected the mesh',
+    },
   },
 }
 

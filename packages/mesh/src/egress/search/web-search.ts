@@ -42,7 +42,7 @@ export function searchSetup(sources: SearchSources): SearchSetup {
   if (settings === undefined) {
     throw new Problem('not-configured', {
       detail:
-        'no web search is set up: the owner writes {"web_search": {"provider": "searxng", "url": "http://HOST:PORT"}} into config/settings.json, or a provider of brave, tavily and serper with its key in .env',
+        'web search is not set up: the owner writes {"web_search": {"provider": "searxng", "url": "http://HOST:PORT"}} into config/settings.json, or names the provider brave, tavily or serper there and puts its key into .env',
     })
   }
   const { provider: name } = settings
@@ -50,14 +50,14 @@ export function searchSetup(sources: SearchSources): SearchSetup {
   const base = settings.url ?? provider.publicUrl
   if (base === null)
     throw new Problem('not-configured', {
-      detail: `web_search.url is missing; ${name} has no public address`,
+      detail: `web_search.url is missing in config/settings.json, and ${name} has no default address`,
     })
   if (provider.keyHeader === null) return { name, base, key: null }
   const credential = settings.credential ?? `${name}_api_key`
   const key = sources.system(credential) ?? null
   if (key !== null) return { name, base, key }
   throw new Problem('not-configured', {
-    detail: `web search wants the key of ${name}: put FLOTILLA_SYSTEM_${credential.toUpperCase()}=KEY into .env and start the mesh again`,
+    detail: `web search needs the key of ${name}: put FLOTILLA_SYSTEM_${credential.toUpperCase()}=KEY into .env in the home and restart the mesh`,
   })
 }
 
@@ -148,7 +148,7 @@ function readResults(name: SearchProviderName, text: string): readonly WebResult
   try {
     return searchProviders[name].read(readJson(text, jsonLimits.serverReply))
   } catch (cause) {
-    throw new Problem('upstream-failed', { detail: `${name} answered in a form that is not its own`, cause })
+    throw new Problem('upstream-failed', { detail: `${name} answered in an unknown form`, cause })
   }
 }
 
@@ -156,7 +156,9 @@ function refusal({ name, base }: SearchSetup, reply: PinnedReply): Problem {
   const { status } = reply
   const hint = searchProviders[name].hints[status]
   const isRedirect = status >= 300 && status < 400
-  const words = isRedirect ? 'redirects are not followed; write its final address into web_search.url' : hint
+  const words = isRedirect
+    ? 'the mesh does not follow redirects; write the final address into web_search.url in config/settings.json'
+    : hint
   const detail = `${name} at ${new URL(base).host} answered ${status}${words === undefined ? '' : `: ${words}`}`
   if (status !== 429) return new Problem('upstream-failed', { detail })
   const seconds = Number(reply.headers['retry-after'])
@@ -178,11 +180,14 @@ async function readWhole(reply: PinnedReply, signal: AbortSignal): Promise<strin
     }
   } catch (cause) {
     if (signal.aborted) throw signal.reason
-    throw new Problem('upstream-failed', { detail: 'the answer of the search broke off', cause })
+    throw new Problem('upstream-failed', {
+      detail: 'the answer of the search provider was interrupted',
+      cause,
+    })
   }
   if (bytes > replyMaxBytes) {
     throw new Problem('upstream-failed', {
-      detail: `the answer of the search has more than ${replyMaxBytes} bytes`,
+      detail: `the answer of the search provider has more than ${replyMaxBytes} bytes`,
     })
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -66,7 +66,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     const linked = linkedAgentOf(request.raw.socket)
     // On a keyed connection, a stolen token is useless without the agent's key.
     if (!holder || (linked !== null && linked !== holder.agentId)) {
-      throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
+      throw new Problem('unauthenticated', { detail: 'the call has no token of a running agent' })
     }
     const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0, holders: 0 }
     request[admittedAs] = admitted
@@ -78,7 +78,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     const open = openCalls.get(agentId) ?? 0
     if (open + deps.readingOn(agentId) >= openCallsMax) {
       throw new Problem('rate-limited', {
-        detail: `at most ${openCallsMax} calls of one agent are open at once`,
+        detail: `the agent has ${openCallsMax} open calls, the maximum for one agent`,
         retryAfterSeconds: openCallsRetrySeconds,
       })
     }
@@ -124,7 +124,7 @@ export function createAgentGate(deps: AgentGateDeps) {
   function doorTokenOnly(request: FastifyRequest): AgentCaller {
     const { agentId, token } = identify(request)
     if (token !== 'door') {
-      throw new Problem('denied', { detail: 'a program token opens the model surface only' })
+      throw new Problem('denied', { detail: 'the token of a program may only be used for model calls' })
     }
     return { kind: 'agent', agentId, token, run: ticketFromHeaders(request, agentId) }
   }
@@ -135,7 +135,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     const run = deps.liveRunOf(agentId)
     if (!run) {
       throw new Problem('denied', {
-        detail: 'no run of this agent is live, so nothing may be spent in its name',
+        detail: 'the agent has no active run, so it may not spend money',
       })
     }
     return { kind: 'agent', agentId, token, run }
@@ -146,7 +146,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     const fence = Number(request.headers[headers.runFence])
     if (typeof runId !== 'string' || !Number.isInteger(fence)) {
       throw new Problem('bad-request', {
-        detail: `send ${headers.runId} and ${headers.runFence} with every call`,
+        detail: `every call must send the headers ${headers.runId} and ${headers.runFence}`,
       })
     }
     return deps.ticketOf(agentId, runId, fence)

@@ -19,7 +19,7 @@ export interface DirectCallDeps {
  */
 export function requireDirectCall(request: FastifyRequest, deps: DirectCallDeps): void {
   if (!isLoopbackAddress(request.socket.remoteAddress)) {
-    throw new Problem('unauthenticated', { detail: 'this API is open to this machine only' })
+    throw new Problem('unauthenticated', { detail: 'only this machine may call this API' })
   }
   const proxied = isForwarded(request.headers) || request.raw.httpVersion === '1.0'
   if (proxied || !isOwnHost(request.headers.host, deps.port())) throw new Problem('host-refused')
@@ -30,7 +30,7 @@ export function requireDirectCall(request: FastifyRequest, deps: DirectCallDeps)
       detail:
         user === null
           ? 'the connection was closed before its user could be determined'
-          : `user ${user} of this machine does not own this fleet; its owner may add the number to local_users in config/settings.json`,
+          : `user ${user} of this machine does not own this fleet; the owner may add the number ${user} to local_users in config/settings.json`,
     })
   }
 }

@@ -17,7 +17,7 @@ export function createInternalGate(direct: DirectCallDeps, home: OwnHome): Inter
       requireDirectCall(request, direct)
     } catch (cause) {
       throw new Problem('unauthenticated', {
-        detail: 'the internal API is open to this machine only',
+        detail: 'only programs on the machine of the mesh may call the internal API',
         cause,
       })
     }

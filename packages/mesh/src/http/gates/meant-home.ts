@@ -16,7 +16,7 @@ export function requireMeantHome(request: FastifyRequest, own: OwnHome): void {
   if (meant === undefined || meant === own.id) return
   const named = typeof meant === 'string' && /^[\w-]{1,64}$/.test(meant) ? `home ${meant}` : 'another home'
   throw new Problem('wrong-home', {
-    detail: `this is the mesh of ${own.folder} (home ${own.id}), and the call means ${named}`,
+    detail: `the call is for the home ${named}, but this mesh has the home ${own.folder} (${own.id})`,
     extra: { home: own.folder, home_id: own.id },
   })
 }

@@ -9,5 +9,7 @@ import type { Caller } from '../../access/index.ts'
 export function requireOperatorOrInternal(caller: Caller): Caller {
   const isOperator = caller.kind === 'agent' && caller.token === 'door' && caller.agentId === operatorAgentId
   if (isOperator || caller.kind === 'internal') return caller
-  throw new Problem('denied', { detail: 'this is for the operator and for programs of this machine' })
+  throw new Problem('denied', {
+    detail: 'only the operator, and programs on the machine of the mesh, may call this API',
+  })
 }

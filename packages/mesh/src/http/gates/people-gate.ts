@@ -92,8 +92,8 @@ function personalToken({ headers: sent }: FastifyRequest): string | null {
   if (/^bearer\b/i.test(authorization ?? '') || sent['x-api-key'] !== undefined) {
     // Agents' tokens and unknown tokens get the same refusal, so that it reveals nothing.
     throw new Problem('unauthenticated', {
-      detail: `this is no personal token, which begins with ${personTokenPrefix}; what agents hold opens nothing here`,
-      repair: 'Send a token of flotilla people add as “Authorization: Bearer”, or none where you need none.',
+      detail: `the token is not a personal token, which begins with ${personTokenPrefix}; tokens of agents are not accepted on this API`,
+      repair: 'Send your personal token as “Authorization: Bearer TOKEN”, or call without a token.',
     })
   }
   return null
@@ -105,14 +105,14 @@ function ofToken({ people, clock }: HumanGateDeps, token: string): Person {
   if (person && tokenStateOf(person, clock.now()) === 'expired') {
     throw new Problem('unauthenticated', {
       detail: `the personal token of ${person.name} expired at ${person.token_expires_at}`,
-      repair: `Ask an owner of the fleet for a new one: flotilla people rotate ${person.name} prints it.`,
+      repair: `Ask an owner of the fleet for a new token: flotilla people rotate ${person.name} prints one.`,
     })
   }
   if (person) return person
   throw new Problem('unauthenticated', {
     detail:
       people.broken() === null
-        ? 'this personal token is not, or no longer, valid'
+        ? 'the personal token is not valid, or no longer valid'
         : 'no personal token is accepted while config/people.json is invalid',
     repair: 'Ask an owner of the fleet for a token: flotilla people rotate NAME prints a new one.',
   })
@@ -126,7 +126,7 @@ function withoutToken(deps: HumanGateDeps, request: FastifyRequest): Person | nu
     return null
   }
   if (deps.direct === null) {
-    throw new Problem('unauthenticated', { detail: 'this API wants an access token file on its machine' })
+    throw new Problem('unauthenticated', { detail: 'this API needs an access token file on its machine' })
   }
   const account = accountOf(deps, request, deps.direct)
   if (account === null) requireDirectCall(request, deps.direct)
@@ -156,7 +156,7 @@ function requireSession({ clock }: HumanGateDeps, request: FastifyRequest, token
   }
   const cookie = readCookie(request.headers.cookie, sessionCookieName)
   if (!cookie || !isValidSession(cookie, token, clock.now())) {
-    throw new Problem('unauthenticated', { detail: `this API wants a valid ${sessionCookieName} cookie` })
+    throw new Problem('unauthenticated', { detail: `this API requires a valid ${sessionCookieName} cookie` })
   }
 }
 
@@ -194,8 +194,8 @@ function refuseForeignPages(request: FastifyRequest): void {
   const writes = request.method !== 'GET' && request.method !== 'HEAD'
   if (writes && !request.headers[headers.requestedWith]) {
     throw new Problem('denied', {
-      detail: 'a write came without the header X-Requested-With',
-      repair: "Send it with the header, of any value, such as curl -H 'X-Requested-With: curl'.",
+      detail: 'the request changes something but has no header X-Requested-With',
+      repair: "Send the header with any value, for example curl -H 'X-Requested-With: curl'.",
     })
   }
 }

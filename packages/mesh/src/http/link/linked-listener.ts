@@ -51,7 +51,7 @@ export function createLinkedListener(deps: {
   // Nodes may replace the addresses of their pods by their own, so an agent's connections are counted by its key.
   boundConnections(listener, { ...deps.bounds, perAddressMax: deps.bounds.totalMax / sharesOfAddress })
   listener.on('tlsClientError', (error, { remoteAddress }) => {
-    deps.log.debug({ remoteAddress, err: error }, 'a connection did not show the key of an agent')
+    deps.log.debug({ remoteAddress, err: error }, 'rejected a connection without the key of an agent')
   })
 
   return {

@@ -80,12 +80,12 @@ export function requireBounded(
 ): void {
   if (prompt.documents > 0 && model.media.documentTokens === null) {
     throw new Problem('bad-request', {
-      detail: `messages: what ${model.id} counts for a document has no known bound; send its text, or let the owner write down the model's context in config/settings.json where its provider reads documents itself`,
+      detail: `messages: the maximum number of tokens that ${model.id} counts for a document is unknown; send the text of the document instead. If the provider reads documents itself, the owner sets models.*.context of the model in config/settings.json`,
     })
   }
   if (prompt.sounds > 0 && !model.media.takesSound) {
     throw new Problem('bad-request', {
-      detail: `messages: what ${model.id} counts for sound has no known bound; send its words`,
+      detail: `messages: the maximum number of tokens that ${model.id} counts for sound is unknown; send a transcript instead`,
     })
   }
 }

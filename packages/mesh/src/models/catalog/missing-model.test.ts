@@ -40,7 +40,7 @@ describe('what an owner is told where no model is set', () => {
     ]
     for (const file of files) {
       expect(await told({ file })).toBe(
-        '.env of the home was changed since the mesh began, and is read at the next start (flotilla stop, then flotilla start -d)',
+        '.env in the home was changed since the mesh started; the mesh reads it at the next start (flotilla stop, then flotilla start -d)',
       )
     }
     const read = { system: ['openai_api_key'], file: { FLOTILLA_SYSTEM_OPENAI_API_KEY: 'sk-1' } }

@@ -45,14 +45,15 @@ function missingModelWords(known: {
   readonly writtenSince: boolean
 }): string {
   const { providers, systemNames, writtenSince } = known
-  if (writtenSince) return `.env of the home was changed since the mesh began, and is read ${atNextStart}`
+  if (writtenSince)
+    return `.env in the home was changed since the mesh started; the mesh reads it ${atNextStart}`
   const held = Object.keys(providerPresets).filter((name) =>
     systemNames.some((system) => system === `${name}_api_key` || system === `${name}_base_url`),
   )
   const [first] = [...providers, ...held]
   return first === undefined
-    ? `choose one with flotilla init, or put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env of the home, which is read ${atNextStart}, or name a provider and default_model in config/settings.json`
-    : `${first} is set up, and one of its models has to be named: FLOTILLA_DEFAULT_MODEL=${first}/MODEL in .env of the home, which is read ${atNextStart}, or default_model in config/settings.json, which is read at once`
+    ? `choose a model with flotilla init, or put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env in the home, which the mesh reads ${atNextStart}, or set a provider and default_model in config/settings.json`
+    : `the provider ${first} is set up, but no model of it is chosen: set FLOTILLA_DEFAULT_MODEL=${first}/MODEL in .env in the home, which the mesh reads ${atNextStart}, or default_model in config/settings.json, which it reads at once`
 }
 
 const atNextStart = 'at the next start (flotilla stop, then flotilla start -d)'

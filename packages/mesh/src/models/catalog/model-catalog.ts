@@ -178,14 +178,14 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
       const name = resolveModel(wanted, providerOfDefault())
       try {
         if (name === null || namesMany(wanted))
-          throw new Problem('not-configured', { detail: `${wanted} names no model` })
+          throw new Problem('not-configured', { detail: `${wanted} is not the name of a model` })
         setupWith(name.provider)
       } catch (error) {
         if (!(error instanceof Problem)) throw error
         const system = (credential: string) => deps.vault.system(credential)
         const usable = usableProviders({ settings: deps.settings, system })
         throw new Problem('unprocessable', {
-          detail: `${error.detail}; set up are: ${usable.join(', ') || 'none yet'}`,
+          detail: `${error.detail}; the providers that are set up: ${usable.join(', ') || 'none yet'}`,
           extra: { model: wanted, providers: usable },
         })
       }

@@ -14,7 +14,7 @@ describe('the model of agents that name none', () => {
     const held = { ...nothing, hasSystemCredential: (name: string) => name === 'openai_api_key' }
     expect(presetModel(held)).toEqual({
       name: 'openai/gpt-5-mini',
-      from: 'the usual one of openai, whose key is set',
+      from: 'the usual model of openai, because its key is set',
     })
     const settings = { default_model: 'groq/x' }
     expect(presetModel({ ...held, settings })).toEqual({

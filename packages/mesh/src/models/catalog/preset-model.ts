@@ -33,7 +33,7 @@ export function presetModel(known: ModelChoices): PresetModel | null {
   for (const [name, { usualModel }] of Object.entries(providerPresets)) {
     if (usualModel === undefined || !hasSystemCredential(`${name}_api_key`)) continue
     if (hasSystemCredential(`${name}_base_url`)) continue
-    return { name: usualModel, from: `the usual one of ${name}, whose key is set` }
+    return { name: usualModel, from: `the usual model of ${name}, because its key is set` }
   }
   return null
 }

@@ -52,7 +52,7 @@ describe('a price', () => {
 
   test('a model with an unknown price is rejected, and a free model needs no price', () => {
     expect(() => priceOf(aModel({ id: 'openai/x', model: 'x' }), now)).toThrow(
-      'no price is known for openai/x',
+      'the price of openai/x is unknown',
     )
     expect(
       priceOf(aModel({ model: 'x', free: true }), now).costNano({

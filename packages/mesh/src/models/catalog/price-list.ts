@@ -52,7 +52,7 @@ export function priceOf(model: PricedModel, now: number): Price {
   const listed = listedPrice(model, now)
   if (listed) return listed
   throw new Problem('model-unpriced', {
-    detail: `no price is known for ${model.id}; under models in config/settings.json give "${model.id}" a price { input_per_mtok, output_per_mtok } or, where it is yours and costs nothing, "local": true`,
+    detail: `the price of ${model.id} is unknown; under models in config/settings.json set a price { input_per_mtok, output_per_mtok } for "${model.id}", or "local": true if the model runs on your own machine and costs nothing`,
     extra: { model: model.id },
   })
 }

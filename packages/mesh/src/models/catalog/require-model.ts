@@ -14,7 +14,7 @@ export function createRequireModel(deps: {
 }) {
   return (caller: Caller, { agentId, model }: { readonly agentId: string; readonly model: string }): void => {
     if (searchesByItself(model) && !isAtTerminal(caller)) {
-      const reason = 'only a person at the terminal sets a model that may search the web by itself'
+      const reason = 'only a person at the terminal may choose a model that searches the web at its provider'
       deps.refuseAbove(caller, { subject: agentId, field: 'model', reason })
     }
     deps.catalog.requireUsable(model)

@@ -117,7 +117,7 @@ describe('a tool that runs at the provider', () => {
     expect(elsewhere.text).toContain('runs at the provider')
     const unbounded = await post(chat, { tools: [{ type: 'openrouter:web_search' }] })
     expect(unbounded.status).toBe(400)
-    expect(unbounded.text).toContain('no setting allows it')
+    expect(unbounded.text).toContain('no setting can allow it')
     expect(gateway.upstream.calls).toEqual([])
   })
 

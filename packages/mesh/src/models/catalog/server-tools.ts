@@ -103,7 +103,7 @@ export function serverToolTerms(
 ): ServerToolTerms | null {
   // The suffix `:online` makes the provider search without a tool in the request.
   if (model.isGivenSearch) {
-    throw refusal(`model: ${model.id} searches the web at its provider, which is not allowed here`)
+    throw refusal(`model: ${model.id} searches the web at its provider, which this fleet does not allow`)
   }
   const { serverTools } = call.prompt
   if (serverTools.length === 0) return null
@@ -164,12 +164,12 @@ function boundedTool(
   const place = `tools[${index}].type`
   if (!kind) {
     throw refusal(
-      `${place}: ${JSON.stringify(type.slice(0, 60))} is not allowed here, and no setting allows it: what runs at the provider passes every wall, and its cost has no bound; describe a function instead`,
+      `${place}: ${JSON.stringify(type.slice(0, 60))} is not allowed, and no setting can allow it: a tool that runs at the provider is outside the isolation, and its cost has no limit; define a function tool instead`,
     )
   }
   if (!terms) {
     throw refusal(
-      `${place}: ${JSON.stringify(type)} runs at the provider, which is not allowed here; the owner can allow it with a price as server_tools under models, ${JSON.stringify(model.id)}, in config/settings.json`,
+      `${place}: ${JSON.stringify(type)} runs at the provider, which this fleet does not allow; the owner can allow it by setting its price in server_tools under models, ${JSON.stringify(model.id)}, in config/settings.json`,
     )
   }
   const checked = kind.form(tool ?? null, { path: ['tools', index], found: nothingFound() }) as JsonObject

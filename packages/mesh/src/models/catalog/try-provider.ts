@@ -115,12 +115,12 @@ export function createTryProvider(deps: {
  */
 function untold(problem: Problem, provider: string): Problem {
   if (problem.code === 'provider-refused')
-    return retold(problem, { repair: `Nothing was kept. Give another key of ${provider}.` })
+    return retold(problem, { repair: `Nothing was saved. Enter another key of ${provider}.` })
   if (problem.code === 'model-unknown')
-    return retold(problem, { repair: `Nothing was kept. Name another model of ${provider}.` })
+    return retold(problem, { repair: `Nothing was saved. Choose another model of ${provider}.` })
   if (problem.code === 'provider-unreachable') {
     return retold(problem, {
-      repair: `Nothing was kept. Check the network of this machine, or give the address where ${provider} is (--base-url at the terminal).`,
+      repair: `Nothing was saved. Check the network of this machine, or enter the address of ${provider} (at the terminal: flotilla init --base-url URL).`,
     })
   }
   return problem

@@ -18,7 +18,7 @@ export interface VoicePrice {
 export function voicePriceOf(model: PricedModel, usdPerMinute: number | null, now: number): VoicePrice {
   if (usdPerMinute === null && !model.free) {
     throw new Problem('model-unpriced', {
-      detail: `nobody says what a minute of sound costs at ${model.id}; write channels.voice.usd_per_minute in config/settings.json`,
+      detail: `the price of a minute of sound at ${model.id} is unknown; set channels.voice.usd_per_minute in config/settings.json`,
       extra: { model: model.id },
     })
   }

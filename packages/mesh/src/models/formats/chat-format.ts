@@ -34,7 +34,7 @@ export const answerTokensMax = 10_000_000
 export function readParameters(bytes: Uint8Array): CallParameters {
   const body = parseJsonBody(bytes)
   const { model } = body
-  if (typeof model !== 'string') throw badRequest('model: a text is expected')
+  if (typeof model !== 'string') throw badRequest('model: must be a text')
   const prompt = nothingFound()
   const chosen = chosenOfChat(body, { path: [], found: prompt })
   const stream = chosen['stream'] === true

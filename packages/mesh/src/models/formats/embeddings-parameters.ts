@@ -34,7 +34,7 @@ export function readEmbeddingsParameters(bytes: Uint8Array): CallParameters {
     const issue = parsed.error.issues[0]
     throw badRequest(
       issue?.path[0] === 'input'
-        ? `input: a text, a list of tokens, or a list of at most ${inputsMax} of either is expected`
+        ? `input: must be a text, a list of tokens, or a list of at most ${inputsMax} texts or lists of tokens`
         : `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not of the expected form'}`,
     )
   }
@@ -60,6 +60,6 @@ export function textInputs(input: JsonValue | undefined): readonly string[] {
   const list = Array.isArray(input) ? input : [input]
   return list.map((entry) => {
     if (typeof entry === 'string') return entry
-    throw badRequest('input: this model takes texts and no tokens')
+    throw badRequest('input: this model accepts texts only, not tokens')
   })
 }

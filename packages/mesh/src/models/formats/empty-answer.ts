@@ -19,7 +19,7 @@ export function saysNothing(answer: Readonly<Record<string, unknown>>): boolean 
 }
 
 export function emptyAnswer(): Problem {
-  return new Problem('model-failed', { detail: 'the model answered with nothing' })
+  return new Problem('model-failed', { detail: 'the model returned an empty answer' })
 }
 
 function isSilent([field, value]: [string, unknown]): boolean {

@@ -9,7 +9,7 @@ import { readJsonBody } from '../../intake/index.ts'
 export function wholeNumber(value: JsonValue | undefined, name: string, max: number): number | null {
   if (value === undefined || value === null) return null
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1 || value > max) {
-    throw badRequest(`${name}: a whole number from 1 to ${max} is expected`)
+    throw badRequest(`${name}: must be a whole number from 1 to ${max}`)
   }
   return value
 }
@@ -17,7 +17,7 @@ export function wholeNumber(value: JsonValue | undefined, name: string, max: num
 /** Parses a JSON object; integers beyond 2^53 keep their digits. Throws `bad-json`, `body-too-large`, `bad-request`. */
 export function parseJsonBody(bytes: Uint8Array): JsonObject {
   const body = readJsonBody(bytes, jsonLimits.modelBody, { keepsDigits: true })
-  if (!isJsonObject(body) || writtenNumber(body) !== null) throw badRequest('an object is expected')
+  if (!isJsonObject(body) || writtenNumber(body) !== null) throw badRequest('the body must be a JSON object')
   return body
 }
 

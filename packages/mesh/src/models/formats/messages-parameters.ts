@@ -26,7 +26,7 @@ const thinkingMinTokens = 1024
 export function readMessagesParameters(bytes: Uint8Array, betas: readonly string[]): CallParameters {
   const { body, model } = parse(bytes)
   const value = wholeNumber(body['max_tokens'], 'max_tokens', Number.MAX_SAFE_INTEGER)
-  if (value === null) throw badRequest('max_tokens: a whole number is required')
+  if (value === null) throw badRequest('max_tokens: must be set to a whole number')
   const prompt = nothingFound()
   const forwarded = chosenOfMessages(body, { path: [], found: prompt })
   return {

@@ -45,7 +45,7 @@ export function allowedModel(deps: AllowedModelsDeps, agentId: string, wanted: s
 
 function repairFor(deps: AllowedModelsDeps, agentId: string, wanted: string): string {
   if (wanted !== deps.agentModel(agentId) || !searchesByItself(wanted)) return ''
-  return `: by its name it may search the web by itself, which the owner allows with exactly this name in agents.${agentId}.models of the settings`
+  return `: models with such a name can search the web at the provider. The owner allows it with exactly this name in agents.${agentId}.models of config/settings.json`
 }
 
 export interface FallbackDeps extends AllowedModelsDeps {

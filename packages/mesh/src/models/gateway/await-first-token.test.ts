@@ -123,7 +123,7 @@ describe('a stream before its first words', () => {
     source.say('data: {"error":{"message":"overloaded, key sk-abcdefghijkl"}}\n\n')
     await expect(begun).rejects.toMatchObject({
       code: 'upstream-failed',
-      detail: 'the stream told an error: overloaded, key [secret]',
+      detail: 'the stream reported an error: overloaded, key [secret]',
     })
   })
 

@@ -101,7 +101,7 @@ describe('a refusal that stays', () => {
     for (let count = 0; count < 5; count++) {
       await expect(ask()).rejects.toMatchObject({
         code: 'provider-quota-exhausted',
-        detail: expect.stringContaining('not asked again for 30 s') as unknown,
+        detail: expect.stringContaining('does not call this model again for 30 s') as unknown,
         extra: { attempts: 0 },
       })
     }

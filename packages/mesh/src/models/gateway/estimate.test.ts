@@ -165,9 +165,11 @@ describe('what has no bound', () => {
       id: `${name}/m`,
       media: boundsOf(name, 'm', window),
     })
-    expect(() => requireBounded(prompt({ documents: 1 }), model('openai', null))).toThrow('no known bound')
-    expect(() => requireBounded(prompt({ documents: 1 }), model('other', 200_000))).toThrow('no known bound')
-    expect(() => requireBounded(prompt({ sounds: 1 }), model('openai', 200_000))).toThrow('no known bound')
+    expect(() => requireBounded(prompt({ documents: 1 }), model('openai', null))).toThrow('is unknown; send')
+    expect(() => requireBounded(prompt({ documents: 1 }), model('other', 200_000))).toThrow(
+      'is unknown; send',
+    )
+    expect(() => requireBounded(prompt({ sounds: 1 }), model('openai', 200_000))).toThrow('is unknown; send')
     expect(() => requireBounded(prompt({ documents: 1, images: 3 }), model('openai', 200_000))).not.toThrow()
   })
 

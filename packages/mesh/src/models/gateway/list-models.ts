@@ -54,7 +54,9 @@ export function createListModels(deps: ListModelsDeps): ListModels {
       const name = resolveModel(id, provider)
       const list = caller.kind === 'agent' ? allowListOf(deps, caller.agentId) : []
       if (name === null || !modelIsListed(list, name, provider)) {
-        throw new Problem('not-found', { detail: `there is no model ${id.slice(0, 200)} that you may use` })
+        throw new Problem('not-found', {
+          detail: `no model ${id.slice(0, 200)} exists that you may use; GET /v1/models lists your models`,
+        })
       }
       return entry(fullName(name), form)
     },

@@ -19,7 +19,7 @@ function askedByStranger(headers: Record<string, string>) {
 }
 
 test('a caller that the gate rejects gets the error format of its client', async () => {
-  const detail = 'no token of a running agent'
+  const detail = 'the call has no token of a running agent'
   const asOpenAi = await askedByStranger({})
   expect(asOpenAi.status).toBe(401)
   expect(asOpenAi.json()).toMatchObject({

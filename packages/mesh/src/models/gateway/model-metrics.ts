@@ -7,7 +7,7 @@ export function modelMetrics(watched: readonly WatchedModel[], now: number): rea
     {
       name: 'flotilla_model_calls_total',
       kind: 'counter',
-      description: 'Calls that reached a model since the mesh started, by what came of them',
+      description: 'Calls that reached a model since the mesh started, by outcome',
       samples: watched.flatMap(({ id: model, answered, failed }) => [
         { labels: { model, outcome: 'answered' }, value: answered },
         { labels: { model, outcome: 'failed' }, value: failed },
@@ -16,7 +16,7 @@ export function modelMetrics(watched: readonly WatchedModel[], now: number): rea
     {
       name: 'flotilla_model_cool_down_seconds',
       kind: 'gauge',
-      description: 'Seconds that a model is still left alone',
+      description: 'Seconds until the cooldown of a model ends',
       samples: watched.map(({ id: model, health }) => ({
         labels: { model },
         value: coolDownLeftMs(health, now) / 1000,

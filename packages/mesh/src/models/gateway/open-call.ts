@@ -95,7 +95,7 @@ function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
   const { model, parameters: asked } = call
   const { apiFormat } = deps
   if (!model.llm.forms.has(apiFormat.form)) {
-    throw new Problem('bad-request', { detail: `${model.id} does not answer ${apiFormat.form} calls` })
+    throw new Problem('bad-request', { detail: `${model.id} does not support ${apiFormat.form} calls` })
   }
   requireBounded(asked.prompt, model)
   const terms = serverToolTerms(model, asked)

@@ -95,7 +95,7 @@ export function refusalInBody(
   const stays = refusal.means !== null && !passing.includes(refusal.means)
   if (isNamed || stays) return refusal
   const words = redact(facts.message, by.secrets).slice(0, messageMaxChars)
-  const detail = `the ${where} told an error: ${words === '' ? 'without a message' : words}`
+  const detail = `the ${where} reported an error: ${words === '' ? 'without a message' : words}`
   return { ...refusal, problem: new Problem('upstream-failed', { detail }) }
 }
 
@@ -112,7 +112,7 @@ function refusalFrom(facts: RefusalFacts, by: RefusedBy): Refusal {
 function problemOf(facts: RefusalFacts, { means, part }: Judged, by: RefusedBy): Problem {
   const { status, retryAfterMs } = facts
   const message = redact(facts.message, by.secrets).slice(0, messageMaxChars)
-  const how = status === 0 ? 'told an error in its answer' : `answered ${status}`
+  const how = status === 0 ? 'reported an error in its answer' : `answered ${status}`
   const detail = `${by.provider} ${how}${message === '' ? '' : `: ${message}`}`
   const extra = {
     provider: by.provider,
@@ -160,7 +160,7 @@ function accountWords(
       }
     : {
         says: `${title} says a quota of the account is used up`,
-        repair: `wait until it is renewed, raise it ${where}, or set another model (flotilla init, or default_model in config/settings.json)`,
+        repair: `wait until the quota is renewed, raise the quota ${where}, or set another model (flotilla init, or default_model in config/settings.json)`,
       }
 }
 
@@ -178,20 +178,20 @@ export function namingVariables(problem: Problem, provider: string): Problem {
   if (problem.code === 'provider-refused') {
     const variable = providerVariable(provider, 'API_KEY')
     return retold(problem, {
-      repair: `Check the key and the model of ${provider}: ${variable} in .env, providers.${provider} in config/settings.json; flotilla models shows how it does.`,
+      repair: `Check the key and the model of ${provider}: ${variable} in .env, providers.${provider} in config/settings.json; flotilla models shows the state of the provider.`,
     })
   }
   if (problem.code === 'provider-unreachable') {
     const variable = providerVariable(provider, 'BASE_URL')
     // The variable is also part of the detail, because the record of a failed run keeps only the detail.
     return retold(problem, {
-      detail: `${problem.detail}; ${variable} in .env says where ${provider} is`,
-      repair: `Check that it runs there (${variable} in .env, or providers.${provider}.base_url in config/settings.json), and the network of the mesh.`,
+      detail: `${problem.detail}; the address of ${provider} comes from ${variable} in .env`,
+      repair: `Check that ${provider} runs at this address (${variable} in .env, or providers.${provider}.base_url in config/settings.json), and check the network of the mesh.`,
     })
   }
   if (problem.code === 'model-unknown' && /try pulling/i.test(problem.detail)) {
     return retold(problem, {
-      repair: `Pull it where ${provider} runs (ollama pull MODEL), or set another model (flotilla init, or default_model in config/settings.json).`,
+      repair: `Install the model on the machine of ${provider} (ollama pull MODEL), or set another model (flotilla init, or default_model in config/settings.json).`,
     })
   }
   return problem

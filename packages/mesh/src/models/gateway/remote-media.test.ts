@@ -101,7 +101,7 @@ describe('what a prompt names by its address', () => {
     for (const path of ['page', 'paper']) {
       const reply = await post('/v1/chat/completions', [hi, chatPicture(`${site}/${path}`)])
       expect(reply.status).toBe(400)
-      expect(reply.text).toContain('messages[0].content[1].image_url.url: what is at this address')
+      expect(reply.text).toContain('messages[0].content[1].image_url.url: the file at this address')
     }
     expect(gateway.upstream.calls).toEqual([])
     expect(gateway.spentNano()).toBe(0)

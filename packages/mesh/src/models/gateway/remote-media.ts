@@ -49,7 +49,7 @@ export async function withRemoteMedia<
     const type = mediaTypeOf(bytes, media.kind)
     if (type === null) {
       const wanted = media.kind === 'image' ? 'a PNG, JPEG, GIF or WebP picture' : 'a PDF document'
-      throw badRequest(`${placeOf(media.path)}: what is at this address is not ${wanted}`)
+      throw badRequest(`${placeOf(media.path)}: the file at this address is not ${wanted}`)
     }
     const data = Buffer.from(bytes).toString('base64')
     // The fetched bytes are counted already; base64 is longer, so only the difference is added.

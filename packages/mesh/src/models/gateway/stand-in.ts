@@ -39,6 +39,7 @@ function modelOf(
     return { ...free, id: 'recorded/answers', provider: 'recorded', model: 'answers', llm: standIn.llm }
   }
   const name = resolveModel(standIn.model, catalog.defaultProvider())
-  if (name === null) throw new Problem('not-configured', { detail: `${standIn.model} names no model` })
+  if (name === null)
+    throw new Problem('not-configured', { detail: `${standIn.model} is not the name of a model` })
   return catalog.find(name)
 }

@@ -156,7 +156,7 @@ describe('a voice note that is written down', () => {
 
 describe('a voice note that is not', () => {
   test.each([
-    ['is no sound', { audio: Buffer.from('#!/bin/sh') }, 'unprocessable'],
+    ['unknown audio format', { audio: Buffer.from('#!/bin/sh') }, 'unprocessable'],
     ['is larger than the bound', { audio: oggNote('x', voiceLimits.audioMaxBytes + 1) }, 'body-too-large'],
     ['has a model that nobody set up', { model: 'nobody/x' }, 'not-configured'],
     ['has a model that writes no sound down', { model: 'offline/hashed-words' }, 'not-configured'],

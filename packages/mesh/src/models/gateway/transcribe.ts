@@ -80,10 +80,11 @@ async function transcribe(deps: TranscribeDeps, note: VoiceNote): Promise<Transc
   const { audio, signal } = note
   if (audio.length > voiceLimits.audioMaxBytes) {
     const mostMb = voiceLimits.audioMaxBytes / 1024 / 1024
-    throw new Problem('body-too-large', { detail: `it is larger than ${mostMb} MB` })
+    throw new Problem('body-too-large', { detail: `the voice note is larger than ${mostMb} MB` })
   }
   const type = audioTypeOf(audio)
-  if (type === null) throw new Problem('unprocessable', { detail: 'it is no sound of a kind that is known' })
+  if (type === null)
+    throw new Problem('unprocessable', { detail: 'the voice note has an unknown audio format' })
   const model = modelOf(deps.catalog, note.model)
   const price = voicePriceOf(model, note.usdPerMinute, deps.clock.now())
   const call = await transcriptionCall(model.model, { audio, type })
@@ -113,7 +114,7 @@ function modelOf(catalog: TranscribeDeps['catalog'], wanted: string): CatalogMod
   const model = catalog.find(name)
   if (model.llm.forms.has('transcription')) return model
   throw new Problem('not-configured', {
-    detail: `${model.id}, which channels.voice.model in config/settings.json names, writes no sound down`,
+    detail: `${model.id}, which channels.voice.model in config/settings.json names, cannot transcribe sound`,
   })
 }
 
@@ -215,7 +216,7 @@ async function receive(reply: ProviderReply, opened: OpenedNote, price: VoicePri
     return await collect(reply, opened.bounds, (text) => {
       const answer = readTranscription(parsedAnswer(text))
       if (answer === null) {
-        throw new Problem('upstream-failed', { detail: 'the answer of the model is no transcription' })
+        throw new Problem('upstream-failed', { detail: 'the answer of the model is not a transcription' })
       }
       settle(opened, answer, price)
       return cut(answer.text.trim())

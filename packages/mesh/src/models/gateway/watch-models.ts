@@ -98,7 +98,7 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
   }
 
   function announceRecovered(id: string, failures: number): void {
-    deps.log.info({ model: id, failures }, 'a model answers again; it is asked like any other')
+    deps.log.info({ model: id, failures }, 'a model answers again; its cooldown has ended')
     announce(
       { actor: 'system', action: 'model.recovered', subject: id, detail: { failures } },
       { type: 'model.recovered', model: id },

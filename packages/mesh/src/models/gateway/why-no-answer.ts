@@ -10,7 +10,7 @@ export function rememberedRefusal(watch: ModelWatch, chain: readonly CatalogMode
     if (refusal === null) continue
     const seconds = Math.ceil(watch.coolDownLeftMs(model) / 1000)
     return retold(refusal, {
-      detail: `${refusal.detail}; it is not asked again for ${seconds} s, or until its key or the settings change`,
+      detail: `${refusal.detail}; the mesh does not call this model again for ${seconds} s, or until its key or the settings change`,
     })
   }
   return null
@@ -27,5 +27,5 @@ export function whyNoAnswer(
   const { failure, refusal, attempts } = walk
   const told = failure?.problem ?? remembered
   if (told !== null) return retold(told, { extra: { attempts } })
-  return refusal ?? new Problem('not-configured', { detail: 'there is no model to ask' })
+  return refusal ?? new Problem('not-configured', { detail: 'no model is set up that can answer the call' })
 }

@@ -93,7 +93,7 @@ const writerBy: Readonly<
 /** Packages put the model name into the request path, so it must not lead to another path. */
 function requirePlainName(model: string): void {
   if (/^[\w.:@/+-]{1,200}$/.test(model) && !model.includes('..')) return
-  throw badRequest(`model: ${model.slice(0, 100)} is no name of a model`)
+  throw badRequest(`model: ${model.slice(0, 100)} is not the name of a model`)
 }
 
 interface Call {
@@ -157,7 +157,7 @@ async function* streamed(
   }
   signal.throwIfAborted()
   if (!chunks.hasEnded()) {
-    throw new Problem('upstream-failed', { detail: `${host} broke off its answer` })
+    throw new Problem('upstream-failed', { detail: `${host} ended its answer early` })
   }
 }
 

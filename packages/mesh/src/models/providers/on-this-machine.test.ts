@@ -157,7 +157,7 @@ describe.each([
         expect.objectContaining({
           code: 'model-unpriced',
           detail: expect.stringMatching(
-            /give ".*" a price .* or, where it is yours and costs nothing, "local": true/,
+            /set a price .* for ".*", or "local": true if the model runs on your own machine/,
           ),
         }),
       )

@@ -86,9 +86,9 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
       else start(bytes, next)
     },
     leave(left) {
-      if (waiting?.answering === left) close(new Error('the call was left'))
+      if (waiting?.answering === left) close(new Error('the call was abandoned'))
     },
-    destroy: () => close(new Error('the connection was ended here')),
+    destroy: () => close(new Error('the mesh closed the connection')),
   }
 
   const hears = {
@@ -123,7 +123,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     if (phase === 'idle') {
       if (silentMs >= idleMaxMs) close(null)
     } else if (silentMs >= boundOf(phase, bounds)) {
-      close(new SilentTooLong(`nothing came for ${silentMs} ms`))
+      close(new SilentTooLong(`the provider sent nothing for ${silentMs} ms`))
     }
   }
 
@@ -136,7 +136,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     const told = answering ?? waiting?.answering
     answering = waiting = null
     owner.gone(connection)
-    told?.onError(error ?? new Error('the far end closed the connection'))
+    told?.onError(error ?? new Error('the provider closed the connection'))
   }
 
   function start(bytes: Uint8Array, next: Answering): void {

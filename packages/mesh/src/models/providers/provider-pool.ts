@@ -102,7 +102,8 @@ export function openProviderPool(
     if (isClosed) one.answering.onError(new Error('the connections to this provider are closed'))
     else if (share.take(one.agentId, 1) === null) carry(one)
     else if (waiting.length < waitingMax) waiting.push(one)
-    else one.answering.onError(new Error(`${waitingMax} calls wait for a connection already`))
+    else
+      one.answering.onError(new Error(`${waitingMax} calls already wait for a connection to this provider`))
   }
 
   /** Sends a call that its agent's share already counts. */

@@ -79,7 +79,7 @@ describe('a model', () => {
     const catalog = aCatalog({ anthropic_api_key: 'k', groq_api_key: 'k' })
     expect(() => catalog.requireUsable('anthropic/claude-sonnet-5')).not.toThrow()
     expect(() => catalog.requireUsable('google/gemini-2.5-pro')).toThrow(
-      /FLOTILLA_SYSTEM_GOOGLE_API_KEY.*set up are: anthropic, groq/,
+      /FLOTILLA_SYSTEM_GOOGLE_API_KEY.*that are set up: anthropic, groq/,
     )
     expect(() => aCatalog({}).requireUsable('nobody/x')).toThrow('none yet')
   })

@@ -168,7 +168,7 @@ function named(sources: SetupSources, provider: string, name: string | null): Se
   const secret = sources.system(name)
   if (secret) return secret
   throw new Problem('not-configured', {
-    detail: `the provider ${provider} wants the credential FLOTILLA_SYSTEM_${name.toUpperCase()}, which is not set`,
+    detail: `the provider ${provider} needs the credential FLOTILLA_SYSTEM_${name.toUpperCase()}, which is not set`,
   })
 }
 
@@ -198,7 +198,7 @@ function missing(provider: string, names: readonly string[]): Problem {
     detail: `the provider ${provider} is not set up: put ${names.map((name) => providerVariable(provider, name)).join(' or ')} into .env`,
     ...(Object.hasOwn(providerPresets, provider)
       ? {
-          repair: `Set it up with: flotilla init --provider ${provider}. What is written into .env by hand is read at the next start.`,
+          repair: `Set up the provider with flotilla init --provider ${provider}. The mesh reads changes of .env by hand at its next start.`,
         }
       : {}),
   })

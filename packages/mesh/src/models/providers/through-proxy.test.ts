@@ -63,11 +63,11 @@ describe('a provider behind a company’s proxy', () => {
   })
 
   test.each([
-    ['wants a password', 407, /the proxy http:\/\/127\.0\.0\.1:\d+ wants a user name and a password/],
+    ['wants a password', 407, /the proxy http:\/\/127\.0\.0\.1:\d+ requires a user name and a password/],
     [
       'opens nothing',
       403,
-      /the proxy http:\/\/127\.0\.0\.1:\d+ opens no connection to models\.corp\.test:\d+ \(403\)/,
+      /the proxy http:\/\/127\.0\.0\.1:\d+ did not open a connection to models\.corp\.test:\d+ \(403\)/,
     ],
   ])('a proxy that %s is named, and its password is not', async (_what, status, words) => {
     const { proxy, ask } = await aPath('openai-compatible', (url) => ({

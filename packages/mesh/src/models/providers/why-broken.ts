@@ -9,14 +9,17 @@ export function whyBroken(
 ): unknown {
   if (at.signal.aborted) return at.signal.reason
   if (at.isSent && error instanceof SilentTooLong) {
-    return new Problem('upstream-timeout', { detail: `${at.host} was silent for too long`, cause: error })
+    return new Problem('upstream-timeout', { detail: `${at.host} sent nothing for too long`, cause: error })
   }
   if (at.isBegun) {
-    return new Problem('upstream-failed', { detail: `${at.host} broke off its answer`, cause: error })
+    return new Problem('upstream-failed', { detail: `${at.host} ended its answer early`, cause: error })
   }
   // It is unknown whether the request was read, and so whether it will be billed.
   if (at.isSent) {
-    return new Problem('upstream-failed', { detail: `${at.host} hung up before it answered`, cause: error })
+    return new Problem('upstream-failed', {
+      detail: `${at.host} closed the connection before it answered`,
+      cause: error,
+    })
   }
   if (error instanceof ProxyFailed) {
     return new Problem('provider-unreachable', { detail: `${at.host}: ${error.message}`, cause: error })

@@ -51,7 +51,7 @@ describe('a recording', () => {
     ])
     expect(playCassette(cassette, 'scout', answered as never).content).toBe('Hello there')
     expect(recorder.isRecording()).toBe(false)
-    expect(() => recorder.stop()).toThrow('no recording')
+    expect(() => recorder.stop()).toThrow('not recording')
     await provider.close()
     await upstream.close()
   })

@@ -43,11 +43,11 @@ export function createCassetteRecorder(): CassetteRecorder {
 
   return {
     start() {
-      if (recording) throw new Problem('conflict', { detail: 'a recording is going on' })
+      if (recording) throw new Problem('conflict', { detail: 'the mesh is already recording a cassette' })
       recording = { exchanges: [], bytes: 0, isCut: false }
     },
     stop() {
-      if (!recording) throw new Problem('conflict', { detail: 'no recording is going on' })
+      if (!recording) throw new Problem('conflict', { detail: 'the mesh is not recording a cassette' })
       const cassette = cassetteOf(recording)
       recording = null
       return cassette

@@ -51,7 +51,7 @@ export function createChatSessions(deps: {
     const run = queries.runIn(agentId, session)
     if (!run) return
     throw new Problem('conflict', {
-      detail: `run ${run.id} is ${run.state} and goes on in the conversation ${session}; wait for its end, or cancel it`,
+      detail: `run ${run.id} is ${run.state} in the conversation ${session}; wait until the run has ended, or cancel it with flotilla cancel ${run.id}`,
       extra: { run_id: run.id, state: run.state },
     })
   }

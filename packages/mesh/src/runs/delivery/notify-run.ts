@@ -30,7 +30,7 @@ export function createNotifyRun(deps: {
       if (!outbox.add(letter)) return
       const run = table.find(runId)
       if (!run || isTerminal(run.state)) {
-        outbox.markFor(letter, 'undeliverable', 'the run that asked had ended')
+        outbox.markFor(letter, 'undeliverable', 'the run that asked had already ended')
         return
       }
       inbox.add(runId, source, { note, at: clock.now() })

@@ -100,7 +100,7 @@ export async function awaitOutcome(
     return frame.run
   }
   throw new Problem('interrupted', {
-    detail: `the mesh is stopping; ask for run ${runId} later`,
+    detail: `the mesh is stopping; request the outcome of run ${runId} again after the next start`,
     extra: { run_id: runId },
   })
 }

@@ -39,7 +39,7 @@ export function createCancelRun(deps: {
     return database.transaction(() => {
       const run = table.find(runId) ?? asked
       if (run.state === 'cancelled') return run
-      if (isTerminal(run.state)) throw new Problem('conflict', { detail: `the run is ${run.state} already` })
+      if (isTerminal(run.state)) throw new Problem('conflict', { detail: `the run is already ${run.state}` })
       journal.append({ actor: actorOf(caller), action: 'run.cancel-asked', subject: runId, detail: {} })
       end(run, why)
       for (const id of table.openBelow(runId)) {

@@ -135,6 +135,6 @@ function createInterruptRun(
         database.afterCommit(() => notifier.publish(run.agentId))
         return
       }
-      settle(run, failedOutcome(run, 'interrupted', `The run was cut off ${run.attempt} times: ${why}.`))
+      settle(run, failedOutcome(run, 'interrupted', `The run was interrupted ${run.attempt} times: ${why}.`))
     })
 }

@@ -76,7 +76,7 @@ function noteText(note: RunNote): PromptText {
     case 'steer-answer':
       return sanitizeForPrompt(
         [
-          `What you said to ${note.agent} ("${titleOf(note.said)}") came when its work had ended, and was answered on its own (${note.state}).`,
+          `Your message to ${note.agent} ("${titleOf(note.said)}") arrived after its run had ended, and was answered in a separate run (${note.state}).`,
           `Answer: ${truncatePromptText(sanitizeForPrompt(note.text), summaryMaxChars)}`,
         ].join('\n'),
       )
@@ -91,8 +91,9 @@ function titleOf(text: string): PromptText {
 function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'browser-returned' }>): string {
   const words = {
     returned: 'The person has given your browser back to you.',
-    solved: 'The question whether a person is there was answered for you; send the form, or go on.',
-    expired: 'No person came to help with the page in your browser. Do without it, or tell who asked you.',
+    solved: 'The CAPTCHA was solved for you; send the form, or continue.',
+    expired:
+      'No person came to help with the page in your browser. Continue without the page, or tell the person or agent that gave you the work.',
     lost: 'Your browser was closed meanwhile; its tabs come back with your next use of it.',
   }[how]
   const shown = (page: typeof before) =>

@@ -66,7 +66,7 @@ export function createEndTurn(deps: {
       if (run?.state !== 'running' || run.fence !== result.fence || run.id !== result.run_id) return false
       // A cancelled run is no longer running, so here the agent was stopped in mid-run.
       if (result.status === 'cancelled') {
-        interrupt(run, 'its agent stopped')
+        interrupt(run, 'the agent stopped')
         return true
       }
       const outcome = outcomeOf(result)

@@ -29,7 +29,7 @@ export function createExpireRuns(deps: {
   const { table, settle, followed, outbox, clock } = deps
   /** An agent that still works this long after its own limit has a loop that hangs. */
   function giveUp(agentId: string): void {
-    const reason = `its work went on for ${turnMaxMs / 1000} s, beyond its own limit`
+    const reason = `the agent worked on one turn for ${turnMaxMs / 1000} s, longer than its limit`
     deps.connections.giveUp(agentId, reason).catch((err: unknown) => {
       deps.log.error(
         { agentId, err },
@@ -43,11 +43,11 @@ export function createExpireRuns(deps: {
     for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
       // A pause holds the run, and its waiting time restarts when the pause ends.
       if (run.proactive && deps.pausedReason(run.agentId) !== null) continue
-      const text = withInterim(run, 'The run was queued for 24 hours and did not begin.')
+      const text = withInterim(run, 'The run waited in the queue for 24 hours without starting.')
       settle(run, { status: 'expired', code: 'expired', text })
     }
     for (const run of table.waitingBefore(now - wireLimits.waitingMaxMs)) {
-      const text = withInterim(run, 'The run waited for 7 days and nothing came.')
+      const text = withInterim(run, 'The run waited 7 days for an answer that never came.')
       settle(run, { status: 'expired', code: 'expired', text })
     }
     for (const run of table.turnsBegunBefore(now - turnMaxMs)) {

@@ -62,7 +62,7 @@ export function createFollowRun(deps: FollowRunDeps): FollowRun {
     } catch (error) {
       if (signal.aborted) return
       if (!(error instanceof Problem) || !permanentFailures.includes(error.code)) throw error
-      deps.settle(run, failedOutcome(run, error.code, `The agent refused the work: ${error.detail}`))
+      deps.settle(run, failedOutcome(run, error.code, `The agent rejected the run: ${error.detail}`))
     }
   }
 }

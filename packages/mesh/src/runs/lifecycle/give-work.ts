@@ -61,7 +61,7 @@ function sendOnce(deps: GiveWorkDeps, run: RunRecord, { connection, signal }: Li
     return connection.invoke({ run_id: run.id, fence: run.fence, tool, params, origin: run.origin }, signal)
   }
   const assignment = taskAssignment(run, deps.tasks)
-  if (!assignment) throw new Problem('not-found', { detail: 'its task is gone' })
+  if (!assignment) throw new Problem('not-found', { detail: 'the task of the run no longer exists' })
   const steers = steersBeside(deps.steers.ofTurn(run.id, run.turn))
   return connection.task({ ...assignment, origin: run.origin, ...steers }, signal)
 }

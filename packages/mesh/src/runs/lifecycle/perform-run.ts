@@ -116,7 +116,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   )
   if (code === 'unknown-agent') changes.settle(run, failedOutcome(run, code, 'The agent was deleted.'))
   else if (ownerRepairs.includes(code)) changes.settle(run, failedOutcome(run, code, detail))
-  else changes.interrupt(run, `its agent could not be started or reached (${detail})`)
+  else changes.interrupt(run, `the agent could not be started or reached (${detail})`)
 }
 
 /** If the run was ended from outside, keeps the lane occupied until the agent was asked to stop. */

@@ -51,7 +51,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
       )
       return deadForMs(run) > engineSilenceMaxMs ? lost('the container engine did not answer') : 'no-answer'
     }
-    if (!connection) return lost('its container is gone')
+    if (!connection) return lost('the container of the agent no longer exists')
     try {
       const found = judge(run, connection, await connection.result(run.id, 0, closing))
       if (found.working && pulses.silentMs(run) >= silenceMaxMs) return hung(silentReason)
@@ -64,7 +64,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
       if (deadForMs(run) < 0) return 'no-answer'
       // The next attempt would wait for the same process.
       const isSilent = pulses.silentMs(run) >= silentWithDeadLeaseMs
-      return isSilent ? hung('its agent does not answer') : lost('its agent does not answer')
+      return isSilent ? hung('the agent does not answer') : lost('the agent does not answer')
     }
   }
 
@@ -89,7 +89,7 @@ type Finding =
 
 const lost = (why: string): Finding => ({ lost: why, hung: false })
 const hung = (why: string): Finding => ({ lost: why, hung: true })
-const silentReason = `its work gave no sign of life for ${silenceMaxMs / 1000} s, though its server answers`
+const silentReason = `the agent reported no progress of the run for ${silenceMaxMs / 1000} s, although its server answers`
 
 /**
  * A reply under another fencing token is about another attempt or an earlier turn and says nothing about this one.
@@ -100,8 +100,9 @@ function judge(
   reply: ResultReply,
 ): { readonly finding: Finding; readonly working: boolean } {
   const working = reply.state === 'working'
-  if (reply.state === 'unknown') return { working, finding: lost('its agent does not know it') }
+  if (reply.state === 'unknown') return { working, finding: lost('the agent does not know the run') }
   const fence = reply.state === 'working' ? reply.fence : reply.result.fence
-  const finding = fence === run.fence ? { connection } : lost('its agent does not know this attempt')
+  const finding =
+    fence === run.fence ? { connection } : lost('the agent does not know this attempt of the run')
   return { working, finding }
 }

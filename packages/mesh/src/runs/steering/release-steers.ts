@@ -68,7 +68,7 @@ export function createReleaseSteers({
       settle(became, {
         status: 'cancelled',
         code: 'cancelled',
-        text: `The work at hand had ended before it was read: ${refusal}.`,
+        text: `The run ended before the agent read this message: ${refusal}.`,
       })
     }
   }

@@ -65,7 +65,7 @@ describe('a steer to an agent at work', () => {
       { kind: 'human', channel: 'api', role: 'owner', user: 'max', person: 'max' },
       'your user',
     ],
-    ['a watch', { kind: 'system' }, 'the fleet, by your watch watch_1,'],
+    ['a watch', { kind: 'system' }, 'the fleet, because of your watch watch_1,'],
   ] as const)('a steer of %s names its real sender to the agent', async (_who, caller, from) => {
     const { harness } = await atWork()
     const more = caller.kind === 'system' ? ({ trigger: 'watcher', triggerId: 'watch_1' } as const) : {}
@@ -398,7 +398,7 @@ describe('a steer to an agent that is given no work but its own', () => {
     await harness.clock.settle()
     expect(harness.agents.sent.at(-1)).toMatchObject({
       runId: asking.id,
-      message: expect.stringMatching(/What you said to spawn_1 \("slower"\)[^]*is given no other/),
+      message: expect.stringMatching(/Your message to spawn_1 \("slower"\)[^]*is given no other/),
     })
   })
 })
@@ -450,7 +450,7 @@ describe('a steer of an agent', () => {
     await harness.clock.settle()
     const told = harness.agents.sent.at(-1)
     expect(told).toMatchObject({ agentId: 'operator', runId: asking.id })
-    expect(told?.message).toContain('What you said to ada ("faster")')
+    expect(told?.message).toContain('Your message to ada ("faster")')
     expect(told?.message).toContain('as fast as I can')
   })
 

@@ -61,7 +61,10 @@ export function createSteerRun(deps: SteerRunDeps): SteerRun {
     deps.requireAgent(agentId)
     return database.transaction(() => {
       if (caller.kind === 'agent') {
-        if (!caller.run) throw new Problem('stale-fence', { detail: 'only a live run can steer' })
+        if (!caller.run)
+          throw new Problem('stale-fence', {
+            detail: 'only a run that is in progress may send steering messages',
+          })
         live.ticketOf(caller.run.runId, caller.run.fence)
       }
       const mark = markOf(caller, originOf(caller, input), input.idempotencyKey)
@@ -99,7 +102,7 @@ function attach(
   const { steers, database } = deps
   if (steers.countOf(run.id) >= steerLimits.perRunMax) {
     throw new Problem('unprocessable', {
-      detail: `run ${run.id} has been steered ${steerLimits.perRunMax} times; ask again when it has ended`,
+      detail: `run ${run.id} has received ${steerLimits.perRunMax} steering messages, the maximum; send the message again when the run has ended`,
     })
   }
   // The steer may become a run, which then needs a place in the agent's lane.
@@ -124,7 +127,7 @@ function enterAtOnce(deps: SteerRunDeps, fresh: SteerRecord): SteerRecord {
   requireTakesWork(deps.hooks, fresh.agentId)
   if (fresh.parentRunId !== null) {
     throw new Problem('conflict', {
-      detail: `${fresh.agentId} is not at work on that; give it work with hand_off`,
+      detail: `agent ${fresh.agentId} is not working on that; give it a task with hand_off`,
     })
   }
   refuseReserved(fresh.session)

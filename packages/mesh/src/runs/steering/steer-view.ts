@@ -36,7 +36,7 @@ function senderOf({ kind, user, role }: Origin): string {
     case 'operator':
       return `agent ${name}`
     case 'watcher':
-      return `the fleet, by your watch ${name},`
+      return `the fleet, because of your watch ${name},`
     case 'system':
     case 'cron':
     case 'heartbeat':

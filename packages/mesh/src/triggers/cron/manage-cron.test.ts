@@ -358,7 +358,7 @@ describe('a job of a member', () => {
     expect(harness.runs()).toHaveLength(1)
     const why = harness.rows(id).map(({ detail }) => detail)
     expect(why.join(' | ')).toMatch(
-      /ann, who made it, lacks the permission: a viewer looks.*ann, who made it, was removed/,
+      /ann, who made it, lacks the permission: a viewer may read.*ann, who made it, was removed/,
     )
   })
 

@@ -76,7 +76,7 @@ export interface FireHeartbeatDeps {
 export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
   return async (agentId, due) => {
     const agent = deps.findAgent(agentId)
-    if (!agent) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+    if (!agent) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
     const key = keyOf(agentId, due)
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before

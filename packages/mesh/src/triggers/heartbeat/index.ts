@@ -99,8 +99,7 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
     agentIds: () => agents.list().map(({ id }) => id),
     isArchived: agents.isArchived,
     requireAgent: (agentId) => {
-      if (!agents.find(agentId))
-        throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      if (!agents.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
     },
   })
   return {

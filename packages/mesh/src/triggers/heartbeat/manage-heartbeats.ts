@@ -42,7 +42,7 @@ export function createManageHeartbeats(
     set: async (...[caller, agentId, schedule, step = onceOnly<HeartbeatView>(deps.database)]) => {
       const record = await set(caller, { agentId, schedule }, step)
       const view = (await list(caller)).find((one) => one.agent_id === agentId)
-      if (!view) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      if (!view) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
       return step.settle(() => {
         record()
         return view

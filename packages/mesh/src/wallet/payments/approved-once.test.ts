@@ -77,7 +77,7 @@ describe('a payment that was confirmed before the power went', () => {
       expect(states()).toEqual([])
       expect(approvals.read(owner, 'appr_1')).toMatchObject({
         state: 'expired',
-        detail: expect.stringContaining('its time was over'),
+        detail: expect.stringContaining('the approval expired before'),
       })
       expect(told).toMatchObject([{ runId: 'run_1', note: { state: 'expired' } }])
     },
@@ -133,7 +133,7 @@ describe('a payment is not signed where, while its chain was asked,', () => {
     const end = await during(({ record }) => void Object.assign(record, { wallet_spend_limit_daily_usd: 1 }))
     expect(end).toMatchObject({
       state: 'failed',
-      detail: expect.stringContaining('at most 1 US dollars a day'),
+      detail: expect.stringContaining('the limit is 1 US dollars a day'),
     })
   })
 

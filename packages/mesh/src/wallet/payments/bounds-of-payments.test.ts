@@ -356,7 +356,7 @@ describe('who follows', () => {
     expect(now()?.polls).toBe((before?.polls ?? 0) + 1)
     chain.follow = () => Promise.reject(new Error('an internal stack trace'))
     await poll()
-    expect(now()?.note).toBe('something failed inside; see the log of the mesh')
+    expect(now()?.note).toBe('internal error; see the log of the mesh')
     chain.follow = () => Promise.reject(new Problem('upstream-timeout'))
     await poll()
     expect(now()?.note).toBe('The remote server took too long')

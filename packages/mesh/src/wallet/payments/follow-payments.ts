@@ -226,7 +226,5 @@ export function moreThan(planned: Effects, done: Effects): string | null {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Problem
-    ? (error.detail ?? error.code)
-    : 'something failed inside; see the log of the mesh'
+  return error instanceof Problem ? (error.detail ?? error.code) : 'internal error; see the log of the mesh'
 }

@@ -24,7 +24,7 @@ describe('limits', () => {
       expect(refusal).toMatchObject({
         code: 'denied',
         detail:
-          'wallet_spend_limit_daily_usd: at most 0.01 US dollars a day, of which 0.01 are spent, and this one counts for 0.001',
+          'wallet_spend_limit_daily_usd: the limit is 0.01 US dollars a day, 0.01 are spent today, and this transfer counts for 0.001',
         extra: { field: 'wallet_spend_limit_daily_usd' },
       })
     }
@@ -65,13 +65,13 @@ describe('limits', () => {
     expect(await refusal({ wallet_allowed_contracts: [] })).toMatchObject(
       of('wallet_allowed_contracts', token),
     )
-    expect(await refusal({})).toMatchObject(of('wallet_spend_limit_per_tx_usd', 'at most 5 '))
+    expect(await refusal({})).toMatchObject(of('wallet_spend_limit_per_tx_usd', 'the limit is 5 '))
     expect(await refusal({ wallet_spend_limit_per_tx_usd: 50 })).toMatchObject(
-      of('wallet_spend_limit_daily_usd', 'at most 5 '),
+      of('wallet_spend_limit_daily_usd', 'the limit is 5 '),
     )
     expect(
       await refusal({ wallet_spend_limit_per_tx_usd: 50, wallet_spend_limit_daily_usd: 50 }),
-    ).toMatchObject(of('wallet_rate_limit_per_hour', 'at most 1 '))
+    ).toMatchObject(of('wallet_rate_limit_per_hour', 'the limit is 1 '))
   })
 
   test("the fleet's limits apply where a permission record says 0", async () => {

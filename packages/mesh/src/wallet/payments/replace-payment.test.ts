@@ -38,7 +38,7 @@ describe('a payment that does not land', () => {
       throw new Error('rejected')
     }
     const again = await replace(id, 'speed-up')
-    expect(again).toMatchObject({ state: 'sent', note: expect.stringContaining('failed inside') })
+    expect(again).toMatchObject({ state: 'sent', note: expect.stringContaining('internal error') })
     chain.mine(1)
     await poll()
     // Identified by its newest signature until a block is final.

@@ -194,7 +194,7 @@ function readOrPassOver(update: Update, self: TelegramSelf, listener: ChannelLis
   try {
     return readUpdate(update, self)
   } catch {
-    const detail = 'Telegram sent it in an unknown form'
+    const detail = 'Telegram sent the update in an unknown form'
     listener.passedOver({ id: `update:${update.update_id}`, detail })
     return null
   }

@@ -178,7 +178,8 @@ export function createWebhookChannel(deps: {
 function malformed(detail: string): Problem {
   return new Problem('bad-request', {
     detail,
-    repair: 'Nothing was stored. Send it in the form of docs/channels.md, under The webhook channel.',
+    repair:
+      'Nothing was stored. Send the message in the form that docs/channels.md shows under The webhook channel.',
   })
 }
 

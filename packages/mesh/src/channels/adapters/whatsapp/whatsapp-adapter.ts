@@ -87,7 +87,7 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
       }
     } catch {
       // Meta redelivers the whole call; messages that were persisted are recognized by their ids.
-      return reply(500, 'it could not be stored; send it again')
+      return reply(500, 'the message could not be stored; send the webhook call again')
     }
     return reply(200, '')
   }

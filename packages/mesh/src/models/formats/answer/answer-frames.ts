@@ -46,11 +46,11 @@ export function createAnswerFrames() {
     if (start.length < startMaxChars) start += text.slice(0, startMaxChars - start.length)
     const piece = kind === 'unknown' ? begin(text) : text
     if (kind === 'page' && start.length === startMaxChars)
-      throw unreadable(`it is a page and no answer: ${excerptOf(start)}`)
+      throw unreadable(`the provider sent a web page instead of an answer: ${excerptOf(start)}`)
     if (piece === '' || kind === 'page') return []
     if (kind === 'json') {
       wholeChars += piece.length
-      if (wholeChars > wholeMaxChars) throw unreadable('it is too large')
+      if (wholeChars > wholeMaxChars) throw unreadable('the answer is too large')
       whole.push(piece)
       return []
     }
@@ -67,11 +67,12 @@ export function createAnswerFrames() {
       const unpacked = unpacker.end()
       const last = [...(unpacked === null ? [] : framesOf(decoder.decode(unpacked, { stream: true })))]
       last.push(...framesOf(decoder.decode()))
-      if (kind === 'page') throw unreadable(`it is a page and no answer: ${excerptOf(start)}`)
+      if (kind === 'page')
+        throw unreadable(`the provider sent a web page instead of an answer: ${excerptOf(start)}`)
       if (kind === 'json') return wholeFrames(whole.join(''))
       last.push(...bounded(() => events?.end()))
       if (kind === 'events' && events?.hasEvents() !== true)
-        throw unreadable(`it is neither JSON nor a stream of events: ${excerptOf(start)}`)
+        throw unreadable(`the answer is neither JSON nor a stream of events: ${excerptOf(start)}`)
       return last
     },
   }
@@ -81,7 +82,7 @@ function bounded(work: () => readonly Frame[] | undefined): readonly Frame[] {
   try {
     return work() ?? []
   } catch {
-    throw unreadable('an event of its stream is too large')
+    throw unreadable('an event of the stream is too large')
   }
 }
 
@@ -102,5 +103,5 @@ export function excerptOf(text: string): string {
     .replace(/<(?:script|style)[^]*?(?:<\/|$)|<[^>]*>?/gi, ' ')
     .replace(/\s+/g, ' ')
     .trim()
-  return plain.slice(0, excerptMaxChars) || 'nothing but tags'
+  return plain.slice(0, excerptMaxChars) || 'only HTML tags'
 }

@@ -184,7 +184,7 @@ export function createAnswerReader({
       if (so.reason === null && !isOver) {
         if (so.strange !== null && so.said.chars === 0) throw unreadable(so.strange)
         const why = so.stray === '' ? '' : `: ${so.stray}`
-        throw new Problem('upstream-failed', { detail: `the model broke off its answer${why}` })
+        throw new Problem('upstream-failed', { detail: `the model ended its answer early${why}` })
       }
       const settled = calls.settled(so.reason === 'length')
       if (so.said.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)

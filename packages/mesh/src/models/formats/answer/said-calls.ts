@@ -91,7 +91,7 @@ export function createSaidCalls(): SaidCalls {
       let call = known
       if (known === null || begins(piece, known)) {
         if (piece.id === '' && piece.name === '' && piece.arguments.trim() === '') return
-        if (calls.length >= callsMax) throw unreadable(`it has more than ${callsMax} tool calls`)
+        if (calls.length >= callsMax) throw unreadable(`the answer has more than ${callsMax} tool calls`)
         call = { index: piece.index, id: '', name: '', seal: '', pieces: [], brackets: createBrackets() }
         calls.push(call)
       }

@@ -33,7 +33,7 @@ export function wireValues(text: string, secrets: readonly Secret[]): readonly W
     : values
   return values.flatMap((value, at) => {
     if (value === null) return []
-    if (!isRecord(value)) throw unreadable('it is no JSON object')
+    if (!isRecord(value)) throw unreadable('the answer is not a JSON object')
     return [{ value: unwrapped(value), written: unwrapped(written[at]) }]
   })
 }
@@ -41,7 +41,7 @@ export function wireValues(text: string, secrets: readonly Secret[]): readonly W
 /** The JSON text (repaired or decoded if necessary) and its value. */
 function readable(text: string, secrets: readonly Secret[], depth = 1): { text: string; value: unknown } {
   const parsed = parsedOrMended(text)
-  if (parsed === null) throw unreadable(`it is no JSON: ${redact(excerptOf(text), secrets)}`)
+  if (parsed === null) throw unreadable(`the answer is not JSON: ${redact(excerptOf(text), secrets)}`)
   const { value } = parsed
   return typeof value === 'string' && depth < encodingsMax
     ? readable(value.trim(), secrets, depth + 1)

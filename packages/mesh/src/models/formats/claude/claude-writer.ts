@@ -73,7 +73,7 @@ export function createClaudeWriter({ stream, keepsUnknown, secrets = [] }: Claud
       if (error !== null) return JSON.stringify({ type: 'error', error: error['error'] })
       const all = [...events, ...missing]
       if (!all.some(({ type }) => type === 'message_stop'))
-        throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
+        throw new Problem('upstream-failed', { detail: 'the model ended its answer early' })
       return JSON.stringify(messageOfEvents(all))
     },
   }

@@ -59,7 +59,7 @@ export function createGoogleWriter({
       const failed = answers.find(({ error }) => error !== undefined)
       if (failed) return JSON.stringify(failed)
       const whole = joinedAnswer(answers)
-      if (!isOver(whole)) throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
+      if (!isOver(whole)) throw new Problem('upstream-failed', { detail: 'the model ended its answer early' })
       return JSON.stringify(whole)
     },
   }

@@ -133,7 +133,9 @@ const messages = listOf(
       cache_control: cacheControl,
       prefix: flag,
       partial: flag,
-      audio: refusing('what was spoken is kept at the provider, and goes on as words alone'),
+      audio: refusing(
+        'audio of earlier answers is stored at the provider, so an assistant message may contain only text',
+      ),
     }),
     tool: objectOf({
       role: text,

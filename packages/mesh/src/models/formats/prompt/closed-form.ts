@@ -39,7 +39,7 @@ export function shown(value: JsonValue | undefined): string {
 }
 
 export const text: Rule = (value, reading) => {
-  if (typeof value !== 'string') throw refused(reading, 'a text is expected')
+  if (typeof value !== 'string') throw refused(reading, 'must be a text')
   return value
 }
 
@@ -48,7 +48,7 @@ export const number: Rule = (value, reading) => {
   const written = writtenNumber(value)
   if (written !== null) return number(Number(written), reading)
   // A number beyond the range is parsed as infinity, which JSON would print as null.
-  if (!Number.isFinite(value)) throw refused(reading, 'a number is expected, within the range of a double')
+  if (!Number.isFinite(value)) throw refused(reading, 'must be a number within the range of a 64-bit float')
   return value
 }
 
@@ -58,7 +58,7 @@ export function isObject(value: JsonValue): value is JsonObject {
 }
 
 export const flag: Rule = (value, reading) => {
-  if (typeof value !== 'boolean') throw refused(reading, 'true or false is expected')
+  if (typeof value !== 'boolean') throw refused(reading, 'must be true or false')
   return value
 }
 
@@ -68,7 +68,7 @@ export const anything: Rule = (value) => value
 export function oneOf(...allowed: readonly string[]): Rule {
   return (value, reading) => {
     if (typeof value === 'string' && allowed.includes(value)) return value
-    throw refused(reading, `${shown(value)} is not taken here; taken are ${allowed.join(', ')}`)
+    throw refused(reading, `${shown(value)} is not accepted; accepted are ${allowed.join(', ')}`)
   }
 }
 
@@ -115,7 +115,7 @@ export function objectOf(
       if (rule !== undefined && (member === null || member === undefined)) continue
       reading.path[depth] = name
       if (rule === undefined) {
-        if (strict && member !== null) throw refused(reading, 'this is not taken here')
+        if (strict && member !== null) throw refused(reading, 'this field is not accepted')
         copy ??= { ...value }
         delete copy[name]
         continue
@@ -127,7 +127,7 @@ export function objectOf(
     for (const name of required) {
       if (value[name] !== undefined && value[name] !== null) continue
       reading.path.push(name)
-      throw refused(reading, 'this is required')
+      throw refused(reading, 'this field is required')
     }
     return copy ?? value
   }
@@ -143,7 +143,7 @@ export function kindOf(by: string, kinds: Readonly<Record<string, Rule>>): Rule 
     const rule = typeof kind === 'string' ? rules.get(kind) : undefined
     if (rule !== undefined) return rule(value, reading)
     reading.path.push(by)
-    throw refused(reading, `${shown(kind)} is not taken here; taken are ${names}`)
+    throw refused(reading, `${shown(kind)} is not accepted; accepted are ${names}`)
   }
 }
 

@@ -58,7 +58,7 @@ export function mediaAddress(kind: MediaKind): Rule {
     }
     throw refused(
       reading,
-      `${kinds[kind].words} comes as data:${kinds[kind].types[0]};base64,... or by an address that begins with https:// or http://, and not as ${shown(value)}`,
+      `${kinds[kind].words} must be sent as data:${kinds[kind].types[0]};base64,... or as an address that begins with https:// or http://, not as ${shown(value)}`,
     )
   }
 }
@@ -74,11 +74,11 @@ export function mediaSource(kind: MediaKind): Record<'base64' | 'url', Rule> {
         reading.path.push('media_type')
         throw refused(
           reading,
-          `${shown(source['media_type'])} is not taken here; taken are ${names.join(', ')}`,
+          `${shown(source['media_type'])} is not accepted; accepted are ${names.join(', ')}`,
         )
       }
       reading.path.push('data')
-      if (typeof source['data'] !== 'string') throw refused(reading, 'a text in base64 is expected')
+      if (typeof source['data'] !== 'string') throw refused(reading, 'must be a text in base64')
       checkBase64(source['data'], kind, reading)
       reading.path.pop()
       return value
@@ -88,10 +88,7 @@ export function mediaSource(kind: MediaKind): Record<'base64' | 'url', Rule> {
       only(rest, ['type'], reading)
       if (typeof url !== 'string' || !fetched.test(url)) {
         reading.path.push('url')
-        throw refused(
-          reading,
-          `an address that begins with https:// or http:// is expected, not ${shown(url)}`,
-        )
+        throw refused(reading, `must be an address that begins with https:// or http://, not ${shown(url)}`)
       }
       noteRemote(url, { kind, as: 'source' }, reading)
       return value
@@ -117,7 +114,10 @@ function noteRemote(url: string, as: { kind: MediaKind; as: 'address' | 'source'
     throw refused(reading, `an address has at most ${addressMaxChars} characters`)
   }
   if (found.remote.length >= remoteMediaMax) {
-    throw refused(reading, `one call names at most ${remoteMediaMax} pictures and documents by address`)
+    throw refused(
+      reading,
+      `one call may refer to at most ${remoteMediaMax} pictures and documents by address`,
+    )
   }
   found.remote.push({ ...as, url, path: [...reading.path] })
   count(as.kind, found)
@@ -125,9 +125,9 @@ function noteRemote(url: string, as: { kind: MediaKind; as: 'address' | 'source'
 
 function checkBase64(data: string, kind: MediaKind, reading: Reading): void {
   const bytes = decoded(data)
-  if (bytes === null) throw refused(reading, 'this is not base64')
+  if (bytes === null) throw refused(reading, 'the data is not base64')
   if (mediaTypeOf(bytes, kind) === null) {
-    throw refused(reading, `these bytes are not ${kinds[kind].words}`)
+    throw refused(reading, `the data is not ${kinds[kind].words}`)
   }
   count(kind, reading.found)
   reading.found.dataBytes += data.length

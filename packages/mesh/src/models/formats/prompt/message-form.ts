@@ -89,7 +89,10 @@ const toolUseBlock = objectOf({ ...common, id: text, name: calledName, input: an
 function ifServed(rule: Rule): Rule {
   return (value, reading) => {
     if (reading.found.serverTools.length > 0) return rule(value, reading)
-    throw refused(reading, 'no tool of this call runs at the provider, so there is nothing to tell of one')
+    throw refused(
+      reading,
+      'no tool of this call runs at the provider, so the call cannot contain results of one',
+    )
   }
 }
 

@@ -11,13 +11,16 @@ const nameMaxChars = 200
  */
 export const functionName: Rule = (value, reading) => {
   if (typeof value === 'string' && /^[\p{L}\p{N}_]/u.test(value) && value.length <= nameMaxChars) return value
-  throw refused(reading, `${shown(value)} is no name of a function: it begins with a letter, a digit or _`)
+  throw refused(
+    reading,
+    `${shown(value)} is not a valid function name: a name begins with a letter, a digit or _`,
+  )
 }
 
 /** The name that a model called; any name but those with `$`, which a provider might run. */
 export const calledName: Rule = (value, reading) => {
   if (typeof value === 'string' && !value.normalize('NFKC').trimStart().startsWith('$')) return value
-  throw refused(reading, `${shown(value)} is no name of a function that runs here`)
+  throw refused(reading, `${shown(value)} is not a valid name of a function`)
 }
 
 /** The name of an offered tool; recorded, so that a tool choice may name it. */
@@ -43,7 +46,7 @@ const knownSchema = /^https?:\/\/json-schema\.org\/[a-z0-9/-]+#?$/
 
 /** A JSON Schema; its references must point into itself. */
 export const schema: Rule = (value, reading) => {
-  if (!isObject(value)) throw refused(reading, 'a JSON Schema is expected')
+  if (!isObject(value)) throw refused(reading, 'must be a JSON Schema')
   const waiting: { readonly part: JsonValue; readonly holdsNames: boolean }[] = [
     { part: value, holdsNames: false },
   ]
@@ -59,7 +62,7 @@ export const schema: Rule = (value, reading) => {
       const member = part[name]
       const isSchema = holdsNames && (isJsonObject(member) || typeof member === 'boolean')
       if (!isSchema && leadsOut(name, member)) {
-        throw refused(reading, `${name} leads to ${shown(member)}; a schema refers to its own parts alone`)
+        throw refused(reading, `${name} refers to ${shown(member)}; a schema may only refer to its own parts`)
       }
       if (typeof member === 'object')
         waiting.push({ part: member, holdsNames: !holdsNames && named.has(name) })
@@ -85,7 +88,7 @@ export const serverTool: Rule = (value, reading) => {
   const type = isJsonObject(value) ? value['type'] : undefined
   const index = reading.path.at(-1)
   if (typeof type !== 'string' || typeof index !== 'number') {
-    throw refused(reading, 'a tool of the type function is expected')
+    throw refused(reading, 'must be a tool of the type function')
   }
   reading.found.serverTools.push({ index, type })
   return value

@@ -288,7 +288,7 @@ describe('a streamed chat as the events of a message', () => {
     ).toThrow('no room, [secret]')
     const cut = aWriter(true)
     cut.take(Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { content: 'Hel' } }] })}\n\n`))
-    expect(() => cut.end()).toThrow('broke off')
+    expect(() => cut.end()).toThrow('ended its answer early')
   })
 })
 

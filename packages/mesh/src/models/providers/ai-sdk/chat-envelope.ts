@@ -18,7 +18,7 @@ export function finishReasonOf(reason: LanguageModelV4FinishReason, hasCalls: bo
   }
   const hasNoReason = reason.unified === 'other' && reason.raw === undefined
   if (reason.unified === 'interrupted' || hasNoReason) {
-    throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
+    throw new Problem('upstream-failed', { detail: 'the model ended its answer early' })
   }
   // Throws for errors that the package reports as `other`, such as a call of a tool that was not offered.
   if (reason.unified === 'other' && reason.raw !== undefined) endOf(reason.raw)

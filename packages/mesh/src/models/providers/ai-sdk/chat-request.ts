@@ -109,11 +109,11 @@ export function readSdkRequest(body: JsonObject): SdkChatRequest {
   for (const name of notCarried) {
     const value = body[name]
     if (value !== undefined && value !== null && value !== false) {
-      throw badRequest(`${name}: this model's provider does not give it`)
+      throw badRequest(`${name}: the provider of this model does not support this parameter`)
     }
   }
   if (typeof body['n'] === 'number' && body['n'] > 1) {
-    throw badRequest("n: this model's provider gives one answer for a call")
+    throw badRequest('n: the provider of this model returns only one answer for a call')
   }
   return parsed.data
 }

@@ -11,7 +11,7 @@ export async function embedWithSdk(
   request: ProviderRequest,
   signal: AbortSignal,
 ): Promise<ProviderReply> {
-  if (!models.embedding) throw badRequest(`${request.model} makes no embeddings`)
+  if (!models.embedding) throw badRequest(`the model ${request.model} cannot create embeddings`)
   const model = models.embedding(request.model)
   const parameters: JsonObject = request.parameters
   const values = textInputs(parameters['input'])
@@ -34,5 +34,5 @@ export async function embedWithSdk(
 function plainVector(embedding: unknown): readonly number[] {
   if (Array.isArray(embedding)) return embedding as readonly number[]
   if (ArrayBuffer.isView(embedding)) return Array.from(embedding as unknown as ArrayLike<number>)
-  throw badRequest('this model does not answer with vectors of numbers')
+  throw badRequest('this model did not return embeddings')
 }

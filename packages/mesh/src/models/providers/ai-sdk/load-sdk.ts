@@ -82,7 +82,11 @@ const loaders: Readonly<Record<SdkKind, (access: SdkAccess, setup: SdkSetup) => 
   },
   bedrock: async ({ aws }, setup) => {
     const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock')
-    if (!aws) throw new Problem('not-configured', { detail: 'bedrock needs a region' })
+    if (!aws)
+      throw new Problem('not-configured', {
+        detail:
+          'the provider bedrock needs a region: set region under providers.bedrock in config/settings.json',
+      })
     const sdk = createAmazonBedrock({
       ...setup,
       region: aws.region,

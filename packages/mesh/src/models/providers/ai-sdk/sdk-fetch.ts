@@ -42,7 +42,9 @@ export function createSdkFetch(
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
     if (url.origin !== base.origin) {
-      throw new Problem('provider-refused', { detail: `a call would have left ${base.host}` })
+      throw new Problem('provider-refused', {
+        detail: `the provider library tried to call another host than ${base.host}`,
+      })
     }
     const reply = await exchange({
       pool,
@@ -158,5 +160,7 @@ function marked(text: string): string {
 function bodyOf(body: unknown): string | Uint8Array | null {
   if (typeof body === 'string' || body instanceof Uint8Array) return body
   if (body === null || body === undefined) return null
-  throw new Problem('provider-refused', { detail: 'a request body of an unknown kind' })
+  throw new Problem('provider-refused', {
+    detail: 'the provider library sent a request body of an unknown kind',
+  })
 }
