@@ -167,7 +167,7 @@ export async function attemptOnce<Answer>(
       call.waits.over(model)
       return { answer }
     }
-    const failure = await failureFromRefusal(reply, model)
+    const failure = await failureFromRefusal(reply, model, opened)
     if (failure.mayBeBilled) settleUnseen()
     return { failure }
   } catch (error) {

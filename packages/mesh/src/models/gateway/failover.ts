@@ -12,6 +12,8 @@ export interface Failure {
   readonly mayBeBilled: boolean
   /** The provider says that a retry is useless. */
   readonly isFinal?: boolean
+  /** Only words indicate the kind, and they may be the caller's: the model's health stays as it is. */
+  readonly isOfCallOnly?: boolean
 }
 
 /** The waits before the first and the second retry of the same model. */

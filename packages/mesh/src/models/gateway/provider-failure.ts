@@ -4,7 +4,11 @@ import type { Failure } from './failover.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { FailureKind } from './model-health.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
+import { spendIn } from '../providers/collect-reply.ts'
+import { isEchoed } from '../refusals/echoed-words.ts'
+import type { IsEchoed } from '../refusals/judge-refusal.ts'
 import type { RefusalMeaning } from '../refusals/refusal-table.ts'
+import type { Opened } from './open-call.ts'
 import { namingVariables, readRefusalOf } from './provider-problem.ts'
 
 /** Statuses of a gateway timeout: the provider behind the gateway may have answered and billed. */
@@ -25,16 +29,28 @@ const kindByMeaning: Readonly<Record<RefusalMeaning, FailureKind | null>> = {
   output: 'broken',
 }
 
-/** Converts a provider's refusal to a Failure, which decides about retry and fallback. Reads the reply's body. */
-export async function failureFromRefusal(reply: ProviderReply, model: CatalogModel): Promise<Failure> {
-  const refusal = await readRefusalOf(reply, model)
-  const { means, retryAfterMs, problem } = refusal
+/**
+ * Converts a provider's refusal to a Failure, which decides about retry and fallback. The request shows which words of
+ * the refusal are the caller's. Reads the reply's body.
+ */
+export async function failureFromRefusal(
+  reply: ProviderReply,
+  model: CatalogModel,
+  { request, bounds }: Pick<Opened, 'request' | 'bounds'>,
+): Promise<Failure> {
+  const isInRequest: IsEchoed = (phrase) => spendIn(bounds, () => isEchoed(request.parameters, phrase))
+  const { means, retryAfterMs, problem, isSure, echoed } = await readRefusalOf(reply, model, isInRequest)
+  const ofStatus = kindOfStatus(reply)
+  // The account may be refused and the request contain the same words, so another model may answer this call.
+  const isUnclear = means === null && ofStatus === null && echoed !== null
+  const kind = means === null ? ofStatus : kindByMeaning[means]
   return {
     problem: withName(problem, model.id),
-    kind: means === null ? kindOfStatus(reply) : kindByMeaning[means],
+    kind: isUnclear ? 'account' : kind,
     retryAfterMs,
     mayBeBilled: mayBeBilledStatuses.includes(reply.status),
     ...(reply.shouldRetry === false ? { isFinal: true } : {}),
+    ...(isSure && !isUnclear ? {} : { isOfCallOnly: true }),
   }
 }
 
@@ -59,6 +75,7 @@ export function failureFromError(
     kind,
     retryAfterMs: (error.retryAfterSeconds ?? 0) * 1000,
     mayBeBilled,
+    ...(error.extra['evidence'] === 'words' ? { isOfCallOnly: true } : {}),
   }
 }
 

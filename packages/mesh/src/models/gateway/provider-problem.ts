@@ -6,7 +6,7 @@ import type { Secret } from '../../credentials/index.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
 import { providerVariable } from '../providers/provider-setup.ts'
 import { judgeRefusal } from '../refusals/judge-refusal.ts'
-import type { Judged } from '../refusals/judge-refusal.ts'
+import type { IsEchoed, Judged } from '../refusals/judge-refusal.ts'
 import { accountAt } from '../refusals/provider-accounts.ts'
 import { readRefusal, refusalInAnswer } from '../refusals/read-refusal.ts'
 import type { RefusalFacts } from '../refusals/read-refusal.ts'
@@ -57,8 +57,15 @@ const codeByStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
   504: 'upstream-timeout',
 }
 
-/** Classifies an error reply; the problem repeats the provider's words and never a key. Reads the reply's body. */
-export async function readRefusalOf(reply: ProviderReply, by: RefusedBy): Promise<Refusal> {
+/**
+ * Classifies an error reply; the problem repeats the provider's words and never a key. `isEchoed` recognizes words of
+ * the request. Reads the reply's body.
+ */
+export async function readRefusalOf(
+  reply: ProviderReply,
+  by: RefusedBy,
+  isEchoed: IsEchoed | null = null,
+): Promise<Refusal> {
   const text = await readRefusalText(reply, refusalMaxBytes)
   const source = {
     status: reply.status,
@@ -68,7 +75,7 @@ export async function readRefusalOf(reply: ProviderReply, by: RefusedBy): Promis
   }
   const facts = readRefusal(text, source)
   const named = reply.retryAfterSeconds === null ? null : reply.retryAfterSeconds * 1000
-  return refusalFrom({ ...facts, retryAfterMs: named ?? facts.retryAfterMs }, by)
+  return refusalFrom({ ...facts, retryAfterMs: named ?? facts.retryAfterMs }, by, isEchoed)
 }
 
 /** The problem that the caller gets for a provider's refusal. Reads the reply's body. */
@@ -103,13 +110,13 @@ function placeOf({ provider, baseUrl }: RefusedBy): { readonly provider: string;
   return { provider, host: baseUrl === null ? '' : new URL(baseUrl).hostname }
 }
 
-function refusalFrom(facts: RefusalFacts, by: RefusedBy): Refusal {
-  const judged = judgeRefusal(facts)
+function refusalFrom(facts: RefusalFacts, by: RefusedBy, isEchoed: IsEchoed | null = null): Refusal {
+  const judged = judgeRefusal(facts, isEchoed)
   const retryAfterMs = facts.retryAfterMs ?? 0
   return { ...judged, problem: problemOf(facts, judged, by), status: facts.status, retryAfterMs }
 }
 
-function problemOf(facts: RefusalFacts, { means, part }: Judged, by: RefusedBy): Problem {
+function problemOf(facts: RefusalFacts, { means, part, isSure }: Judged, by: RefusedBy): Problem {
   const { status, retryAfterMs } = facts
   const message = redact(facts.message, by.secrets).slice(0, messageMaxChars)
   const how = status === 0 ? 'reported an error in its answer' : `answered ${status}`
@@ -118,6 +125,7 @@ function problemOf(facts: RefusalFacts, { means, part }: Judged, by: RefusedBy):
     provider: by.provider,
     provider_status: status,
     ...(means === null ? {} : { refusal: means }),
+    ...(isSure ? {} : { evidence: 'words' }),
     ...(part === null ? {} : { part }),
   }
   if (means === null)

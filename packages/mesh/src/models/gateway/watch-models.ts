@@ -122,14 +122,15 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
       entry.health = healthAfter(entry.health, { kind: 'answered', askedAt }, deps.clock.now())
       if (entry.health.kind === 'ok') announceRecovered(model.id, failures)
     },
-    failed(model, { kind, problem, retryAfterMs }, askedAt) {
+    failed(model, { kind, problem, retryAfterMs, isOfCallOnly }, askedAt) {
       if (kind === null || kind === 'too-large') return
       const entry = entryOf(model)
       const now = deps.clock.now()
       const failuresBefore = entry.health.kind === 'cooling' ? entry.health.failures : 0
       entry.failed++
-      entry.problem = problem
       entry.lastError = { code: problem.code, detail: problem.detail.slice(0, detailMaxChars), at: now }
+      if (isOfCallOnly === true) return
+      entry.problem = problem
       entry.health = healthAfter(entry.health, { kind: 'failed', askedAt, failure: kind, retryAfterMs }, now)
       if (entry.health.kind === 'cooling' && entry.health.failures > failuresBefore) {
         announceCooling(model.id, entry.health, problem)

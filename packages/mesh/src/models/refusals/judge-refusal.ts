@@ -8,31 +8,81 @@ export interface Judged {
   /** The meaning of the refusal; null if only the status is known. */
   readonly means: RefusalMeaning | null
   readonly part: HistoryPart | null
+  /**
+   * Whether a code or the status proves the meaning. Words alone do not, because they may be the caller's: their
+   * effect ends with the call. Always true for a meaning that only affects the caller.
+   */
+  readonly isSure: boolean
+  /** A meaning whose words the request itself contains; null if no such words were found. */
+  readonly echoed: RefusalMeaning | null
 }
+
+/** Whether the request contains a phrase of the message; each question reads the whole request. */
+export type IsEchoed = (phrase: string) => boolean
 
 /** A quota that ends within this time counts as a rate limit, whatever period it covers, milliseconds. */
 const passesWithinMs = 120_000
 /** Quotas with a rolling window, which may end soon or late. */
 const rollingQuota = /(?:tokens|requests) per day|\b(?:TPD|RPD)\b/i
+/** The most phrases of one refusal that are searched in the request; further ones count as found. */
+const echoesMax = 4
 
-/** Classifies a refusal, by its body first and its status last. Pure. */
-export function judgeRefusal(facts: RefusalFacts): Judged {
-  if (rollingQuota.test(facts.message) && !/request too large/i.test(facts.message)) {
-    const isNear = facts.retryAfterMs !== null && facts.retryAfterMs <= passesWithinMs
-    return { means: isNear ? 'rate' : 'quota', part: null }
+/** Meanings that affect calls of other agents. */
+const shared: readonly RefusalMeaning[] = ['credit', 'quota', 'key', 'access', 'model', 'rate', 'overloaded']
+
+/**
+ * The statuses with which words prove a meaning if the request does not contain them. With any other status, such as
+ * 400, a provider describes the request and quotes it.
+ */
+const provingStatuses: Readonly<Partial<Record<RefusalMeaning, readonly number[]>>> = {
+  credit: [401, 402, 403, 429],
+  quota: [401, 402, 403, 429],
+  key: [401, 403],
+  access: [401, 403],
+  model: [404, 410],
+  rate: [429],
+  overloaded: [429, 498, 500, 502, 503, 529],
+}
+
+/**
+ * Classifies a refusal, by its body first and its status last. `isEchoed` is null if the request is not known. Pure.
+ */
+export function judgeRefusal(facts: RefusalFacts, isEchoed: IsEchoed | null = null): Judged {
+  let echoed: RefusalMeaning | null = null
+  let asked = 0
+  const isFromCaller = (means: RefusalMeaning, phrase: string): boolean => {
+    if (isEchoed === null || !shared.includes(means)) return false
+    const isFound = ++asked > echoesMax || isEchoed(phrase)
+    if (isFound) echoed ??= means
+    return isFound
   }
-  const row = refusalRows.find((one) => fits(one, facts))
+  const rolling = facts.status === 429 ? rollingQuota.exec(facts.message) : null
+  if (rolling !== null && !/request too large/i.test(facts.message) && !isFromCaller('quota', rolling[0])) {
+    const isNear = facts.retryAfterMs !== null && facts.retryAfterMs <= passesWithinMs
+    return { means: isNear ? 'rate' : 'quota', part: null, isSure: true, echoed: null }
+  }
+  const row = refusalRows.find((one) => {
+    const phrase = phraseOf(one, facts)
+    return phrase !== null && (phrase === '' || !isFromCaller(one.means, phrase))
+  })
   // A rate limit may also count tokens, in words like those about a context window.
   const mayBeTooLong =
     row === undefined || row.means === 'access' || (row.means === 'history' && row.part !== 'images')
   if (mayBeTooLong && facts.status !== 429 && saysTooLong(facts.message))
-    return { means: 'too-long', part: null }
-  return { means: row?.means ?? null, part: row?.part ?? null }
+    return { means: 'too-long', part: null, isSure: true, echoed }
+  return { means: row?.means ?? null, part: row?.part ?? null, isSure: isProven(row, facts), echoed }
 }
 
-function fits({ status, at, code, says }: RefusalRow, facts: RefusalFacts): boolean {
-  if (status !== undefined && !status.includes(facts.status)) return false
-  if (at !== undefined && !at.test(`${facts.provider} ${facts.host}`)) return false
-  if (code !== undefined && !facts.codes.some((one) => code.test(one))) return false
-  return says === undefined || says.test(facts.message)
+function isProven(row: RefusalRow | undefined, { status }: RefusalFacts): boolean {
+  if (row === undefined || !shared.includes(row.means)) return true
+  if (row.isOfCall === true) return false
+  return row.says === undefined || provingStatuses[row.means]?.includes(status) === true
+}
+
+/** The words of the message that match a row; empty if the row needs none; null if the row does not match. */
+function phraseOf({ status, at, code, says }: RefusalRow, facts: RefusalFacts): string | null {
+  if (status !== undefined && !status.includes(facts.status)) return null
+  if (at !== undefined && !at.test(`${facts.provider} ${facts.host}`)) return null
+  if (code !== undefined && !facts.codes.some((one) => code.test(one))) return null
+  return says === undefined ? '' : (says.exec(facts.message)?.[0] ?? null)
 }

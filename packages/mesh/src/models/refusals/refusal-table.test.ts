@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { judgeRefusal } from './judge-refusal.ts'
+import { isEchoed } from './echoed-words.ts'
 import { readRefusal } from './read-refusal.ts'
 
 /**
@@ -242,5 +243,76 @@ describe('a refusal', () => {
 
   test('a rejection with status 200 and no status in its body has no status', () => {
     expect(judgeBody(200, error('odd', { code: 'weird' })).status).toBe(0)
+  })
+})
+
+/** A meaning that would affect the calls of other agents. */
+const shared: readonly (string | null)[] = ['credit', 'quota', 'key', 'access', 'model', 'rate', 'overloaded']
+
+describe('the evidence of a refusal', () => {
+  const quoted = (message: string) => `Input should be 'function' [input_value='${message}', input_type=str]`
+  const messages = parsed.map(({ sample }) => judge(sample).facts.message).filter((one) => one !== '')
+
+  test.each([400, 404, 413, 422])(
+    'with status %i, no known message that the request contains has a meaning for other agents',
+    (status) => {
+      for (const message of messages) {
+        const body = JSON.stringify(error(quoted(message)))
+        const facts = readRefusal(body, { status, provider: 'x', host: '' })
+        const request = { messages: [{ role: 'user', content: `please read: ${message}` }] }
+        const judged = judgeRefusal(facts, (phrase) => isEchoed(request, phrase))
+        expect(shared, message).not.toContain(judged.means)
+      }
+    },
+  )
+
+  test.each([400, 422])('with status %i, words alone never prove such a meaning', (status) => {
+    const proven = messages.filter((message) => {
+      const body = JSON.stringify(error(quoted(message)))
+      const judged = judgeRefusal(readRefusal(body, { status, provider: 'x', host: '' }), () => false)
+      return shared.includes(judged.means) && judged.isSure
+    })
+    expect(proven).toEqual([])
+  })
+
+  test('is proven by a code with any status, and by words with a status of the account', () => {
+    const sure = (status: number, body: object) =>
+      judgeRefusal(readRefusal(JSON.stringify(body), { status, provider: 'x', host: '' }), () => false).isSure
+    expect(sure(400, error('no', { code: 'insufficient_quota' }))).toBe(true)
+    for (const status of [401, 402, 403, 429]) expect(sure(status, error('insufficient funds'))).toBe(true)
+    expect(sure(404, error('no such model'))).toBe(true)
+    expect(sure(400, error('no such model'))).toBe(false)
+    expect(sure(402, error('needs more credits, or fewer max_tokens'))).toBe(false)
+  })
+
+  test('is not searched in the request for more phrases than the bound', () => {
+    const searched: string[] = []
+    const facts = judgeBody(400, error(messages.join(' ').slice(0, 100_000)))
+    judgeRefusal({ ...facts, message: messages.join(' ') }, (phrase) => {
+      searched.push(phrase)
+      return true
+    })
+    expect(searched).toHaveLength(4)
+  })
+
+  test('is found in texts and names of the request, whatever quotes, spaces and escapes a server adds', () => {
+    const request = { tools: [{ 'no such "model"': { list: ['a', 'Insufficient\n  FUNDS, he said'] } }] }
+    expect(isEchoed(request, 'insufficient funds')).toBe(true)
+    expect(isEchoed(request, 'no such model')).toBe(true)
+    expect(isEchoed(request, 'insufficient balance')).toBe(false)
+    expect(isEchoed(request, "' - '")).toBe(false)
+  })
+})
+
+describe('a quota of a rolling window', () => {
+  const perDay = (wait: string) =>
+    judge({ provider: 'groq', status: 429, body: JSON.stringify(error(`Limit on tokens per day.${wait}`)) })
+      .means
+
+  test('is a rate limit if it ends within two minutes, and a used quota otherwise', () => {
+    expect(perDay(' Please try again in 119s.')).toBe('rate')
+    expect(perDay(' Please try again in 2m0s.')).toBe('rate')
+    expect(perDay(' Please try again in 2m1s.')).toBe('quota')
+    expect(perDay('')).toBe('quota')
   })
 })

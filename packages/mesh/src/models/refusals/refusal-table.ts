@@ -36,9 +36,12 @@ export interface RefusalRow {
   readonly code?: RegExp
   /** Must match somewhere in the message. With `code`, both must match. */
   readonly says?: RegExp
+  /** The refusal depends on the size of this request; other requests may pass. */
+  readonly isOfCall?: true
 }
 
 const dashscope = /dashscope|aliyuncs|alibaba|bailian/i
+const minimax = /minimax/i
 /** Google's code for every quota, per minute or per day. */
 const googleExhausted = /^RESOURCE_EXHAUSTED$/
 const callErrors = [400, 401, 403, 404, 409, 410, 412, 413, 422] as const
@@ -71,6 +74,12 @@ const quotaRows: readonly RefusalRow[] = [
 ]
 
 const accountRows: readonly RefusalRow[] = [
+  // OpenRouter: the account cannot pay for the requested output.
+  { means: 'credit', says: /or fewer max_tokens|can only afford/i, isOfCall: true },
+  // MiniMax has codes of its own in answers with status 200.
+  { means: 'credit', at: minimax, code: /^1008$/ },
+  { means: 'key', at: minimax, code: /^(?:1004|2049)$/ },
+  { means: 'rate', at: minimax, code: /^(?:1002|1039)$/ },
   // OpenAI and compatible providers, Moonshot, DashScope, Zhipu, Anthropic, Together
   {
     means: 'credit',
