@@ -216,10 +216,6 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'control/edits/edit-mcp-servers.ts', why: 'a copy of a value that was read within bounds' },
   { file: 'journal/journal-anchors.ts', why: 'a file that the mesh writes' },
   {
-    file: 'models/providers/anthropic-provider.ts',
-    why: 'the body that the mesh wrote of a prompt read within bounds',
-  },
-  {
     file: 'models/formats/messages-stream.ts',
     why: 'the answer that the mesh wrote of one read within bounds',
   },

@@ -122,7 +122,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     const known = made.get(name)
     if (known?.mark === mark) return known.llm
     if (known) replaced.push(known.llm)
-    const llm = deps.makeProvider(setup)
+    const llm = deps.makeProvider(setup, name)
     made.set(name, { mark, llm })
     return llm
   }

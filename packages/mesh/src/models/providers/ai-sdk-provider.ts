@@ -26,6 +26,8 @@ import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 
 interface AiSdkConfig extends SdkAccess {
+  /** The name of the provider in the settings. */
+  readonly name?: string
   readonly clock: Clock
   readonly newId: NewId
   /** The proxy for the provider's connections; none if omitted. */
@@ -105,7 +107,7 @@ interface Call {
 
 async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise<ProviderReply> {
   const { request, signal } = call
-  const rules = sdkRules[config.kind]
+  const rules = { ...sdkRules[config.kind], ...(config.name ? { name: config.name } : {}) }
   // Only the body contains the bound on the answer.
   const parsed = readSdkRequest(printedBody(request))
   const names = createToolNames(

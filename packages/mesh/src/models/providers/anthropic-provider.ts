@@ -1,5 +1,7 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonAsWritten } from '../../intake/index.ts'
 import type { TunnelProxy } from '../../platform/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
@@ -8,9 +10,12 @@ import { rewrittenBody } from './rewritten-body.ts'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
-import { isForeignThinking } from '../formats/translate/reasoning-details.ts'
+import { ownBlock, sealPrefix } from '../formats/translate/reasoning-details.ts'
+import { claudeFormat } from '../formats/answer/thoughts.ts'
 
 interface AnthropicConfig {
+  /** The name of the provider in the settings, to which the signatures of its thinking are bound. */
+  readonly name?: string
   /** The base address with its path, as in `https://api.anthropic.com/v1`. */
   readonly baseUrl: string
   readonly apiKey: Secret | null
@@ -61,13 +66,14 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
             // The key is revealed per call, so that only the vault stores it.
             ...(config.apiKey === null ? {} : { 'x-api-key': config.apiKey.reveal() }),
           },
-          body: request.form === 'messages' ? withoutForeignThinking(request) : request.body,
+          body: request.form === 'messages' ? withOwnThinking(request, config.name ?? '') : request.body,
         },
       })
       if (request.form !== 'messages' || reply.status !== 200) return reply
       const secrets = config.apiKey === null ? [] : [config.apiKey]
       const { stream } = request
-      const writer = createClaudeWriter({ stream, keepsUnknown: true, secrets })
+      const seal = sealPrefix({ format: claudeFormat, from: config.name ?? '' })
+      const writer = createClaudeWriter({ stream, keepsUnknown: true, secrets, seal })
       return {
         ...reply,
         contentType: stream ? 'text/event-stream' : 'application/json',
@@ -82,21 +88,23 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
 }
 
 /**
- * Removes thinking of other models from earlier messages, because Anthropic rejects thinking that it has not signed.
- * Otherwise returns the same body.
+ * Removes thinking of other providers from earlier messages, because a provider rejects thinking that it has not
+ * signed, and restores the signatures of this one. Otherwise returns the same body.
  */
-function withoutForeignThinking({ parameters, body }: ProviderRequest): string | Uint8Array {
-  const isForeign = (block: JsonValue) => isJsonObject(block) && isForeignThinking(block)
+function withOwnThinking({ parameters, body }: ProviderRequest, name: string): string | Uint8Array {
   const { messages } = parameters
   if (!Array.isArray(messages)) return body
   const blocksOf = (message: JsonValue) =>
     isJsonObject(message) && Array.isArray(message['content']) ? message['content'] : []
-  if (!messages.some((message) => blocksOf(message).some(isForeign))) return body
-  const whole = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString('utf8')) as JsonObject
-  const clean = messages.flatMap((message): JsonValue[] => {
+  const owned = (block: JsonValue) => (isJsonObject(block) ? ownBlock(block, name) : block)
+  if (messages.every((message) => blocksOf(message).every((block) => owned(block) === block))) return body
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+  // The body is printed again, so numbers must keep their digits.
+  const whole = readJsonAsWritten(text, jsonLimits.modelBody) as JsonObject
+  const clean = (whole['messages'] as JsonValue[]).flatMap((message): JsonValue[] => {
     const blocks = blocksOf(message)
-    if (!isJsonObject(message) || !blocks.some(isForeign)) return [message]
-    const content = blocks.filter((block) => !isForeign(block))
+    if (!isJsonObject(message) || blocks.length === 0) return [message]
+    const content = blocks.map(owned).filter((block) => block !== null)
     return content.length === 0 ? [] : [{ ...message, content }]
   })
   return JSON.stringify({ ...whole, messages: clean })

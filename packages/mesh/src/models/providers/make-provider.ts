@@ -13,7 +13,8 @@ import type { ProviderSetup } from './provider-setup.ts'
 import { fitChat } from '../formats/translate/fit-chat.ts'
 import { messagesOverChat } from '../formats/translate/messages-over-chat.ts'
 
-export type MakeProvider = (setup: ProviderSetup) => LlmProvider
+/** `name` is the provider's name in the settings. */
+export type MakeProvider = (setup: ProviderSetup, name?: string) => LlmProvider
 
 export interface MakeProviderDeps {
   readonly clock: Clock
@@ -30,7 +31,7 @@ export interface MakeProviderDeps {
 export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
   const heard = deps.listen ?? ((provider: LlmProvider) => provider)
   const listen = (provider: LlmProvider) => heard(learningProvider(provider, deps))
-  return (setup) => {
+  return (setup, name = '') => {
     const proxy = proxyOf(deps, setup)
     switch (setup.kind) {
       case 'scripted':
@@ -40,21 +41,24 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
       case 'openai-compatible': {
         const boundField = boundFieldAt(setup.baseUrl)
         return messagesOverChat(listen(createOpenAiCompatibleProvider({ ...setup, proxy })), {
-          fit: (request) => fitChat(request, { ...setup.extras, boundField }),
+          from: name,
+          fit: (request) => fitChat(request, { ...setup.extras, boundField, provider: name }),
           usage: setup.usage,
           secrets: setup.apiKey === null ? [] : [setup.apiKey],
         })
       }
       case 'anthropic': {
-        const chat = createAiSdkProvider({ ...setup, ...deps, proxy })
-        return createAnthropicProvider({ ...setup, proxy, chat: listen(chat) })
+        const chat = createAiSdkProvider({ ...setup, ...deps, proxy, name })
+        return createAnthropicProvider({ ...setup, proxy, name, chat: listen(chat) })
       }
       case 'google':
       case 'mistral':
       case 'cohere':
       case 'bedrock':
       case 'azure':
-        return messagesOverChat(listen(createAiSdkProvider({ ...setup, ...deps, proxy })))
+        return messagesOverChat(listen(createAiSdkProvider({ ...setup, ...deps, proxy, name })), {
+          from: name,
+        })
     }
   }
 }

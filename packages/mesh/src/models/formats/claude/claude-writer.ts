@@ -13,6 +13,8 @@ export interface ClaudeOptions {
   /** Whether the reader asked for a stream; the form of the answer is detected from its bytes. */
   readonly stream: boolean
   readonly keepsUnknown: boolean
+  /** Written before each signature, which binds it to its provider (`reasoning-details.ts`); none if empty. */
+  readonly seal?: string
   readonly secrets?: readonly Secret[]
 }
 
@@ -24,7 +26,8 @@ const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|\[?done\]?|\{\s*\}|
  * message at the end. Both forms pass the same reader and mender, so a streamed answer and a whole one mean the same.
  * An event without a fault is written as it came. Throws the Problem `provider-unreadable`.
  */
-export function createClaudeWriter({ stream, keepsUnknown, secrets = [] }: ClaudeOptions) {
+export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = [] }: ClaudeOptions) {
+  const sealed = createSealing(seal)
   const frames = createAnswerFrames()
   const mender = createClaudeMender({ keepsUnknown })
   const events: Members[] = []
@@ -46,7 +49,10 @@ export function createClaudeWriter({ stream, keepsUnknown, secrets = [] }: Claud
     }
     const given =
       isMessage || written['type'] !== type ? { ...written, type: isMessage ? 'message' : type } : written
-    return mender.take(given).map((one) => ({ event: one, ...(one === written ? { data } : {}) }))
+    return mender.take(given).map((one) => {
+      const whole = sealed(one)
+      return { event: whole, ...(whole === written ? { data } : {}) }
+    })
   }
 
   function takeFrame(frame: Frame): string {
@@ -76,6 +82,28 @@ export function createClaudeWriter({ stream, keepsUnknown, secrets = [] }: Claud
         throw new Problem('upstream-failed', { detail: 'the model ended its answer early' })
       return JSON.stringify(messageOfEvents(all))
     },
+  }
+}
+
+/** Adds the seal before each signature. A signature that comes in pieces is sealed once. */
+function createSealing(seal: string): (event: Members) => Members {
+  if (seal === '') return (event) => event
+  const begun = new Set<unknown>()
+  return (event) => {
+    const { type, index } = event
+    if (type === 'content_block_start') {
+      begun.delete(index)
+      const block = membersOf(event['content_block'])
+      return block['type'] === 'redacted_thinking'
+        ? { ...event, content_block: { ...block, data: `${seal}${String(block['data'])}` } }
+        : event
+    }
+    const delta = membersOf(event['delta'])
+    const isFirst = type === 'content_block_delta' && delta['type'] === 'signature_delta' && !begun.has(index)
+    const { signature } = delta
+    if (!isFirst || typeof signature !== 'string' || signature === '') return event
+    begun.add(index)
+    return { ...event, delta: { ...delta, signature: seal + signature } }
   }
 }
 

@@ -204,6 +204,33 @@ describe('a conversation for its next reader', () => {
     ])
   })
 
+  test('gives no provider what another of the same format has signed', () => {
+    const signedBy = (from: string, format: string) => [
+      { type: 'reasoning.text', text: 'hm', signature: 's1gned', format, field: 'reasoning_details', from },
+      { type: 'reasoning.encrypted', data: 's3aled', format, field: 'reasoning_details', from },
+    ]
+    const cases = [
+      ['anthropic', 'openrouter', 'anthropic-claude-v1'],
+      ['anthropic', 'zai', 'anthropic-claude-v1'],
+      ['openrouter', 'anthropic', 'anthropic-claude-v1'],
+      ['openrouter', 'lab', 'unknown'],
+    ] as const
+    for (const [reader, signer, format] of cases) {
+      const thought = { reasoning_details: signedBy(signer, format) }
+      expect(JSON.stringify(fit([ask, turn([call('c1')], thought), result('c1')], reader))).not.toMatch(
+        /s1gned|s3aled/,
+      )
+      const own = { reasoning_details: signedBy(reader, format) }
+      expect(JSON.stringify(fit([ask, turn([call('c1')], own), result('c1')], reader))).toMatch(
+        /s1gned.*s3aled/,
+      )
+    }
+    const google = { reasoning_details: [{ ...seal[0], from: 'google' }] }
+    const [, sealed] = fit([ask, turn([call('c1')], google), result('c1')], 'gemini')
+    expect(JSON.stringify(sealed)).not.toContain('s3al')
+    expect(JSON.stringify(sealed)).toContain('skip_thought_signature_validator')
+  })
+
   test.each([
     ['mistral', /^[a-zA-Z0-9]{9}$/],
     ['openai', /^[a-zA-Z0-9_-]{1,40}$/],

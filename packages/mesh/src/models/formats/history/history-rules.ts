@@ -26,11 +26,11 @@ export type ThinkingRule =
   | { readonly takes: 'own' }
   /** Rejects a tool call without the thinking before the call, even if another provider's model made the call. */
   | { readonly takes: 'text'; readonly field: Extract<ThoughtField, 'reasoning_content'> }
-  /** Accepts thinking signed by models of the same family. */
+  /** Accepts its own thinking, signed by models of the same family. */
   | { readonly takes: 'details'; readonly formats: readonly string[] }
   /** Requires a signature on each tool call. */
   | { readonly takes: 'seals' }
-  /** The adapter of the provider converts all forms. */
+  /** The adapter of the provider converts all forms of its own thinking. */
   | { readonly takes: 'all' }
 
 const plainId = /^[a-zA-Z0-9_-]{1,40}$/

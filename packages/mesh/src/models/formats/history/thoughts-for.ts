@@ -24,7 +24,7 @@ interface At {
   readonly hasCalls: boolean
 }
 
-/** Pure. */
+/** Thinking goes only to the provider that made it, because signatures are bound to their origin. Pure. */
 export function thoughtsFor(value: JsonValue | undefined, { rules, known, hasCalls }: At): FittedThoughts {
   const details = Array.isArray(value) ? value.filter(isJsonObject) : []
   const none: FittedThoughts = { members: {}, seals: new Map(), isSame: value === undefined }
@@ -34,23 +34,23 @@ export function thoughtsFor(value: JsonValue | undefined, { rules, known, hasCal
     case 'nothing':
       return none
     case 'all':
-      return details.length === 0
-        ? none
-        : { ...none, isSame: false, members: { reasoning_details: renamed(details, known) } }
+      return own.length === 0
+        ? { ...none, isSame: value === undefined }
+        : { ...none, isSame: false, members: { reasoning_details: renamed(own, known) } }
     case 'text': {
       if (!hasCalls) return none
       const text = own.map(textIn).join('')
       return { ...none, isSame: false, members: { [thinking.field]: text === '' ? noThought : text } }
     }
     case 'details': {
-      const taken = details.filter(
+      const taken = own.filter(
         (detail) => typeof detail['format'] === 'string' && thinking.formats.includes(detail['format']),
       )
       if (taken.length === 0) return none
       return { ...none, isSame: false, members: { reasoning_details: renamed(taken.map(bare), known) } }
     }
     case 'seals':
-      return hasCalls ? { ...none, isSame: false, seals: sealsFor(details, known) } : none
+      return hasCalls ? { ...none, isSame: false, seals: sealsFor(own, known) } : none
     case 'own':
       return own.length === 0 ? none : { ...none, isSame: false, ...asItCame(own, known) }
   }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { fitTools } from './fit-tools.ts'
-import { plainTextOf, readReasoningDetails } from './reasoning-details.ts'
+import { isSignedBy, plainTextOf, readReasoningDetails } from './reasoning-details.ts'
 
 /** Members beyond the common form that this server accepts; others are removed, as some servers reject them. */
 export interface ChatExtras {
@@ -12,6 +12,8 @@ export interface ChatExtras {
   readonly reasoning?: boolean
   readonly topK?: boolean
   readonly boundField: 'max_tokens' | 'max_completion_tokens'
+  /** The name of the provider; it gets the signed thinking of no other. */
+  readonly provider?: string
 }
 
 /** Models that accept a reasoning effort, by OpenAI's names; other models reject it. */
@@ -68,11 +70,15 @@ function fitMessage(message: JsonObject, extras: ChatExtras): JsonObject {
     ...rest,
     content: isError === true ? failed(parts) : rest['role'] === 'tool' ? asText(parts) : (parts ?? null),
     ...(Array.isArray(calls) ? { tool_calls: calls.map((call) => unmarked(call, {})) } : {}),
-    ...(details !== undefined && extras.thinking === 'reasoning_details'
-      ? { reasoning_details: details }
-      : {}),
+    ...(extras.thinking === 'reasoning_details' ? ownDetails(details, extras.provider ?? '') : {}),
     ...(thought !== '' && extras.thinking === 'reasoning_content' ? { reasoning_content: thought } : {}),
   }
+}
+
+function ownDetails(details: JsonValue | undefined, provider: string): JsonObject {
+  if (!Array.isArray(details)) return {}
+  const own = details.filter(isJsonObject).filter((detail) => isSignedBy(provider, detail))
+  return own.length === 0 ? {} : { reasoning_details: own.map(({ from: _from, ...detail }) => detail) }
 }
 
 /** A chat completion cannot mark a failed tool result, so the text says it. */

@@ -15,6 +15,8 @@ export interface MessageOptions {
   readonly model: string
   readonly rule?: UsageRule
   readonly secrets?: readonly Secret[]
+  /** The name of the provider. */
+  readonly from?: string
   readonly newId: () => string
 }
 
@@ -25,9 +27,16 @@ const takenId = /^[a-zA-Z0-9_-]{1,64}$/
  * Converts the bytes of a chat completion to those of a message: events of a stream, or one JSON text at the end.
  * Throws the Problems of the answer reader.
  */
-export function createMessageWriter({ stream, model, rule = {}, secrets = [], newId }: MessageOptions) {
+export function createMessageWriter({
+  stream,
+  model,
+  rule = {},
+  secrets = [],
+  from = '',
+  newId,
+}: MessageOptions) {
   const frames = createAnswerFrames()
-  const reader = createAnswerReader({ secrets, takesBack: false })
+  const reader = createAnswerReader({ secrets, from, takesBack: false })
   const events = createMessageEvents(model, rule)
   let text = ''
   const thoughts: Thought[] = []
@@ -40,7 +49,7 @@ export function createMessageWriter({ stream, model, rule = {}, secrets = [], ne
       if (stream) out += isNews ? events.news(news, reader.head().id) : ''
       else {
         if (news.retracts) {
-          thoughts.push(thoughtOf(text, { field: 'think_tag', from: '' }))
+          thoughts.push(thoughtOf(text, { field: 'think_tag', from }))
           text = ''
         }
         text += news.text
@@ -55,7 +64,7 @@ export function createMessageWriter({ stream, model, rule = {}, secrets = [], ne
     end(): string {
       const last = takeAll(frames.end())
       const end = reader.end()
-      const made = normalCalls(end.calls, { newId, from: '', keeps: takenId })
+      const made = normalCalls(end.calls, { newId, from, keeps: takenId })
       const { id } = reader.head()
       if (stream) return last + events.end(end, id, made)
       const said = {

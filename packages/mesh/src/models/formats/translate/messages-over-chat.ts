@@ -24,11 +24,14 @@ export function messagesOverChat(
     fit = (request) => request,
     usage = {},
     secrets = [],
+    from = '',
     newId = () => `toolu_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
   }: {
     readonly fit?: (request: JsonObject) => JsonObject
     readonly usage?: UsageRule
     readonly secrets?: readonly Secret[]
+    /** The name of the provider, to which the signatures of its thinking are bound. */
+    readonly from?: string
     readonly newId?: () => string
   } = {},
 ): LlmProvider {
@@ -48,6 +51,7 @@ export function messagesOverChat(
       model: request.model,
       rule: usage,
       secrets,
+      from,
       newId,
     })
     return {

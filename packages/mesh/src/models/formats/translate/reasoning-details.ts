@@ -16,6 +16,8 @@ const reasoningDetailSchema = z.looseObject({
   index: z.number().nullish(),
   /** The format, which names the provider family that signed the piece. */
   format: z.string().nullish(),
+  /** The name of the provider that signed the piece; only this provider can verify it. */
+  from: z.string().nullish(),
 })
 export type ReasoningDetail = z.infer<typeof reasoningDetailSchema>
 
@@ -31,20 +33,58 @@ export function readReasoningDetails(value: unknown): readonly ReasoningDetail[]
   })
 }
 
-/** Anthropic's signatures are written unchanged; all others get their format and tool call id as a prefix. */
+/**
+ * The signatures of the provider `anthropic` are written unchanged. All others get a prefix: their format, the name of
+ * their provider and their tool call id.
+ */
 const ownFormat = 'anthropic-claude-v1'
-const foreignSeal = /^([a-z0-9-]*):([^:]*):([^]*)$/
+const ownName = 'anthropic'
+const foreignSeal = /^([a-z0-9-]*)(?:@([^:@]*))?:([^:]*):([^]*)$/
 
-function seal(value: string, { format, id }: ReasoningDetail): string {
-  const owner = typeof format === 'string' ? format : ''
-  return owner === ownFormat || value === '' ? value : `${owner}:${id ?? ''}:${value}`
+/** The part of a seal before the signature; empty for the provider `anthropic` itself. Pure. */
+export function sealPrefix({ format, from, id }: Pick<ReasoningDetail, 'format' | 'from' | 'id'>): string {
+  const name = from ?? ''
+  if (format === ownFormat && (name === '' || name === ownName)) return ''
+  return `${format ?? ''}${name === '' ? '' : `@${encodeURIComponent(name)}`}:${id ?? ''}:`
 }
 
-function unseal(text: string): { readonly value: string; readonly format: string; readonly id: string } {
-  const [, format, id, value] = foreignSeal.exec(text) ?? []
-  return value === undefined
-    ? { value: text, format: ownFormat, id: '' }
-    : { value, format: format ?? '', id: id ?? '' }
+function seal(value: string, detail: ReasoningDetail): string {
+  return value === '' ? value : sealPrefix(detail) + value
+}
+
+interface Unsealed {
+  readonly value: string
+  readonly format: string
+  /** Null for a seal without a name, as older answers have it. */
+  readonly from: string | null
+  readonly id: string
+}
+
+function unseal(text: string): Unsealed {
+  const [, format = '', name, id = '', value] = foreignSeal.exec(text) ?? []
+  if (value === undefined) return { value: text, format: ownFormat, from: null, id: '' }
+  return { value, format, from: name === undefined ? null : decoded(name), id }
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+/**
+ * Whether this provider signed the piece: signatures are bound to their origin, because a server with another's API
+ * cannot verify them. Pieces without a name are bound by their format alone. Pure.
+ */
+export function isSignedBy(
+  provider: string,
+  { format, from }: { readonly format?: unknown; readonly from?: unknown },
+): boolean {
+  const named = typeof from === 'string' && from !== '' ? from : null
+  const owner = named ?? (format === ownFormat ? ownName : null)
+  return owner === null || provider === '' || owner === provider
 }
 
 /** Converts a piece of thinking to a message block. Pure. */
@@ -63,8 +103,8 @@ export function reasoningFromBlock(block: ContentBlock): JsonObject | null {
   const isText = block.type === 'thinking'
   if (!isText && block.type !== 'redacted_thinking') return null
   const sealed = (isText ? block.signature : block.data) ?? ''
-  const { value, format, id } = unseal(sealed)
-  const owner = sealed === '' || format === '' ? {} : { format }
+  const { value, format, from, id } = unseal(sealed)
+  const owner = sealed === '' || format === '' ? {} : { format, ...(from === null ? {} : { from }) }
   if (!isText) return { type: 'reasoning.encrypted', data: value, ...(id === '' ? {} : { id }), ...owner }
   return {
     type: 'reasoning.text',
@@ -74,11 +114,19 @@ export function reasoningFromBlock(block: ContentBlock): JsonObject | null {
   }
 }
 
-/** Whether a thinking block lacks Anthropic's own signature, so that Anthropic would reject it. */
-export function isForeignThinking(block: JsonObject): boolean {
-  const sealed = block['type'] === 'thinking' ? block['signature'] : block['data']
-  if (block['type'] !== 'thinking' && block['type'] !== 'redacted_thinking') return false
-  return typeof sealed !== 'string' || sealed === '' || foreignSeal.test(sealed)
+/**
+ * A block of thinking as the provider wrote it, for a provider of messages; null if another one signed it, so that this
+ * one would reject it. Other blocks are returned as they are. Pure.
+ */
+export function ownBlock(block: JsonObject, provider: string): JsonObject | null {
+  const field =
+    block['type'] === 'thinking' ? 'signature' : block['type'] === 'redacted_thinking' ? 'data' : null
+  if (field === null) return block
+  const sealed = block[field]
+  if (typeof sealed !== 'string' || sealed === '') return null
+  const { value, format, from } = unseal(sealed)
+  if (format !== ownFormat || !isSignedBy(provider, { format, from })) return null
+  return value === sealed ? block : { ...block, [field]: value }
 }
 
 /** The readable text of the thinking. Pure. */

@@ -5,7 +5,7 @@ import { weatherCall } from '../../../../../../tests/support/wire-upstream.ts'
 import { fitChat } from './fit-chat.ts'
 import { createMessageWriter } from './message-from-chat.ts'
 import { chatFromMessages } from './messages-to-chat.ts'
-import { blockFromReasoning, isForeignThinking, reasoningFromBlock } from './reasoning-details.ts'
+import { blockFromReasoning, ownBlock, reasoningFromBlock } from './reasoning-details.ts'
 
 const mark = { type: 'ephemeral' }
 
@@ -339,7 +339,7 @@ describe('thinking between turns', () => {
         (detail) => {
           const block = blockFromReasoning(detail)
           expect(reasoningFromBlock(block as never)).toEqual(detail)
-          expect(isForeignThinking(block)).toBe(detail.format !== 'anthropic-claude-v1')
+          expect(ownBlock(block, 'anthropic')).toBe(detail.format === 'anthropic-claude-v1' ? block : null)
         },
       ),
     )

@@ -4,14 +4,16 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import { readReasoningDetails } from '../../formats/translate/reasoning-details.ts'
+import { isSignedBy, readReasoningDetails } from '../../formats/translate/reasoning-details.ts'
 import type { ReasoningDetail } from '../../formats/translate/reasoning-details.ts'
 import type { SdkRules } from './sdk-rules.ts'
 
 /** Earlier thinking of this provider, which cannot verify thinking that another provider signed. */
 function ownDetails(details: unknown, rules: SdkRules): readonly ReasoningDetail[] {
   return readReasoningDetails(details).filter(
-    ({ format }) => typeof format !== 'string' || format === rules.reasoningFormat,
+    (detail) =>
+      (typeof detail.format !== 'string' || detail.format === rules.reasoningFormat) &&
+      isSignedBy(rules.name ?? '', detail),
   )
 }
 
@@ -106,6 +108,7 @@ export function detailOf(piece: {
 }): JsonObject {
   const at = {
     format: piece.rules.reasoningFormat,
+    ...(piece.rules.name === undefined ? {} : { from: piece.rules.name }),
     ...(piece.index === undefined ? {} : { index: piece.index }),
   }
   if (piece.sealed) {

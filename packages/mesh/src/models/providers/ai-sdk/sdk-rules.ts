@@ -7,6 +7,8 @@ export interface SdkRules {
   readonly options: string
   /** The format name of this provider's thinking; other providers never get it, as they cannot verify it. */
   readonly reasoningFormat: string
+  /** The name of the provider in the settings, to which its signatures are bound; omitted if it is unknown. */
+  readonly name?: string
   /** Tool names that the provider accepts; others are replaced in requests and restored in answers. */
   readonly toolName: RegExp
   /** Tool call ids that the provider accepts; others are replaced by `toolIdChars` letters and digits. */
