@@ -9,7 +9,7 @@ import type { PageFigures } from './page-measures.ts'
 import { peerVersion, startPeerDashboard } from './peer-dashboard.ts'
 import { median } from './statistics.ts'
 import { figure, mega } from './table.ts'
-import { agentsListed as agents, memoryTable, overEvents, runsListed as runs } from './told-events.ts'
+import { agentsListed as agents, memoryTable, overEvents, runsListed as runs } from './page-over-events.ts'
 
 const eventsTold = 100_000
 /** Six times the rate for which the page is designed; a slow machine publishes fewer. */

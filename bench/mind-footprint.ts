@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Engine } from '../packages/mesh/src/sandbox/engine/connect-engine.ts'
 import { sandboxName, sandboxSizes } from '../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { meshHumanEndpoints } from '../packages/protocol/src/mesh-human-api.ts'
-import { startMindLife } from '../tests/support/mind-life.ts'
-import type { MindLife } from '../tests/support/mind-life.ts'
+import { startAgentStages } from '../tests/support/agent-stages.ts'
+import type { AgentStages } from '../tests/support/agent-stages.ts'
 import type { Bench, BenchOptions } from './bench.ts'
 import { containerGroup } from './cgroup.ts'
 import type { ContainerGroup, GroupMemory } from './cgroup.ts'
@@ -74,7 +74,7 @@ async function floorOf(ground: BenchGround, kind: AgentKind, options: BenchOptio
 
 async function oneRound(engine: Engine, { progress, signal }: BenchOptions): Promise<Standing[]> {
   progress('starting a fleet')
-  const life = await startMindLife()
+  const life = await startAgentStages()
   const standings: Standing[] = []
   try {
     for (const { id, kind } of agents) {
@@ -97,7 +97,7 @@ async function oneRound(engine: Engine, { progress, signal }: BenchOptions): Pro
   return standings
 }
 
-async function groupOf(engine: Engine, life: MindLife, agentId: string): Promise<ContainerGroup> {
+async function groupOf(engine: Engine, life: AgentStages, agentId: string): Promise<ContainerGroup> {
   const homeId = (await readFile(join(life.mesh.home, 'data', 'home-id'), 'utf8')).trim()
   const { State: state } = await engine.docker.getContainer(sandboxName(homeId, agentId)).inspect()
   return containerGroup(state.Pid)

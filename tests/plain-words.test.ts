@@ -13,8 +13,8 @@ describe('words that this project avoids', () => {
       Object.entries(words)
         .filter(([word, count]) => count > (mostAllowed[area]?.[word] ?? 0))
         .map(([word, count]) => {
-          const say = avoidedWords.find((one) => one.word === word)?.say
-          return `${area}: "${word}" ${count} times, allowed ${mostAllowed[area]?.[word] ?? 0}; say: ${say}`
+          const replacement = avoidedWords.find((one) => one.word === word)?.replacement
+          return `${area}: "${word}" ${count} times, allowed ${mostAllowed[area]?.[word] ?? 0}; replacement: ${replacement}`
         }),
     )
     expect(more).toEqual([])

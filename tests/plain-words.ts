@@ -9,27 +9,39 @@ import { readSourceFiles, repositoryRoot } from './source-files.ts'
 export const avoidedWords: readonly {
   readonly word: string
   readonly pattern: RegExp
-  readonly say: string
+  readonly replacement: string
 }[] = [
-  { word: 'whoever', pattern: /\bwho(?:m)?ever\b/gi, say: 'the caller, client, user, owner or attacker' },
-  { word: 'nobody', pattern: /\bnobody\b/gi, say: 'no caller, no agent; or name the rule' },
-  { word: 'somebody', pattern: /\b(?:some|any)body\b/gi, say: 'a person, a caller' },
-  { word: 'is none', pattern: /\b(?:is|are|was|were) none\b/gi, say: 'does not exist, does not belong to' },
-  { word: 'of ours', pattern: /\bof (?:ours|theirs)\b/gi, say: 'of the mesh, of this project' },
-  { word: 'stands', pattern: /\b(?:stands|stood)\b/gi, say: 'is, is stored, exists' },
-  { word: 'stumble', pattern: /\bstumbl\w+/gi, say: 'fails with an internal error' },
-  { word: 'hears', pattern: /\b(?:hears|heard)\b/gi, say: 'receives, is notified of' },
-  { word: 'is told', pattern: /\b(?:is|are|was|were|be|been) told\b/gi, say: 'is notified, is informed' },
-  { word: 'let go', pattern: /\blets? go\b/gi, say: 'release' },
-  { word: 'taken up', pattern: /\b(?:taken|takes|took|take) up\b/gi, say: 'resumed, adopted' },
-  { word: 'looked at', pattern: /\blooked at\b/gi, say: 'checked' },
-  { word: 'way out', pattern: /\bways? out\b/gi, say: 'egress' },
-  { word: 'rung', pattern: /\brungs?\b/gi, say: 'isolation level' },
-  { word: 'briefing', pattern: /\bbriefings?\b/gi, say: 'bootstrap files, system prompt' },
-  { word: 'door', pattern: /\bdoors?\b/gi, say: 'API' },
-  { word: 'purse', pattern: /\b(?:purses?|pots?)\b/gi, say: 'budget' },
-  { word: 'stimulus', pattern: /\bstimul(?:us|i)\b/gi, say: 'trigger' },
-  { word: 'stand-in', pattern: /\bstand-ins?\b/gi, say: 'scripted model, fallback' },
+  {
+    word: 'whoever',
+    pattern: /\bwho(?:m)?ever\b/gi,
+    replacement: 'the caller, client, user, owner or attacker',
+  },
+  { word: 'nobody', pattern: /\bnobody\b/gi, replacement: 'no caller, no agent; or name the rule' },
+  { word: 'somebody', pattern: /\b(?:some|any)body\b/gi, replacement: 'a person, a caller' },
+  {
+    word: 'is none',
+    pattern: /\b(?:is|are|was|were) none\b/gi,
+    replacement: 'does not exist, does not belong to',
+  },
+  { word: 'of ours', pattern: /\bof (?:ours|theirs)\b/gi, replacement: 'of the mesh, of this project' },
+  { word: 'stands', pattern: /\b(?:stands|stood)\b/gi, replacement: 'is, is stored, exists' },
+  { word: 'stumble', pattern: /\bstumbl\w+/gi, replacement: 'fails with an internal error' },
+  { word: 'hears', pattern: /\b(?:hears|heard)\b/gi, replacement: 'receives, is notified of' },
+  {
+    word: 'is told',
+    pattern: /\b(?:is|are|was|were|be|been) told\b/gi,
+    replacement: 'is notified, is informed',
+  },
+  { word: 'let go', pattern: /\blets? go\b/gi, replacement: 'release' },
+  { word: 'taken up', pattern: /\b(?:taken|takes|took|take) up\b/gi, replacement: 'resumed, adopted' },
+  { word: 'looked at', pattern: /\blooked at\b/gi, replacement: 'checked' },
+  { word: 'way out', pattern: /\bways? out\b/gi, replacement: 'egress' },
+  { word: 'rung', pattern: /\brungs?\b/gi, replacement: 'isolation level' },
+  { word: 'briefing', pattern: /\bbriefings?\b/gi, replacement: 'bootstrap files, system prompt' },
+  { word: 'door', pattern: /\bdoors?\b/gi, replacement: 'API' },
+  { word: 'purse', pattern: /\b(?:purses?|pots?)\b/gi, replacement: 'budget' },
+  { word: 'stimulus', pattern: /\bstimul(?:us|i)\b/gi, replacement: 'trigger' },
+  { word: 'stand-in', pattern: /\bstand-ins?\b/gi, replacement: 'scripted model, fallback' },
 ]
 
 export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>

@@ -7,7 +7,7 @@ import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { Browser, WebSocketRoute } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { startToldPages } from '../support/told-pages.ts'
+import { startEventPages } from '../support/event-pages.ts'
 import { heedsLesson } from '../verifies.ts'
 import { pendingIds, startDashboardFleet } from './dashboard-fleet.ts'
 import { giveProof } from './give-proof.ts'
@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
 
   it('keep up with more than ten thousand events a minute over their socket, and ask for their lists no more often for it, and no more seldom', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'flotilla-told-'))
-    const told = await startToldPages(mesh, folder)
+    const told = await startEventPages(mesh, folder)
     const { page, open, faults, context } = await openPage(browser, told.url)
     try {
       await open('/fleet')

@@ -18,8 +18,8 @@ import {
   startTrickyRpc,
   tokenWords,
   word,
-} from '../support/wallet-stand-ins.ts'
-import type { PriceServer, TrickyRpc } from '../support/wallet-stand-ins.ts'
+} from '../support/wallet-fakes.ts'
+import type { PriceServer, TrickyRpc } from '../support/wallet-fakes.ts'
 import { wrongWith } from './every-view.ts'
 import { giveProof } from './give-proof.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'

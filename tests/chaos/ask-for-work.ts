@@ -24,7 +24,7 @@ export interface Asking {
   readonly stopped: AbortSignal
 }
 
-interface Heard {
+interface Learned {
   readonly runIds: Set<string>
   told: AskedFact['told']
   accepted: boolean
@@ -56,51 +56,51 @@ export async function askForWork(
 async function chat(asking: Asking, work: Work): Promise<AskedFact> {
   const { marker } = work.plan
   const body = { message: sayPlan(work.plan), session: marker }
-  const heard = nothingHeard()
+  const learned = noReply()
   const post = () => {
     const { call } = meshCalls(asking.supervisor.url)
     const headers = { [headerNames.idempotencyKey]: marker }
     const params = { id: work.agent }
     return call(meshHumanEndpoints.chat, { params, body, headers, timeoutMs: replyMaxMs })
   }
-  const hear = (reply: Reply): boolean => hearRun(heard, reply)
+  const record = (reply: Reply): boolean => recordRun(learned, reply)
   if (work.way === 'leaves') {
-    await insist(asking, heard, () => leave(asking, work, heard))
+    await insist(asking, learned, () => leave(asking, work, learned))
   } else if (work.way === 'gives-up') {
     await asking.supervisor.ready()
-    await post().then(hear, () => false)
+    await post().then(record, () => false)
   } else {
-    const once = () => insist(asking, heard, async () => hear(await post()))
+    const once = () => insist(asking, learned, async () => record(await post()))
     await Promise.all(work.way === 'asks-twice' ? [once(), once()] : [once()])
   }
-  return factOf(heard, { key: marker, kind: 'chat', way: work.way })
+  return factOf(learned, { key: marker, kind: 'chat', way: work.way })
 }
 
 /** Submits the work and disconnects once its run is stored. */
-async function leave(asking: Asking, work: Work, heard: Heard): Promise<boolean> {
+async function leave(asking: Asking, work: Work, learned: Learned): Promise<boolean> {
   const { marker } = work.plan
   const options = { agent: work.agent, session: marker, key: marker }
-  heard.runIds.add(await meshCalls(asking.supervisor.url).submit(sayPlan(work.plan), options))
-  heard.accepted = true
+  learned.runIds.add(await meshCalls(asking.supervisor.url).submit(sayPlan(work.plan), options))
+  learned.accepted = true
   return true
 }
 
 async function steer(asking: Asking, work: Work): Promise<AskedFact> {
   const name = /s\d+/.exec(work.steer)?.[0] ?? ''
-  const heard = nothingHeard()
+  const learned = noReply()
   await sleep(400)
-  await insist(asking, heard, async () => {
+  await insist(asking, learned, async () => {
     const { call } = meshCalls(asking.supervisor.url)
     const reply = await call(meshHumanEndpoints.steer, {
       params: { id: work.agent },
       body: { text: work.steer },
       headers: { [headerNames.idempotencyKey]: name },
     })
-    if (reply.status >= 300) return refuse(heard, reply)
-    heard.accepted = true
+    if (reply.status >= 300) return refuse(learned, reply)
+    learned.accepted = true
     return true
   })
-  return factOf(heard, { key: name, kind: 'steer', way: 'waits' })
+  return factOf(learned, { key: name, kind: 'steer', way: 'waits' })
 }
 
 async function deliver(asking: Asking, work: Work): Promise<AskedFact> {
@@ -109,18 +109,18 @@ async function deliver(asking: Asking, work: Work): Promise<AskedFact> {
   if (!hook) throw new Error(`${work.agent} has no webhook`)
   const body = JSON.stringify({ text: sayPlan(work.plan) })
   const signature = createHmac('sha256', hook.secret).update(body).digest('hex')
-  const heard = nothingHeard()
-  await insist(asking, heard, async () => {
+  const learned = noReply()
+  await insist(asking, learned, async () => {
     const { call } = meshCalls(asking.supervisor.url)
     const endpoint = { method: 'POST', path: hook.path, summary: '' } as const
     const headers = { 'x-webhook-signature': signature, 'webhook-id': marker }
     const reply = await call(endpoint, { body, headers: { ...headers, 'content-type': 'application/json' } })
-    if (reply.status !== 202) return refuse(heard, reply)
-    heard.runIds.add(String(reply.json()['run_id']))
-    heard.accepted = true
+    if (reply.status !== 202) return refuse(learned, reply)
+    learned.runIds.add(String(reply.json()['run_id']))
+    learned.accepted = true
     return true
   })
-  return factOf(heard, { key: marker, kind: 'webhook', way: 'waits' })
+  return factOf(learned, { key: marker, kind: 'webhook', way: 'waits' })
 }
 
 /** Runs a tool without a model; the reply to the caller is the tool's own result. */
@@ -130,8 +130,8 @@ async function invoke(asking: Asking, work: Work): Promise<{ asked: AskedFact[];
   if (!step) throw new Error(`${marker} has no step`)
   const id = callId(marker, 0, 0)
   const made = callFor(step, { id, marker, index: 0, outside: asking.outside })
-  const heard = nothingHeard()
-  await insist(asking, heard, async () => {
+  const learned = noReply()
+  await insist(asking, learned, async () => {
     const { call } = meshCalls(asking.supervisor.url)
     const reply = await call(meshHumanEndpoints.invoke, {
       params: { id: work.agent },
@@ -139,45 +139,45 @@ async function invoke(asking: Asking, work: Work): Promise<{ asked: AskedFact[];
       headers: { [headerNames.idempotencyKey]: marker },
       timeoutMs: replyMaxMs,
     })
-    return hearRun(heard, reply)
+    return recordRun(learned, reply)
   })
-  const words = heard.told?.text ?? ''
-  const told = heard.told === null ? null : heard.told.status === 'done' ? outcomeOf(words) : 'unknown'
+  const words = learned.told?.text ?? ''
+  const told = learned.told === null ? null : learned.told.status === 'done' ? outcomeOf(words) : 'unknown'
   const call: CallFact = { id, marker, step: step.name, told, words: words.slice(0, 300) }
-  return { asked: [factOf(heard, { key: marker, kind: 'invoke', way: work.way })], calls: [call] }
+  return { asked: [factOf(learned, { key: marker, kind: 'invoke', way: work.way })], calls: [call] }
 }
 
 /** Repeats the attempt, across restarts of the mesh, until it succeeds or `stopped` is aborted. */
-async function insist(asking: Asking, heard: Heard, attempt: () => Promise<boolean>): Promise<void> {
+async function insist(asking: Asking, learned: Learned, attempt: () => Promise<boolean>): Promise<void> {
   while (!asking.stopped.aborted) {
     try {
       await asking.supervisor.ready()
       if (await attempt()) return
     } catch (error) {
-      heard.refused = error instanceof Error ? error.message : String(error)
+      learned.refused = error instanceof Error ? error.message : String(error)
     }
     await sleep(100)
   }
 }
 
-function hearRun(heard: Heard, reply: Reply): boolean {
-  if (reply.status >= 300) return refuse(heard, reply)
+function recordRun(learned: Learned, reply: Reply): boolean {
+  if (reply.status >= 300) return refuse(learned, reply)
   const run = reply.json() as { id: string; outcome: AskedFact['told'] }
-  heard.runIds.add(run.id)
-  heard.accepted = true
-  if (run.outcome) heard.told = { status: run.outcome.status, text: run.outcome.text }
+  learned.runIds.add(run.id)
+  learned.accepted = true
+  if (run.outcome) learned.told = { status: run.outcome.status, text: run.outcome.text }
   return run.outcome !== null
 }
 
-function refuse(heard: Heard, reply: Reply): false {
-  heard.refused = `${reply.status} ${reply.text.slice(0, 300)}`
+function refuse(learned: Learned, reply: Reply): false {
+  learned.refused = `${reply.status} ${reply.text.slice(0, 300)}`
   return false
 }
 
-function nothingHeard(): Heard {
+function noReply(): Learned {
   return { runIds: new Set(), told: null, accepted: false, refused: '' }
 }
 
-function factOf(heard: Heard, what: Pick<AskedFact, 'key' | 'kind' | 'way'>): AskedFact {
-  return { ...what, ...heard, runIds: [...heard.runIds] }
+function factOf(learned: Learned, what: Pick<AskedFact, 'key' | 'kind' | 'way'>): AskedFact {
+  return { ...what, ...learned, runIds: [...learned.runIds] }
 }

@@ -191,7 +191,7 @@ function disturbancesOf({ nodes, haltControl }: ClusterHands): readonly Disturba
   return [
     {
       name: 'node killed',
-      async befall(chance: Chance, signal: AbortSignal) {
+      async disturb(chance: Chance, signal: AbortSignal) {
         const node = chance.pick(nodes)
         await node.kill()
         await away(chance.between(2_000, 25_000), signal)
@@ -200,7 +200,7 @@ function disturbancesOf({ nodes, haltControl }: ClusterHands): readonly Disturba
     },
     {
       name: 'network of a node cut',
-      async befall(chance: Chance, signal: AbortSignal) {
+      async disturb(chance: Chance, signal: AbortSignal) {
         const node = chance.pick(nodes)
         await node.cut()
         await away(chance.between(2_000, 45_000), signal)
@@ -209,7 +209,7 @@ function disturbancesOf({ nodes, haltControl }: ClusterHands): readonly Disturba
     },
     {
       name: 'API server halted',
-      befall: (chance: Chance) => haltControl(chance.between(2_000, 15_000)),
+      disturb: (chance: Chance) => haltControl(chance.between(2_000, 15_000)),
     },
   ]
 }

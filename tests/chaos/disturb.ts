@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from './chance.ts'
 import type { Stage } from './stage.ts'
-import type { Struck } from './strike.ts'
+import type { KillCounts } from './kill-repeatedly.ts'
 
 /** Milliseconds between two disturbances, in which agents and nodes come back and some work is done. */
 const pauseMs = { least: 10_000, most: 30_000 }
@@ -14,7 +14,7 @@ export async function disturb(by: {
   readonly stage: Pick<Stage, 'ground'>
   readonly chance: Chance
   readonly signal: AbortSignal
-  readonly struck: Struck
+  readonly counts: KillCounts
   readonly progress: (step: string) => void
 }): Promise<void> {
   const { disturbances } = by.stage.ground
@@ -22,10 +22,10 @@ export async function disturb(by: {
   while (!by.signal.aborted) {
     await sleep(by.chance.between(pauseMs.least, pauseMs.most), null, { signal: by.signal }).catch(() => null)
     if (by.signal.aborted) return
-    const { name, befall } = by.chance.pick(disturbances)
+    const { name, disturb } = by.chance.pick(disturbances)
     const startedAt = performance.now()
-    await befall(by.chance, by.signal)
-    by.struck.befallen[name] = (by.struck.befallen[name] ?? 0) + 1
+    await disturb(by.chance, by.signal)
+    by.counts.disturbed[name] = (by.counts.disturbed[name] ?? 0) + 1
     by.progress(`${name}, for ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
   }
 }

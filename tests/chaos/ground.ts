@@ -5,7 +5,7 @@ import type { EffectFact, Leftover } from './facts.ts'
 export interface Disturbance {
   readonly name: string
   /** Resolves when the disturbance is over; the signal shortens it. */
-  befall(chance: Chance, signal: AbortSignal): Promise<void>
+  disturb(chance: Chance, signal: AbortSignal): Promise<void>
 }
 
 /** What agents run on, seen from outside of the product: used to kill agents and to find what is left over. */

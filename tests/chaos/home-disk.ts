@@ -31,7 +31,7 @@ export function mountHomeDisk(home: string): HomeDisk {
     disturbances: [
       {
         name: 'the disk was full',
-        befall: (chance, signal) => {
+        disturb: (chance, signal) => {
           full = stayFull(chance.between(fullMs.least, fullMs.most), signal)
           return full
         },

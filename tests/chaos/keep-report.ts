@@ -8,14 +8,14 @@ import type { ChaosReport } from './run-chaos.ts'
  * lines of each mesh process that ended by itself. Returns the path of the text.
  */
 export async function keepReport(folder: string, report: ChaosReport): Promise<string> {
-  const { options, facts, findings, lives, struck, seconds } = report
+  const { options, facts, findings, instances, counts, seconds } = report
   const { runtime, seed, runs } = options
   await mkdir(folder, { recursive: true })
   const path = join(folder, `${runtime}-${seed}-${runs}`)
   const text = [
     `seed ${seed}, ${runtime}, ${runs} runs asked for, ${new Date().toISOString()}`,
     formatCoverage(report),
-    formatReadyTimes(lives),
+    formatReadyTimes(instances),
     '',
     formatFindings(report),
     '',
@@ -25,11 +25,11 @@ export async function keepReport(folder: string, report: ChaosReport): Promise<s
     seed,
     runs,
     seconds,
-    struck,
+    counts,
     findings,
     told_otherwise: facts.calls.filter(({ told }) => told !== 'done' && told !== null),
     outcomes: facts.runs.filter(({ state }) => state !== 'done'),
-    lives: lives
+    instances: instances
       .filter(({ killed, endedAt }) => endedAt !== null && !killed)
       .map(({ number, lines, errors }) => ({ number, lines: lines.slice(-20), errors })),
   }

@@ -116,7 +116,7 @@ async function main(): Promise<number> {
     })
     console.log(`\n== ${runtime === 'process' ? 'plain processes' : 'containers'}`)
     console.log(
-      [formatCoverage(report), formatReadyTimes(report.lives), '', formatFindings(report)].join('\n'),
+      [formatCoverage(report), formatReadyTimes(report.instances), '', formatFindings(report)].join('\n'),
     )
     console.log(`\nThe report is kept: ${await keepReport(reportFolder, report)}`)
     found += report.findings.length

@@ -49,14 +49,14 @@ export async function startPlannedModel(options: {
   const answersSeen = new Map<string, number>()
   let answers = 0
 
-  function hear(messages: readonly SaidMessage[]): void {
-    const heard = readConversation(messages)
-    for (const [id, words] of heard.results) {
+  function record(messages: readonly SaidMessage[]): void {
+    const facts = readConversation(messages)
+    for (const [id, words] of facts.results) {
       const call = calls.get(id)
       if (call) calls.set(id, { ...call, told: outcomeOf(words), words: words.slice(0, 300) })
     }
-    keepMost(steersSeen, heard.steers)
-    keepMost(answersSeen, heard.answers)
+    keepMost(steersSeen, facts.steers)
+    keepMost(answersSeen, facts.answers)
   }
 
   function keepMost(most: Map<string, number>, counts: ReadonlyMap<string, number>): void {
@@ -69,7 +69,7 @@ export async function startPlannedModel(options: {
 
   upstream.answerWith(async (call, response) => {
     const messages = call.body['messages'] as readonly SaidMessage[] // the mesh sends this request
-    hear(messages)
+    record(messages)
     if (chance.percent(3)) {
       refuse(response, 500, { message: 'out of order for a moment' })
       return

@@ -15,7 +15,7 @@ interface SaidCall {
   readonly function?: { readonly name: string; readonly arguments: string }
 }
 
-export interface Heard {
+export interface ConversationFacts {
   /** Results of calls by their ids. */
   readonly results: ReadonlyMap<string, string>
   /** How often each steer appears in the conversation. */
@@ -31,7 +31,7 @@ const questionPattern =
   /Task (task_\w+) "[^"]*", which you gave to \S+, is blocked\.\nSummary: Asked by (\S+)\./g
 
 /** Extracts results, steers and answers from a conversation. Pure. */
-export function readConversation(messages: readonly SaidMessage[]): Heard {
+export function readConversation(messages: readonly SaidMessage[]): ConversationFacts {
   const results = new Map<string, string>()
   const steers = new Map<string, number>()
   const answers = new Map<string, number>()

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { quantile, formatReadyTimes } from './report.ts'
-import type { Life } from './supervise-mesh.ts'
+import type { MeshInstance } from './supervise-mesh.ts'
 
-function aLife(changes: Partial<Life>): Life {
+function anInstance(changes: Partial<MeshInstance>): MeshInstance {
   return {
     number: 2,
     startedAt: 1010,
@@ -26,7 +26,7 @@ test('the time from a kill to ready is reported with its parts', () => {
       said: { msg: 'the mesh is ready and accepts work', loadedMs: 800, composedMs: 990, readyMs: 1980 },
     },
   ]
-  const told = formatReadyTimes([aLife({ killedBeforeAt: null }), aLife({ lines })])
+  const told = formatReadyTimes([anInstance({ killedBeforeAt: null }), anInstance({ lines })])
   expect(told).toContain('1 times: median 2.00 s')
   expect(
     told

@@ -1,6 +1,6 @@
 import type { Finding } from './facts.ts'
 import type { ChaosOptions, ChaosReport } from './run-chaos.ts'
-import type { Life } from './supervise-mesh.ts'
+import type { MeshInstance } from './supervise-mesh.ts'
 import { stepNames } from './steps.ts'
 
 /** Findings of one check that are shown in full. */
@@ -45,7 +45,7 @@ function tellCheck(found: readonly Finding[]): string[] {
 }
 
 /** Formats what was done, so that a clean result shows how much it covers. Pure. */
-export function formatCoverage({ facts, lives, struck, seconds }: ChaosReport): string {
+export function formatCoverage({ facts, instances, counts, seconds }: ChaosReport): string {
   const states = countBy(facts.runs.map(({ state, outcome }) => outcome?.code ?? state))
   const told = stepNames
     .map((name) => {
@@ -54,19 +54,19 @@ export function formatCoverage({ facts, lives, struck, seconds }: ChaosReport): 
     })
     .join(', ')
   // The last process was asked to end.
-  const byThemselves = lives.slice(0, -1).filter(({ killed }) => !killed).length
+  const byThemselves = instances.slice(0, -1).filter(({ killed }) => !killed).length
   const others = facts.calls.filter((call) => call.told !== 'done' && call.words !== '')
   return [
-    `${facts.runs.length} runs (${states}) in ${seconds.toFixed(0)} s and ${lives.length} lives of the mesh, ${byThemselves} of which ended by themselves`,
-    `killed: the mesh ${struck.mesh} times, ${struck.inStart} of them while it started; agents ${struck.agents} times, put to sleep ${struck.asleep} times${befallenWords(struck.befallen)}`,
+    `${facts.runs.length} runs (${states}) in ${seconds.toFixed(0)} s and ${instances.length} instances of the mesh, ${byThemselves} of which ended by themselves`,
+    `killed: the mesh ${counts.mesh} times, ${counts.inStart} of them while it started; agents ${counts.agents} times, put to sleep ${counts.asleep} times${disturbedWords(counts.disturbed)}`,
     `calls told as done, of those made: ${told}`,
     `told otherwise: ${countBy(others.map(({ words }) => words.replace(/^Error \(([a-z-]+)\)[^]*$/, '$1').slice(0, 40)))}`,
     `${facts.tasks.length} tasks, ${facts.messages.length} messages, ${facts.steers.length} steers, ${facts.firings.length} firings and deliveries, ${facts.billed.length} answers of the model, ${facts.money.spend.length} rows of money`,
   ].join('\n')
 }
 
-function befallenWords(befallen: Readonly<Record<string, number>>): string {
-  return Object.entries(befallen)
+function disturbedWords(disturbed: Readonly<Record<string, number>>): string {
+  return Object.entries(disturbed)
     .map(([name, times]) => `; ${name} ${times} times`)
     .join('')
 }
@@ -76,13 +76,13 @@ function countBy(names: readonly string[]): string {
 }
 
 /** Formats how long a killed mesh takes until it is ready again, and in which parts. Pure. */
-export function formatReadyTimes(lives: readonly Life[]): string {
-  const ready = lives.filter((life) => life.killedBeforeAt !== null && life.readyAt !== null)
-  const totals = ready.map((life) => (life.readyAt ?? 0) - (life.killedBeforeAt ?? 0))
+export function formatReadyTimes(instances: readonly MeshInstance[]): string {
+  const ready = instances.filter((instance) => instance.killedBeforeAt !== null && instance.readyAt !== null)
+  const totals = ready.map((instance) => (instance.readyAt ?? 0) - (instance.killedBeforeAt ?? 0))
   if (totals.length === 0) return 'No killed mesh became ready again.'
   const parts = new Map<string, number[]>()
-  for (const life of ready) {
-    for (const [name, ms] of partsOf(life)) parts.set(name, [...(parts.get(name) ?? []), ms])
+  for (const instance of ready) {
+    for (const [name, ms] of partsOf(instance)) parts.set(name, [...(parts.get(name) ?? []), ms])
   }
   return [
     `From kill -9 to ready, ${totals.length} times: median ${seconds(quantile(totals, 0.5))}, p90 ${seconds(quantile(totals, 0.9))}, longest ${seconds(Math.max(...totals))}`,
@@ -98,25 +98,25 @@ export function formatReadyTimes(lives: readonly Life[]): string {
  * Splits a start into the parts that the mesh reports itself, then from one log line to the next. Each part has the
  * text of the line that ends it.
  */
-function partsOf(life: Life): [string, number][] {
-  const from = life.killedBeforeAt ?? life.startedAt
-  const own = life.lines.find(({ said }) => said['msg'] === 'the mesh is ready and accepts work')?.said
+function partsOf(instance: MeshInstance): [string, number][] {
+  const from = instance.killedBeforeAt ?? instance.startedAt
+  const own = instance.lines.find(({ said }) => said['msg'] === 'the mesh is ready and accepts work')?.said
   const loadedMs = Number(own?.['loadedMs'] ?? 0)
   const composedMs = Number(own?.['composedMs'] ?? 0)
   const parts: [string, number][] = own
     ? [
-        ['its modules are loaded', life.startedAt - from + loadedMs],
+        ['its modules are loaded', instance.startedAt - from + loadedMs],
         ['home and database are open', composedMs - loadedMs],
       ]
     : []
-  let before = own ? life.startedAt + composedMs : from
-  for (const { at, said } of life.lines) {
+  let before = own ? instance.startedAt + composedMs : from
+  for (const { at, said } of instance.lines) {
     const name = said['ready'] === true ? 'ready' : (said['progress'] ?? said['msg'])
     if (
       typeof name !== 'string' ||
       name === 'the mesh is ready and accepts work' ||
       at < before ||
-      at > (life.readyAt ?? 0)
+      at > (instance.readyAt ?? 0)
     )
       continue
     parts.push([name.slice(0, 46), at - before])

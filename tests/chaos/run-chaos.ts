@@ -12,17 +12,17 @@ import { disturb } from './disturb.ts'
 import type { AskedFact, CallFact, Facts, Finding, Leftover } from './facts.ts'
 import { gatherMoney, gatherRows, openEnds } from './gather-rows.ts'
 import { keepHome, reportFolder } from './keep-home.ts'
-import { lull } from './lull.ts'
+import { hibernateAgents } from './hibernate-agents.ts'
 import { openNotes } from './open-notes.ts'
 import type { Notes } from './open-notes.ts'
 import { openStage, silenceJobs } from './stage.ts'
 import type { Stage } from './stage.ts'
-import { strike } from './strike.ts'
-import type { Struck } from './strike.ts'
+import { killRepeatedly } from './kill-repeatedly.ts'
+import type { KillCounts } from './kill-repeatedly.ts'
 import { lastWords } from './supervise-mesh.ts'
-import type { Life } from './supervise-mesh.ts'
+import type { MeshInstance } from './supervise-mesh.ts'
 import { watchFailures } from './watch-failures.ts'
-import { planBlow, planWork } from './work-plan.ts'
+import { planKill, planWork } from './work-plan.ts'
 import type { Work } from './work-plan.ts'
 
 export interface ChaosOptions {
@@ -35,7 +35,7 @@ export interface ChaosOptions {
   /** Minutes after which no more work is submitted and nothing more is killed; submitted work is still awaited. */
   readonly maxMinutes: number
   /** Most kills; without it, as many as fit in the time. */
-  readonly blows?: number
+  readonly kills?: number
   readonly progress: (step: string) => void
   /** Aborts the test; everything is cleaned up then, too. */
   readonly signal?: AbortSignal
@@ -45,8 +45,8 @@ export interface ChaosReport {
   readonly options: ChaosOptions
   readonly facts: Facts
   readonly findings: readonly Finding[]
-  readonly lives: readonly Life[]
-  readonly struck: Struck
+  readonly instances: readonly MeshInstance[]
+  readonly counts: KillCounts
   readonly seconds: number
   /** A copy of the home if anything was found: rows and conversations show how it happened. */
   readonly keptHome: string | null
@@ -86,39 +86,39 @@ async function disturbed(options: ChaosOptions, notes: Notes): Promise<ChaosRepo
   }
   const failures = watchFailures(stage, notes)
   const watching = new AbortController()
-  const struck: Struck = { mesh: 0, agents: 0, inStart: 0, asleep: 0, befallen: {} }
+  const counts: KillCounts = { mesh: 0, agents: 0, inStart: 0, asleep: 0, disturbed: {} }
   const watched = failures.watch(watching.signal)
   try {
     const working = new AbortController()
     const over = { count: 0 }
-    const blows = chance.fork('blows')
-    const between = async ({ number }: Life): Promise<void> => {
+    const kills = chance.fork('blows')
+    const between = async ({ number }: MeshInstance): Promise<void> => {
       await stage.disk?.hasRoom()
       const money = unique(moneyBetween(stage.home, number)).filter((one) => !isAmong(one, early))
       found(money)
       early.push(...money)
     }
     const signal = AbortSignal.any([working.signal, AbortSignal.timeout(options.maxMinutes * 60_000)])
-    const striking = strike({
+    const killing = killRepeatedly({
       stage,
-      next: () => planBlow(blows),
+      next: () => planKill(kills),
       chance: chance.fork('targets'),
       signal,
-      most: options.blows ?? Infinity,
-      struck,
+      most: options.kills ?? Infinity,
+      counts,
       over: () => over.count,
       between,
     })
     const asked = giveWork({ stage, work, over }, options).finally(() => working.abort())
-    const lulling = lull({ stage, chance: chance.fork('sleep'), signal, struck })
+    const hibernating = hibernateAgents({ stage, chance: chance.fork('sleep'), signal, counts })
     const disturbing = disturb({
       stage,
       chance: chance.fork('ground'),
       signal,
-      struck,
+      counts,
       progress: options.progress,
     })
-    const [given] = await Promise.all([asked, striking, lulling, disturbing])
+    const [given] = await Promise.all([asked, killing, hibernating, disturbing])
     options.signal?.throwIfAborted()
     await silenceJobs(stage)
     const open = await settled(stage, options)
@@ -131,9 +131,9 @@ async function disturbed(options: ChaosOptions, notes: Notes): Promise<ChaosRepo
     found(judged.filter((one) => !isAmong(one, early)))
     const findings = unique([...early, ...judged, ...endedAlone(stage)])
     const seconds = (performance.now() - startedAt) / 1000
-    const { lives } = stage.supervisor
+    const { instances } = stage.supervisor
     const keptHome = findings.length === 0 ? null : await keepHome(beforeReset(stage), options.seed)
-    return { options, facts, findings, lives, struck, seconds, keptHome }
+    return { options, facts, findings, instances, counts, seconds, keptHome }
   } finally {
     watching.abort()
     await watched
@@ -175,7 +175,7 @@ async function giveWork(
       over.count += 1
       if (over.count % 10 === 0 || over.count === work.length) {
         options.progress(
-          `${over.count} of ${work.length} pieces of work are over, in life ${stage.supervisor.lives.length}`,
+          `${over.count} of ${work.length} pieces of work are over, in instance ${stage.supervisor.instances.length}`,
         )
       }
     }
@@ -184,10 +184,10 @@ async function giveWork(
   return { asked, calls }
 }
 
-function moneyBetween(home: string, life: number): Finding[] {
+function moneyBetween(home: string, instance: number): Finding[] {
   return checkTotals(gatherMoney(home)).map((found) => ({
     ...found,
-    evidence: [...found.evidence, `seen first after the kill of life ${life}`],
+    evidence: [...found.evidence, `seen first after the kill of instance ${instance}`],
   }))
 }
 
@@ -242,13 +242,13 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
 /** No disturbance of plain processes may end a mesh that was ready. A start may fail on a full disk. */
 function endedAlone({ supervisor, ground }: Stage): Finding[] {
   if (ground.kind !== 'process') return []
-  return supervisor.lives
+  return supervisor.instances
     .slice(0, -1)
-    .filter((life) => !life.killed && life.readyAt !== null)
-    .map((life) => ({
+    .filter((instance) => !instance.killed && instance.readyAt !== null)
+    .map((instance) => ({
       check: 'ended-by-itself',
-      what: `life ${life.number} of the mesh ended without being killed`,
-      evidence: lastWords(life).split('\n'),
+      what: `instance ${instance.number} of the mesh ended without being killed`,
+      evidence: lastWords(instance).split('\n'),
     }))
 }
 

@@ -4,7 +4,7 @@ import { effectsOfLines } from './ground.ts'
 import { nextTurn, readConversation, outcomeOf } from './read-conversation.ts'
 import { callFor, readPlan, sayPlan, stepNames } from './steps.ts'
 import type { Plan } from './steps.ts'
-import { planBlow, planWork } from './work-plan.ts'
+import { planKill, planWork } from './work-plan.ts'
 
 const plan: Plan = {
   marker: 'h7',
@@ -115,10 +115,10 @@ describe('a seed', () => {
   it('a seed repeats the work and the blows', () => {
     const plans = [1, 1, 2].map((seed) => {
       const chance = createChance(seed)
-      const blows = chance.fork('blows')
+      const kills = chance.fork('blows')
       return JSON.stringify([
         planWork(chance.fork('work'), 40),
-        Array.from({ length: 20 }, () => planBlow(blows)),
+        Array.from({ length: 20 }, () => planKill(kills)),
       ])
     })
     expect(plans[0]).toBe(plans[1])

@@ -7,7 +7,7 @@ import { meshArguments, pinnedNode } from '../support/mesh-process.ts'
 import { httpCall } from '../support/http-call.ts'
 
 /** One process of the mesh. Times are milliseconds of `performance.now()`. */
-export interface Life {
+export interface MeshInstance {
   readonly number: number
   readonly startedAt: number
   /**
@@ -24,14 +24,14 @@ export interface Life {
 }
 
 export interface Supervisor {
-  readonly lives: readonly Life[]
+  readonly instances: readonly MeshInstance[]
   url(): string
   /** The process that runs, or the one that starts next. */
-  current(): Life
+  current(): MeshInstance
   /** Resolves when the current process, or a later one, is ready. Rejects after the bound. */
-  ready(boundMs?: number): Promise<Life>
+  ready(boundMs?: number): Promise<MeshInstance>
   /** Kills the mesh; the next process starts after `between` has resolved. */
-  kill(between?: (life: Life) => Promise<void>): Promise<void>
+  kill(between?: (instance: MeshInstance) => Promise<void>): Promise<void>
   /** Starts no further process after this one has ended. Resolves at its end. */
   retire(): Promise<void>
   /** Like `retire`, but also ends the current process now. */
@@ -55,7 +55,7 @@ export function superviseMesh(options: {
   readonly runtime: RuntimeName
   readonly environment: NodeJS.ProcessEnv
 }): Supervisor {
-  const lives: Life[] = []
+  const instances: MeshInstance[] = []
   let child: ChildProcess | null = null
   let port = 0
   let retired = false
@@ -67,8 +67,8 @@ export function superviseMesh(options: {
 
   function begin(afterKill: boolean): void {
     const startedAt = performance.now()
-    const life: Life = {
-      number: lives.length + 1,
+    const instance: MeshInstance = {
+      number: instances.length + 1,
       startedAt,
       killedBeforeAt: afterKill ? startedAt - dyingMs : null,
       readyAt: null,
@@ -77,90 +77,93 @@ export function superviseMesh(options: {
       lines: [],
       errors: '',
     }
-    lives.push(life)
+    instances.push(instance)
     const { home, runtime, environment } = options
     const words = meshArguments('serve', '--home', home, '--port', String(port), '--runtime', runtime)
     const started = spawn(pinnedNode, words, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
     child = started
-    started.stderr.on('data', (piece: Buffer) => (life.errors = (life.errors + String(piece)).slice(-4000)))
-    eachLine(started, (text) => hear(life, text))
+    started.stderr.on(
+      'data',
+      (piece: Buffer) => (instance.errors = (instance.errors + String(piece)).slice(-4000)),
+    )
+    eachLine(started, (text) => hear(instance, text))
     ended = new Promise((resolve) => {
       started.once('close', () => {
-        life.endedAt = performance.now()
-        void next(life).then(resolve)
+        instance.endedAt = performance.now()
+        void next(instance).then(resolve)
       })
     })
   }
 
-  async function next(life: Life): Promise<void> {
-    if (!life.killed && !retired) {
-      deaths = life.readyAt === null ? deaths + 1 : 1
+  async function next(instance: MeshInstance): Promise<void> {
+    if (!instance.killed && !retired) {
+      deaths = instance.readyAt === null ? deaths + 1 : 1
       if (deaths >= deathsMax[options.runtime]) {
-        fatal = new Error(`the mesh ended by itself:\n${lastWords(life)}`)
+        fatal = new Error(`the mesh ended by itself:\n${lastWords(instance)}`)
         return
       }
       await sleep(500)
     }
     await held
-    if (!retired) begin(life.killed)
+    if (!retired) begin(instance.killed)
   }
 
-  function hear(life: Life, text: string): void {
+  function hear(instance: MeshInstance, text: string): void {
     if (!text.startsWith('{')) return
     const said = JSON.parse(text) as Record<string, unknown>
-    life.lines.push({ at: performance.now(), said })
+    instance.lines.push({ at: performance.now(), said })
     if (said['ready'] !== true) return
     port = Number(new URL(String(said['url'])).port)
-    void confirm(life)
+    void confirm(instance)
   }
 
   /** Confirms the reported readiness through `/readyz`. */
-  async function confirm(life: Life): Promise<void> {
+  async function confirm(instance: MeshInstance): Promise<void> {
     const url = `http://127.0.0.1:${port}/readyz`
-    while (life.endedAt === null && life.readyAt === null) {
+    while (instance.endedAt === null && instance.readyAt === null) {
       const reply = await httpCall({ method: 'GET', url, timeoutMs: 5000 }).catch(() => null)
-      if (reply?.status === 200) life.readyAt = performance.now()
+      if (reply?.status === 200) instance.readyAt = performance.now()
       else await sleep(20)
     }
   }
 
-  const current = (): Life => {
-    const life = lives.at(-1)
-    if (!life) throw new Error('no mesh was started')
-    return life
+  const current = (): MeshInstance => {
+    const instance = instances.at(-1)
+    if (!instance) throw new Error('no mesh was started')
+    return instance
   }
 
   begin(false)
   return {
-    lives,
+    instances,
     url: () => `http://127.0.0.1:${port}`,
     current,
     async ready(boundMs = readyMaxMs[options.runtime]) {
       const end = performance.now() + boundMs
       for (;;) {
-        const life = current()
-        if (life.readyAt !== null && life.endedAt === null) return life
+        const instance = current()
+        if (instance.readyAt !== null && instance.endedAt === null) return instance
         if (fatal) throw fatal
         if (performance.now() > end) {
-          throw new Error(`the mesh was not ready in ${boundMs} ms:\n${lastWords(life)}`)
+          throw new Error(`the mesh was not ready in ${boundMs} ms:\n${lastWords(instance)}`)
         }
         await sleep(10)
       }
     },
     async kill(between) {
-      const life = current()
+      const instance = current()
       const { pid } = child ?? {}
-      if (pid === undefined || life.endedAt !== null) return
+      if (pid === undefined || instance.endedAt !== null) return
       let release = (): void => undefined
       held = new Promise((resolve) => (release = resolve))
-      life.killed = true
+      instance.killed = true
       const over = new Promise<void>((resolve) => child?.once('close', () => resolve()))
       const killedAt = performance.now()
       process.kill(pid, 'SIGKILL')
       await over
       dyingMs = performance.now() - killedAt
       try {
-        await between?.(life)
+        await between?.(instance)
       } finally {
         release()
       }
@@ -179,10 +182,11 @@ export function superviseMesh(options: {
   }
 }
 
-export function lastWords(life: Life): string {
-  return [...life.lines.slice(-8).map(({ said }) => JSON.stringify(said).slice(0, 500)), life.errors].join(
-    '\n',
-  )
+export function lastWords(instance: MeshInstance): string {
+  return [
+    ...instance.lines.slice(-8).map(({ said }) => JSON.stringify(said).slice(0, 500)),
+    instance.errors,
+  ].join('\n')
 }
 
 function eachLine(child: ChildProcess, hear: (text: string) => void): void {

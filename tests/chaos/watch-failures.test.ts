@@ -31,7 +31,7 @@ function aHome(): { readonly home: string; readonly ledger: DatabaseSync } {
 }
 
 const line = (said: Readonly<Record<string, unknown>>) => ({ at: 0, said })
-const life = (number: number, lines: readonly ReturnType<typeof line>[]) => ({
+const instance = (number: number, lines: readonly ReturnType<typeof line>[]) => ({
   number,
   lines: [...lines],
   startedAt: 0,
@@ -45,12 +45,12 @@ const life = (number: number, lines: readonly ReturnType<typeof line>[]) => ({
 test('a run that failed is noted once, with what journal, mesh and agent say of it', async () => {
   const { home, ledger } = aHome()
   const notes = openNotes(aFolder(), options)
-  const lives = [
-    life(1, [line({ msg: 'an earlier life', agentId: 'operator' })]),
-    life(2, [line({ runId: 'run_1', msg: 'cut off' }), line({ agentId: 'left', msg: 'of another' })]),
+  const instances = [
+    instance(1, [line({ msg: 'an earlier instance', agentId: 'operator' })]),
+    instance(2, [line({ runId: 'run_1', msg: 'cut off' }), line({ agentId: 'left', msg: 'of another' })]),
   ]
   const ground = { ...processGround(home), agentLog: async () => 'one line\nthe reason\n' }
-  const { look } = watchFailures({ home, ground, supervisor: { lives } }, notes)
+  const { look } = watchFailures({ home, ground, supervisor: { instances } }, notes)
   await look()
   ledger.exec("UPDATE runs SET state = 'failed', outcome = '{}' WHERE id = 'run_4'")
   await look()
@@ -62,8 +62,8 @@ test('a run that failed is noted once, with what journal, mesh and agent say of 
   const { journal, mesh, agent } = JSON.parse(noted[0] ?? '').evidence
   expect(journal.map((row: string) => JSON.parse(row).seq)).toEqual([3, 1])
   expect(mesh).toEqual([
-    'life 1 {"msg":"an earlier life","agentId":"operator"}',
-    'life 2 {"runId":"run_1","msg":"cut off"}',
+    'instance 1 {"msg":"an earlier instance","agentId":"operator"}',
+    'instance 2 {"runId":"run_1","msg":"cut off"}',
   ])
   expect(agent).toEqual(['one line', 'the reason'])
   expect(notes.tell()).toMatch(/run_1 of operator failed[^]*agent: the reason[^]*run_4 of left failed/)
@@ -73,7 +73,7 @@ test('an agent that says nothing any more is no reason to note nothing', async (
   const { home } = aHome()
   const notes = openNotes(aFolder(), options)
   const ground = { ...processGround(home), agentLog: () => Promise.reject(new Error('it has no pod')) }
-  await watchFailures({ home, ground, supervisor: { lives: [] } }, notes).look()
+  await watchFailures({ home, ground, supervisor: { instances: [] } }, notes).look()
   expect(notes.tell()).toContain('agent: its log cannot be read: it has no pod')
 })
 

@@ -4,7 +4,7 @@ import { openLedger } from '../support/ledger-view.ts'
 import type { LedgerView } from '../support/ledger-view.ts'
 import type { Notes } from './open-notes.ts'
 import type { Stage } from './stage.ts'
-import type { Life } from './supervise-mesh.ts'
+import type { MeshInstance } from './supervise-mesh.ts'
 
 const lookEveryMs = 2_000
 /** Longest wait for an agent's log, milliseconds; an API server that is halted does not answer. */
@@ -14,7 +14,9 @@ const linesMax = 40
 /** Last processes of the mesh whose lines are searched for a run. */
 const livesMax = 3
 
-type Watched = Pick<Stage, 'home' | 'ground'> & { readonly supervisor: { readonly lives: readonly Life[] } }
+type Watched = Pick<Stage, 'home' | 'ground'> & {
+  readonly supervisor: { readonly instances: readonly MeshInstance[] }
+}
 
 /**
  * Notes each failed run while its reason can still be found, with the lines of the journal, the mesh and the agent.
@@ -34,7 +36,7 @@ export function watchFailures(stage: Watched, notes: Notes) {
           what: `${id} of ${agent} failed: ${String(row['outcome'])}`,
           evidence: {
             journal: journalOf(ledger, id),
-            mesh: meshLinesOf(stage.supervisor.lives, { id, agent }),
+            mesh: meshLinesOf(stage.supervisor.instances, { id, agent }),
             agent: await agentLinesOf(stage, agent),
           },
         })
@@ -61,12 +63,15 @@ function journalOf(ledger: LedgerView, id: string): string[] {
   return ledger.rows(sql, id, id).map((row) => JSON.stringify(row))
 }
 
-function meshLinesOf(lives: readonly Life[], of: { readonly id: string; readonly agent: string }): string[] {
-  return lives
+function meshLinesOf(
+  instances: readonly MeshInstance[],
+  of: { readonly id: string; readonly agent: string },
+): string[] {
+  return instances
     .slice(-livesMax)
     .flatMap(({ number, lines }) => lines.map(({ said }) => ({ number, said, text: JSON.stringify(said) })))
     .filter(({ said, text }) => said['agentId'] === of.agent || text.includes(of.id))
-    .map(({ number, text }) => `life ${number} ${text}`)
+    .map(({ number, text }) => `instance ${number} ${text}`)
     .slice(-linesMax)
 }
 

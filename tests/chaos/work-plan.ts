@@ -26,7 +26,7 @@ export interface Work {
  * What is killed, and when: `delayMs` after the mesh was started or ready, or after one of the next writes to its
  * database or requests to external servers. At that time an effect exists that may not be recorded yet.
  */
-export interface Blow {
+export interface PlannedKill {
   readonly target: 'mesh' | 'agent' | 'both'
   readonly after: 'ready' | 'start' | 'write' | 'request'
   readonly delayMs: number
@@ -159,7 +159,7 @@ function aWay(chance: Chance): AskerWay {
  * Plans the next kill. Most are soon after a start, where recovery and new work meet; some are during a start, and
  * some let the work continue for a while. Pure.
  */
-export function planBlow(chance: Chance): Blow {
+export function planKill(chance: Chance): PlannedKill {
   const target = chance.percent(60) ? 'mesh' : chance.percent(60) ? 'agent' : 'both'
   if (target !== 'agent' && chance.percent(20)) {
     return { target, after: 'start', delayMs: chance.between(50, 3000), skip: 0 }

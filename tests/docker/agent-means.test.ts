@@ -73,7 +73,7 @@ withEngine(
       await mesh?.stop()
       await web?.close()
     })
-    beforeEach(() => mesh.standUp())
+    beforeEach(() => mesh.restartIfStopped())
 
     describe('that looks around by itself', () => {
       async function heartbeat() {

@@ -48,7 +48,7 @@ withEngine(
       stuck = await diskFails()
     })
     afterAll(() => mesh?.stop())
-    beforeEach(() => mesh.standUp())
+    beforeEach(() => mesh.restartIfStopped())
 
     const inside = async (command: string): Promise<string> => {
       const run = await mesh.invoke('clerk', 'run_command', { command, timeout_s: 240 })

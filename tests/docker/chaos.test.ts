@@ -23,9 +23,9 @@ withEngine(
           progress: tell,
         } as const
         const report = await runChaos(options)
-        tell(`${formatCoverage(report)}\n${formatReadyTimes(report.lives)}`)
+        tell(`${formatCoverage(report)}\n${formatReadyTimes(report.instances)}`)
         expect(report.findings, formatFindings(report)).toEqual([])
-        expect(report.struck.mesh).toBeGreaterThan(0)
+        expect(report.counts.mesh).toBeGreaterThan(0)
       },
       7_200_000,
     )

@@ -79,7 +79,7 @@ withEngine(
       await upstream?.close()
       canary?.close()
     })
-    beforeEach(() => mesh.standUp())
+    beforeEach(() => mesh.restartIfStopped())
 
     async function inside(agent: string, command: string, timeoutSeconds = 120): Promise<string> {
       const run = await mesh.invoke(agent, 'run_command', { command, timeout_s: timeoutSeconds })

@@ -82,7 +82,7 @@ withEngine(
       for (const id of ['boss', 'bomber']) await editPermissions(mesh, id, { can_spawn: true })
     })
     afterAll(() => mesh?.stop())
-    beforeEach(() => mesh.standUp())
+    beforeEach(() => mesh.restartIfStopped())
 
     async function viewOf(id: string) {
       const reply = await mesh.call(meshHumanEndpoints.status)

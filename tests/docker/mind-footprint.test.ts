@@ -5,8 +5,8 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { containerGroup } from '../../bench/cgroup.ts'
 import { sandboxName, sandboxSizes } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
-import { startMindLife } from '../support/mind-life.ts'
-import type { MindLife } from '../support/mind-life.ts'
+import { startAgentStages } from '../support/agent-stages.ts'
+import type { AgentStages } from '../support/agent-stages.ts'
 import { verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 import { patient } from '../support/patience.ts'
@@ -17,9 +17,9 @@ const megabyte = 1024 * 1024
 withEngine(
   'what an operator holds',
   (engine) => {
-    let life: MindLife
+    let life: AgentStages
     beforeAll(async () => {
-      life = await startMindLife()
+      life = await startAgentStages()
       await life.mesh.call(meshHumanEndpoints.agentRestart, {
         params: { id: operatorAgentId },
         body: {},

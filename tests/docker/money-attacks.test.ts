@@ -98,7 +98,7 @@ withEngine(
       await mesh?.stop()
       await upstream?.close()
     })
-    beforeEach(() => mesh.standUp())
+    beforeEach(() => mesh.restartIfStopped())
 
     async function setBudget(body: object): Promise<void> {
       const reply = await mesh.call(moneyEndpoints.budgetSet, { body })

@@ -66,7 +66,7 @@ async function say(id: string, said: object): Promise<void> {
 }
 
 /** Restarts the mesh where it was killed. */
-async function standUpOnceKilled(isKilled: () => boolean = () => !existsSync(arm)): Promise<void> {
+async function restartOnceKilled(isKilled: () => boolean = () => !existsSync(arm)): Promise<void> {
   await eventually('the mesh is killed', isKilled)
   await mesh.kill9().catch(() => undefined)
   await mesh.restart()
@@ -158,7 +158,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
     async (step, moment) => {
       await writeFile(arm, moment)
       const said = saying(step)
-      await standUpOnceKilled()
+      await restartOnceKilled()
       await said
       expect(await storyOf(step)).toEqual(onceIn(step))
     },
@@ -185,7 +185,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
       })
       try {
         await saying(step)
-        await standUpOnceKilled(() => isArmed && !existsSync(arm))
+        await restartOnceKilled(() => isArmed && !existsSync(arm))
         expect(await storyOf(step)).toEqual(onceIn(step))
       } finally {
         platform.onEvent(null)
@@ -209,7 +209,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
         )
       try {
         await saying(step)
-        await standUpOnceKilled(() => isKilled)
+        await restartOnceKilled(() => isKilled)
         expect(await storyOf(step)).toEqual(onceIn(step))
       } finally {
         platform.onFetch(null)

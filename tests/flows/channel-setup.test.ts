@@ -15,7 +15,7 @@ import {
 } from '../../packages/mesh/src/testing/fake-whatsapp.ts'
 import type { FakeGraph } from '../../packages/mesh/src/testing/fake-whatsapp.ts'
 import { aCassette, says } from '../support/cassettes.ts'
-import { somebodyOnDiscord, somebodyOnSlack, walkCommands } from '../support/command-walk.ts'
+import { personOnDiscord, personOnSlack, walkCommands } from '../support/command-walk.ts'
 import type { KnownSomewhere } from '../support/command-walk.ts'
 import { discordToken, startDiscordServer } from '../support/discord-server.ts'
 import type { DiscordServer } from '../support/discord-server.ts'
@@ -74,12 +74,12 @@ const credentialsOf = {
 } as const
 
 /** A person in a direct conversation with the bot, who gives commands in the platform's own way. */
-function somebodyOn(name: keyof typeof credentialsOf): KnownSomewhere {
+function personOn(name: keyof typeof credentialsOf): KnownSomewhere {
   switch (name) {
     case 'discord':
-      return somebodyOnDiscord(discord)
+      return personOnDiscord(discord)
     case 'slack':
-      return somebodyOnSlack(slack)
+      return personOnSlack(slack)
     case 'whatsapp':
       return {
         say: (text) => callBack(text),
@@ -92,7 +92,7 @@ function somebodyOn(name: keyof typeof credentialsOf): KnownSomewhere {
 }
 
 /** Commands as Telegram names them. */
-const somebodyOnTelegram: KnownSomewhere = {
+const personOnTelegram: KnownSomewhere = {
   say: (text) => say(text),
   command: (name, argument) => say(`/${name} ${argument}`),
   press: (value) =>
@@ -200,7 +200,7 @@ describe('a channel that is added', () => {
     })
     say('@clerk anything new?')
     await eventually('the answer is shown', () => told(answer))
-    if (isSoak) await walkCommands(somebodyOnTelegram, answer)
+    if (isSoak) await walkCommands(personOnTelegram, answer)
   })
 
   it('a channel that is added is shown with its people, and asks no second time for who is known', async () => {
@@ -333,7 +333,7 @@ describe('a channel that is added', () => {
       const { code } = (JSON.parse(added.out) as { pairing: { code: string } }).pairing
       // Messages to a Discord bot from before its first connection are in no history.
       await eventually('it is connected', async () => (await view(name))?.state === 'connected')
-      const there = somebodyOn(name)
+      const there = personOn(name)
       await there.say(code)
       const isShown = (words: string) => there.shown().some(({ text }) => text.includes(words))
       await eventually('the owner is known', () => isShown('You are owner here'))

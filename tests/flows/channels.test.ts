@@ -75,7 +75,7 @@ async function say(id: string, said: object): Promise<void> {
 }
 
 /** Restarts the mesh where it was killed. */
-async function standUpOnceKilled(): Promise<void> {
+async function restartOnceKilled(): Promise<void> {
   await eventually('the mesh is killed', () => !existsSync(arm))
   await mesh.kill9().catch(() => undefined)
   await mesh.restart()
@@ -320,7 +320,7 @@ describe('a mesh that is killed between any two steps', () => {
       const conversation = step
       await writeFile(arm, moment)
       const saying = say(step.replaceAll(' ', '-'), { conversation, text: '@clerk report again' })
-      await standUpOnceKilled()
+      await restartOnceKilled()
       await saying
       const answers = () => platform.in(conversation).filter(({ text }) => text.includes(answer))
       await eventually('the answer is shown', () => answers().length > 0)

@@ -18,9 +18,9 @@ it(
       ...(soak ? {} : { blows: 5 }),
       progress: soak ? tell : () => undefined,
     })
-    tell(`${formatCoverage(report)}\n${formatReadyTimes(report.lives)}`)
+    tell(`${formatCoverage(report)}\n${formatReadyTimes(report.instances)}`)
     expect(report.findings, formatFindings(report)).toEqual([])
-    expect(report.struck.mesh).toBeGreaterThan(0)
+    expect(report.counts.mesh).toBeGreaterThan(0)
   },
   patient(process.env['FLOTILLA_SOAK'] === '1' ? 7_200_000 : 240_000),
 )

@@ -51,7 +51,7 @@ beforeAll(async () => {
   for (const id of ['edited', 'doomed', 'spared', 'later', 'grown']) await mesh.createWorker(id)
 })
 afterAll(() => mesh.stop())
-beforeEach(() => mesh.standUp())
+beforeEach(() => mesh.restartIfStopped())
 
 /** Runs a command as a person does; returns its exit code and both outputs. */
 const flotilla = (...words: string[]) => ask(mesh, ...words)

@@ -59,7 +59,7 @@ describe('a conversation', () => {
     for (const mark of ['began', 'go']) await rm(join(mesh.dataOf('left'), mark), { force: true })
   })
   afterAll(() => mesh.stop())
-  beforeEach(() => mesh.standUp())
+  beforeEach(() => mesh.restartIfStopped())
 
   it('a conversation is read, reset into an archive, and refused to be reset while a run goes on in it', async () => {
     verifies('purpose:chat-mode:interactive', 'purpose:chat-mode:command-line')

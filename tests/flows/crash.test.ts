@@ -66,7 +66,7 @@ const workers = ['left', 'right']
 /** One mesh for all tests: each has its own sessions and files, and counts only the runs since its start. */
 let mesh: MeshProcess
 let turn = 0
-let ofOthers: ReadonlySet<string>
+let idsBefore: ReadonlySet<string>
 beforeAll(async () => {
   // Kills in earlier tests must not cause a quarantine.
   mesh = await startMesh({ cassettes: { crash: cassette }, settings: { restarts_per_hour: 1000 } })
@@ -75,8 +75,8 @@ beforeAll(async () => {
 afterAll(() => mesh?.stop())
 beforeEach(async () => {
   turn += 1
-  await mesh.standUp()
-  ofOthers = new Set((await mesh.runs()).map(({ id }) => id))
+  await mesh.restartIfStopped()
+  idsBefore = new Set((await mesh.runs()).map(({ id }) => id))
   for (const agent of workers) {
     for (const file of ['effects', 'links', 'go']) await rm(join(mesh.dataOf(agent), file), { force: true })
   }
@@ -85,7 +85,7 @@ beforeEach(async () => {
 const own = (name: string) => `${turn}: ${name}`
 const ask = (agent: string, message: string) =>
   mesh.submit(message, { agent, session: own(message), key: own(`${agent}:${message}`) })
-const ownRuns = async () => (await mesh.runs()).filter(({ id }) => !ofOthers.has(id))
+const ownRuns = async () => (await mesh.runs()).filter(({ id }) => !idsBefore.has(id))
 
 async function linesOf(agent: string, file = 'effects'): Promise<string[]> {
   const text = await readFile(join(mesh.dataOf(agent), file), 'utf8').catch(() => '')

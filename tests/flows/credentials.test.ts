@@ -75,7 +75,7 @@ afterAll(async () => {
   await mesh?.stop()
   await web?.close()
 })
-beforeEach(() => mesh.standUp())
+beforeEach(() => mesh.restartIfStopped())
 
 /** Runs a command as a person does, with the value on standard input. */
 const cli = (words: readonly string[], input = '') =>

@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await mesh?.stop()
 })
-beforeEach(() => mesh.standUp())
+beforeEach(() => mesh.restartIfStopped())
 
 const cli = (...words: string[]) => flotilla({ home: mesh.home, url: mesh.url }, ...words)
 

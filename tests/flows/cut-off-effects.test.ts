@@ -11,9 +11,9 @@ import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import type { Composed } from '../../packages/mesh/src/app/compose.ts'
 import type { Caller } from '../../packages/mesh/src/access/caller.ts'
-import { aCutHome, agentApiRoutes, owner, routeOf, runOf } from '../support/cut-home.ts'
-import type { CutHome, ApiCall } from '../support/cut-home.ts'
-import { livesUntil } from '../support/power-cut.ts'
+import { aPowerCutHome, agentApiRoutes, owner, routeOf, runOf } from '../support/power-cut-home.ts'
+import type { PowerCutHome, ApiCall } from '../support/power-cut-home.ts'
+import { runUntilCut } from '../support/power-cut.ts'
 
 /** One call that is interrupted at any boundary: it takes effect once, and a repetition gets the usual answer. */
 interface Case {
@@ -301,9 +301,9 @@ const cases: readonly Case[] = [
   },
 ]
 
-let base: CutHome
+let base: PowerCutHome
 beforeAll(async () => {
-  base = await aCutHome(['left', 'right'])
+  base = await aPowerCutHome(['left', 'right'])
 })
 afterAll(() => base.close())
 
@@ -361,14 +361,14 @@ describe('a call that the power cuts off anywhere and that is sent again is done
     const ready = await base.fork()
     try {
       const made = before ? await ready.with(before) : ''
-      const whole = await onFork(ready, (home) => lives(home, { caller, call: call(made) }, []))
-      if (whole === null) throw new Error('a life that nothing cuts is whole')
+      const whole = await onFork(ready, (home) => runWithCuts(home, { caller, call: call(made) }, []))
+      if (whole === null) throw new Error('a process without a cut is complete')
       expect(whole.replies.map(({ status }) => status)).toEqual([200, 200])
       expect(whole.replies[1]).toEqual(whole.replies[0])
       expect(whole.passed).toBeGreaterThan(0)
       let cuts = 0
       for (let endsAt = index % Math.min(share, whole.passed); endsAt < whole.passed; endsAt += share) {
-        const cut = await onFork(ready, (home) => lives(home, { caller, call: call(made) }, [endsAt]))
+        const cut = await onFork(ready, (home) => runWithCuts(home, { caller, call: call(made) }, [endsAt]))
         if (cut === null) continue
         cuts += 1
         const where = `boundary ${endsAt} of ${whole.passed}`
@@ -395,7 +395,7 @@ test.each([null, 'every 1h'])(
           cron.api.heartbeatJobs.put({ agentId: 'third', schedule: 'every 2m', enabled: true }),
         )
         const isCut = await home.with(
-          async (parts) => (await livesUntil(endsAt, () => create(parts))).result === null,
+          async (parts) => (await runUntilCut(endsAt, () => create(parts))).result === null,
         )
         await home.with(async (parts) => {
           if (parts.modules.agents.api.registry.find('third')) there++
@@ -418,7 +418,7 @@ test.each([null, 'every 1h'])(
   },
 )
 
-async function onFork<T>(home: CutHome, work: (copy: CutHome) => Promise<T>): Promise<T> {
+async function onFork<T>(home: PowerCutHome, work: (copy: PowerCutHome) => Promise<T>): Promise<T> {
   const copy = await home.fork()
   try {
     return await work(copy)
@@ -432,17 +432,17 @@ async function onFork<T>(home: CutHome, work: (copy: CutHome) => Promise<T>): Pr
  * resulting effects. A reply is null if the process had ended before its cut, because work beside the call passes
  * boundaries, too, in varying number.
  */
-async function lives(
-  home: CutHome,
+async function runWithCuts(
+  home: PowerCutHome,
   { caller, call }: { caller: string; call: ApiCall },
   cuts: readonly number[],
 ) {
   for (const endsAt of cuts) {
-    const { reply } = await home.life(caller, call, { endsAt })
+    const { reply } = await home.runOnce(caller, call, { endsAt })
     if (reply !== null) return null
   }
-  const first = await home.life(caller, call)
-  const again = await home.life(caller, call)
+  const first = await home.runOnce(caller, call)
+  const again = await home.runOnce(caller, call)
   return {
     passed: first.passed,
     replies: [first.reply, again.reply].map((reply) => ({ status: reply?.status, body: reply?.body })),
@@ -464,7 +464,7 @@ async function lives(
 
 /** Removes random ids and timestamps. */
 function plain(
-  { passed: _passed, journal, ...there }: NonNullable<Awaited<ReturnType<typeof lives>>>,
+  { passed: _passed, journal, ...there }: NonNullable<Awaited<ReturnType<typeof runWithCuts>>>,
   alsoTried: readonly string[],
 ): object {
   const done = journal.filter(({ action }) => !alsoTried.includes(String(action)))

@@ -78,7 +78,7 @@ beforeAll(async () => {
   mesh = await startMesh({ cassettes: { heart: cassette } })
 })
 afterAll(() => mesh?.stop())
-beforeEach(() => mesh.standUp())
+beforeEach(() => mesh.restartIfStopped())
 
 describe('a heartbeat of a real fleet', () => {
   it('a heartbeat of a real fleet costs no model call where there is nothing to do, and runs where there is', async () => {

@@ -63,7 +63,7 @@ describe('an agent’s memory', () => {
     mesh = await homeOf('offline/hashed-words')
   })
   afterAll(() => mesh.stop())
-  beforeEach(() => mesh.standUp())
+  beforeEach(() => mesh.restartIfStopped())
 
   const answerTo = async (question: string, session: string) =>
     (await mesh.ask(question, { session })).outcome?.text

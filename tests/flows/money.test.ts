@@ -99,7 +99,7 @@ describe('budgets', () => {
     await mesh.stop()
     await upstream.close()
   })
-  beforeEach(() => mesh.standUp())
+  beforeEach(() => mesh.restartIfStopped())
 
   it('let 50 parallel streams with one cent left overspend by nothing', async () => {
     heedsLesson(82)

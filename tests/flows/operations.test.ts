@@ -18,7 +18,7 @@ beforeAll(async () => {
   await mesh.ask('hello')
 })
 afterAll(() => mesh.stop())
-beforeEach(() => mesh.standUp())
+beforeEach(() => mesh.restartIfStopped())
 
 describe('a mesh that cannot start', () => {
   it('a mesh that cannot start is refused a home on which another runs, and leaves that one alone', async () => {

@@ -39,7 +39,7 @@ afterAll(async () => {
   await mesh?.stop()
   await web?.close()
 })
-beforeEach(() => mesh.standUp())
+beforeEach(() => mesh.restartIfStopped())
 
 /**
  * A worker that sends one request to a server, which answers when the test releases it, and then reports the

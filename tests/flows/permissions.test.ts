@@ -38,7 +38,7 @@ describe('config/permissions.json of a running mesh', () => {
     await mesh.ask('delegate')
   })
   afterAll(() => mesh.stop())
-  beforeEach(() => mesh.standUp())
+  beforeEach(() => mesh.restartIfStopped())
 
   const ready = async () => (await mesh.call(meshHumanEndpoints.readyz)).json()
   const becomes = (state: boolean) =>

@@ -283,12 +283,12 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
   })
 
   describe('of an address whose key somebody else has', () => {
-    const nobodys = () => false
+    const ownsNone = () => false
     /**
      * Returns what the chain adapter sees of the address since `since`, where `isOwn` names the mesh's own
      * transactions.
      */
-    async function looked(address: string, since: string | null, isOwn: (id: string) => boolean = nobodys) {
+    async function looked(address: string, since: string | null, isOwn: (id: string) => boolean = ownsNone) {
       const found = await chainAt(server).signedElsewhere(address, { since, isOwn }, never)
       if (found === null) throw new Error('numbers do not tell it here')
       return found

@@ -111,12 +111,12 @@ beforeAll(async () => {
 })
 afterAll(() => mesh?.stop())
 beforeEach(async () => {
-  await mesh.standUp()
+  await mesh.restartIfStopped()
   await mesh.createWorker('boss')
   await editPermissions(mesh, 'boss', { can_spawn: true })
 })
 afterEach(async () => {
-  await mesh.standUp()
+  await mesh.restartIfStopped()
   await mesh.call(controlEndpoints.agentDelete, { params: { id: 'boss' } })
   await eventually('the boss is gone with all that it made', async () => (await agentsOf()).length === 1)
 })

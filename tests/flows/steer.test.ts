@@ -73,7 +73,7 @@ const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 
 /** One mesh for all tests: each has its own texts and sessions, and checks only the runs since its start. */
 let mesh: MeshProcess
-let ofOthers: ReadonlySet<string> = new Set()
+let idsBefore: ReadonlySet<string> = new Set()
 beforeAll(async () => {
   // Kills in earlier tests must not cause a quarantine.
   mesh = await startMesh({ cassettes: { steer: cassette }, settings: { restarts_per_hour: 1000 } })
@@ -81,8 +81,8 @@ beforeAll(async () => {
 })
 afterAll(() => mesh?.stop())
 beforeEach(async () => {
-  await mesh.standUp()
-  ofOthers = new Set((await mesh.runs()).map(({ id }) => id))
+  await mesh.restartIfStopped()
+  idsBefore = new Set((await mesh.runs()).map(({ id }) => id))
 })
 // Runs that a test left are ended, and the file that releases commands is removed.
 afterEach(async () => {
@@ -91,7 +91,7 @@ afterEach(async () => {
   await rm(join(mesh.dataOf('left'), 'go'))
 })
 
-const ownRuns = async () => (await mesh.runs()).filter(({ id }) => !ofOthers.has(id))
+const ownRuns = async () => (await mesh.runs()).filter(({ id }) => !idsBefore.has(id))
 
 async function steer(text: string, more: { key?: string; session?: string } = {}): Promise<SteerView> {
   const { key, session } = more

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await mesh.createWorker('helper')
 })
 afterAll(() => mesh.stop())
-beforeEach(() => mesh.standUp())
+beforeEach(() => mesh.restartIfStopped())
 
 const chat = (message: string, session = message) =>
   readEvents({

@@ -49,11 +49,11 @@ beforeAll(async () => {
 })
 afterAll(() => mesh?.stop())
 beforeEach(async () => {
-  await mesh.standUp()
+  await mesh.restartIfStopped()
   for (const id of team) await mesh.createWorker(id)
 })
 afterEach(async () => {
-  await mesh.standUp()
+  await mesh.restartIfStopped()
   for (const id of team) await mesh.call(controlEndpoints.agentDelete, { params: { id } })
 })
 

@@ -12,16 +12,16 @@ import { createSeedFiles } from '../../packages/mesh/src/wallet/seed/seed-files.
 import { createSeedStore } from '../../packages/mesh/src/wallet/seed/seed-store.ts'
 import { createWalletTable } from '../../packages/mesh/src/wallet/wallet-table.ts'
 import { anvilProgram, startAnvil } from '../support/anvil.ts'
-import { aCutHome, owner } from '../support/cut-home.ts'
-import type { CutHome } from '../support/cut-home.ts'
+import { aPowerCutHome, owner } from '../support/power-cut-home.ts'
+import type { PowerCutHome } from '../support/power-cut-home.ts'
 import { eventually } from '../support/eventually.ts'
 import { patient } from '../support/patience.ts'
 import { stretchDeadlines } from '../support/patient-deadlines.ts'
-import { livesUntil, passOutside } from '../support/power-cut.ts'
+import { runUntilCut, passOutside } from '../support/power-cut.ts'
 import { startSolana } from '../support/solana/rpc-server.ts'
 import { aWallet } from '../support/solana/solana-wallet.ts'
 import { nativeSvm } from '../support/solana/svm.ts'
-import { startPriceServer, startTrickyRpc } from '../support/wallet-stand-ins.ts'
+import { startPriceServer, startTrickyRpc } from '../support/wallet-fakes.ts'
 
 /** A chain behind a recording proxy: each request and each answer is a boundary at which the power may be cut. */
 interface Rig {
@@ -123,14 +123,14 @@ describe.each([
   describe.skipIf(!isThere)('anywhere', () => {
     let rig: Rig
     let prices: Awaited<ReturnType<typeof startPriceServer>>
-    let ready: CutHome
+    let ready: PowerCutHome
 
     let putBack: () => void
     beforeAll(async () => {
       putBack = stretchDeadlines()
       rig = await make()
       prices = await startPriceServer(rig.coin)
-      ready = await aCutHome(['left'], {
+      ready = await aPowerCutHome(['left'], {
         egress: { allowed_private: [rig.place, prices.place] },
         wallet: {
           solana_derivation: 'slip-10',
@@ -178,25 +178,25 @@ describe.each([
     })
 
     /** Runs the reconciler until it has looked once at every open payment; null if the power was cut before. */
-    async function pollOnce(home: CutHome, endsAt: number | null = null) {
+    async function pollOnce(home: PowerCutHome, endsAt: number | null = null) {
       return home.with(async ({ modules: { wallet }, kernel: { database } }) => {
         database.exec('UPDATE wallet_intents SET next_look_at = 0 WHERE ended_at IS NULL')
         // A payment that is missing on the chain is checked again before it is sent.
         const due = "SELECT id FROM wallet_intents WHERE next_look_at = 0 OR state = 'signed'"
         const done = new AbortController()
         let running: Promise<void> | undefined
-        const { life, result } = await livesUntil(endsAt, async () => {
+        const { cut, result } = await runUntilCut(endsAt, async () => {
           running = wallet.run?.(done.signal).catch(() => {})
           await eventually('it looked', () => home.rows(due).length === 0 || done.signal.aborted, pollMs)
           return 'whole'
         })
         done.abort()
         await running
-        return { result, passed: life.passed }
+        return { result, passed: cut.passed }
       })
     }
 
-    async function followed(home: CutHome): Promise<void> {
+    async function followed(home: PowerCutHome): Promise<void> {
       for (let times = 0; times < 4; times++) {
         await rig.bury()
         await pollOnce(home)
@@ -206,7 +206,7 @@ describe.each([
     }
 
     /** Returns the stored rows and the chain's state at the end. */
-    async function outcome(home: CutHome, hadBefore: bigint) {
+    async function outcome(home: PowerCutHome, hadBefore: bigint) {
       return {
         intents: home.rows(
           'SELECT state, given_back_at, count(*) AS count FROM wallet_intents GROUP BY state',
@@ -232,7 +232,7 @@ describe.each([
 
     /** Runs the work on a copy of the home; returns the number of boundaries of the interrupted work. */
     async function onFork(
-      work: (home: CutHome) => Promise<number | null>,
+      work: (home: PowerCutHome) => Promise<number | null>,
       { where, hundredths }: { readonly where: string; readonly hundredths: bigint },
     ): Promise<number | null> {
       const home = await ready.fork()
@@ -252,11 +252,11 @@ describe.each([
     /** Cuts at every boundary, or at a sample of them. */
     async function everywhere(
       what: string,
-      work: (home: CutHome, endsAt: number | null) => Promise<number | null>,
+      work: (home: PowerCutHome, endsAt: number | null) => Promise<number | null>,
       hundredths = 1n,
     ) {
       const all = await onFork((home) => work(home, null), { where: `${what}, whole`, hundredths })
-      if (all === null) throw new Error('a life that nothing cuts is whole')
+      if (all === null) throw new Error('a process without a cut is complete')
       let cuts = 0
       for (let endsAt = 0; endsAt < all; endsAt += share) {
         const where = `${what}, ${endsAt} of ${all}`
@@ -269,10 +269,10 @@ describe.each([
     test('and that is asked for again is signed, charged and landed once', async () => {
       const all = await everywhere('a call', async (home, endsAt) => {
         if (endsAt !== null) {
-          const { reply } = await home.life('left', call(), { endsAt })
+          const { reply } = await home.runOnce('left', call(), { endsAt })
           if (reply !== null) return null
         }
-        const { reply, passed } = await home.life('left', call())
+        const { reply, passed } = await home.runOnce('left', call())
         expect(reply).toMatchObject({ status: 200, body: { state: 'paid' } })
         return passed
       })
@@ -281,11 +281,11 @@ describe.each([
     })
 
     test('a payment that a power cut interrupts while it is followed, and while it is sent for the first time by who follows it, ends once', async () => {
-      await onNewHome((home) => home.life('left', call()))
+      await onNewHome((home) => home.runOnce('left', call()))
       // The row is stored, and nothing was sent to the chain.
       const unsent = rig.sendsAt()
       await everywhere('following', async (home, endsAt) => {
-        await home.life('left', call(), { endsAt: unsent })
+        await home.runOnce('left', call(), { endsAt: unsent })
         expect(home.rows('SELECT state FROM wallet_intents')).toEqual([{ state: 'signed' }])
         const sending = await pollOnce(home, endsAt)
         await rig.bury()
@@ -306,21 +306,21 @@ describe.each([
       await everywhere(
         'an approval',
         async (home, endsAt) => {
-          const { reply } = await home.life('left', call('0.02'))
+          const { reply } = await home.runOnce('left', call('0.02'))
           expect(reply).toMatchObject({ body: { state: 'waiting' } })
-          const { life, result } = await home.with((parts) => livesUntil(endsAt, async () => confirms(parts)))
+          const { cut, result } = await home.with((parts) => runUntilCut(endsAt, async () => confirms(parts)))
           if (endsAt !== null && result !== null) return null
           await home.with(async (parts) => {
             await parts.modules.control.begin?.()
             await confirms(parts)
           })
-          return life.passed
+          return cut.passed
         },
         2n,
       )
     })
 
-    async function onNewHome<T>(work: (home: CutHome) => Promise<T>): Promise<T> {
+    async function onNewHome<T>(work: (home: PowerCutHome) => Promise<T>): Promise<T> {
       const home = await ready.fork()
       try {
         return await work(home)

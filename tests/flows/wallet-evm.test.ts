@@ -4,8 +4,8 @@ import type { Order, PayingChain, Place } from '../../packages/mesh/src/wallet/c
 import { anvilProgram, dataFeeOracle, dataFeeRaw, operatorFeeRaw, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
 import { payer, startEvmPayer } from '../support/evm-payer.ts'
-import { deploy, faucet, sendFrom, tokenWords, word } from '../support/wallet-stand-ins.ts'
-import type { TrickyRpc } from '../support/wallet-stand-ins.ts'
+import { deploy, faucet, sendFrom, tokenWords, word } from '../support/wallet-fakes.ts'
+import type { TrickyRpc } from '../support/wallet-fakes.ts'
 
 const never = new AbortController().signal
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'

@@ -24,8 +24,8 @@ import {
   startTrickyRpc,
   tokenWords,
   word,
-} from '../support/wallet-stand-ins.ts'
-import type { PriceServer, TrickyRpc } from '../support/wallet-stand-ins.ts'
+} from '../support/wallet-fakes.ts'
+import type { PriceServer, TrickyRpc } from '../support/wallet-fakes.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 
 /** The address at index 1 of the seed phrase of development chains. */

@@ -6,8 +6,8 @@ import type { Order, PayingChain } from '../../packages/mesh/src/wallet/chain/pa
 import { anvilProgram, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
 import { payer, startEvmPayer } from '../support/evm-payer.ts'
-import { deploy, faucet, sendFrom, tokenWords } from '../support/wallet-stand-ins.ts'
-import type { TrickyRpc } from '../support/wallet-stand-ins.ts'
+import { deploy, faucet, sendFrom, tokenWords } from '../support/wallet-fakes.ts'
+import type { TrickyRpc } from '../support/wallet-fakes.ts'
 import { multicall3, permit2, putWellKnown } from '../support/well-known-contracts.ts'
 
 const never = new AbortController().signal

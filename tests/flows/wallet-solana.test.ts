@@ -18,8 +18,8 @@ import { nativeSvm } from '../support/solana/svm.ts'
 import { coinAccount } from '../support/solana/test-chain.ts'
 import { createTokenIssuer, permanentDelegate, transferFee } from '../support/solana/token-issuer.ts'
 import type { TokenIssuer } from '../support/solana/token-issuer.ts'
-import { startPriceServer } from '../support/wallet-stand-ins.ts'
-import type { PriceServer } from '../support/wallet-stand-ins.ts'
+import { startPriceServer } from '../support/wallet-fakes.ts'
+import type { PriceServer } from '../support/wallet-fakes.ts'
 
 const never = new AbortController().signal
 /** The address at index 1 of the seed phrase `test ... junk`, as common wallets derive it. */

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await mesh.createWorker('clerk')
 })
 afterAll(() => mesh?.stop())
-beforeEach(() => mesh.standUp())
+beforeEach(() => mesh.restartIfStopped())
 
 async function aHook(more: object = {}): Promise<{ hook: WebhookView; secret: string; url: string }> {
   const reply = await mesh.call(webhookEndpoints.webhookCreate, {

@@ -40,7 +40,7 @@ export async function runClusterChaos(
       process.stderr.write(`${seconds} s  ${step}\n`)
     },
   })
-  tell([formatCoverage(report), formatReadyTimes(report.lives), '', formatFindings(report)].join('\n'))
+  tell([formatCoverage(report), formatReadyTimes(report.instances), '', formatFindings(report)].join('\n'))
   tell(`\nThe report is kept: ${await keepReport(reportFolder, report)}`)
   return report.findings.length > 0 ? 1 : 0
 }

@@ -53,7 +53,7 @@ beforeAll(async () => {
   for (const id of ['clerk', 'other']) await mesh.createWorker(id)
 }, patient(300_000))
 afterAll(() => mesh?.stop(), patient(120_000))
-beforeEach(() => mesh.standUp(), patient(120_000))
+beforeEach(() => mesh.restartIfStopped(), patient(120_000))
 
 async function inside(agent: string, command: string): Promise<string> {
   const run = await mesh.invoke(agent, 'run_command', { command, timeout_s: 120 })

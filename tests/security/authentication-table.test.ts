@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rolesOfRoutes } from '@flotilla/protocol/people-roles'
 import { allEndpoints } from '../support/all-endpoints.ts'
-import { aCutHome } from '../support/cut-home.ts'
-import type { CutHome } from '../support/cut-home.ts'
+import { aPowerCutHome } from '../support/power-cut-home.ts'
+import type { PowerCutHome } from '../support/power-cut-home.ts'
 import { neededActions, offeredRoutes } from '../support/offered-routes.ts'
 import { authenticationTable } from './authentication-table.ts'
 
-let home: CutHome
-beforeAll(async () => void (home = await aCutHome([])))
+let home: PowerCutHome
+beforeAll(async () => void (home = await aPowerCutHome([])))
 afterAll(() => home.close())
 
 test('every route has exactly the gate that the table names', async () => {

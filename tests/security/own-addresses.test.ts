@@ -62,7 +62,7 @@ describe('with every port opened by the owner', () => {
     names?.close()
     await new Promise((resolve) => bystander?.close(resolve))
   })
-  beforeEach(() => mesh.standUp())
+  beforeEach(() => mesh.restartIfStopped())
 
   const settingsWith = (allowed: readonly number[]) => ({
     default_model: 'scripted/works',

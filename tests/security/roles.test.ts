@@ -11,8 +11,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HumanCaller } from '../../packages/mesh/src/access/caller.ts'
 import type { MeshModule } from '../../packages/mesh/src/kernel/mesh-module.ts'
 import { aCassette, says } from '../support/cassettes.ts'
-import { aCutHome } from '../support/cut-home.ts'
-import type { CutHome } from '../support/cut-home.ts'
+import { aPowerCutHome } from '../support/power-cut-home.ts'
+import type { PowerCutHome } from '../support/power-cut-home.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
@@ -276,8 +276,8 @@ describe('people with curl', () => {
 })
 
 describe('behind the role of the route, the guard of each use case', () => {
-  let home: CutHome
-  beforeAll(async () => void (home = await aCutHome(['ada'])))
+  let home: PowerCutHome
+  beforeAll(async () => void (home = await aPowerCutHome(['ada'])))
   afterAll(() => home.close())
 
   const viewer: HumanCaller = {

@@ -60,7 +60,7 @@ export async function walkCommands(person: KnownSomewhere, answer: string): Prom
 }
 
 /** Commands come as Discord interactions from its menu. */
-export function somebodyOnDiscord(server: DiscordServer): KnownSomewhere {
+export function personOnDiscord(server: DiscordServer): KnownSomewhere {
   const { ids, places, platform } = server
   const interact = (type: number, data: object) =>
     server.dispatch('INTERACTION_CREATE', {
@@ -85,7 +85,7 @@ export function somebodyOnDiscord(server: DiscordServer): KnownSomewhere {
 }
 
 /** Commands follow the single slash command that Flotilla registers with Slack. */
-export function somebodyOnSlack(workspace: SlackWorkspace): KnownSomewhere {
+export function personOnSlack(workspace: SlackWorkspace): KnownSomewhere {
   const { places, platform, teamId, personId } = workspace
   let count = 0
   return {

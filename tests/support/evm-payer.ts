@@ -5,8 +5,8 @@ import type { PayingChain } from '../../packages/mesh/src/wallet/chain/paying-ch
 import { evmKey } from '../../packages/mesh/src/wallet/seed/derive-keys.ts'
 import { seedOf } from '../../packages/mesh/src/wallet/seed/make-seed.ts'
 import type { Anvil } from './anvil.ts'
-import { startTrickyRpc } from './wallet-stand-ins.ts'
-import type { TrickyRpc } from './wallet-stand-ins.ts'
+import { startTrickyRpc } from './wallet-fakes.ts'
+import type { TrickyRpc } from './wallet-fakes.ts'
 
 /** The address at index 1 of the seed of development chains. */
 export const payer = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'

@@ -56,7 +56,7 @@ export interface MeshProcess extends MeshCalls {
   /** Starts the mesh again on the same home and port. */
   restart(): Promise<void>
   /** Starts the mesh again if a failed test left it stopped, so that later tests of the file are not affected. */
-  standUp(): Promise<void>
+  restartIfStopped(): Promise<void>
   /** Path of an agent's `/data` (`process` runtime). */
   dataOf(agent: string): string
   /** Recorded processes of the agents, running or ended (`process` runtime). */
@@ -204,7 +204,7 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
     told: () => lines,
     restart,
     terminate,
-    standUp: async () => (runs() ? undefined : restart()),
+    restartIfStopped: async () => (runs() ? undefined : restart()),
     async kill9() {
       if (!life?.child.pid) throw new Error('the mesh does not run')
       process.kill(life.child.pid, 'SIGKILL')

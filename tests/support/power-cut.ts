@@ -8,7 +8,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
  * or after any step that puts a file into its place or removes it. The interrupted work has no effect after that:
  * its writes to files never finish, and its further calls to the database throw.
  */
-export interface Life {
+export interface PowerCut {
   /** The boundary at which the power cut happens; null for a process that ends by itself. */
   readonly endsAt: number | null
   /** Number of boundaries that the process has passed. */
@@ -16,18 +16,18 @@ export interface Life {
   isOver: boolean
 }
 
-const lives = new AsyncLocalStorage<Life>()
-let running: Life | null = null
+const cuts = new AsyncLocalStorage<PowerCut>()
+let running: PowerCut | null = null
 
 /** Resolves to the result of the work, or to null if the power cut ended it. */
-export async function livesUntil<T>(
+export async function runUntilCut<T>(
   endsAt: number | null,
   work: () => Promise<T>,
-): Promise<{ readonly life: Life; readonly result: T | null }> {
+): Promise<{ readonly cut: PowerCut; readonly result: T | null }> {
   installed()
   const ended = Promise.withResolvers<null>()
   let isOver = false
-  const life: Life = {
+  const cut: PowerCut = {
     endsAt,
     passed: 0,
     get isOver() {
@@ -38,11 +38,11 @@ export async function livesUntil<T>(
       if (value) ended.resolve(null)
     },
   }
-  running = life
-  const done = lives.run(life, work)
+  running = cut
+  const done = cuts.run(cut, work)
   done.catch(() => undefined)
   const result = await Promise.race([done, ended.promise]).finally(() => (running = null))
-  return { life, result: life.isOver ? null : result }
+  return { cut, result: cut.isOver ? null : result }
 }
 
 /** Counts a boundary at a server that the process calls; throws at the power cut. Returns its number. */
@@ -53,10 +53,10 @@ export function passOutside(): number | null {
 }
 
 /** Counts one more boundary; throws at the power cut. */
-function pass(life: Life): void {
-  if (life.isOver) throw new Error('the power is off')
-  if (life.passed++ !== life.endsAt) return
-  life.isOver = true
+function pass(cut: PowerCut): void {
+  if (cut.isOver) throw new Error('the power is off')
+  if (cut.passed++ !== cut.endsAt) return
+  cut.isOver = true
   throw new Error('the power goes off')
 }
 
@@ -79,10 +79,10 @@ function cutDatabases(): void {
     return statement
   }
   DatabaseSync.prototype.exec = function (this: DatabaseSync, sql) {
-    const life = lives.getStore()
+    const cut = cuts.getStore()
     // Uncommitted changes are lost in any case, so a rollback is no boundary and always runs.
-    if (sql === 'ROLLBACK' || !life) return exec.call(this, sql)
-    return around(life, sql === 'COMMIT', () => exec.call(this, sql))
+    if (sql === 'ROLLBACK' || !cut) return exec.call(this, sql)
+    return around(cut, sql === 'COMMIT', () => exec.call(this, sql))
   }
   const writes = (statement: StatementSync): boolean =>
     /^\s*(?:INSERT|UPDATE|DELETE)/i.test(statement.sourceSQL) && owners.get(statement)?.isTransaction !== true
@@ -92,9 +92,9 @@ function cutDatabases(): void {
     ['all', all],
   ] as const) {
     const counted = function (this: StatementSync, ...given: never[]): unknown {
-      const life = lives.getStore()
+      const cut = cuts.getStore()
       const work = (): unknown => Reflect.apply(original, this, given)
-      return life ? around(life, writes(this), work) : work()
+      return cut ? around(cut, writes(this), work) : work()
     }
     Object.defineProperty(StatementSync.prototype, name, {
       value: counted,
@@ -104,12 +104,12 @@ function cutDatabases(): void {
   }
 }
 
-function around<T>(life: Life, isBoundary: boolean, work: () => T): T {
-  if (life.isOver) throw new Error('the power is off')
+function around<T>(cut: PowerCut, isBoundary: boolean, work: () => T): T {
+  if (cut.isOver) throw new Error('the power is off')
   if (!isBoundary) return work()
-  pass(life)
+  pass(cut)
   const done = work()
-  pass(life)
+  pass(cut)
   return done
 }
 
@@ -117,11 +117,11 @@ function cutFiles(): void {
   for (const name of ['rename', 'rm', 'unlink', 'mkdir'] as const) {
     const original = promises[name] as (...given: unknown[]) => Promise<unknown>
     const counted = async (...given: unknown[]): Promise<unknown> => {
-      const life = lives.getStore()
-      if (!life) return original(...given)
+      const cut = cuts.getStore()
+      if (!cut) return original(...given)
       const step = (): Promise<void> => {
         try {
-          pass(life)
+          pass(cut)
           return Promise.resolve()
         } catch {
           return new Promise(() => undefined)

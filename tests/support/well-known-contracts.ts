@@ -1,4 +1,4 @@
-import { faucet, sendFrom, word } from './wallet-stand-ins.ts'
+import { faucet, sendFrom, word } from './wallet-fakes.ts'
 import { startAnvil } from './anvil.ts'
 import type { Anvil } from './anvil.ts'
 

@@ -297,7 +297,7 @@ describe('of money, the checks find', () => {
     expect(found.map(({ check }) => check)).not.toContain('billed-not-booked')
   })
 
-  it('nothing between two lives about money that is still set aside', () => {
+  it('nothing between two instances of the mesh about money that is still set aside', () => {
     expect(checkTotals(someMoney([aSpend(), open]))).toEqual([])
   })
 })

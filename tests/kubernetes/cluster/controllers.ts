@@ -76,15 +76,15 @@ export async function enforcePolicies(
       ),
     }
     for (const node of nodes) {
-      const life = node.life()
-      if (life === null) continue
+      const startCount = node.startCount()
+      if (startCount === null) continue
       // A node that was restarted has no rules.
       const table = filterTable(harness, node.podRange)
-      if (inForce.get(node.name) === `${life} ${table}`) continue
+      if (inForce.get(node.name) === `${startCount} ${table}`) continue
       await node.run('iptables-restore', ['--wait', '5'], table).catch((error: unknown) => {
-        if (node.life() === life) throw error
+        if (node.startCount() === startCount) throw error
       })
-      inForce.set(node.name, `${life} ${table}`)
+      inForce.set(node.name, `${startCount} ${table}`)
     }
     await rest(startedAt, signal)
   }

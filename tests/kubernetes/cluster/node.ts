@@ -26,7 +26,7 @@ const tunables = {
 
 export interface ClusterNode extends NodePlace {
   /** Number of starts so far; null while the node is off. */
-  life(): number | null
+  startCount(): number | null
   /** Runs a program on the node. */
   readonly run: (command: string, args: readonly string[], input?: string) => Promise<string>
   /** Simulates a power loss: every process of the node ends at once, and its disk is kept. */
@@ -66,7 +66,7 @@ export async function startNode(programs: Programs, options: NodeOptions): Promi
     await mkdir(join(folder, name), { recursive: true })
   }
   await writeConfiguration(programs, { ...options, place })
-  let lives = 0
+  let starts = 0
   let first: FirstProcess | null = null
   const inside = () => {
     if (first === null) throw new Error(`${place.name} is off`)
@@ -93,13 +93,13 @@ export async function startNode(programs: Programs, options: NodeOptions): Promi
           },
         }),
     })
-    lives += 1
+    starts += 1
   }
 
   await boot()
   return {
     ...place,
-    life: () => (first === null ? null : lives),
+    startCount: () => (first === null ? null : starts),
     run: runInside,
     boot,
     async kill() {

@@ -19,7 +19,7 @@ const timesIn = (messages: readonly PromptMessage[], id: string): number =>
 const use = (id: string) => ({ toolCalls: calls([id, 'tool', '{"value":"1"}']) })
 
 /** A mesh that records which steers were confirmed. */
-function hearingMesh(onTaken: (ids: readonly string[]) => void = () => undefined) {
+function confirmingMesh(onTaken: (ids: readonly string[]) => void = () => undefined) {
   const told: { ids: readonly string[]; step: number }[] = []
   const mesh: RunMesh = {
     call: async ({ endpoint, body }) => {
@@ -42,7 +42,7 @@ describe('what is said to a run at work', () => {
       return 'ran'
     })
     const model = createScriptedModel([use('c1'), { text: 'done' }])
-    const { mesh, told } = hearingMesh()
+    const { mesh, told } = confirmingMesh()
     const state = aState()
     const { deps, checkpoints } = loopParts(model, [tool], { mesh, steers: () => said })
     expect(await runLoop(deps, state, signal)).toEqual({ kind: 'answered', text: 'done' })
@@ -69,7 +69,7 @@ describe('what is said to a run at work', () => {
       },
     }
     const state = aState()
-    const { deps } = loopParts(answer, [], { mesh: hearingMesh().mesh, steers: () => said })
+    const { deps } = loopParts(answer, [], { mesh: confirmingMesh().mesh, steers: () => said })
     expect(await runLoop(deps, state, signal)).toEqual({ kind: 'answered', text: 'second' })
     expect(state.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
   })
@@ -90,7 +90,7 @@ describe('what is said to a run at work', () => {
         }
       },
     }
-    const { mesh, told } = hearingMesh()
+    const { mesh, told } = confirmingMesh()
     const bounds = { kind: 'task', iterationsMax: 1 } as const
     const { deps } = loopParts(model, [], { mesh, bounds, steers: () => said })
     expect(await runLoop(deps, aState(), signal)).toEqual({ kind: 'answered', text: 'only' })

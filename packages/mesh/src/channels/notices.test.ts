@@ -121,8 +121,8 @@ describe('notices to owners', () => {
     const harness = await open()
     for (let n = 0; n < 200; n++) await harness.note(`spam ${n}`)
     const spam = harness.told().filter((text) => text.includes('spam'))
-    const ofOthers = 7
-    expect(spam).toHaveLength(channelLimits.noticesPerHour - ofOthers)
+    const idsBefore = 7
+    expect(spam).toHaveLength(channelLimits.noticesPerHour - idsBefore)
     expect(spam.at(-1)).toContain('the dashboard shows all')
     expect(spam.at(-2)).not.toContain('the dashboard shows all')
     // The last quarter is for agents that caused none, one notice each.
@@ -131,7 +131,7 @@ describe('notices to owners', () => {
       await harness.note(`second of ${n}`, `agent-${n}`)
     }
     expect(harness.told().filter((text) => text.includes('second of'))).toEqual([])
-    expect(harness.told().filter((text) => text.includes('first of'))).toHaveLength(ofOthers)
+    expect(harness.told().filter((text) => text.includes('first of'))).toHaveLength(idsBefore)
     expect(harness.rows('SELECT id FROM channel_letters').length).toBeLessThan(40)
     harness.events.publish({
       type: 'approval.asked',

@@ -21,8 +21,8 @@ async function aHome({
   const say = (_fields: object, fact: string) => void said.push(fact)
   const places = { env, envFilePath: join(folder, '.env'), secretPath: join(folder, 'mesh-secret') }
   const sealed = (secret: Secret | null) => {
-    if (!lived) return 'nobody'
-    return secret?.reveal() === own ? 'ours' : 'others'
+    if (!lived) return 'none'
+    return secret?.reveal() === own ? 'own' : 'foreign'
   }
   const randomToken = () => 'n'.repeat(43)
   const open = () =>

@@ -14,7 +14,7 @@ export interface MeshSecretDeps {
   readonly envFilePath: string
   readonly secretPath: string
   /** Whether the given secret, another one or none sealed this home's data; for null, whether any did. */
-  readonly sealed: (secret: Secret | null) => 'nobody' | 'ours' | 'others'
+  readonly sealed: (secret: Secret | null) => 'none' | 'own' | 'foreign'
 }
 
 export interface OpenMeshSecretDeps extends MeshSecretDeps {
@@ -48,9 +48,9 @@ export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> 
   const secret = found?.secret ?? older?.secret ?? null
   const sealed = deps.sealed(secret)
   const place = older?.place ?? secretPath
-  if (sealed === 'others' && secret !== null)
+  if (sealed === 'foreign' && secret !== null)
     throw refused(place, 'has a secret that belongs to another home')
-  if (secret === null && sealed !== 'nobody') {
+  if (secret === null && sealed !== 'none') {
     throw refused(secretPath, 'is missing, and the audit log of this home was sealed with that secret')
   }
   const kept = secret ?? createSecret(meshSecretName, deps.randomToken())
@@ -69,7 +69,7 @@ export async function findMeshSecret(deps: MeshSecretDeps): Promise<Secret | nul
 }
 
 function isOursIn({ sealed }: MeshSecretDeps): IsOurs {
-  return (value) => sealed(createSecret(meshSecretName, value)) === 'ours'
+  return (value) => sealed(createSecret(meshSecretName, value)) === 'own'
 }
 
 /**
@@ -92,7 +92,7 @@ export async function placeOfOurs(deps: MeshSecretDeps): Promise<string | null> 
   }
   const { secretPath, envFilePath } = deps
   const file = await readOf(secretPath, () => readSecretFile(secretPath, isOurs))
-  if (file && deps.sealed(file.secret) !== 'others') return secretPath
+  if (file && deps.sealed(file.secret) !== 'foreign') return secretPath
   const environment = Object.entries(deps.env)
   if (environment.some(([name, value]) => isMeshSecret(name) && value && isOurs(value))) {
     return environmentWords

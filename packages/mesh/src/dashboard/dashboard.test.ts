@@ -41,7 +41,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-const nobodys = { agents: [], identities: [], token_sha256: null, token_expires_at: null }
+const ownsNone = { agents: [], identities: [], token_sha256: null, token_expires_at: null }
 const nobody: KnownPeople = {
   broken: () => null,
   byToken: () => null,
@@ -172,7 +172,7 @@ async function refusal(url: string, headers: Record<string, string>): Promise<nu
 
 describe('the sockets of one person', () => {
   it('sockets are limited for each person with a reason and a repair, and the owner keeps room', async () => {
-    const vic = { ...nobodys, name: 'vic', role: 'viewer' } as const
+    const vic = { ...ownsNone, name: 'vic', role: 'viewer' } as const
     const byToken = (text: string) => (text === `${personTokenPrefix}vic` ? vic : null)
     const { url, cookie } = await aHostedServer({ people: { ...nobody, byToken } })
     const headers = { authorization: `Bearer ${personTokenPrefix}vic` }
@@ -311,7 +311,7 @@ describe('the socket of events', () => {
     const listeners: (() => void)[] = []
     const people: KnownPeople = {
       ...nobody,
-      byToken: () => (known === null ? null : { ...nobodys, name: known, role: 'viewer' }),
+      byToken: () => (known === null ? null : { ...ownsNone, name: known, role: 'viewer' }),
       onChange: (listener) => void listeners.push(listener),
     }
     const { url, cookie } = await aHostedServer({ people })
@@ -347,7 +347,7 @@ describe('the socket of events', () => {
     const people: KnownPeople = {
       ...nobody,
       byToken: () => ({
-        ...nobodys,
+        ...ownsNone,
         name: 'ann',
         role: 'viewer',
         token_expires_at: new Date(atMs + 5000).toISOString(),

@@ -6,21 +6,21 @@ import { readHead } from './journal-table.ts'
 import type { JournalTrust } from './verify-journal.ts'
 
 /**
- * Which secret sealed this audit log, in the database and outside of it: `nobody` if it was never sealed, which
- * happens only at a first start; `ours` if at least one seal is from this secret; `others` otherwise. One is enough:
+ * Which secret sealed this audit log, in the database and outside of it: `none` if it was never sealed, which
+ * happens only at a first start; `own` if at least one seal is from this secret; `foreign` otherwise. One is enough:
  * an attacker who changes the others breaks the log, which verification detects, and does not change the secret.
  */
 export function whoseSeals(
   database: Database,
   { seal, anchors }: Pick<JournalTrust, 'seal' | 'anchors'>,
-): 'nobody' | 'ours' | 'others' {
+): 'none' | 'own' | 'foreign' {
   const head = readHead(database)
   const inside = head && head.seal !== '' ? [isOf(seal, headText(head), head.seal)] : []
   const points = [...readCheckpoints(database), ...anchors.read()]
   const outside = points.map((point) => point !== null && isOf(seal, checkpointText(point), point.seal))
   const all = [...inside, ...outside]
-  if (all.length === 0) return 'nobody'
-  return all.includes(true) ? 'ours' : 'others'
+  if (all.length === 0) return 'none'
+  return all.includes(true) ? 'own' : 'foreign'
 }
 
 function isOf(seal: JournalSeal, text: string, found: string): boolean {

@@ -18,7 +18,7 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
   const clock = createManualClock(Date.UTC(2026, 10, 23))
   const table = createExchangeTable(ledger.database)
   const secrets = [createSecret('bank', 'a-long-secret-value')]
-  const aLife = () =>
+  const aMeshProcess = () =>
     createRunRecorder({
       database: ledger.database,
       table,
@@ -31,7 +31,7 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
       clock,
       log: silentLog,
     })
-  const recorder = aLife()
+  const recorder = aMeshProcess()
   const answers: string[] = []
   const provider: LlmProvider = {
     forms: new Set(['chat']),
@@ -58,7 +58,7 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
     exchangesOf: (runId: string) => Array.from(table.of(runId), ({ exchange }) => exchange),
     recorder,
     /** A new mesh process, which knows only what is on the disk. */
-    aLife,
+    aMeshProcess,
     secrets,
     clock,
     answers,
@@ -227,12 +227,12 @@ describe('the record of a run', () => {
   })
 
   test('the record of a run says that it is not whole where the mesh was killed with an answer that it had not written', async () => {
-    const { run, say, hear, table, aLife } = aRecorder()
+    const { run, say, hear, table, aMeshProcess } = aRecorder()
     const [whole, lost] = [run(), run()]
     await say(whole, ['one'])
     await hear(lost, ['two'])
     // The end was reported, so a kill from here on loses what was not written yet.
-    aLife().recover()
+    aMeshProcess().recover()
     expect(table.cutOf(whole)).toBeNull()
     expect(table.cutOf(lost)).toContain('the mesh was stopped before')
     expect(table.takeMarked()).toEqual([])

@@ -143,8 +143,8 @@ function check(harness: LedgerHarness, { askedByPerson, outcomes }: Seen): void 
     expect(hasEnded(run)).toBe(run.outcome !== null)
     // Each caller is notified once. A person whose run works for another run is notified by that other run; a
     // second notification would answer one question twice.
-    const isTold = hasEnded(run) && askedByPerson.has(run.id)
-    expect(notes.map(({ recipient }) => recipient)).toEqual(isTold ? ['human:cli'] : [])
+    const isNotified = hasEnded(run) && askedByPerson.has(run.id)
+    expect(notes.map(({ recipient }) => recipient)).toEqual(isNotified ? ['human:cli'] : [])
     const seen = outcomes.get(run.id)
     if (run.outcome && seen === undefined) outcomes.set(run.id, JSON.stringify(run.outcome))
     if (seen !== undefined) expect(JSON.stringify(run.outcome)).toBe(seen)

@@ -29,7 +29,7 @@ interface LifeOptions {
 }
 
 /** The money of one mesh process. Its ids are unique among all processes. */
-function aLife(options: LifeOptions = {}) {
+function aMeshProcess(options: LifeOptions = {}) {
   const clock = options.clock ?? createManualClock(`${day}T12:00:00Z`)
   const life = options.life ?? 'life_1'
   const database = options.database ?? migrated(options.path)
@@ -76,7 +76,7 @@ const none = { totals: [], daily: [] }
 
 describe('the ledger of money at a start', () => {
   test('the ledger of money at a start takes nothing of its own life, so that a call of this life is given back once', async () => {
-    const { reservations, spend, database, clock, differences, life } = aLife()
+    const { reservations, spend, database, clock, differences, life } = aMeshProcess()
     const reservation = await reservations.reserve(wishOf())
     const again = { database, spend, clock, life, log: silentLog, addRunCost: () => {} }
     expect(settleLedger(again)).toEqual({ leftOpen: 0, corrected: 0, words: null })
@@ -88,9 +88,9 @@ describe('the ledger of money at a start', () => {
 
   test('the ledger of money at a start is settled before a reservations of that life exists', async () => {
     const database = migrated()
-    const before = aLife({ database, life: 'life_1' })
+    const before = aMeshProcess({ database, life: 'life_1' })
     await before.reservations.reserve(wishOf())
-    const after = aLife({ database, life: 'life_2' })
+    const after = aMeshProcess({ database, life: 'life_2' })
     expect(after.reservations.found.leftOpen).toBe(1)
     expect(after.spend.total(fleetScope, day)).toMatchObject({
       openNano: 0,
@@ -101,10 +101,10 @@ describe('the ledger of money at a start', () => {
   })
 
   test('a reservation that another process settled changes no sum when it ends, and the next call can reserve', async () => {
-    const { reservations, spend, database, differences } = aLife()
+    const { reservations, spend, database, differences } = aMeshProcess()
     const lost = await reservations.reserve(wishOf())
     // Another mesh process, started beside this one, settles the open call.
-    aLife({ database, life: 'life_2' })
+    aMeshProcess({ database, life: 'life_2' })
     expect(spend.total(runScope('run_a'), '')).toMatchObject({ openNano: 0, spentNano: 1000 })
     reservations.settle(lost, closing)
     reservations.flush()
@@ -117,14 +117,14 @@ describe('the ledger of money at a start', () => {
   })
 
   test('the ledger of money at a start makes sums follow their rows, in words, in the journal, and once', async () => {
-    const { reservations, database } = aLife()
+    const { reservations, database } = aMeshProcess()
     reservations.settle(await reservations.reserve(wishOf()), closing)
     reservations.flush()
     database.exec(`DROP TRIGGER spend_total_stays_above_zero;
       UPDATE spend_total SET open_nano = -41509500 WHERE scope = 'agent:a' AND period = '${day}';
       UPDATE spend_total SET spent_nano = 0 WHERE scope = 'run:run_a';
       UPDATE spend_daily SET cost_nano = 1`)
-    const next = aLife({ database, life: 'life_2' })
+    const next = aMeshProcess({ database, life: 'life_2' })
     expect(next.reservations.found.corrected).toBe(3)
     expect(next.reservations.found.words).toContain('agent:a 2026-11-21 said -0.041509500 USD set aside')
     expect(next.journal.entries).toMatchObject([
@@ -133,7 +133,7 @@ describe('the ledger of money at a start', () => {
     expect(next.spend.total(agentScope('a'), day)).toMatchObject({ openNano: 0, spentNano: 500 })
     expect(next.spend.total(runScope('run_a'), '')).toMatchObject({ spentNano: 500 })
     expect(next.differences()).toEqual(none)
-    expect(aLife({ database, life: 'life_3' }).reservations.found).toEqual({
+    expect(aMeshProcess({ database, life: 'life_3' }).reservations.found).toEqual({
       leftOpen: 0,
       corrected: 0,
       words: null,
@@ -142,12 +142,12 @@ describe('the ledger of money at a start', () => {
 
   test('the ledger of money at a start sees a sum without rows, one that is missing, and what a month before left open', async () => {
     const clock = createManualClock('2026-10-31T23:59:00Z')
-    const { reservations, database } = aLife({ clock })
+    const { reservations, database } = aMeshProcess({ clock })
     await reservations.reserve(wishOf())
     await clock.advance(120_000)
     database.exec(`DELETE FROM spend_total WHERE scope = 'agent:a' AND period = '2026-10-31';
       INSERT INTO spend_total (scope, period, open_nano) VALUES ('run:gone', '', 7), ('agent:gone', '2026-11-01', 7)`)
-    const next = aLife({ database, clock, life: 'life_2' })
+    const next = aMeshProcess({ database, clock, life: 'life_2' })
     expect(next.reservations.found).toMatchObject({ leftOpen: 1, corrected: 3 })
     expect(next.spend.total(agentScope('a'), '2026-10-31')).toMatchObject({ openNano: 0, spentNano: 1000 })
     expect(next.spend.total('run:gone', '').openNano).toBe(0)
@@ -160,7 +160,7 @@ describe('the ledger of money at a start', () => {
       INSERT INTO spend_total (scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens)
         VALUES ('agent:x', '2026-09', -5, -3, -1, 2, -9), ('agent:y', '2026-09', 0, -3, 0, 2, 4)`)
     database.exec(spendingSchema.match(/CREATE TRIGGER[\s\S]*?END;/g)?.join('\n') ?? '')
-    const next = aLife({ database })
+    const next = aMeshProcess({ database })
     expect(next.reservations.found.corrected).toBe(2)
     expect(next.reservations.found.words).toContain('agent:x 2026-09 said -0.000000005 USD set aside')
     const zero = { openNano: 0, spentNano: 0, unconfirmedNano: 0 }
@@ -170,7 +170,7 @@ describe('the ledger of money at a start', () => {
   })
 
   test('settling at a start reads each call a fixed number of times, however many runs there were', () => {
-    const { database } = aLife()
+    const { database } = aMeshProcess()
     const plans = checkedStatements.map((statement) =>
       database
         .prepare(`EXPLAIN QUERY PLAN ${statement}`)
@@ -186,19 +186,19 @@ describe('the ledger of money at a start', () => {
 
   test('the ledger of money at a start checks a run and a task over a change of the month by all of their calls', async () => {
     const clock = createManualClock('2026-10-31T23:59:00Z')
-    const { reservations, database } = aLife({ clock })
+    const { reservations, database } = aMeshProcess({ clock })
     reservations.settle(await reservations.reserve(wishOf('b')), closing)
     await clock.advance(120_000)
     reservations.settle(await reservations.reserve(wishOf('b')), closing)
     reservations.flush()
     database.exec(`UPDATE spend_total SET spent_nano = 1 WHERE scope = 'task:task_1'`)
-    const next = aLife({ database, clock, life: 'life_2' })
+    const next = aMeshProcess({ database, clock, life: 'life_2' })
     expect(next.reservations.found.corrected).toBe(1)
     expect(next.spend.total('task:task_1', '')).toMatchObject({ spentNano: 1000, calls: 2 })
   })
 
   test('the ledger of money at a start never lets a sum fall below zero: the write is undone and the money stays set aside', () => {
-    const { database, spend } = aLife()
+    const { database, spend } = aMeshProcess()
     const row = {
       ...closing,
       id: 'x',
@@ -258,7 +258,7 @@ test(
         const clock = createManualClock(`${day}T12:00:00Z`)
         const path = join(folder, `${files++}.db`)
         let lives = 0
-        const begin = () => aLife({ path, clock, life: `life_${++lives}` })
+        const begin = () => aMeshProcess({ path, clock, life: `life_${++lives}` })
         let harness = begin()
         let open: Reservation[] = []
         const take = (pick: number) => open.splice(pick % Math.max(1, open.length), 1)[0]

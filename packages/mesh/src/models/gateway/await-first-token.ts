@@ -45,7 +45,7 @@ interface Told {
 /** Reads and stores the stream until its first content; then the reader of the returned stream sets the pace. */
 function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
-    const listener = createFirstWords((event) => isSpoken(event, of))
+    const listener = createFirstWords((event) => isContent(event, of))
     let reader: ByteSink | null = null
     let flow: ByteFlow | null = null
     let isBegun = false
@@ -71,7 +71,7 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Pr
       heldBytes += bytes.length
       if (isBegun) return false
       try {
-        isBegun = listener.hears(bytes) || heldBytes > silentMaxBytes
+        isBegun = listener.hasContent(bytes) || heldBytes > silentMaxBytes
       } catch (error) {
         refuse(error)
       }
@@ -89,7 +89,7 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Pr
       // The problem is made only if needed: its stack costs about one percent of a stream's time.
       end: () => {
         try {
-          if (!isBegun && !listener.saidAtEnd()) return refuse(emptyAnswer())
+          if (!isBegun && !listener.hasContentAtEnd()) return refuse(emptyAnswer())
         } catch (error) {
           return refuse(error)
         }
@@ -101,7 +101,7 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Pr
   })
 }
 
-function isSpoken(event: Buffer, { apiFormat, secrets, model }: Told): boolean {
+function isContent(event: Buffer, { apiFormat, secrets, model }: Told): boolean {
   const text = dataOf(event).trim()
   if (text === '' || text === '[DONE]') return false
   const value = readJsonQuietly(text, jsonLimits.modelAnswer)

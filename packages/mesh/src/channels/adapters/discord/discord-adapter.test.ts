@@ -300,7 +300,7 @@ describe('Discord', () => {
       await expect(adapter.send(message, never)).rejects.toMatchObject({ kind })
     }
     await vi.waitFor(() => expect(looks).toHaveLength(1))
-    const isTold = async (fields: object) => {
+    const isNotified = async (fields: object) => {
       states.length = 0
       server.write({ channel_id: place.conversationId, content: 'x', author: us(server), ...fields })
       await vi.waitFor(() => expect(looks).toHaveLength(1))
@@ -309,10 +309,10 @@ describe('Discord', () => {
       return states.some(({ detail }) => detail.includes('another program uses'))
     }
     looks.shift()?.()
-    expect(await isTold({})).toBe(false)
-    expect(await isTold({ nonce: 'other' })).toBe(true)
+    expect(await isNotified({})).toBe(false)
+    expect(await isNotified({ nonce: 'other' })).toBe(true)
     now += 26 * 3_600_000
-    expect(await isTold({})).toBe(true)
+    expect(await isNotified({})).toBe(true)
   })
 
   test('Discord: files are received within limits and only from Discord, and are sent', async () => {

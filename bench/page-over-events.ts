@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { Browser } from 'playwright-core'
-import { startToldPages } from '../tests/support/told-pages.ts'
+import { startEventPages } from '../tests/support/event-pages.ts'
 import { heapOf, readSeen, watchPage } from './page-measures.ts'
 import { figure, mega } from './table.ts'
 
@@ -38,7 +38,7 @@ export interface OverEvents {
 export async function overEvents(
   browser: Browser,
   on: {
-    readonly mesh: Parameters<typeof startToldPages>[0]
+    readonly mesh: Parameters<typeof startEventPages>[0]
     readonly folder: string
     readonly signal: AbortSignal
     readonly events: number
@@ -48,7 +48,7 @@ export async function overEvents(
   },
 ): Promise<OverEvents> {
   const { signal, events, perMinute, sampleEvery, progress } = on
-  const pages = await startToldPages(on.mesh, on.folder)
+  const pages = await startEventPages(on.mesh, on.folder)
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
   try {
     const page = await context.newPage()

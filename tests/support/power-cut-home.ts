@@ -17,7 +17,7 @@ import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import { permissionRecordSchema } from '../../packages/protocol/src/permission-record.ts'
 import { repositoryRoot } from './mesh-process.ts'
 import { addDoorToken } from './own-token.ts'
-import { livesUntil } from './power-cut.ts'
+import { runUntilCut } from './power-cut.ts'
 
 export interface ApiCall {
   readonly endpoint: Endpoint
@@ -31,14 +31,14 @@ export interface ApiReply {
 }
 
 /** A home in which each agent executes a run, behind the real agent API without sandboxes. */
-export interface CutHome {
+export interface PowerCutHome {
   readonly home: string
   /**
    * Runs one mesh process on this home, composed as in production, with one call under this idempotency key, and
    * removes it. The reply is null if the power cut came before it. `passed` is the number of boundaries that the
    * call passed.
    */
-  life(
+  runOnce(
     caller: string,
     call: ApiCall,
     cut?: { readonly endsAt?: number; readonly key?: string },
@@ -47,14 +47,17 @@ export interface CutHome {
   with<T>(work: (parts: Composed) => Promise<T> | T): Promise<T>
   rows(sql: string): Record<string, unknown>[]
   /** Copies this home in its present state. */
-  fork(): Promise<CutHome>
+  fork(): Promise<PowerCutHome>
   close(): Promise<void>
 }
 
 export const owner = { kind: 'human', role: 'owner', channel: 'cli' } as const
 export const runOf = (agentId: string): string => `run_${agentId.padEnd(16, '0').slice(0, 16)}`
 
-export async function aCutHome(workers: readonly string[], settings: object = {}): Promise<CutHome> {
+export async function aPowerCutHome(
+  workers: readonly string[],
+  settings: object = {},
+): Promise<PowerCutHome> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-cut-'))
   const tokens = new Map<string, string>()
   const home = openHome(folder, tokens)
@@ -92,7 +95,7 @@ export async function aCutHome(workers: readonly string[], settings: object = {}
   return home
 }
 
-function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
+function openHome(home: string, tokens: ReadonlyMap<string, string>): PowerCutHome {
   const paths = dataPaths(home)
 
   async function compose(): Promise<Composed> {
@@ -152,12 +155,12 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
     home,
     rows,
     with: using,
-    async life(caller, call, { endsAt, key = 'key' } = {}) {
+    async runOnce(caller, call, { endsAt, key = 'key' } = {}) {
       const parts = await compose()
       const server = agentServer(parts)
       await server.ready()
       try {
-        const { life, result } = await livesUntil(endsAt ?? null, () =>
+        const { cut, result } = await runUntilCut(endsAt ?? null, () =>
           send(server, call, {
             authorization: `Bearer ${tokens.get(caller) ?? ''}`,
             [names.runId]: runOf(caller),
@@ -165,7 +168,7 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
             [names.idempotencyKey]: key,
           }),
         )
-        return { reply: result, passed: life.passed }
+        return { reply: result, passed: cut.passed }
       } finally {
         await shut(parts)
       }

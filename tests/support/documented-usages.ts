@@ -1,7 +1,7 @@
 import type { WireKind } from './model-wires.ts'
 
 /** How a provider reports the usage of one call, in the fields and numbers of its public documentation. */
-export interface ToldUsage {
+export interface DocumentedUsage {
   readonly model: string
   readonly wire: WireKind
   readonly what: string
@@ -19,7 +19,7 @@ export interface ToldUsage {
 
 const openai = { wire: 'openai', member: 'usage' } as const
 
-export const reportedUsages: readonly ToldUsage[] = [
+export const reportedUsages: readonly DocumentedUsage[] = [
   {
     ...openai,
     model: 'openai/gpt-5-mini',

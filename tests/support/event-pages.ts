@@ -17,7 +17,7 @@ import { allMigrations } from '../../packages/mesh/src/storage/migrations/all-mi
 import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
 
 /** The dashboard of a mesh with events that the test publishes; everything but the event socket is the mesh's own. */
-export interface ToldPages {
+export interface EventPages {
   readonly url: string
   tell(body: FleetEventBody): void
   close(): Promise<void>
@@ -27,7 +27,7 @@ export interface ToldPages {
  * The mesh's own event bus, with its rows and its event socket, in this process, so that a test can publish events
  * at any rate. A listener gives pages this socket and passes all other requests to the mesh.
  */
-export async function startToldPages(mesh: { readonly url: string }, folder: string): Promise<ToldPages> {
+export async function startEventPages(mesh: { readonly url: string }, folder: string): Promise<EventPages> {
   const database = openDatabase(join(folder, 'told.db'))
   migrate(database, allMigrations)
   const bus = createEventBus({ database, clock: systemClock, log: silentLog })

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Anvil } from './anvil.ts'
 
-interface StandIn {
+interface FakeServer {
   readonly url: string
   /** Address as `host:port`, the form that settings use. */
   readonly place: string
@@ -21,7 +21,7 @@ export type RpcTrick = (question: {
   pass(): Promise<unknown>
 }) => Promise<unknown> | null
 
-export interface TrickyRpc extends StandIn {
+export interface TrickyRpc extends FakeServer {
   /** Called methods, in order. */
   readonly asked: string[]
   trick: RpcTrick
@@ -35,12 +35,12 @@ export async function startTrickyRpc(behind: { readonly url: string }): Promise<
     (
       await fetch(behind.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     ).json()
-  const rpc: Omit<TrickyRpc, keyof StandIn> & { asked: string[] } = {
+  const rpc: Omit<TrickyRpc, keyof FakeServer> & { asked: string[] } = {
     asked: [],
     trick: () => null,
     answersTwice: null,
   }
-  const standIn = await serve(async (request) => {
+  const server = await serve(async (request) => {
     const body = await textOf(request)
     const { method, id, params } = JSON.parse(body) as { method: string; id: unknown; params: unknown[] }
     rpc.asked.push(method)
@@ -48,10 +48,10 @@ export async function startTrickyRpc(behind: { readonly url: string }): Promise<
     const said = JSON.stringify(await told)
     return rpc.answersTwice === method ? said + said : said
   })
-  return Object.assign(rpc, standIn)
+  return Object.assign(rpc, server)
 }
 
-export interface PriceServer extends StandIn {
+export interface PriceServer extends FakeServer {
   /** US dollars, by price source. */
   says: { coinbase: string; kraken: string; coingecko: number; defillama: number }
   /** Age in seconds of the prices from sources that report one. */
@@ -63,11 +63,11 @@ export interface PriceServer extends StandIn {
  * is how the first and the third name it.
  */
 export async function startPriceServer(coin = { symbol: 'ETH', name: 'ethereum' }): Promise<PriceServer> {
-  const prices: Omit<PriceServer, keyof StandIn> = {
+  const prices: Omit<PriceServer, keyof FakeServer> = {
     says: { coinbase: '1', kraken: '1', coingecko: 1, defillama: 1 },
     ageSeconds: 10,
   }
-  const standIn = await serve(async ({ url = '' }) => {
+  const server = await serve(async ({ url = '' }) => {
     const { says } = prices
     const at = Math.floor(Date.now() / 1000) - prices.ageSeconds
     if (url.startsWith('/v2/prices/')) {
@@ -83,10 +83,10 @@ export async function startPriceServer(coin = { symbol: 'ETH', name: 'ethereum' 
     const name = /\/prices\/current\/(.*)$/.exec(url)?.[1] ?? ''
     return JSON.stringify({ coins: { [name]: { price: says.defillama, timestamp: at } } })
   })
-  return Object.assign(prices, standIn)
+  return Object.assign(prices, server)
 }
 
-async function serve(answer: (request: IncomingMessage) => Promise<string>): Promise<StandIn> {
+async function serve(answer: (request: IncomingMessage) => Promise<string>): Promise<FakeServer> {
   const server = createServer((request, reply) => {
     answer(request).then(
       (text) => reply.setHeader('content-type', 'application/json').end(text),

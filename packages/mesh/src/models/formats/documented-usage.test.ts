@@ -4,8 +4,8 @@ import { chunkEvent, usageEvent } from '../../../../../tests/support/llm-upstrea
 import type { UpstreamCall } from '../../../../../tests/support/llm-upstream.ts'
 import { startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
 import { wires } from '../../../../../tests/support/model-wires.ts'
-import { reportedUsages } from '../../../../../tests/support/told-usages.ts'
-import type { ToldUsage } from '../../../../../tests/support/told-usages.ts'
+import { reportedUsages } from '../../../../../tests/support/documented-usages.ts'
+import type { DocumentedUsage } from '../../../../../tests/support/documented-usages.ts'
 import { messagesUsageFrom } from './messages-usage.ts'
 import { priceOf } from '../catalog/price-list.ts'
 import { providerPresets } from '../providers/provider-presets.ts'
@@ -14,19 +14,19 @@ import { usageFrom } from './usage.ts'
 const turn = { text: 'Hello there' }
 
 /** Returns the same value with this usage wherever it reports one. */
-function telling(value: unknown, { member, usage }: ToldUsage): unknown {
+function telling(value: unknown, { member, usage }: DocumentedUsage): unknown {
   if (Array.isArray(value))
-    return value.map((entry: unknown) => telling(entry, { member, usage } as ToldUsage))
+    return value.map((entry: unknown) => telling(entry, { member, usage } as DocumentedUsage))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      name === member && inner !== null ? usage : telling(inner, { member, usage } as ToldUsage),
+      name === member && inner !== null ? usage : telling(inner, { member, usage } as DocumentedUsage),
     ]),
   )
 }
 
-function wholeOf(told: ToldUsage): object {
+function wholeOf(told: DocumentedUsage): object {
   if (told.wire !== 'openai') return telling(wires[told.wire].whole(turn), told) as object
   const message = { role: 'assistant', content: turn.text }
   return {
@@ -39,7 +39,7 @@ function wholeOf(told: ToldUsage): object {
   }
 }
 
-function streamOf(told: ToldUsage): readonly (string | Uint8Array)[] {
+function streamOf(told: DocumentedUsage): readonly (string | Uint8Array)[] {
   if (told.wire === 'openai') {
     const said = chunkEvent({ role: 'assistant', content: turn.text })
     return [said, chunkEvent({}, 'stop'), usageEvent(told.usage), 'data: [DONE]\n\n']
@@ -49,7 +49,7 @@ function streamOf(told: ToldUsage): readonly (string | Uint8Array)[] {
   return told.wire === 'mistral' ? [...events, 'data: [DONE]\n\n'] : events
 }
 
-async function startTelling(told: ToldUsage) {
+async function startTelling(told: DocumentedUsage) {
   const gateway = await startLlmGateway(told.wire, told.model)
   onTestFinished(() => gateway.close())
   gateway.upstream.answerWith((call: UpstreamCall, response) => {
@@ -80,7 +80,7 @@ async function startTelling(told: ToldUsage) {
 }
 
 /** Price at 3 and 15 dollars for a million tokens, with a quarter more for cache writes. */
-function priceOfTold({ prompt, output, written = 0, usd = 0 }: ToldUsage): number {
+function priceOfTold({ prompt, output, written = 0, usd = 0 }: DocumentedUsage): number {
   return Math.max(prompt * 3000 + written * 750 + output * 15_000, Math.round(usd * 1e9))
 }
 
@@ -140,7 +140,7 @@ describe('what a provider tells of a call', () => {
       wire: 'openai',
       member: 'usage',
       usage,
-    } as ToldUsage)
+    } as DocumentedUsage)
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
       for (const stream of [false, true])
         expect((await ask(path, stream)).spent, `${path} ${stream}`).toBeGreaterThan(100 * 3000)
@@ -148,7 +148,7 @@ describe('what a provider tells of a call', () => {
   })
 
   test('the usage that a provider reports and is missing from a translated stream is not taken for nothing', async () => {
-    const told = { ...reportedUsages[2], usage: null } as unknown as ToldUsage
+    const told = { ...reportedUsages[2], usage: null } as unknown as DocumentedUsage
     const { ask } = await startTelling(told)
     expect((await ask('/v1/messages', true)).spent).toBeGreaterThan(0)
     expect((await ask('/v1/messages', false)).spent).toBeGreaterThan(0)

@@ -13,14 +13,14 @@ import { startWebServer } from './web-server.ts'
 import { patient } from './patience.ts'
 
 /** Everything that an agent can do, in stages that one container can run in sequence. */
-export interface MindLife {
+export interface AgentStages {
   readonly mesh: MeshProcess
   /** The stages in order; each rejects unless it did what its name says. */
-  stages(agent: string): readonly MindStage[]
+  stages(agent: string): readonly AgentStage[]
   close(): Promise<void>
 }
 
-export interface MindStage {
+export interface AgentStage {
   readonly name: string
   run(): Promise<void>
 }
@@ -106,7 +106,7 @@ const cassette = aCassette(
 )
 
 /** Starts a fleet of containers with an operator and the worker `clerk`. */
-export async function startMindLife(): Promise<MindLife> {
+export async function startAgentStages(): Promise<AgentStages> {
   const server = await mcpProgram()
   const picture = Buffer.concat([aPng(), randomBytes(pictureBytes)])
   // The response format of a SearXNG that has `json` among its formats.
@@ -135,9 +135,9 @@ export async function startMindLife(): Promise<MindLife> {
     throw error
   })
 
-  const stages = (agent: string): readonly MindStage[] => {
+  const stages = (agent: string): readonly AgentStage[] => {
     const ask = (message: string, session: string) => mesh.ask(message, { agent, session })
-    const says = (name: string, message: string, expected: string): MindStage => ({
+    const says = (name: string, message: string, expected: string): AgentStage => ({
       name,
       run: async () => expectText(await ask(message, message), expected),
     })

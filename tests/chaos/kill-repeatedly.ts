@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from './chance.ts'
 import type { Stage } from './stage.ts'
-import type { Life } from './supervise-mesh.ts'
-import type { Blow } from './work-plan.ts'
+import type { MeshInstance } from './supervise-mesh.ts'
+import type { PlannedKill } from './work-plan.ts'
 
 /** Counts of what was killed so far. */
-export interface Struck {
+export interface KillCounts {
   mesh: number
   agents: number
   /** Kills of the mesh before it was ready. */
@@ -15,21 +15,21 @@ export interface Struck {
   /** Agents that were hibernated on request. */
   asleep: number
   /** Count of each disturbance of what agents run on, by name. */
-  readonly befallen: Record<string, number>
+  readonly disturbed: Record<string, number>
 }
 
-export interface Striking {
+export interface KillOptions {
   readonly stage: Pick<Stage, 'supervisor' | 'ground' | 'home' | 'outside'>
-  readonly next: () => Blow
+  readonly next: () => PlannedKill
   readonly chance: Chance
   readonly signal: AbortSignal
   /** Most kills. */
   readonly most: number
-  readonly struck: Struck
+  readonly counts: KillCounts
   /** Number of pieces of work that have ended. */
   readonly over: () => number
   /** Called after a mesh was killed and before its next start. */
-  readonly between: (life: Life) => Promise<void>
+  readonly between: (instance: MeshInstance) => Promise<void>
 }
 
 /** Longest wait for a write or a request, milliseconds; the kill happens after it in any case. */
@@ -42,35 +42,38 @@ const patienceMs = 5000
 const usualReadyMs = 3000
 
 /** Kills for each piece of work. Without this bound a slow machine would mostly restart. */
-const blowsPerPiece = 0.3
+const killsPerPiece = 0.3
 /** Longest wait for the work to catch up with the kills, milliseconds. */
 const calmMaxMs = 20_000
 
 /** Kills the mesh and its agents, one kill after the other, until the signal. */
-export async function strike(by: Striking): Promise<void> {
-  for (let blows = 0; blows < by.most && !by.signal.aborted; blows++) {
-    await calm(by, blows)
-    const blow = by.next()
-    const victim = await momentOf(by, blow)
+export async function killRepeatedly(by: KillOptions): Promise<void> {
+  for (let kills = 0; kills < by.most && !by.signal.aborted; kills++) {
+    await calm(by, kills)
+    const planned = by.next()
+    const victim = await momentOf(by, planned)
     if (by.signal.aborted) return
-    await land(by, blow, victim)
+    await land(by, planned, victim)
   }
 }
 
 /** Resolves when enough work has ended for this number of kills. */
-async function calm(by: Striking, blows: number): Promise<void> {
+async function calm(by: KillOptions, kills: number): Promise<void> {
   const end = performance.now() + calmMaxMs
-  while (blows > by.over() * blowsPerPiece && performance.now() < end && !by.signal.aborted) await sleep(50)
+  while (kills > by.over() * killsPerPiece && performance.now() < end && !by.signal.aborted) await sleep(50)
 }
 
 /**
  * Resolves when the kill is due, with the agent to be killed. The agent is chosen before, since looking for one at
  * that time would take too long.
  */
-async function momentOf(by: Striking, { after, delayMs, skip, target }: Blow): Promise<string | null> {
+async function momentOf(
+  by: KillOptions,
+  { after, delayMs, skip, target }: PlannedKill,
+): Promise<string | null> {
   const { supervisor, ground, outside, home } = by.stage
   if (after !== 'start') await supervisor.ready()
-  const pace = Math.max(1, lastReadyMs(supervisor.lives) / usualReadyMs)
+  const pace = Math.max(1, lastReadyMs(supervisor.instances) / usualReadyMs)
   const living = target === 'mesh' ? [] : await ground.agents()
   const victim = living.length > 0 ? by.chance.pick(living) : null
   const enough = AbortSignal.any([by.signal, AbortSignal.timeout(patienceMs)])
@@ -81,9 +84,11 @@ async function momentOf(by: Striking, { after, delayMs, skip, target }: Blow): P
   return victim
 }
 
-function lastReadyMs(lives: readonly Life[]): number {
-  const life = lives.findLast(({ readyAt, killedBeforeAt }) => readyAt !== null && killedBeforeAt !== null)
-  return (life?.readyAt ?? 0) - (life?.killedBeforeAt ?? 0)
+function lastReadyMs(instances: readonly MeshInstance[]): number {
+  const instance = instances.findLast(
+    ({ readyAt, killedBeforeAt }) => readyAt !== null && killedBeforeAt !== null,
+  )
+  return (instance?.readyAt ?? 0) - (instance?.killedBeforeAt ?? 0)
 }
 
 /** Resolves after `count` writes to the database's folder. */
@@ -109,14 +114,14 @@ function spin(ms: number): void {
   while (performance.now() < end);
 }
 
-async function land(by: Striking, { target }: Blow, victim: string | null): Promise<void> {
+async function land(by: KillOptions, { target }: PlannedKill, victim: string | null): Promise<void> {
   const { supervisor, ground } = by.stage
   const killAgent = async (): Promise<void> => {
-    if (victim !== null && (await ground.kill(victim))) by.struck.agents += 1
+    if (victim !== null && (await ground.kill(victim))) by.counts.agents += 1
   }
   const killMesh = async (): Promise<void> => {
-    by.struck.mesh += 1
-    if (supervisor.current().readyAt === null) by.struck.inStart += 1
+    by.counts.mesh += 1
+    if (supervisor.current().readyAt === null) by.counts.inStart += 1
     await supervisor.kill(by.between)
   }
   if (target !== 'mesh') await killAgent()

@@ -51,7 +51,7 @@ describe('an outcome', () => {
   })
 
   it('an outcome that the command line printed counts as delivered, for each command that waits for one', async () => {
-    await mesh.standUp()
+    await mesh.restartIfStopped()
     const before = Object.keys(told())
     for (const words of [
       ['chat', 'operator', 'question'],
