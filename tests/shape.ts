@@ -4,7 +4,7 @@ import type { SourceFile } from './source-files.ts'
 /** What a reader meets in one file: how wide its records are, how long its functions, what is used before it is there. */
 export interface Shape {
   readonly records: readonly { readonly name: string; readonly members: number }[]
-  /** Lines that belong to a function itself and to none that it holds; blank ones are none. */
+  /** Lines of a function itself, without those of functions inside it and without blank lines. */
   readonly functions: readonly FunctionShape[]
   /** Constants that a closure names above their declaration in the same function. */
   readonly usedBefore: readonly string[]
@@ -124,7 +124,7 @@ function note(walk: Walk, node: Node, { name, scopes }: Place): void {
   if (declared !== undefined && declared > node.start) walk.usedBefore.add(used)
 }
 
-/** The place of what stands in a node that is no function. */
+/** The place that applies to the children of a node that is not a function: its name, and the scopes around it. */
 function inside(node: Node, place: Place): Place {
   const name =
     node.type === 'VariableDeclarator' || node.type === 'TSTypeAliasDeclaration'

@@ -1,6 +1,6 @@
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 
-/** Markup and addresses that an attacker writes wherever the dashboard shows a text of theirs. */
+/** Markup and addresses that an attacker writes into every text that the dashboard shows. */
 export const hostileText = [
   '<img src=x onerror="alert(1)">',
   '<script>alert(2)</script>',

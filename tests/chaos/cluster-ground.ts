@@ -164,7 +164,7 @@ function describePod(pod: Pod): string {
 }
 
 /**
- * Kills every process whose control group contains the container's id. Returns false if there was none. The
+ * Kills every process whose control group contains the container's id. Returns false if no process was found. The
  * processes of pods are visible from this machine.
  */
 async function killGroup(id: string): Promise<boolean> {

@@ -311,7 +311,7 @@ describe.each([
           const { cut, result } = await home.with((parts) => runUntilCut(endsAt, async () => confirms(parts)))
           if (endsAt !== null && result !== null) return null
           await home.with(async (parts) => {
-            await parts.modules.control.begin?.()
+            await parts.modules.approvals.begin?.()
             await confirms(parts)
           })
           return cut.passed

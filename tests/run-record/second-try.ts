@@ -18,7 +18,10 @@ function fileNamedIn(broken: string): readonly string[] {
   return file === undefined ? [] : [file]
 }
 
-/** What stands after both tries, and a line for each test or group that was well only at the second, with what it met at the first. */
+/**
+ * Returns the result after both tries, and a line for each test or group that passed only in the second try, with
+ * its first error.
+ */
 export interface TwoTries {
   readonly record: ProjectRecord
   readonly unsteady: readonly string[]

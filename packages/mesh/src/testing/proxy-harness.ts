@@ -29,7 +29,7 @@ export interface ProxyHarness {
   readonly counts: ReturnType<typeof createEgressCounts>
   /** Agents with a live run; `scout` and `other` at first. */
   readonly working: Set<string>
-  /** Valid tokens, by agent and kind: `scout-program`, `scout-door`, `other-program`. */
+  /** Valid tokens, by agent and kind, such as `scout-program`. */
   readonly tokens: Map<string, { readonly agentId: string; readonly token: 'door' | 'program' }>
   readonly held: { now: number }
   openTunnels(): number
