@@ -184,9 +184,9 @@ describe('servers that do harm', () => {
     await anAgent('wary', { hostile: local('hostile') })
     expect((await run('wary', 'helpful')).length).toBeLessThan(21_000)
     const [server] = (await list('wary')).servers
-    expect(server?.tools.length).toBe(64)
+    expect(server?.tools.length).toBe(201)
     expect(server?.tools.every((name) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))).toBe(true)
-    expect(server?.detail).toContain('137 tools over 64 were left out')
+    expect(server?.detail).toBe('')
   })
 })
 

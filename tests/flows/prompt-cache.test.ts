@@ -1,6 +1,15 @@
+import { coreTools, finderNames } from '@flotilla/protocol/findable-tools'
 import { expect, onTestFinished, test } from 'vitest'
-import { askScripted, commandsByTurn, converse, startBilledMesh } from '../support/billed-conversation.ts'
+import { estimateFrame, estimateMessage } from '../../packages/agent/src/context/estimate-tokens.ts'
+import {
+  askCalling,
+  askScripted,
+  commandsByTurn,
+  converse,
+  startBilledMesh,
+} from '../support/billed-conversation.ts'
 import { startCachingProvider } from '../support/caching-provider.ts'
+import type { Body } from '../support/caching-provider.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 
 const costShareMax = 0.25
@@ -29,5 +38,66 @@ test.each(['anthropic', 'openai'] as const)(
     expect(later[0]?.read).toBeLessThan((bills.at(-1)?.tokens ?? 0) * 0.5)
     readsAllOf(1, later)
     readsAllOf(2, later)
+  },
+)
+
+/** Tokens of a first prompt, by the agent's own count. */
+const firstPromptMax = { operator: 4000, worker: 2500 } as const
+
+/** The agent counts its own form of a prompt, which is that of OpenAI. */
+function countedByTheAgent(body: Body): number {
+  const tools = body['tools'] as { function: Parameters<typeof estimateFrame>[1][number] }[]
+  const [system, ...messages] = body['messages'] as Parameters<typeof estimateMessage>[0][]
+  const frame = estimateFrame(
+    system?.content ?? '',
+    tools.map((tool) => tool.function),
+  )
+  return frame + messages.reduce((sum, message) => sum + estimateMessage(message), 0)
+}
+
+test.each(['operator', 'worker'] as const)('the first prompt of the %s is small', async (agent) => {
+  const provider = await startCachingProvider('openai')
+  onTestFinished(() => provider.close())
+  // With it, the prompt holds all core tools.
+  const search = { web_search: { provider: 'searxng', url: `http://127.0.0.1:${provider.port}` } }
+  const mesh = await startBilledMesh('openai', provider, search)
+  onTestFinished(() => mesh.stop())
+  await askScripted(mesh, provider, { agent, turn: 0, commands: 0 })
+  const [body = {}] = provider.bodies()
+  const names = (body['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name)
+  const core = coreTools[agent].filter((name) => name !== 'use_skill')
+  expect(names).toEqual([...core, ...finderNames].toSorted())
+  expect(countedByTheAgent(body)).toBeLessThanOrEqual(firstPromptMax[agent])
+  expect(JSON.stringify(body['messages'])).toMatch(/More tools of yours.*- blackboard: .*write_blackboard/)
+})
+
+test.each(['anthropic', 'openai'] as const)(
+  'tools that are found and called in a conversation with %s leave its cached beginning valid',
+  async (wire) => {
+    const provider = await startCachingProvider(wire)
+    onTestFinished(() => provider.close())
+    const mesh = await startBilledMesh(wire, provider)
+    onTestFinished(() => mesh.stop())
+    const ask = (turn: number, calls: Parameters<typeof askCalling>[2]['calls']) =>
+      askCalling(mesh, provider, { agent: 'worker', turn, calls })
+    const entry = { key: 'output/count', value: 7 }
+    const bills = [
+      ...(await ask(0, [
+        { command: 'seq 1 1000' },
+        { call: 'find_tools', input: { query: 'blackboard' } },
+        { call: 'call_tool', input: { name: 'write_blackboard', arguments: entry } },
+        { call: 'read_blackboard', input: { key: entry.key } },
+      ])),
+      ...(await ask(1, [
+        { call: 'find_tools', input: { query: 'schedule, artifacts' } },
+        { call: 'call_tool', input: { name: 'list_artifacts', arguments: {} } },
+      ])),
+    ]
+    expect(bills).toHaveLength(8)
+    const answers = JSON.stringify(provider.bodies().at(-1)?.['messages'])
+    expect(answers).toContain('write_blackboard')
+    expect(answers).toMatch(/\\"value\\":\s*7/)
+    for (const [at, bill] of bills.entries())
+      if (at > 0) expect(bill.read).toBeGreaterThan((bills[at - 1]?.tokens ?? 0) * 0.9)
   },
 )

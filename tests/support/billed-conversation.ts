@@ -14,11 +14,16 @@ export const wires: Readonly<
 }
 
 /** Starts a mesh whose agents use a provider that bills. The caller stops the mesh. */
-export async function startBilledMesh(wire: Wire, { port }: CachingProvider): Promise<MeshProcess> {
+export async function startBilledMesh(
+  wire: Wire,
+  { port }: CachingProvider,
+  settings: object = {},
+): Promise<MeshProcess> {
   const { kind, model } = wires[wire]
   const mesh = await startMesh({
     environment: { FLOTILLA_LOG_LEVEL: 'warn' },
     settings: {
+      ...settings,
       default_model: `bench/${model}`,
       providers: { bench: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
       // The window is large, so that the agent makes no extra call to extract facts.
@@ -50,14 +55,27 @@ export async function askScripted(
   provider: CachingProvider,
   { agent, turn, commands }: { readonly agent: string; readonly turn: number; readonly commands: number },
 ): Promise<readonly PromptBill[]> {
-  const before = provider.bills().length
   const done = commandsByTurn.slice(0, turn).reduce((sum, count) => sum + count, 0)
-  const answers: ScriptedAnswer[] = Array.from({ length: commands }, (_, at) => {
+  const calls = Array.from({ length: commands }, (_, at) => {
     // Some 6 KB of output, different for each command.
     const first = (done + at + 1) * 10_000
     return { command: `seq ${first} ${first + 1000}` }
   })
-  provider.script([...answers, { words: `Answer ${turn}: counted.` }])
+  return askCalling(mesh, provider, { agent, turn, calls })
+}
+
+/** Runs one turn of that conversation with these calls. Rejects if the turn does not end as scripted. */
+export async function askCalling(
+  mesh: MeshProcess,
+  provider: CachingProvider,
+  {
+    agent,
+    turn,
+    calls,
+  }: { readonly agent: string; readonly turn: number; readonly calls: readonly ScriptedAnswer[] },
+): Promise<readonly PromptBill[]> {
+  const before = provider.bills().length
+  provider.script([...calls, { words: `Answer ${turn}: counted.` }])
   const question = `Question ${turn}: count for me, and say what you have seen.`
   const run = await mesh.ask(question, { agent, session: 'bench' })
   if (run.outcome?.status !== 'done') throw new Error(`a run ended as ${JSON.stringify(run.outcome)}`)

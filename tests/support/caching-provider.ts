@@ -4,13 +4,18 @@ import { json } from 'node:stream/consumers'
 import { anthropicPrices, openaiPrices } from './prompt-prices.ts'
 import type { PromptBill } from './prompt-prices.ts'
 
-/** A scripted answer: a command to run, or a text that ends the turn. */
-export type ScriptedAnswer = { readonly command: string } | { readonly words: string }
+/** A scripted answer: a command to run, another call, or a text that ends the turn. */
+export type ScriptedAnswer =
+  | { readonly command: string }
+  | { readonly call: string; readonly input: object }
+  | { readonly words: string }
 
 export interface CachingProvider {
   readonly port: number
   /** Returns the bills of all requests so far. */
   bills(): readonly PromptBill[]
+  /** Returns the bodies of all requests so far. */
+  bodies(): readonly Body[]
   /** Sets the answers of the following rounds, in order. */
   script(answers: readonly ScriptedAnswer[]): void
   close(): Promise<void>
@@ -18,12 +23,13 @@ export interface CachingProvider {
 
 export type Wire = 'anthropic' | 'openai'
 
-type Body = Readonly<Record<string, unknown>>
+export type Body = Readonly<Record<string, unknown>>
 
 /** A provider on loopback that plays a script and bills each prompt according to its cached part. */
 export async function startCachingProvider(wire: Wire): Promise<CachingProvider> {
   const prices = wire === 'anthropic' ? anthropicPrices() : openaiPrices()
   const bills: PromptBill[] = []
+  const bodies: Body[] = []
   let script: ScriptedAnswer[] = []
   let rounds = 0
 
@@ -35,6 +41,7 @@ export async function startCachingProvider(wire: Wire): Promise<CachingProvider>
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = (await json(request)) as Body
+    bodies.push(body)
     const bill = prices.bill(body)
     bills.push(bill)
     const said = { answer: next(body), round: (rounds += 1), bill }
@@ -55,6 +62,7 @@ export async function startCachingProvider(wire: Wire): Promise<CachingProvider>
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
     bills: () => bills,
+    bodies: () => bodies,
     script: (answers) => {
       script = [...answers]
     },
@@ -91,8 +99,8 @@ function anthropicEvents({ answer, round, bill }: Said): readonly string[] {
           { type: 'text_delta', text: answer.words },
         ]
       : [
-          { type: 'tool_use', id: `toolu_${round}`, name: 'run_command', input: {} },
-          { type: 'input_json_delta', partial_json: argumentsOf(answer.command) },
+          { type: 'tool_use', id: `toolu_${round}`, name: nameOf(answer), input: {} },
+          { type: 'input_json_delta', partial_json: argumentsOf(answer) },
         ]
   const stop = 'words' in answer ? 'end_turn' : 'tool_use'
   return [
@@ -125,7 +133,7 @@ function openaiEvents({ answer, round, bill }: Said): readonly string[] {
               index: 0,
               id: `call_${round}`,
               type: 'function',
-              function: { name: 'run_command', arguments: argumentsOf(answer.command) },
+              function: { name: nameOf(answer), arguments: argumentsOf(answer) },
             },
           ],
         }
@@ -137,6 +145,12 @@ function openaiEvents({ answer, round, bill }: Said): readonly string[] {
   ]
 }
 
-function argumentsOf(command: string): string {
-  return JSON.stringify({ command, timeout_s: 60 })
+type ScriptedCall = Exclude<ScriptedAnswer, { readonly words: string }>
+
+function nameOf(answer: ScriptedCall): string {
+  return 'call' in answer ? answer.call : 'run_command'
+}
+
+function argumentsOf(answer: ScriptedCall): string {
+  return JSON.stringify('call' in answer ? answer.input : { command: answer.command, timeout_s: 60 })
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
+import { finderNames } from '@flotilla/protocol/findable-tools'
 import { builtinTools } from './builtin-tools/builtin-tools.ts'
 import { subagentTools, remindOfUnread } from './builtin-tools/subagents.ts'
 import type { AgentEnvironment } from './environment.ts'
@@ -15,6 +16,7 @@ import type { SubagentPool } from './subagents/subagent-pool.ts'
 import { createExclusiveUse } from './tools/exclusive-use.ts'
 import type { ExclusiveUse } from './tools/exclusive-use.ts'
 import type { Tool } from './tools/tool.ts'
+import { createToolFinder, deferTools } from './tools/find-tools.ts'
 import { askWithheldTools, nothingWithheld, withholdTools } from './tools/withheld-tools.ts'
 import type { WithheldTools } from './tools/withheld-tools.ts'
 import type { Workspace } from './workspace/workspace.ts'
@@ -52,7 +54,7 @@ export function composeTools(deps: {
     dataDirectory,
     programEnvironment: environment.programEnvironment,
   }).map((tool) => exclusive.guard(tool))
-  const ownNames = [...tools.map(({ definition }) => definition.name), ...believedNames]
+  const ownNames = [...tools.map(({ definition }) => definition.name), ...believedNames, ...finderNames]
   const skills = createSkillRegistry({ files, ownNames, newNonce: () => randomUUID(), clock })
   const mcp = createMcpToolset({
     ownNames,
@@ -100,9 +102,18 @@ export function composeTools(deps: {
     withheldFor,
     offeredTo: async ({ mesh, withheld, subagents, signal }) => {
       const own = withSubagents(await toolsFor(mesh, withheld, signal), subagents)
-      return mcp.offer(await skills.offer(own, { mesh, signal, shown: mcp.arrange }), { mesh, signal })
+      const finder = createToolFinder()
+      const before = [...deferTools(kind, own), ...finder.tools]
+      const withSkills = await skills.offer(before, { mesh, signal, shown: mcp.arrange })
+      const offered = await mcp.offer(withSkills, { mesh, signal })
+      finder.search(offered)
+      return offered
     },
-    listed: (subagents) => [...withSubagents(tools, subagents), ...skills.listed()],
+    listed: (subagents) => [
+      ...withSubagents(tools, subagents),
+      ...skills.listed(),
+      ...createToolFinder().tools,
+    ],
     exclusive,
     mcp,
   }

@@ -35,6 +35,9 @@ export const mcpHumanEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
+/** Number of tools that an agent takes from one server. */
+export const mcpServerToolsMax = 256
+
 export const mcpStates = ['disabled', 'not-started', 'starting', 'running', 'failed', 'stopped'] as const
 
 /** The state of one server, as the agent that uses it reports it. */
@@ -46,7 +49,7 @@ export const mcpServerStatusSchema = z.strictObject({
   /** The negotiated protocol version. */
   protocol: z.nullable(z.string().check(z.maxLength(40))),
   /** The tools by the names that the model uses. */
-  tools: z.array(z.string().check(z.maxLength(64))).check(z.maxLength(128)),
+  tools: z.array(z.string().check(z.maxLength(64))).check(z.maxLength(mcpServerToolsMax)),
 })
 export type McpServerStatus = z.infer<typeof mcpServerStatusSchema>
 

@@ -1,4 +1,5 @@
 import { browserActionNames, browserToolName } from './browser-tools.ts'
+import { finderNames } from './findable-tools.ts'
 import type { OperatorToolName } from './operator-tools.ts'
 
 export interface ToolGroup {
@@ -119,6 +120,12 @@ export const toolGroups = [
     operatorOnly: false,
     summary: 'state of the MCP servers of the agent, if it has any',
     tools: named('mcp_servers'),
+  },
+  {
+    name: 'find_tool',
+    operatorOnly: false,
+    summary: 'the tools whose definitions are not in every prompt',
+    tools: named(...finderNames),
   },
   {
     name: 'fleet_tool',

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { coreTools, findableGroups, finderNames } from '@flotilla/protocol/findable-tools'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { Problem } from '@flotilla/protocol/problem'
 import { groupOf, groupsFor, toolGroups } from '@flotilla/protocol/tool-groups'
@@ -15,6 +16,7 @@ import { serversTool } from '../mcp-servers/servers-tool.ts'
 import { createMemory } from '../memory/memory.ts'
 import { createSubagentPool } from '../subagents/create-subagent-pool.ts'
 import { createExclusiveUse } from '../tools/exclusive-use.ts'
+import { createToolFinder } from '../tools/find-tools.ts'
 import { createSkillRegistry } from '../skills/skill-registry.ts'
 import { systemClock } from '../system-clock.ts'
 import { noMesh, noProvenance } from '../testing/loop-parts.ts'
@@ -198,12 +200,17 @@ describe('the groups of tools', () => {
     const there = [
       ...all.map(({ definition }) => definition.name),
       ...subagents.map(({ definition }) => definition.name),
+      ...createToolFinder().tools.map(({ definition }) => definition.name),
       serversTool({ statuses: () => [], restart: async () => false }).name,
       // Offered only where guides exist.
       'use_skill',
     ]
     expect(members.toSorted()).toEqual([...new Set(there)].toSorted())
     for (const name of there) expect(groupOf(name), name).not.toBeNull()
+    // By what they are for, each is in one group too; the two that find and call the others are always at hand.
+    const findable = findableGroups.flatMap(({ tools }) => tools)
+    expect([...findable, ...finderNames].toSorted()).toEqual(members.toSorted())
+    for (const name of Object.values(coreTools).flat()) expect(members).toContain(name)
   })
 
   test('the groups of tools have the names of the specification, and what it names within them', () => {

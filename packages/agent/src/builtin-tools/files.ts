@@ -22,8 +22,8 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
       description: 'Reads a text file below /data, by lines.',
       parameters: {
         path: path('Path below /data'),
-        offset: withDefault(integer('First line to read, counted from 0', { min: 0, max: 1e9 }), 0),
-        limit: withDefault(integer('Number of lines; 0: as many as fit', { min: 0, max: 1e9 }), 0),
+        offset: withDefault(integer('First line, counted from 0', { min: 0, max: 1e9 }), 0),
+        limit: withDefault(integer('Number of lines; 0: all that fit', { min: 0, max: 1e9 }), 0),
       },
       effect: 'none',
       parallelSafe: true,
@@ -40,8 +40,8 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
       description: 'Writes a text file below /data; missing directories are created.',
       parameters: {
         path: path('Path below /data'),
-        content: text('The whole content, or the text to append', { maxChars: writeMaxChars }),
-        append: withDefault(flag('Add to the end instead of replacing the file'), false),
+        content: text('The whole text', { maxChars: writeMaxChars }),
+        append: withDefault(flag('Add to the end of the file'), false),
       },
       effect: 'local',
       timeoutMs: fileTimeoutMs,

@@ -36,22 +36,20 @@ const listAgents = defineTool({
 const handOff = defineTool({
   name: 'hand_off',
   description:
-    'Gives a task to another agent and returns at once. You are called again in this conversation with the result when it is done, or with its question when it is blocked, so end your turn when there is nothing else to do. When the answer says that the task is saved, do not give it again.',
+    'Gives a task to another agent and returns at once. You are called again here with its result or question: end your turn when nothing else is to be done. Never give a saved task twice.',
   parameters: {
     to: text('Id of the agent', { minChars: 1, maxChars: 64 }),
     title: text('The task in one line', { minChars: 1, maxChars: 200 }),
     description: withDefault(
-      text('Everything the other agent needs: it knows nothing of this conversation', { maxChars: 50_000 }),
+      text('All that it needs: it knows nothing of this conversation', { maxChars: 50_000 }),
       '',
     ),
     data: withDefault(jsonObject('Structured input'), {}),
-    max_tokens: optional(integer('Tokens that it may use for this task', { min: 1, max: 1_000_000_000 })),
-    max_cost_usd: optional(
-      number('US dollars that it may use for this task', { min: 0.000001, max: 30_000 }),
-    ),
-    max_turns: optional(integer('Model rounds that it may use for this task', { min: 1, max: 100_000 })),
+    max_tokens: optional(integer('Tokens it may use', { min: 1, max: 1_000_000_000 })),
+    max_cost_usd: optional(number('US dollars it may use', { min: 0.000001, max: 30_000 })),
+    max_turns: optional(integer('Model rounds it may use', { min: 1, max: 100_000 })),
     needs: withDefault(
-      textList('Ids of tasks that must be done before this one starts', {
+      textList('Ids of tasks that must be done before', {
         maxItems: taskLimits.needsMax,
         maxChars: 64,
       }),
@@ -114,14 +112,14 @@ const completeWords = completeNames
 
 const completeTask = defineTool({
   name: 'complete_task',
-  description: `Closes a task that you were given. The agent or person that gave it gets the summary and the result. ${completeWords}.`,
+  description: `Closes your task; its giver gets summary and result. ${completeWords}.`,
   parameters: {
-    summary: text('What you did or found, in words', { minChars: 1, maxChars: 20_000 }),
-    result: withDefault(anyJson('Structured result, any JSON value'), null),
+    summary: text('What you did or found', { minChars: 1, maxChars: 20_000 }),
+    result: withDefault(anyJson('Result, any JSON'), null),
     status: withDefault(choice('How it ended', completeNames), 'done'),
     artifacts: artifactNames,
-    promote: withDefault(jsonObject('Blackboard keys and values to write when the task is done'), {}),
-    task_id: optional(text('Only if it is not the task of this run', { maxChars: 64 })),
+    promote: withDefault(jsonObject('Blackboard keys and values to write when done'), {}),
+    task_id: optional(text('Only for another task than that of this run', { maxChars: 64 })),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,

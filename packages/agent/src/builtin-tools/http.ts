@@ -11,13 +11,13 @@ export function httpTools(): Tool[] {
     defineTool({
       name: 'http_request',
       description:
-        'Fetches a public web address. `$CRED{name}` in the URL, a header or the body is replaced with a credential that you may use (vault_list names them and their hosts); you never see its value. https://$CRED{user}:$CRED{password}@host/ is Basic authorization.',
+        'Fetches a public web address. `$CRED{name}` in URL, headers or body becomes the credential; vault_list names yours. Basic authorization: https://$CRED{user}:$CRED{password}@host/',
       parameters: {
-        url: text('http or https address', { minChars: 1, maxChars: 8192 }),
+        url: text('Address', { minChars: 1, maxChars: 8192 }),
         method: withDefault(choice('Method', ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']), 'GET'),
-        headers: withDefault(textMap('Request headers'), {}),
-        body: withDefault(text('Request body', { maxChars: 1_000_000 }), ''),
-        timeout_ms: withDefault(integer('Longest wait in milliseconds', { min: 100, max: 120_000 }), 30_000),
+        headers: withDefault(textMap('Headers'), {}),
+        body: withDefault(text('Body', { maxChars: 1_000_000 }), ''),
+        timeout_ms: withDefault(integer('Longest wait', { min: 100, max: 120_000 }), 30_000),
       },
       effect: 'mesh',
       parallelSafe: ({ method = 'GET' }) => method === 'GET' || method === 'HEAD',

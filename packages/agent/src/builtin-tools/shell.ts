@@ -21,14 +21,11 @@ export function shellTools(deps: {
     defineTool({
       name: 'run_command',
       description:
-        'Runs a command line with bash in /data and answers with its exit code and output. Each call is a new shell.',
+        'Runs a command line with bash in /data; returns its exit code and output. Each call is a new shell.',
       parameters: {
         command: text('The command line', { minChars: 1, maxChars: 100_000 }),
-        timeout_s: withDefault(
-          integer('Seconds until the command is killed', { min: 1, max: timeoutMaxSeconds }),
-          30,
-        ),
-        workdir: withDefault(text('Directory below /data to run in', { maxChars: 4096 }), '.'),
+        timeout_s: withDefault(integer('Seconds until it is killed', { min: 1, max: timeoutMaxSeconds }), 30),
+        workdir: withDefault(text('Directory below /data', { maxChars: 4096 }), '.'),
       },
       effect: 'local',
       timeoutMs: (timeoutMaxSeconds + 10) * 1000,

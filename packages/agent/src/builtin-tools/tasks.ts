@@ -16,7 +16,7 @@ const taskId = text('Id of the task', { minChars: 1, maxChars: 64 })
 const ownTask = optional(text('Only if it is not the task of this run', { maxChars: 64 }))
 /** Names of files saved with `save_artifact`. */
 export const artifactNames = withDefault(
-  textList('Names of files that you saved with save_artifact, which the other party may read', {
+  textList('Your saved artifacts that the other party may read', {
     maxItems: taskLimits.artifactsMax,
     maxChars: 200,
   }),

@@ -4,6 +4,7 @@ import type { LanguageModel, PromptMessage } from '../llm/language-model.ts'
 import { cutMiddle } from '../tools/cut-middle.ts'
 import { factsPrompt, summaryPrompt } from './context-prompts.ts'
 import { renderTranscript } from './render-transcript.ts'
+import { madeCall } from '../tools/made-call.ts'
 
 /** Asks the model questions about the conversation outside of it: what to remember, how to summarize. */
 
@@ -86,7 +87,7 @@ export function outline(messages: readonly PromptMessage[]): PromptText {
   const lines = messages
     .filter((message) => message.role !== 'tool' && message.role !== 'system')
     .map((message) => {
-      const calls = message.role === 'assistant' ? message.toolCalls.map((call) => call.name) : []
+      const calls = message.role === 'assistant' ? message.toolCalls.map((call) => madeCall(call).name) : []
       const called = calls.length === 0 ? '' : ` [called ${calls.join(', ')}]`
       return `- ${message.role}: ${message.content.replaceAll(/\s+/g, ' ').slice(0, outlineLineMaxChars)}${called}`
     })

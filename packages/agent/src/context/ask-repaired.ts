@@ -6,6 +6,7 @@ import { keepWords } from './compact-conversation.ts'
 import type { ContextKeep, ContextTurn } from './context-turn.ts'
 import { rewriteHistory, turnStart } from './rewrite-history.ts'
 import type { RefusedPart } from './rewrite-history.ts'
+import { madeCall } from '../tools/made-call.ts'
 
 /** A changed conversation that may be accepted where the previous one was rejected. */
 interface Repair {
@@ -131,7 +132,9 @@ export function withoutTurn(messages: readonly PromptMessage[]): PromptMessage[]
   const start = turnStart(messages)
   const calls = messages
     .slice(start)
-    .flatMap((message) => (message.role === 'assistant' ? message.toolCalls.map(({ name }) => name) : []))
+    .flatMap((message) =>
+      message.role === 'assistant' ? message.toolCalls.map((call) => madeCall(call).name) : [],
+    )
   const done = calls.length === 0 ? '' : ` Tools that were called for it: ${[...new Set(calls)].join(', ')}.`
   const said = `[A message was removed from this conversation because the model provider rejected it.${done}]`
   return [...messages.slice(0, start), { role: 'user', content: sanitizeForPrompt(said), by: 'other' }]

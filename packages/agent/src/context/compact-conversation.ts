@@ -10,6 +10,7 @@ import type { CutConversation } from './cut-groups.ts'
 import { estimateMessage } from './estimate-tokens.ts'
 import type { ContextSize } from './measure-context.ts'
 import { renderTranscript } from './render-transcript.ts'
+import { isKeptDefinitions, keptDefinitions } from '../tools/found-tools.ts'
 import { unansweredMark } from '@flotilla/protocol/chat-history'
 
 /** Share of the window that is in use after a compaction. */
@@ -35,9 +36,9 @@ export function planCut(
     room: (room * size.rough) / conversation,
     sizeOf: estimateMessage,
     pinFirst: rule.pinFirst,
-    isSummary,
+    isSummary: isOfCompaction,
   })
-  const words = cut.dropped.filter((message) => !isSummary(message))
+  const words = cut.dropped.filter((message) => !isOfCompaction(message))
   return { ...cut, worthIt: sizeOf(words) >= worthCuttingTokens }
 }
 
@@ -57,17 +58,28 @@ export async function compactConversation(
   const summary = await summarize(keep, turn, { messages: dropped, size: rule.size })
   const keptIn = await keepWords(keep, turn, { messages: dropped, what: 'compacted', words: summary })
   const message = fitSummary(summary, keptIn, sizeOf(dropped))
+  const added = [message, ...definitionsWithin(rule.cut, sizeOf(dropped) - estimateMessage(message))]
   const [first, ...others] = kept
   state.messages =
     turn.pinFirst && first !== undefined && first === state.messages[0]
-      ? [first, message, ...others]
-      : [message, ...kept]
+      ? [first, ...added, ...others]
+      : [...added, ...kept]
   state.flushed = false
   await turn.saveCheckpoint(state)
   keep.log.info(
     { runId: state.runId, dropped: dropped.length, kept: kept.length },
     'a conversation was compacted; what left it is in a transcript',
   )
+}
+
+function isOfCompaction(message: PromptMessage): boolean {
+  return isSummary(message) || isKeptDefinitions(message)
+}
+
+/** The definitions of tools that were found in what is cut, if the conversation still becomes smaller. */
+function definitionsWithin({ dropped, kept }: CutConversation, roomTokens: number): readonly PromptMessage[] {
+  const message = keptDefinitions(dropped, kept)
+  return message !== null && estimateMessage(message) < roomTokens ? [message] : []
 }
 
 /** Extracts facts and saves them in memory, once for each segment of a conversation. Never fails the run. */

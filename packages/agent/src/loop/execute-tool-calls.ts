@@ -7,7 +7,8 @@ import { keepImages, shownPicture } from '../images/image-store.ts'
 import { executeToolCall, expectedShape } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import type { RunStatus, Tool, ToolContext } from '../tools/tool.ts'
-import { offeredDefinitions } from '../tools/withheld-tools.ts'
+import { foundTools } from '../tools/found-tools.ts'
+import { noSuchTool } from '../tools/no-such-tool.ts'
 import { parallelCalls, readCall } from './parallel-calls.ts'
 import type { ReadCall } from './parallel-calls.ts'
 import { recordedTool } from './recorded-turn.ts'
@@ -52,7 +53,7 @@ export async function executeToolCalls(
     const call = asked[at]! // the index runs over the list
     const verdict = await executeOne(deps, { state, call }, signal)
     if (verdict === 'terminate') {
-      const detail = `${call.requested.name} was called again and again with the same result.`
+      const detail = `${call.made.name} was called again and again with the same result.`
       return { kind: 'failed', code: 'tool-loop-terminated', detail }
     }
     warn ||= verdict === 'warn'
@@ -83,7 +84,7 @@ async function executeOne(
   const end =
     tool && parsed.ok
       ? await executeWithIntent(deps, { state, call: { ...call, tool }, cutOff }, signal)
-      : refusal(deps, tool, parsed.ok ? '' : parsed.reason)
+      : refusal(deps, call)
   const ended = { call, end }
   const warn = countCall(state, ended)
   await storeResults(deps, state, [ended])
@@ -145,9 +146,10 @@ async function execute(
     idempotencyKey: `${state.runId}:${step}`,
     taskId: deps.work.taskId,
     signal,
-    written: call.requested.arguments,
+    written: call.made.arguments,
     provenance: () => provenanceOf({ ...state, beginning: deps.work.beginning }),
     status: () => runStatusOf(deps, state),
+    found: () => new Set(foundTools(state.messages).keys()),
   }
   const { id } = call.requested
   // In a replay, calls that the model made in the recorded run are not repeated.
@@ -188,12 +190,12 @@ async function storeResults(deps: LoopDeps, state: LoopState, ended: readonly En
 }
 
 async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedCall): Promise<ChatFrame> {
-  const { id, name } = call.requested
+  const { id, name } = call.made
   const { output, images } = await keepImages(deps.images, end)
   if (state.pending === null) state.step += 1
   const step = state.pending?.step ?? state.step
   state.pending = null
-  if (!call.parsed.ok) forgetArguments(state, id)
+  if (!call.parsed.ok && call.made === call.requested) forgetArguments(state, id)
   state.messages.push({
     role: 'tool',
     toolCallId: id,
@@ -225,17 +227,15 @@ function forgetArguments(state: LoopState, callId: string): void {
 }
 
 async function recordFailure(deps: LoopDeps, { call, end }: EndedCall): Promise<void> {
-  const { requested, input } = call
-  if (!end.ok) await deps.learnings?.recordToolFailure({ tool: requested.name, input, output: end.output })
+  const { made, input } = call
+  if (!end.ok) await deps.learnings?.recordToolFailure({ tool: made.name, input, output: end.output })
 }
 
-function refusal(deps: LoopDeps, tool: Tool | undefined, reason: string): ToolCallEnd {
-  const names = offeredDefinitions(deps.tools)
-    .map(({ name }) => name)
-    .join(', ')
+function refusal(deps: LoopDeps, { tool, made, parsed }: ReadCall): ToolCallEnd {
+  const reason = parsed.ok ? '' : parsed.reason
   const words = tool
     ? `${reason} Nothing was executed. ${expectedShape(tool)}`
-    : `There is no such tool. There are: ${names}`
+    : noSuchTool(deps.tools, made.name)
   return unmade(sanitizeForPrompt(`Error (bad-request): ${words}`))
 }
 

@@ -2,6 +2,7 @@ import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { parseShown } from '@flotilla/protocol/json-as-written'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { RequestedCall } from '../llm/language-model.ts'
+import { madeCall } from '../tools/made-call.ts'
 import type { Tool } from '../tools/tool.ts'
 import { fingerprint } from './fingerprint.ts'
 import { stepLoop } from './loop-detection.ts'
@@ -17,7 +18,10 @@ type ParsedArguments =
 
 /** A call of the model with its parsed arguments. */
 export interface ReadCall {
+  /** As it is in the conversation. */
   readonly requested: RequestedCall
+  /** The call that is meant: the tool within a `call_tool`. */
+  readonly made: RequestedCall
   readonly tool: Tool | undefined
   readonly parsed: ParsedArguments
   /** Empty if the arguments cannot be parsed. */
@@ -31,17 +35,19 @@ export interface ReadCall {
 
 /** Pure. */
 export function readCall(tools: readonly Tool[], requested: RequestedCall): ReadCall {
-  const parsed = parseArguments(requested.arguments)
+  const made = madeCall(requested)
+  const parsed = parseArguments(made.arguments)
   const { input, shown } = parsed.ok ? parsed : { input: {}, shown: {} }
   return {
     requested,
-    tool: tools.find((known) => known.definition.name === requested.name),
+    made,
+    tool: tools.find((known) => known.definition.name === made.name),
     parsed,
     input,
     shown,
     key: {
-      tool: requested.name,
-      paramsHash: fingerprint(parsed.ok ? stableJson(shown) : requested.arguments),
+      tool: made.name,
+      paramsHash: fingerprint(parsed.ok ? stableJson(shown) : made.arguments),
     },
   }
 }

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ContextTurn } from '../context/context-turn.ts'
 import type { ModelAnswer } from '../llm/language-model.ts'
-import { offeredDefinitions } from '../tools/withheld-tools.ts'
+import { offeredDefinitions, withPromptNotes } from '../tools/withheld-tools.ts'
 import { applySteers, reportLostSubagents } from './apply-steers.ts'
 import { noticeFor } from './answer-notices.ts'
 import { executeToolCalls } from './execute-tool-calls.ts'
@@ -185,7 +185,7 @@ async function answerOf(
 function contextTurn(deps: LoopDeps, state: LoopState, signal: AbortSignal): ContextTurn {
   return {
     ...deps,
-    systemPrompt: deps.work.systemPrompt,
+    systemPrompt: withPromptNotes(deps.work.systemPrompt, deps.tools),
     state,
     signal,
     tools: offeredDefinitions(deps.tools),

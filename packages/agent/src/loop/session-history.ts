@@ -2,6 +2,8 @@ import type { ChatHistory, HistoryMessage } from '@flotilla/protocol/chat-histor
 import { shownPicture } from '../images/image-store.ts'
 import { isSummary } from '../context/context-prompts.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
+import { isKeptDefinitions } from '../tools/found-tools.ts'
+import { madeCall } from '../tools/made-call.ts'
 import { isMoment } from '../prompt/moment-message.ts'
 import { isNotice, steeredText } from './notices.ts'
 import type { Session } from './sessions.ts'
@@ -38,7 +40,8 @@ function spokenOf(messages: readonly PromptMessage[]): readonly HistoryMessage[]
     if (message.by !== undefined)
       return [messageView(message.content, message.by === 'person' ? 'user' : 'system')]
     if (isSummary(message)) return [messageView(message.content, 'system')]
-    if (!isOld(index) || isMoment(message) || isNotice(message.content)) return []
+    if (!isOld(index) || isMoment(message) || isNotice(message.content) || isKeptDefinitions(message))
+      return []
     return [messageView(message.content, 'user')]
   })
 }
@@ -53,7 +56,9 @@ function viewOf(message: PromptMessage): HistoryMessage {
   return {
     role: message.role,
     text: cut(message.content, messageMaxChars),
-    calls: made.map(({ name, arguments: input }) => ({ name, input: cut(input, inputMaxChars) })),
+    calls: made
+      .map(madeCall)
+      .map(({ name, arguments: input }) => ({ name, input: cut(input, inputMaxChars) })),
     ...(seen.length > 0 ? { pictures: seen.map(shownPicture) } : {}),
   }
 }

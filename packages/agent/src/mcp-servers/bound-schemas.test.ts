@@ -18,16 +18,16 @@ const charsOf = (tools: readonly NamedTool[]) =>
 
 describe('the schemas of all servers’ tools', () => {
   test('stay as they are where they fit together', () => {
-    const tools = Array.from({ length: 64 }, (_, at) => named(`t${at}`, 500))
+    const tools = Array.from({ length: 512 }, (_, at) => named(`t${at}`, 500))
     expect(boundSchemas(tools)).toEqual({ tools, leftOut: 0 })
   })
 
   test('the schemas of all servers’ tools are bounded together, and the longest go first', () => {
     const small = named('small', 100)
-    const tools = [...Array.from({ length: 63 }, (_, at) => named(`t${at}`, 7800)), small]
+    const tools = [...Array.from({ length: 511 }, (_, at) => named(`t${at}`, 7800)), small]
     expect(charsOf(tools)).toBeGreaterThan(7 * schemasMaxChars)
     const bounded = boundSchemas(tools)
-    expect(charsOf(bounded.tools)).toBeLessThanOrEqual(schemasMaxChars + 63 * 100)
+    expect(charsOf(bounded.tools)).toBeLessThanOrEqual(schemasMaxChars + 511 * 100)
     expect(bounded.tools.at(-1)).toEqual(small)
     expect(bounded.tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name))
     expect(bounded.tools[0]?.tool.parameters).toEqual(anyParameters)

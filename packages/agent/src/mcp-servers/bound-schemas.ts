@@ -2,10 +2,9 @@ import { anyParameters } from './describe-tools.ts'
 import type { NamedTool } from './name-tools.ts'
 
 /**
- * Limit for the schemas of all servers' tools together, in characters of JSON: every prompt contains them,
- * and they are paid for each time.
+ * Limit for the schemas of all servers' tools together, in characters of JSON, since the agent's memory holds them.
  */
-export const schemasMaxChars = 64_000
+export const schemasMaxChars = 400_000
 
 /**
  * Pure. If all schemas together are too long, the longest are hidden first and their tools accept any object.

@@ -57,11 +57,11 @@ describe('what a server says of its tools', () => {
     expect(shown.split('deep').length).toBeLessThan(toolBounds.schemaDepthMax)
   })
 
-  test('what a server says of its tools has at most 64 tools, each with a name, and only those that the owner takes', () => {
-    const many = Array.from({ length: 70 }, (_, at) => ({ name: `t${at}`, inputSchema: schema }))
+  test('what a server says of its tools has at most 256 tools, each with a name, and only those that the owner takes', () => {
+    const many = Array.from({ length: 262 }, (_, at) => ({ name: `t${at}`, inputSchema: schema }))
     const all = describeTools('s', [...many, { name: '' }, 7, { name: 'x'.repeat(200) }], null)
-    expect(all.tools).toHaveLength(64)
-    expect(all.notes).toEqual(['a tool without a usable name was left out', '6 tools over 64 were left out'])
+    expect(all.tools).toHaveLength(256)
+    expect(all.notes).toEqual(['a tool without a usable name was left out', '6 tools over 256 were left out'])
     const some = describeTools('s', many, ['t3', 'gone'])
     expect(some.tools.map(({ name }) => name)).toEqual(['t3'])
     expect(some.notes).toEqual(['it does not offer gone'])

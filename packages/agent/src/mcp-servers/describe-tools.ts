@@ -1,12 +1,13 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonValue } from '@flotilla/protocol/json-value'
+import { mcpServerToolsMax } from '@flotilla/protocol/mcp-api'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 
 /** Limits for what a server may say of its tools. All of it is untrusted text in an agent's prompt. */
 export const toolBounds = {
-  perServerMax: 64,
+  perServerMax: mcpServerToolsMax,
   nameMaxChars: 128,
   descriptionMaxChars: 1000,
   /** For one text within a schema. */

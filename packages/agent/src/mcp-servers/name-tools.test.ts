@@ -40,8 +40,8 @@ describe('the names of servers’ tools', () => {
     expect(names([server('a', 'b', 'a__b')], ['b'])).toEqual(['a__b', 'a__b_2'])
   })
 
-  test('the names of servers’ tools are 64 at most', () => {
-    const many = Array.from({ length: 50 }, (_, at) => `t${at}`)
-    expect(nameTools([server('a', ...many), server('b', ...many)], [])).toMatchObject({ leftOut: 36 })
+  test('the names of servers’ tools are 512 at most', () => {
+    const many = Array.from({ length: 300 }, (_, at) => `t${at}`)
+    expect(nameTools([server('a', ...many), server('b', ...many)], [])).toMatchObject({ leftOut: 88 })
   })
 })

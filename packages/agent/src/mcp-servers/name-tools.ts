@@ -2,8 +2,8 @@ import type { ServerTool } from './describe-tools.ts'
 
 /** Longest tool name that model providers accept. */
 const nameMaxChars = 64
-/** Number of tools of all servers together; providers accept 128 including the agent's own. */
-export const serverToolsMax = 64
+/** Number of tools of all servers together. No prompt holds their definitions, but the agent's memory does. */
+export const serverToolsMax = 512
 
 export interface NamedTool {
   readonly server: string

@@ -5,6 +5,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { McpBrief } from '@flotilla/protocol/mcp-servers'
 import type { Log } from '@flotilla/protocol/json-log'
+import { Problem } from '@flotilla/protocol/problem'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { boundSchemas } from './bound-schemas.ts'
@@ -14,6 +15,7 @@ import { formatResult } from './format-result.ts'
 import { createServerConnection } from './server-connection.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { serversTool } from './servers-tool.ts'
+import { whyNotOf } from './fits-schema.ts'
 
 /** A program that was not used for this long is ended; the next run starts it again. */
 const idleMaxMs = 10 * 60_000
@@ -104,9 +106,13 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
       effect: 'local',
       timeoutMs: startupTimeoutMs + callTimeoutMs + marginMs,
       source: `mcp:${server}`,
+      deferred: true,
       run: async (input, context) => {
         const connection = known.get(server)?.connection
         if (!connection) return { output: `There is no MCP server ${server} any more.`, ok: false }
+        // The server checks what a model writes that has read the definition.
+        const reason = context.found?.().has(name) === false ? whyNotOf(tool.parameters, input) : null
+        if (reason !== null) throw new Problem('bad-request', { detail: reason })
         const result = await connection.call(tool.name, asWritten(input, context), context.signal)
         const words = formatResult(result)
         return {

@@ -33,6 +33,7 @@ export function serversTool(deps: {
           ),
         },
         effect: 'local',
+        deferred: true,
         timeoutMs: restartMaxMs,
         run: async ({ restart }) => {
           if (restart !== '' && !(await deps.restart(restart))) {

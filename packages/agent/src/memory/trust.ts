@@ -1,3 +1,4 @@
+import { findToolName } from '@flotilla/protocol/findable-tools'
 import type { Origin } from '@flotilla/protocol/origin'
 
 /**
@@ -71,7 +72,7 @@ const trustOfTools: Readonly<Record<string, Trust>> = {
 }
 
 /** Their results carry a trust label. */
-const labelled: readonly string[] = ['memory_search', 'wait_for_subagent']
+const labelled: readonly string[] = ['memory_search', 'wait_for_subagent', findToolName]
 
 /** Trusted names: no tool of an MCP server may use one, whether the agent is offered its own tool or not. */
 export const believedNames: readonly string[] = [...Object.keys(trustOfTools), ...labelled]

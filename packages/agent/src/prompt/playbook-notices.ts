@@ -7,6 +7,7 @@ import {
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
+import { madeCall } from '../tools/made-call.ts'
 
 /**
  * The playbooks of the tools that were called last, the latest first, from the last turns of the
@@ -20,7 +21,7 @@ export function playbookNotices(messages: readonly PromptMessage[]): readonly Pr
     if (message.role === 'user') turns += 1
     if (turns >= playbookTurns) break
     if (message.role !== 'assistant') continue
-    for (const { name } of message.toolCalls.toReversed()) {
+    for (const { name } of message.toolCalls.map(madeCall).toReversed()) {
       const playbook = playbookOf(name)
       if (playbook !== null) found.add(playbook)
       if (found.size === playbooksMax) return textsOf(found)

@@ -20,6 +20,7 @@ export function skillTool(
   return {
     definition: { name, description, parameters },
     source: 'skill',
+    deferred: true,
     // It is unknown how far the skill came before an interruption.
     effect: 'local',
     timeoutMs: skillBounds.wallMs + marginMs,

@@ -42,6 +42,7 @@ export function skillTools(deps: SkillToolsDeps): Tool[] {
         }),
       },
       effect: 'local',
+      deferred: true,
       timeoutMs: meshToolTimeoutMs,
       run: async (values, context) => succeeded(await create(deps, values, context)),
     }),
@@ -50,6 +51,7 @@ export function skillTools(deps: SkillToolsDeps): Tool[] {
       description: `Reads /data/${skillsFolder} again, after you changed files there: skills (NAME.ts, NAME.js) and folders with instructions (NAME/SKILL.md).${brokenNote(shelf)}`,
       parameters: {},
       effect: 'none',
+      deferred: true,
       timeoutMs: meshToolTimeoutMs,
       run: async (_values, context) => succeeded(told(await deps.reload(context))),
     }),
@@ -111,7 +113,7 @@ async function create(
     created: name,
     file: `/data/${skillsFolder}/${file}`,
     parameters: checked.parameters,
-    next: `Call the tool ${name}.`,
+    next: `Call it with call_tool, name ${name}.`,
   }
 }
 

@@ -1,3 +1,4 @@
+import { finderNames } from '@flotilla/protocol/findable-tools'
 import { limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { subagentTools } from '../builtin-tools/subagents.ts'
@@ -6,6 +7,7 @@ import type { LoopDeps, ParentLoop } from '../loop/loop-deps.ts'
 import { answeredLater } from '../loop/loop-state.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import type { RunBeginning } from '../loop/run-provenance.ts'
+import { createToolFinder } from '../tools/find-tools.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { SubagentPool, SubagentPoolDeps } from './subagent-pool.ts'
 
@@ -43,7 +45,10 @@ export async function childDepsOf(
   return {
     ...parent.deps,
     model: chargeParent(parent),
-    tools: [...childTools(parent.deps.tools, name), ...(subagents ? subagentTools(subagents) : [])],
+    tools: withFinder([
+      ...childTools(parent.deps.tools, name),
+      ...(subagents ? subagentTools(subagents) : []),
+    ]),
     work: {
       systemPrompt: await deps.systemPrompt(),
       bounds: { kind: 'task', iterationsMax: limits.subagents.iterationsDefault },
@@ -114,8 +119,18 @@ const keptFromChildren: ReadonlyMap<string, string> = new Map([
   ...answeredLater.map(
     (name) => [name, 'the answer would arrive after the conversation of the sub-agent has ended'] as const,
   ),
+  ...finderNames.map((name) => [name, 'a sub-agent finds its own tools'] as const),
   ...subagentToolNames.map((name) => [name, 'these start sub-agents of the parent'] as const),
 ])
+
+/** Adds the tools that find the deferred ones among these, if there are any. */
+function withFinder(tools: readonly Tool[]): readonly Tool[] {
+  if (!tools.some(({ deferred }) => deferred === true)) return tools
+  const finder = createToolFinder()
+  const all = [...tools, ...finder.tools]
+  finder.search(all)
+  return all
+}
 
 /** The parent's tools for its child. Each call names its sub-agent; the innermost name counts. Pure. */
 function childTools(tools: readonly Tool[], subagent: string): Tool[] {

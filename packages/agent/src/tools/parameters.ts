@@ -41,7 +41,8 @@ export function parameters<S extends Shape>(shape: S): Parameters<S> {
 
 export function text(description: string, bounds: { minChars?: number; maxChars: number }): Field<string> {
   const { minChars = 0, maxChars } = bounds
-  return field({ type: 'string', description, minLength: minChars, maxLength: maxChars }, (value, name) => {
+  const least = minChars <= 1 ? {} : { minLength: minChars }
+  return field({ type: 'string', description, ...least, maxLength: maxChars }, (value, name) => {
     if (typeof value === 'string' && value.length >= minChars && value.length <= maxChars) return value
     throw wrong(name, `a text of ${minChars} to ${maxChars} characters`)
   })
@@ -131,10 +132,15 @@ export function withDefault<T extends JsonValue | Readonly<Record<string, string
   value: T,
 ): Field<T> {
   return {
-    schema: { ...inner.schema, default: value },
+    // An empty default says nothing that a model needs, and every prompt would carry it.
+    schema: isEmpty(value) ? inner.schema : { ...inner.schema, default: value },
     required: false,
     read: (found, name) => (found === undefined || found === null ? value : inner.read(found, name)),
   }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || value === null || value === false || ['{}', '[]'].includes(JSON.stringify(value))
 }
 
 export function optional<T>(inner: Field<T>): Field<T | undefined> {

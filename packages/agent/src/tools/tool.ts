@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import { meshAwayMaxMs } from '../mesh/mesh-http.ts'
 import type { Trust } from '../memory/trust.ts'
@@ -65,6 +66,8 @@ export interface ToolContext {
   readonly provenance?: () => CallProvenance
   /** Absent if a tool is called without a model. */
   readonly status?: () => RunStatus
+  /** Names of the tools whose definitions the conversation holds; absent if a tool is called without a model. */
+  readonly found?: () => ReadonlySet<string>
 }
 
 /** A picture as a tool returned it. */
@@ -96,6 +99,10 @@ export interface Tool {
   readonly parallelSafe?: boolean | ((input: JsonObject) => boolean)
   /** The mesh would deny the tool: the model does not see it, and a call of it gets the mesh's reason. */
   readonly withheld?: boolean
+  /** Its definition is not in the prompt: the model finds it with `find_tools`, and may call it at any time. */
+  readonly deferred?: boolean
+  /** Text that every system prompt ends with while the tool is in the list. */
+  readonly promptNote?: PromptText
   /** A resource that only one user may have at a time. */
   readonly exclusive?: Exclusive
   /** May reject with a Problem, whose text the model reads, or with anything else. */
@@ -112,6 +119,7 @@ export function defineTool<S extends Shape>(options: {
   effect: ToolEffect
   timeoutMs: number
   parallelSafe?: Tool['parallelSafe']
+  deferred?: boolean
   run(values: Values<S>, context: ToolContext): Promise<ToolAnswer>
 }): Tool {
   const expected = parameters(options.parameters)
@@ -120,6 +128,7 @@ export function defineTool<S extends Shape>(options: {
     effect: options.effect,
     timeoutMs: options.timeoutMs,
     ...(options.parallelSafe === undefined ? {} : { parallelSafe: options.parallelSafe }),
+    ...(options.deferred === true ? { deferred: true } : {}),
     run: async (input, context) => options.run(expected.read(input), context),
   }
 }

@@ -1,4 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { joinPromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
@@ -45,12 +47,17 @@ export function withholdTools(tools: readonly Tool[], withheld: WithheldTools): 
 }
 
 /**
- * The definitions that a model sees, by name: a provider caches them only in the same order, and those of MCP servers and
- * skills arrive in any. Pure.
+ * The definitions that every prompt holds, by name: a provider caches them only in the same order. Pure.
  */
 export function offeredDefinitions(tools: readonly Tool[]): readonly ToolDefinition[] {
   return tools
-    .filter((tool) => tool.withheld !== true)
+    .filter((tool) => tool.withheld !== true && tool.deferred !== true)
     .map((tool) => tool.definition)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The system prompt with the notes of these tools behind it. Pure. */
+export function withPromptNotes(systemPrompt: PromptText, tools: readonly Tool[]): PromptText {
+  const notes = tools.flatMap(({ promptNote }) => promptNote ?? []).filter((note) => note !== '')
+  return joinPromptText([systemPrompt, ...notes], '\n\n')
 }

@@ -1,3 +1,4 @@
+import { groupOf } from '@flotilla/protocol/tool-groups'
 import type { Difference } from '@flotilla/protocol/replay-api'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { RecordedRun, RecordedStep } from './read-record.ts'
@@ -67,8 +68,9 @@ function toldDifferences(before: RecordedStep | undefined, after: RecordedStep |
   const told = (step: RecordedStep) =>
     step.exchange.messages.find(({ role }) => role === 'system')?.content ?? ''
   const [was, is] = [before.exchange.tools, after.exchange.tools]
-  const gone = Object.keys(was).filter((name) => !(name in is))
-  const fresh = Object.keys(is).filter((name) => !(name in was))
+  const [allBefore, allAfter] = [before, after].map((step) => new Set(toolNames(step, told(step))))
+  const gone = [...(allBefore ?? [])].filter((name) => !allAfter?.has(name))
+  const fresh = [...(allAfter ?? [])].filter((name) => !allBefore?.has(name))
   const other = Object.keys(is).filter((name) => name in was && was[name] !== is[name])
   const tools = [
     ...(gone.length > 0 ? [`tools that are no longer offered: ${gone.join(', ')}`] : []),
@@ -88,6 +90,12 @@ function toldDifferences(before: RecordedStep | undefined, after: RecordedStep |
       ? []
       : [difference(before, { what: 'tools', detail: tools.join('; ') }, [null, null])]),
   ]
+}
+
+/** The tools that a prompt holds, and the built-in ones that it names for `find_tools`. */
+function toolNames({ exchange }: RecordedStep, system: string): readonly string[] {
+  const named = system.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []
+  return [...Object.keys(exchange.tools), ...named.filter((name) => groupOf(name) !== null)]
 }
 
 function stepDifferences(before: RecordedStep, after: RecordedStep): Difference[] {

@@ -87,7 +87,7 @@ describe('a sandbox that ends by itself', () => {
       FLOTILLA_MODEL: 'scripted/of-its-own',
       FLOTILLA_AGENT_ROLE: 'speaks for all',
     })
-    expect(second.brief).toContain('`edit_agent`')
+    expect(second.brief).toContain('Looking after the fleet')
     expect([second.startId, doorTokenOf(1)]).not.toEqual([first.startId, doorTokenOf(0)])
   })
 

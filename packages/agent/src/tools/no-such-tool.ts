@@ -1,0 +1,19 @@
+import { nearestNames } from '@flotilla/protocol/nearest-name'
+import type { Tool } from './tool.ts'
+import { offeredDefinitions } from './withheld-tools.ts'
+
+/** Names of deferred tools that are similar to an unknown one. */
+const nearMax = 5
+
+/** Tells a model that a tool does not exist: the tools of its prompt, and the deferred ones with similar names. Pure. */
+export function noSuchTool(tools: readonly Tool[], name: string): string {
+  const listed = offeredDefinitions(tools).map((definition) => definition.name)
+  const findable = tools.filter((tool) => tool.deferred === true && tool.withheld !== true)
+  const near = nearestNames(
+    name,
+    findable.map(({ definition }) => definition.name),
+    nearMax,
+  )
+  const more = near.length === 0 ? '' : `. find_tools finds others, such as ${near.join(', ')}`
+  return `There is no such tool. There are: ${listed.join(', ')}${more}`
+}
