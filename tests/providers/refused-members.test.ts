@@ -134,6 +134,7 @@ const names = [
   'lab/translated',
   ...rows.map((_row, index) => modelOfRow(index)),
   ...unhealed.map((_row, index) => modelOfRow(100 + index)),
+  ...['tool', 'response format', 'server without codes'].map((where) => modelOfRow(200 + where.length)),
 ]
 
 describe('a member that a model refuses', () => {
@@ -167,7 +168,11 @@ describe('a member that a model refuses', () => {
   const tools = [
     {
       type: 'function',
-      function: { name: 'look', parameters: { type: 'object', properties: {} }, strict: true },
+      function: {
+        name: 'look',
+        parameters: { type: 'object', properties: {}, additionalProperties: false },
+        strict: true,
+      },
     },
   ]
   const ask = (model: string, more: object, token = doorTokenOfScout) =>
@@ -211,6 +216,41 @@ describe('a member that a model refuses', () => {
     expect((await ask('lab/tools', { tools })).status).toBe(200)
     expect(bodies.at(-1)).toMatchObject({ tools: [{ function: { name: 'look' } }] })
   })
+
+  test.each([
+    [
+      'tool',
+      'tools[0].function.parameters',
+      "Invalid schema for function 'look': In context=(), 'additionalProperties' is required to be supplied and to be false.",
+      'invalid_function_parameters',
+    ],
+    [
+      'response format',
+      'response_format',
+      "Invalid schema for response_format 'answer': In context=('properties', 'at'), 'default' is not permitted.",
+      'invalid_json_schema',
+    ],
+    ['server without codes', null, 'JSON schema keyword minLength is not supported in strict mode', null],
+  ])(
+    'a schema that a model refuses is sent without strictness, of a %s',
+    async (...[where, param, says, code]) => {
+      refuseWhere((body) =>
+        JSON.stringify(body).includes('"strict":true') ? openai(says, param, code) : null,
+      )
+      const { parameters: schema } = tools[0]!.function
+      const model = modelOfRow(200 + where.length)
+      const format = { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } }
+      for (const calls of [2, 3]) {
+        const reply = await ask(model, { tools, response_format: format })
+        expect(reply.status, reply.text).toBe(200)
+        expect(bodies).toHaveLength(calls)
+      }
+      expect(bodies.at(-1)).toMatchObject({
+        tools: [{ function: { name: 'look', parameters: schema } }],
+        response_format: { json_schema: { strict: false, schema } },
+      })
+    },
+  )
 
   test('a refused member in the request of a program in this very format is reported to the program', async () => {
     refuseWhere(() => rows[0]?.[2])

@@ -1,5 +1,6 @@
 import type { NewId } from '@flotilla/protocol/ids'
 import { fitTools } from '../formats/translate/fit-tools.ts'
+import { withFewTools } from '../formats/translate/tool-limits.ts'
 import { fitHistory } from '../formats/history/fit-history.ts'
 import { withPromptCache } from '../formats/prompt-cache.ts'
 import { createNormalWriter, normalReply } from '../formats/answer/normal-reply.ts'
@@ -71,7 +72,9 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
       purpose === 'aside' ? forwarded : withPromptCache(forwarded, model.promptCache, caller.agentId)
     const asked = Array.isArray(marked['messages']) ? marked['messages'] : messages
     const taken = fitHistory(asked, model.history)
-    return fitTools(taken === asked ? marked : { ...marked, messages: taken })
+    const { tools } = model.history
+    const few = withFewTools(taken === asked ? marked : { ...marked, messages: taken }, tools.max)
+    return fitTools(few, tools)
   })
   return fitted === forwarded ? call : { ...call, parameters: { ...parameters, forwarded: fitted } }
 }

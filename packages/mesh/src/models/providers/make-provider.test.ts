@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { WireKind } from '../../../../../tests/support/model-wires.ts'
 import { startWireUpstream } from '../../../../../tests/support/wire-upstream.ts'
+import { expect, test } from 'vitest'
 import { randomId, systemClock } from '../../platform/system-clock.ts'
 import { createSecret } from '../../credentials/secret.ts'
 import { describeLlmProvider } from './llm-provider.conformance.ts'
@@ -89,3 +90,37 @@ for (const { wire, model, setup } of reals) {
     ['chat', 'messages'],
   )
 }
+
+test.each([
+  ['google', 512],
+  ['azure', 128],
+] as const)(
+  'a translated call with more tools than %s accepts is refused before it is sent',
+  async (kind, max) => {
+    const upstream = await startWireUpstream(kind === 'azure' ? 'openai' : 'google')
+    const provider = made({ kind, baseUrl: upstream.baseUrl, apiKey, local: null })
+    const tools = Array.from({ length: max + 1 }, (_none, index) => ({
+      name: `t${index}`,
+      input_schema: { type: 'object' },
+    }))
+    const parameters = { max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], tools }
+    const asked = provider.complete(
+      {
+        form: 'messages',
+        agentId: 'scout',
+        model: 'm',
+        stream: false,
+        parameters,
+        body: JSON.stringify({ model: 'm', ...parameters }),
+      },
+      { signal: new AbortController().signal },
+    )
+    await expect(asked).rejects.toMatchObject({
+      code: 'bad-request',
+      detail: expect.stringContaining(`at most ${max} tools`),
+    })
+    expect(upstream.calls).toHaveLength(0)
+    await provider.close()
+    await upstream.close()
+  },
+)

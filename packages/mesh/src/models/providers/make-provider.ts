@@ -11,6 +11,7 @@ import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 import { boundFieldAt } from './provider-setup.ts'
 import type { ProviderSetup } from './provider-setup.ts'
 import { fitChat } from '../formats/translate/fit-chat.ts'
+import { requireFewTools, toolLimitsOf } from '../formats/translate/tool-limits.ts'
 import { messagesOverChat } from '../formats/translate/messages-over-chat.ts'
 
 /** `name` is the provider's name in the settings. */
@@ -40,9 +41,10 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
         return createHashedWordsProvider()
       case 'openai-compatible': {
         const boundField = boundFieldAt(setup.baseUrl)
+        const tools = toolLimitsOf(setup)
         return messagesOverChat(listen(createOpenAiCompatibleProvider({ ...setup, proxy })), {
           from: name,
-          fit: (request) => fitChat(request, { ...setup.extras, boundField, provider: name }),
+          fit: (request) => fitChat(request, { ...setup.extras, boundField, provider: name, tools }),
           usage: setup.usage,
           secrets: setup.apiKey === null ? [] : [setup.apiKey],
         })
@@ -58,6 +60,7 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
       case 'azure':
         return messagesOverChat(listen(createAiSdkProvider({ ...setup, ...deps, proxy, name })), {
           from: name,
+          fit: (request) => requireFewTools(request, toolLimitsOf(setup).max, name),
         })
     }
   }

@@ -59,6 +59,8 @@ export function refusedMember(
   lost: ReadonlySet<string>,
 ): string | null {
   const { message, codes } = readRefusal(refusal, { status: 400, provider: '', host: '' })
+  // A schema that the provider does not take in strict mode is taken without it.
+  if (!lost.has('strict') && hasMember(request, 'strict') && refusesSchema(message, codes)) return 'strict'
   const isRefused =
     refusing.test(message) ||
     codes.some((code) => /^unsupported_(?:parameter|value)$|^extra_forbidden$/.test(code))
@@ -70,6 +72,15 @@ export function refusedMember(
     return at === -1 ? [] : [{ name, at }]
   })
   return places.toSorted((a, b) => a.at - b.at)[0]?.name ?? null
+}
+
+function refusesSchema(message: string, codes: readonly string[]): boolean {
+  return (
+    codes.some((code) => /^invalid_(?:json_schema|function_parameters)$/.test(code)) ||
+    /invalid (?:json )?schema|schema.{0,80}(?:strict|not supported|unsupported|is not permitted|must be false)|additionalproperties'? is required/i.test(
+      message,
+    )
+  )
 }
 
 /** The position of the name in a refusal: 0 if `param` names it, else the place in the message; -1 if absent. */
@@ -110,7 +121,7 @@ export function withoutMember(request: JsonObject, name: string): JsonObject {
     return mapped(plain, 'tools', (tool) => without(tool, name))
   }
   if (of === 'messages') return mapped(request, 'messages', (one) => withoutInMessage(one, name))
-  if (of === 'functions') return mapped(request, 'tools', withoutStrict)
+  if (of === 'functions') return withLooseFormat(mapped(request, 'tools', withoutStrict))
   const value = request[name]
   if (value === undefined) return request
   const { [name]: _left, ...rest } = request
@@ -134,6 +145,13 @@ function withoutStrict(tool: JsonObject): JsonObject {
   const { function: made } = tool
   const plain = isJsonObject(made) ? without(made, 'strict') : made
   return plain === undefined || plain === made ? tool : { ...tool, function: plain }
+}
+
+function withLooseFormat(request: JsonObject): JsonObject {
+  const { response_format: format } = request
+  const schema = isJsonObject(format) ? format['json_schema'] : null
+  if (!isJsonObject(format) || !isJsonObject(schema) || schema['strict'] !== true) return request
+  return { ...request, response_format: { ...format, json_schema: { ...schema, strict: false } } }
 }
 
 function without(object: JsonObject, name: string): JsonObject {

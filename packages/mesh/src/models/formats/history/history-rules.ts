@@ -1,4 +1,6 @@
 import type { ThoughtField } from '../answer/thoughts.ts'
+import { toolLimitsOf } from '../translate/tool-limits.ts'
+import type { ToolLimits } from '../translate/tool-limits.ts'
 
 /** The rules of one provider for a conversation that may include answers of other models. */
 export interface HistoryRules {
@@ -17,6 +19,8 @@ export interface HistoryRules {
   readonly rolesInTurn: boolean
   /** Messages of one role become parts of one message; servers of chats may take only text. */
   readonly joinsParts: boolean
+  /** What the provider accepts of the tools beside the conversation. */
+  readonly tools: ToolLimits
 }
 
 export type ThinkingRule =
@@ -78,6 +82,7 @@ export function historyRulesOf(at: {
     thinking: thinkingRule(at),
     rolesInTurn: !takesAnyOrder(at),
     joinsParts: at.kind !== 'openai-compatible',
+    tools: toolLimitsOf(at),
   }
 }
 

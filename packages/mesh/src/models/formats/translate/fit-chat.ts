@@ -1,6 +1,8 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { fitTools } from './fit-tools.ts'
+import { requireFewTools } from './tool-limits.ts'
+import type { ToolLimits } from './tool-limits.ts'
 import { isSignedBy, plainTextOf, readReasoningDetails } from './reasoning-details.ts'
 
 /** Members beyond the common form that this server accepts; others are removed, as some servers reject them. */
@@ -14,12 +16,13 @@ export interface ChatExtras {
   readonly boundField: 'max_tokens' | 'max_completion_tokens'
   /** The name of the provider; it gets the signed thinking of no other. */
   readonly provider?: string
+  readonly tools?: ToolLimits
 }
 
 /** Models that accept a reasoning effort, by OpenAI's names; other models reject it. */
 const thinksByEffort = /(?:^|\/)(?:o\d|gpt-5|gpt-oss)/
 
-/** Fits a translated request to this server. Pure. */
+/** Fits a translated request to this server. Throws the Problem `bad-request` for too many tools. Pure. */
 export function fitChat(request: JsonObject, extras: ChatExtras): JsonObject {
   const {
     messages,
@@ -30,8 +33,9 @@ export function fitChat(request: JsonObject, extras: ChatExtras): JsonObject {
     reasoning_effort: effort,
     ...rest
   } = request
+  requireFewTools(request, extras.tools?.max ?? null, extras.provider ?? 'the provider')
   const thinks = typeof rest['model'] === 'string' && thinksByEffort.test(rest['model'])
-  return fitTools({
+  const fitted = {
     ...rest,
     messages: fitMessages(Array.isArray(messages) ? messages : [], extras),
     ...(Array.isArray(tools) ? { tools: tools.map((tool) => unmarked(tool, extras)) } : {}),
@@ -39,7 +43,8 @@ export function fitChat(request: JsonObject, extras: ChatExtras): JsonObject {
     ...(topK !== undefined && extras.topK === true ? { top_k: topK } : {}),
     ...(reasoning !== undefined && extras.reasoning === true ? { reasoning } : {}),
     ...(effort !== undefined && thinks && extras.reasoning !== true ? { reasoning_effort: effort } : {}),
-  })
+  }
+  return fitTools(fitted, extras.tools)
 }
 
 function fitMessages(messages: readonly JsonValue[], extras: ChatExtras): JsonValue[] {

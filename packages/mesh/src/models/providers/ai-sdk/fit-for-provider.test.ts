@@ -154,3 +154,40 @@ describe('room to think', () => {
     )
   })
 })
+
+describe('a schema for Gemini', () => {
+  test('has no keyword that Gemini refuses, and keeps what the keywords meant where it can', () => {
+    const schema = {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        count: { type: 'integer', exclusiveMinimum: 0, multipleOf: 2, default: 2 },
+        only: { const: 'x' },
+        some: { oneOf: [{ type: 'string' }, { type: 'null' }] },
+        both: { allOf: [{ type: 'object', properties: { a: { type: 'string' } } }, { required: ['a'] }] },
+        map: { type: 'object', additionalProperties: { type: 'string' }, propertyNames: { pattern: '^a' } },
+        const: { type: 'string', description: 'a property with the name of a keyword' },
+      },
+      required: ['count'],
+    }
+    expect(fitToolSchema(schema, true)).toEqual({
+      type: 'object',
+      properties: {
+        count: { type: 'integer', minimum: 1 },
+        only: { enum: ['x'] },
+        some: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+        both: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+        map: { type: 'object' },
+        const: { type: 'string', description: 'a property with the name of a keyword' },
+      },
+      required: ['count'],
+    })
+  })
+
+  test('keeps all keywords but propertyNames for other providers', () => {
+    const inner = { type: 'object', additionalProperties: { type: 'string' } }
+    const schema = { type: 'object', properties: { map: { ...inner, propertyNames: { pattern: '^a' } } } }
+    expect(fitToolSchema(schema, false)).toEqual({ type: 'object', properties: { map: inner } })
+  })
+})

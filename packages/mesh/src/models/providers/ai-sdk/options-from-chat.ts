@@ -7,7 +7,8 @@ import type { SdkKind, SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 import { thinkingRoom } from './thinking-room.ts'
 import type { ThinkingRoom } from './thinking-room.ts'
-import { fitToolSchema } from './tool-schema.ts'
+import { isStrictSchema } from '../../formats/translate/strict-schema.ts'
+import { fitAnswerSchema, fitToolSchema } from './tool-schema.ts'
 
 interface OptionsAt {
   readonly kind: SdkKind
@@ -42,7 +43,7 @@ export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): Languag
     frequencyPenalty: request.frequency_penalty,
     tools: request.tools?.length ? request.tools.map((tool) => toolOf(tool, rules, names)) : null,
     toolChoice: request.tools?.length ? toolChoiceOf(request.tool_choice, names) : null,
-    responseFormat: responseFormatOf(request.response_format),
+    responseFormat: responseFormatOf(request.response_format, rules),
     reasoning: room.effort,
     providerOptions: ownOptions(request, at, room),
   })
@@ -57,13 +58,14 @@ function toolOf(
     throw badRequest(`tools: a tool of type ${tool.type} cannot be given to this model`)
   }
   const { name, description, parameters, strict } = tool.function
+  // The value was JSON before zod parsed it; the package takes any JSON Schema.
+  const schema = fitToolSchema((parameters ?? {}) as JsonValue, rules.plainSchemas)
   return {
     type: 'function',
     name: names.out(name),
     ...(description ? { description } : {}),
-    // The value was JSON before zod parsed it; the package takes any JSON Schema.
-    inputSchema: fitToolSchema((parameters ?? {}) as JsonValue, rules.plainSchemas) as object,
-    ...(strict === true ? { strict } : {}),
+    inputSchema: schema as object,
+    ...(strict === true && isStrictSchema(schema, rules.strictMode) ? { strict } : {}),
     ...marked(tool, rules),
   }
 }
@@ -79,13 +81,14 @@ function toolChoiceOf(
 
 function responseFormatOf(
   format: SdkChatRequest['response_format'],
+  rules: SdkRules,
 ): LanguageModelV4CallOptions['responseFormat'] | null {
   if (format?.type === 'json_object') return { type: 'json' }
   if (format?.type !== 'json_schema') return null
   const { schema, name, description } = format.json_schema ?? {}
   return {
     type: 'json',
-    ...(schema ? { schema: schema as object } : {}),
+    ...(schema ? { schema: fitAnswerSchema(schema as JsonValue, rules.plainSchemas) as object } : {}),
     ...(name ? { name } : {}),
     ...(description ? { description } : {}),
   }

@@ -1,3 +1,5 @@
+import type { StrictMode } from '../../formats/translate/strict-schema.ts'
+
 /** Providers that the mesh calls through their package of the AI SDK. */
 export type SdkKind = 'anthropic' | 'google' | 'mistral' | 'cohere' | 'bedrock' | 'azure'
 
@@ -18,6 +20,8 @@ export interface SdkRules {
   readonly imagesByUrl: boolean
   /** Whether tool schemas must name one type at a time, and the items of each array. */
   readonly plainSchemas: boolean
+  /** Whose rules of strict schemas apply. */
+  readonly strictMode: StrictMode
 }
 
 const word = /^[a-zA-Z0-9_-]{1,64}$/
@@ -31,6 +35,7 @@ export const sdkRules: Readonly<Record<SdkKind, SdkRules>> = {
     toolIdChars: 24,
     imagesByUrl: true,
     plainSchemas: false,
+    strictMode: 'anthropic',
   },
   google: {
     options: 'google',
@@ -40,6 +45,7 @@ export const sdkRules: Readonly<Record<SdkKind, SdkRules>> = {
     toolIdChars: 24,
     imagesByUrl: false,
     plainSchemas: true,
+    strictMode: 'openai',
   },
   mistral: {
     options: 'mistral',
@@ -49,6 +55,7 @@ export const sdkRules: Readonly<Record<SdkKind, SdkRules>> = {
     toolIdChars: 9,
     imagesByUrl: true,
     plainSchemas: false,
+    strictMode: 'openai',
   },
   cohere: {
     options: 'cohere',
@@ -58,6 +65,7 @@ export const sdkRules: Readonly<Record<SdkKind, SdkRules>> = {
     toolIdChars: 24,
     imagesByUrl: true,
     plainSchemas: true,
+    strictMode: 'openai',
   },
   bedrock: {
     options: 'bedrock',
@@ -67,6 +75,7 @@ export const sdkRules: Readonly<Record<SdkKind, SdkRules>> = {
     toolIdChars: 24,
     imagesByUrl: false,
     plainSchemas: false,
+    strictMode: 'anthropic',
   },
   azure: {
     options: 'openai',
@@ -76,5 +85,6 @@ export const sdkRules: Readonly<Record<SdkKind, SdkRules>> = {
     toolIdChars: 24,
     imagesByUrl: true,
     plainSchemas: false,
+    strictMode: 'openai',
   },
 }

@@ -7,9 +7,41 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
  * without `items`. Pure.
  */
 export function fitToolSchema(schema: JsonValue | undefined, plain: boolean): JsonObject {
-  const fitted = plain ? fit(inlined(schema ?? {})) : (schema ?? {})
+  const fitted = fitAnswerSchema(schema ?? {}, plain)
   const root = isJsonObject(fitted) ? withoutChoice(fitted) : {}
   return { ...root, type: 'object', properties: isJsonObject(root['properties']) ? root['properties'] : {} }
+}
+
+/**
+ * Fits a schema of an answer, whose root may have any type. Keywords that some packages or providers refuse, and that
+ * only forbid values, are removed everywhere; the model still reads the rest. Pure.
+ */
+export function fitAnswerSchema(schema: JsonValue, plain: boolean): JsonValue {
+  return plain ? fit(inlined(schema)) : withoutNames(schema)
+}
+
+/** Removes `propertyNames`, for which the packages of OpenAI's models throw. Returns the same schema without it. */
+function withoutNames(schema: JsonValue): JsonValue {
+  return JSON.stringify(schema).includes('"propertyNames"')
+    ? walk(schema, ({ propertyNames: _names, ...rest }) => rest)
+    : schema
+}
+
+/** Changes each schema inside a schema, innermost first. */
+function walk(
+  schema: JsonValue,
+  change: (schema: Record<string, JsonValue>) => Record<string, JsonValue>,
+): JsonValue {
+  if (Array.isArray(schema)) return schema.map((one) => walk(one, change))
+  if (!isJsonObject(schema) || writtenNumber(schema) !== null) return schema
+  const inner: Record<string, JsonValue> = {}
+  for (const [key, value] of Object.entries(schema)) {
+    if (nested.has(key)) inner[key] = walk(value, change)
+    else if (named.has(key) && isJsonObject(value)) {
+      inner[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, walk(one, change)]))
+    } else inner[key] = value
+  }
+  return change(inner)
 }
 
 /** Keywords whose values are schemas, by name or in a list. */
@@ -17,16 +49,54 @@ const named = new Set(['properties', '$defs', 'definitions', 'patternProperties'
 const nested = new Set(['items', 'additionalProperties', 'not', 'anyOf', 'oneOf', 'allOf', 'prefixItems'])
 
 function fit(schema: JsonValue): JsonValue {
-  if (Array.isArray(schema)) return schema.map(fit)
-  if (!isJsonObject(schema) || writtenNumber(schema) !== null) return schema
-  const inner: Record<string, JsonValue> = {}
-  for (const [key, value] of Object.entries(schema)) {
-    if (nested.has(key)) inner[key] = fit(value)
-    else if (named.has(key) && isJsonObject(value)) {
-      inner[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fit(one)]))
-    } else inner[key] = value
+  return walk(schema, (one) =>
+    withKnownKeywords(withTextEnum(withKnownFormat(withItems(withOneType(withMergedChoices(one)))))),
+  )
+}
+
+/** The keywords that Gemini documents for schemas; it rejects a call with any other. */
+const knownKeywords: ReadonlySet<string> = new Set([
+  'type',
+  'format',
+  'title',
+  'description',
+  'nullable',
+  'enum',
+  'items',
+  'prefixItems',
+  'minItems',
+  'maxItems',
+  'properties',
+  'required',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'anyOf',
+])
+
+/** Exclusive bounds of whole numbers become inclusive ones; all other unknown keywords only forbid values. */
+function withKnownKeywords(schema: Record<string, JsonValue>): Record<string, JsonValue> {
+  const { exclusiveMinimum: above, exclusiveMaximum: below } = schema
+  const isWhole = schema['type'] === 'integer'
+  const bounds = {
+    ...(typeof above === 'number' ? { minimum: isWhole ? Math.floor(above) + 1 : above } : {}),
+    ...(typeof below === 'number' ? { maximum: isWhole ? Math.ceil(below) - 1 : below } : {}),
   }
-  return withTextEnum(withKnownFormat(withItems(withOneType(inner))))
+  const known = Object.entries(schema).filter(([key]) => knownKeywords.has(key))
+  return { ...bounds, ...Object.fromEntries(known) }
+}
+
+/** `const` becomes an `enum`, `oneOf` becomes `anyOf`, and the parts of `allOf` become one schema. */
+function withMergedChoices(schema: Record<string, JsonValue>): Record<string, JsonValue> {
+  const { const: only, oneOf, allOf, ...rest } = schema
+  const all = [...listOf(allOf), rest].reduce(joined, {})
+  return {
+    ...all,
+    ...(oneOf !== undefined && all['anyOf'] === undefined ? { anyOf: oneOf } : {}),
+    ...(only !== undefined && all['enum'] === undefined ? { enum: [only] } : {}),
+  }
 }
 
 /**
@@ -49,6 +119,18 @@ function withoutChoice(root: JsonObject): JsonObject {
     .reduce((both, names) => both.filter((name) => names.includes(name)), requiredIn(choices[0] ?? {}))
   const required = [...new Set([...requiredIn(rest), ...all.flatMap(requiredIn), ...inAll])]
   return { ...rest, properties, ...(required.length === 0 ? {} : { required }) }
+}
+
+/** Two schemas that both apply, as one; of other keywords the second wins. */
+function joined(one: JsonObject, other: JsonObject): JsonObject {
+  const properties = [one, other].flatMap((schema) => schema['properties'] ?? []).filter(isJsonObject)
+  const required = [...new Set([...requiredIn(other), ...requiredIn(one)])]
+  return {
+    ...one,
+    ...other,
+    ...(properties.length === 0 ? {} : { properties: Object.assign({}, ...properties) as JsonObject }),
+    ...(required.length === 0 ? {} : { required }),
+  }
 }
 
 function listOf(value: JsonValue | undefined): readonly JsonObject[] {
