@@ -150,12 +150,13 @@ export const edgeImports: readonly EdgeImport[] = [
     allowed: [
       'packages/mesh/src/sandbox/',
       'packages/mesh/src/backup/backup-program.ts',
+      'packages/mesh/src/platform/remove-tree.ts',
       'packages/agent/src/builtin-tools/',
       'packages/agent/src/skills/run-skill.ts',
       'packages/agent/src/mcp-servers/local-transport.ts',
       'packages/browser/src/launch/open-screen.ts',
       'packages/cli/src/',
     ],
-    why: 'programs are started by the sandbox adapters, for a backup that a page asks for, the shell tool, the runner of skills, MCP servers, the screen of a browser and the command line',
+    why: 'programs are started by the sandbox adapters, for a backup that a page asks for, the removal of deep trees, the shell tool, the runner of skills, MCP servers, the screen of a browser and the command line',
   },
 ]

@@ -1,10 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import { headers } from '@flotilla/protocol/headers'
+import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
@@ -140,6 +145,40 @@ withEngine(
         await again.stop()
       }
     })
+
+    it('an agent can go on while most of its data is still to be read', async () => {
+      await mesh.createWorker('large')
+      await mesh.invoke('large', 'run_command', { command: 'head -c 96M /dev/urandom > much' })
+      const data = await readingOf('large')
+      const [first] = await once(data, 'readable').then(() => [data.read(1024) as Buffer])
+      expect(first?.length).toBe(1024)
+      expect(await stateOf('large')).toMatchObject({ Running: true, Paused: true })
+      await (await containerOf(mesh, 'large')).unpause()
+      expect(await stateOf('large')).toMatchObject({ Running: true, Paused: false })
+      // What becomes shorter now ends the engine's archive early, in order.
+      await mesh.invoke('large', 'run_command', { command: 'truncate -s 1M much' })
+      let bytes = 0
+      for await (const piece of data) bytes += (piece as Buffer).length
+      expect(data.complete).toBe(true)
+      expect(bytes).toBeLessThan(96 * 1024 * 1024)
+    })
+
+    async function readingOf(agent: string): Promise<IncomingMessage> {
+      const { port } = JSON.parse(await readFile(join(mesh.home, 'data', 'mesh.json'), 'utf8')) as {
+        port: number
+      }
+      const homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
+      const { method, path } = meshInternalEndpoints.agentData
+      const call = request({
+        host: '127.0.0.1',
+        port,
+        method,
+        path: fillPath(path, { id: agent }),
+        headers: { [headers.meshInternal]: '1', [headers.home]: homeId },
+      }).end()
+      const [reply] = await once(call, 'response')
+      return reply as IncomingMessage
+    }
 
     it('a backup that is killed while it reads an agent leaves the agent working', async () => {
       const child = spawn(

@@ -120,6 +120,7 @@ describe('a backup', () => {
       const made = await command(mesh.home, 'backup', file, ...closed())
       expect(made.code, made.err).toBe(0)
       expect(made.out).toContain('3 agents')
+      expect(made.out).toContain(`flotilla verify ${file} --passphrase-file ${secretFile}`)
       expect((await working).map(({ outcome }) => outcome?.text)).toEqual(Array(4).fill('Worked.'))
       expect((await stat(file)).mode & 0o777).toBe(0o600)
       const bytes = await readFile(file)
@@ -283,6 +284,9 @@ describe('a backup', () => {
     expect(restored.code, restored.err).toBe(0)
     expect(`${restored.out}${restored.err}`).toContain(
       'The data of right is not in the restored home: left out by --without',
+    )
+    expect(`${restored.out}${restored.err}`, 'what an agent lacks that is left out anyway').not.toContain(
+      '286 entries',
     )
     expect(existsSync(join(folderOf(home, 'left'), 'data', 'made', 'note'))).toBe(true)
     expect(existsSync(folderOf(home, 'right'))).toBe(false)

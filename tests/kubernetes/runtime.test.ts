@@ -140,7 +140,9 @@ it('the Kubernetes runtime says what is wrong with a way to a cluster', async ()
   const options = optionsOf('unknown')
   const at = (address: object) =>
     createKubernetesRuntime({ ...options, ...address }).prepare({ progress: () => {} })
-  await expect(at({ context: 'elsewhere' })).rejects.toThrow(/no context elsewhere[^]*are test[^]*Repair/)
+  await expect(at({ context: 'elsewhere' })).rejects.toThrow(
+    /no context elsewhere[^]*its contexts: test[^]*Repair/,
+  )
   await expect(at({ kubeconfig: '/nowhere' })).rejects.toThrow(/cannot be read[^]*Repair/)
   await expect(at({ kubeconfig: undefined })).rejects.toThrow(/no kubeconfig[^]*Repair/)
   await expect(at({ namespace: 'default' })).rejects.toMatchObject({ id: 'namespace-not-restricted' })

@@ -9,7 +9,7 @@ import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
 import { addRuntimeOptions, askedRuntime, runtimeWords } from '../runtime-options.ts'
 import { passphraseIn } from './backup-passphrase.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
-import { formatBytes, formatTime } from '../terminal/format.ts'
+import { formatBytes, formatCount, formatTime } from '../terminal/format.ts'
 
 /** This is enough for a fleet of many gigabytes on a slow disk. */
 const timeoutMs = 24 * 3600_000
@@ -119,12 +119,12 @@ async function backup(context: CommandContext, line: CommandLine): Promise<void>
   const { terminal } = context
   terminal.printJson(made)
   terminal.hint(
-    `${made.file}: ${formatBytes(made.bytes)}, ${made.agents} agents, ${made.files} files, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets. It was verified after writing.`,
-    `Verify it again where you store it:  flotilla verify ${made.file}`,
+    `${made.file}: ${formatBytes(made.bytes)}, ${formatCount(made.agents, 'agent')}, ${formatCount(made.files, 'file')}, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets. It was verified after writing.`,
+    `Verify it again where you store it:  flotilla verify ${made.file}${passphraseWord(line)}`,
   )
   if (made.secrets && made.secrets_left_out.length > 0)
     terminal.note(
-      `${made.secrets_left_out.join(' and ')} is not in it: only encrypted backups contain the seed of the wallet.`,
+      `Not in it: ${made.secrets_left_out.join(' and ')}. Only encrypted backups contain the seed of the wallet.`,
     )
   noteMissing(context, made, 'the backup')
   for (const agent of made.not_held) {
@@ -168,6 +168,12 @@ async function restore(context: CommandContext, line: CommandLine): Promise<void
   )
 }
 
+/** The option of an encrypted backup, as it was given. */
+function passphraseWord(line: CommandLine): string {
+  const file = textOption(line, 'passphraseFile')
+  return file === undefined ? '' : ` --passphrase-file ${file}`
+}
+
 /** The option takes one name at a time: a list would swallow the file argument when that comes last. */
 function withoutOption(words: string): Option {
   return new Option('--without <agent>', words)
@@ -206,7 +212,7 @@ function noteMissing(
 }
 
 function aboutWords(about: z.infer<typeof aboutSchema>): string {
-  return `${about.agents} agents as of ${formatTime(about.made_at)} UTC, release ${about.product}, ${about.secrets ? 'with' : 'without'} secrets`
+  return `${formatCount(about.agents, 'agent')} as of ${formatTime(about.made_at)} UTC, release ${about.product}, ${about.secrets ? 'with' : 'without'} secrets`
 }
 
 /** Makes a backup as a part of another command: encrypted with a passphrase, or else without secrets. */

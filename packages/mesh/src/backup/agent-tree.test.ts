@@ -242,7 +242,12 @@ test('folders are kept up to the system’s path length, and deeper ones are lis
   execFileSync('python3', ['-c', script, join(deep, 'data')])
   const data = await readProcessData(deep, { group: null, clock: systemClock })
   const { createTarFilter } = await import('./filter-tar.ts')
-  const filter = createTarFilter({ entriesMax: 10_000, bytesMax: 2 ** 20, readMaxBytes: 2 ** 30 })
+  const filter = createTarFilter({
+    entriesMax: 10_000,
+    bytesMax: 2 ** 20,
+    bytesBy: '',
+    readMaxBytes: 2 ** 30,
+  })
   const out: Buffer[] = []
   for await (const piece of data?.tar ?? []) out.push(...filter.take(Buffer.from(piece)))
   const { pieces, data: found } = filter.end()

@@ -9,26 +9,37 @@ const agentEntriesReadMax = 5_000_000
 /** Bytes read beyond an agent's limit, to find entries after a large file that is skipped. */
 const readPastBytes = gb
 /** Limits for all agents of a home together. */
-const fleetEntriesMax = 20_000_000
+const fleetEntriesMax = 200_000_000
 const fleetBytesMax = 16 * 1024 * gb
 
-/** The limits for one agent's data after the given data of others; null if nothing fits any more. Pure. */
+/**
+ * The limits for one agent's data. An equal share of the fleet's limits stays reserved for each of the agents that
+ * `follow`, so that no agent uses up the share of another one; what earlier agents did not use is available. Pure.
+ */
 export function boundsOfAgent(
   dataLimitBytes: number,
-  before: { readonly entries: number; readonly bytes: number },
-): TarBounds | null {
-  const entriesMax = Math.min(agentEntriesMax, fleetEntriesMax - before.entries)
-  const bytesMax = Math.min(dataLimitBytes, fleetBytesMax - before.bytes)
-  if (entriesMax <= 0 || bytesMax <= 0) return null
-  return { entriesMax, bytesMax, readMaxBytes: 2 * bytesMax + readPastBytes }
+  fleet: {
+    readonly agents: number
+    readonly follow: number
+    readonly entries: number
+    readonly bytes: number
+  },
+): TarBounds {
+  const available = (max: number, used: number): number =>
+    max - used - fleet.follow * Math.floor(max / fleet.agents)
+  const entriesMax = Math.min(agentEntriesMax, available(fleetEntriesMax, fleet.entries))
+  const shareBytes = available(fleetBytesMax, fleet.bytes)
+  const bytesMax = Math.min(dataLimitBytes, shareBytes)
+  const bytesBy = shareBytes < dataLimitBytes ? shareWords : 'its limit; raise data_limit_mb to keep it'
+  return { entriesMax, bytesMax, bytesBy, readMaxBytes: 2 * bytesMax + readPastBytes }
 }
 
-/** The reason for leaving out an agent that exceeds these. */
-export const fleetBoundWords = `all agents together hold more than ${fleetEntriesMax} files or ${fleetBytesMax / gb} GB`
+const shareWords = `its share of the ${fleetBytesMax / gb} GB that one backup holds of all agents`
 
 /** Bounds for reading a backup apply to the whole fleet, because the agents' former limits are unknown. */
 export const readingBounds: TarBounds = {
   entriesMax: agentEntriesReadMax,
   bytesMax: fleetBytesMax,
+  bytesBy: 'the largest size that a restore takes',
   readMaxBytes: 2 * fleetBytesMax,
 }

@@ -125,7 +125,7 @@ function endWords(deed: BackupAsked['deed'], line: Line): string {
   if (deed === 'make') {
     const torn = line.not_held ?? []
     return [
-      `The backup contains ${line.agents ?? 0} agents and ${line.files ?? 0} files, ${line.secrets === true ? 'with' : 'without'} secrets.`,
+      `The backup contains ${counted(line.agents, 'agent')} and ${counted(line.files, 'file')}, ${line.secrets === true ? 'with' : 'without'} secrets.`,
       ...(torn.length === 0
         ? []
         : [
@@ -136,9 +136,13 @@ function endWords(deed: BackupAsked['deed'], line: Line): string {
   }
   const { about } = line
   return [
-    `The backup is complete: ${about?.agents ?? 0} agents, written by release ${about?.product ?? 'unknown'}, ${about?.secrets === true ? 'with' : 'without'} secrets.`,
+    `The backup is complete: ${counted(about?.agents, 'agent')}, written by release ${about?.product ?? 'unknown'}, ${about?.secrets === true ? 'with' : 'without'} secrets.`,
     ...missingWords(line),
   ].join(' ')
+}
+
+function counted(count = 0, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
 /** A sentence for each agent whose data is incomplete or missing. */

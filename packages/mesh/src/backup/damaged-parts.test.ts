@@ -126,6 +126,29 @@ test('an agent with truncated or unreadable data is left out by name, and the ot
   expect(leftOut).toEqual(named)
 })
 
+/** An engine ends an archive in order where a file became shorter than its header says. */
+async function* shortened(): AsyncGenerator<Uint8Array> {
+  const whole = await Array.fromAsync(tarArchive([tarFile('note', Buffer.alloc(50_000, 'b'), owner)]))
+  yield Buffer.concat(whole).subarray(0, 10_000)
+}
+
+test('an agent whose archive ends early is kept as far as it goes, and named', async () => {
+  const good = randomBytes(1000)
+  const home = await aHome({ a: shortened, b: () => kept(good) })
+  const made = await home.make()
+  expect(made.left_out).toEqual([])
+  expect(made.skipped).toMatchObject([
+    { agent: 'a', count: 1, first: [{ name: 'note' }], ended_by: expect.stringContaining('ended early') },
+  ])
+  const { data, verified } = await restored(home)
+  expect(data['a']?.includes('b'.repeat(9000))).toBe(true)
+  expect(data['b']?.includes(good)).toBe(true)
+  expect(verified.agents[0]).toMatchObject({
+    state: 'there',
+    endedBy: expect.stringContaining('ended early'),
+  })
+})
+
 test('where no agent can be read the backup fails by the reason, and leaves nothing', async () => {
   const home = await aHome({ a: () => new Error('no engine'), b: () => new Error('no engine') })
   await expect(home.make()).rejects.toThrow('no engine')

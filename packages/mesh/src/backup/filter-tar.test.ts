@@ -5,7 +5,12 @@ import { createTarFilter } from './filter-tar.ts'
 import type { TarBounds } from './filter-tar.ts'
 
 const unusable = expect.objectContaining({ code: 'unprocessable' })
-const wide: TarBounds = { entriesMax: 1000, bytesMax: 10_000_000, readMaxBytes: 10_000_000 }
+const wide: TarBounds = {
+  entriesMax: 1000,
+  bytesMax: 10_000_000,
+  bytesBy: 'its limit',
+  readMaxBytes: 10_000_000,
+}
 
 /** A tar header with its content, in the layout of the format. */
 function tarEntry(
@@ -234,6 +239,37 @@ describe('the data of an agent', () => {
     )
   })
 
+  test('keeps what was complete if its packer ended it early, with zeros in place of the missing end', () => {
+    const filter = createTarFilter(wide)
+    const first = tarEntry('first', { content: 'kept' })
+    const second = tarEntry('second', { content: 'y'.repeat(300_000) })
+    const out = [...filter.take(Buffer.concat([first, second.subarray(0, 1512)]))]
+    const { pieces, data } = filter.endEarly()
+    expect(data).toMatchObject({
+      entries: 2,
+      skipped: { count: 1, first: [{ name: 'second', why: expect.stringContaining('became shorter') }] },
+      endedBy: expect.stringContaining('ended early'),
+    })
+    const archive = Buffer.concat([...out, ...pieces])
+    expect(filtered([archive]).data).toMatchObject({ entries: 2, bytes: 300_004, endedBy: null })
+    expect(archive.includes(`${'y'.repeat(1000)}\0`)).toBe(true)
+  })
+
+  test('is kept without an entry that was skipped when its packer ended early', () => {
+    const filter = createTarFilter({ ...wide, bytesMax: 10 })
+    const out = [
+      ...filter.take(
+        Buffer.concat([tarEntry('first'), tarEntry('large', { content: 'y'.repeat(5000) })]).subarray(
+          0,
+          2000,
+        ),
+      ),
+    ]
+    const { pieces, data } = filter.endEarly()
+    expect(data).toMatchObject({ entries: 1, skipped: { count: 1 } })
+    expect(filtered([...out, ...pieces]).data.entries).toBe(1)
+  })
+
   test('a data archive of arbitrary bytes is rejected with a problem or filtered to a valid archive', () => {
     const parts = fc.array(
       fc.oneof(
@@ -282,7 +318,7 @@ describe('bounds of an agent’s data', () => {
   test('skipped files are not read past without end, and one that is kept is read to its end', () => {
     const parts = [big('1'), big('2'), big('3'), big('4'), tarEnd]
     const { archive, data } = filtered(parts, { ...wide, bytesMax: 5000, readMaxBytes: 8000 })
-    expect(data).toMatchObject({ entries: 1, endedBy: expect.stringContaining('is longer than') })
+    expect(data).toMatchObject({ entries: 1, endedBy: expect.stringContaining('reading ended after') })
     expect(filtered([archive]).data).toMatchObject({ entries: 1, bytes: 5000, endedBy: null })
   })
 })

@@ -1,5 +1,6 @@
 import { createEntryRules, shownName } from './agent-entry-rules.ts'
 import { broken } from './seal-archive.ts'
+import { zerosOf } from './zeros.ts'
 import { createSkippedList } from './skipped-entries.ts'
 import type { Skipped } from './skipped-entries.ts'
 import { createExtensionReader } from './tar-extension.ts'
@@ -12,6 +13,8 @@ export interface TarBounds {
   readonly entriesMax: number
   /** The maximum size of accepted contents, as programs see it: holes of sparse files count. */
   readonly bytesMax: number
+  /** What sets `bytesMax`, as text. */
+  readonly bytesBy: string
   /** The maximum number of bytes read, those of skipped entries included. */
   readonly readMaxBytes: number
 }
@@ -37,15 +40,26 @@ export interface TarFilter {
   /** Lists an entry that the archive does not contain. */
   note(name: string, why: string): void
   /** Throws the problem `unprocessable` if the archive is truncated. */
-  end(): { readonly pieces: readonly Buffer[]; readonly data: FilteredData }
+  end(): FilteredEnd
+  /**
+   * Ends an archive that its packer truncated: keeps the complete entries, fills up the last file with zeros, and lists
+   * it.
+   */
+  endEarly(): FilteredEnd
+}
+
+export interface FilteredEnd {
+  /** To be written after the other pieces. */
+  readonly pieces: Iterable<Buffer>
+  readonly data: FilteredData
 }
 
 interface State {
   held: Buffer
   /** Remaining bytes of the content, including the padding of its last block. */
   left: number
-  /** Whether these bytes are written to the output. */
-  passes: boolean
+  /** The entry that these bytes belong to, if they are written to the output. */
+  passes: string | null
   /** The extended header that is being parsed. */
   gathers: { readonly reader: ExtensionReader; readonly isForAll: boolean; left: number; pad: number } | null
   /** Values for the next entry. */
@@ -67,7 +81,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
   const state: State = {
     held: Buffer.alloc(0),
     left: 0,
-    passes: false,
+    passes: null,
     gathers: null,
     extension: {},
     common: {},
@@ -81,27 +95,27 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
 
   function skip(entry: TarEntry, why: string): null {
     skipped.add(shownName(entry.name), why)
-    state.passes = false
+    state.passes = null
     return null
   }
 
   /** The header to write; null for a skipped entry. */
   function taken(entry: TarEntry): Buffer | null {
     if (state.entries >= bounds.entriesMax) {
-      state.endedBy = `the data of the agent has more than ${bounds.entriesMax} files and folders`
+      state.endedBy = `the data of the agent has more than ${bounds.entriesMax} files and folders; pack some of them into archives, or delete them`
       return skip(entry, 'the maximum number of files was reached')
     }
     if (entry.kind === 'file' && entry.size > bounds.bytesMax - state.bytes)
       return skip(
         entry,
-        `with this file of ${inMb(entry.size)} the agent’s data would be larger than ${inMb(bounds.bytesMax)}`,
+        `with this file of ${inMb(entry.size)} the agent’s data would be larger than ${inMb(bounds.bytesMax)}, ${bounds.bytesBy}`,
       )
     const verdict = rules(entry)
     if (!verdict.ok) return skip(entry, verdict.why)
     const header = writeHeader({ ...entry, name: verdict.name === '' ? './' : verdict.name })
     state.entries += 1
     state.bytes += entry.size
-    state.passes = true
+    state.passes = entry.name
     return header
   }
 
@@ -136,7 +150,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
     else state.extension = { ...state.extension, ...reader.end() }
     state.gathers = null
     state.left = pad
-    state.passes = false
+    state.passes = null
   }
 
   /** Returns how many bytes from `at` on were processed; 0 if more input is needed first. */
@@ -144,7 +158,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
     if (state.left > 0 && !state.isInMap) {
       const count = Math.min(state.left, bytes.length - at)
       state.left -= count
-      if (state.passes) out.push(bytes.subarray(at, at + count))
+      if (state.passes !== null) out.push(bytes.subarray(at, at + count))
       return count
     }
     if (state.gathers) {
@@ -174,8 +188,8 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
       }
       state.held = Buffer.from(bytes.subarray(at))
       // Not in the middle of a file that is being written, because its header contains its size.
-      if (state.read > bounds.readMaxBytes && !(state.passes && state.left > 0))
-        state.endedBy ??= `the archive of the agent is longer than ${inMb(bounds.readMaxBytes)}`
+      if (state.read > bounds.readMaxBytes && !(state.passes !== null && state.left > 0))
+        state.endedBy ??= `reading ended after ${inMb(bounds.readMaxBytes)}, because files are larger than its limit; delete them or raise data_limit_mb`
       return out
     },
     isOver: () => state.endedBy !== null,
@@ -184,13 +198,29 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
     end: () => {
       const isWhole = state.left === 0 && !state.gathers && state.held.length === 0 && state.zeros > 0
       if (!isWhole && state.endedBy === null) throw broken('the archive of an agent ends early')
-      const { entries, bytes, endedBy } = state
-      return {
-        pieces: [Buffer.alloc(2 * blockBytes)],
-        data: { entries, bytes, skipped: skipped.list(), endedBy },
-      }
+      return ended(0)
+    },
+    endEarly: () => {
+      const missing = state.passes === null ? 0 : state.left
+      if (missing > 0) skipped.add(shownName(state.passes ?? ''), shortenedWords)
+      state.endedBy ??= earlyWords
+      return ended(missing)
     },
   }
+
+  function ended(missing: number): FilteredEnd {
+    const { entries, bytes, endedBy } = state
+    return { pieces: lastPieces(missing), data: { entries, bytes, skipped: skipped.list(), endedBy } }
+  }
 }
+
+function* lastPieces(missing: number): Generator<Buffer> {
+  yield* zerosOf(missing)
+  yield Buffer.alloc(2 * blockBytes)
+}
+
+/** An engine ends an archive early if a file became shorter than its header says. */
+const earlyWords = 'its archive ended early, as when a file becomes shorter while it is read'
+const shortenedWords = 'it became shorter while it was read: the backup has zeros in place of its end'
 
 const inMb = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`

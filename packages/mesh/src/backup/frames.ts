@@ -6,6 +6,7 @@ import { runtimeNames } from '@flotilla/protocol/runtime-names'
 import * as z from 'zod'
 import { broken } from './seal-archive.ts'
 import { skippedSchema } from './skipped-entries.ts'
+import { isZeros } from './zeros.ts'
 
 /**
  * The inner layer of a backup: consecutive entries, each announced before its content and closed by its digest, and
@@ -29,7 +30,7 @@ export const zeroRunMax = 1024 ** 3
  * Maximum number of files besides the agents' data. Their size is limited only by the disk, because they are never
  * held in memory.
  */
-export const entriesMax = 200_000
+export const entriesMax = 2_500_000
 
 export const entrySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('file'), path: z.string(), mode: z.int().min(0).max(0o777) }),
@@ -99,12 +100,13 @@ const chunkEnd = Buffer.alloc(0)
 export async function* writeFrames(
   about: About,
   entries: AsyncIterable<SourceEntry>,
+  countMax = entriesMax,
 ): AsyncGenerator<Buffer> {
   yield word(letters.about, about)
   let count = 0
   for await (const { entry, content, close } of entries) {
     count += 1
-    if (count > entriesMax) throw tooMany()
+    if (count > countMax) throw tooMany(countMax)
     yield word(letters.entry, entry)
     const isData = entry.kind === 'agent-data'
     if (isData) yield chunkEnd
@@ -128,7 +130,7 @@ async function* dataFrames(
       const part = piece.subarray(at, at + partBytes)
       counted.digest.update(part)
       counted.bytes += part.length
-      const isZero = part.length >= zeroRunMin && part.equals(zeroPart.subarray(0, part.length))
+      const isZero = part.length >= zeroRunMin && isZeros(part)
       if (run > 0 && (!isZero || run + part.length > zeroRunMax)) {
         yield zeroFrame(run)
         run = 0
@@ -140,17 +142,10 @@ async function* dataFrames(
   if (run > 0) yield zeroFrame(run)
 }
 
-/** Yields zeros, a piece at a time (F3). */
-export function* zerosOf(count: number): Generator<Buffer> {
-  for (let left = count; left > 0; left -= zeroPart.length) yield zeroPart.subarray(0, left)
-}
-
-const zeroPart = Buffer.alloc(partBytes)
-
 /** Reported when the backup is made and not when it is needed. */
-function tooMany(): Problem {
+function tooMany(countMax: number): Problem {
   return new Problem('unprocessable', {
-    detail: `the home has more than ${entriesMax} files`,
+    detail: `the home has more than ${countMax} files`,
     repair: 'Delete files that you do not need from the home, old artifacts first, and repeat the backup.',
   })
 }

@@ -39,4 +39,14 @@ async function mountOf(folder: string): Promise<string> {
   return mount
 }
 
+/** Problem `disk-full` if the disk of `folder` has less free space than `bytes`, which are kept for the mesh. */
+export async function requireFree(bytes: number, { folder, repair }: FullDisk): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize >= bytes) return
+  throw new Problem('disk-full', {
+    detail: `the disk of ${folder} is almost full (${await diskWords(folder)}); ${inMb(bytes)} must stay free for the mesh`,
+    repair,
+  })
+}
+
 export const inMb = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`

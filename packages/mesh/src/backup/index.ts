@@ -12,7 +12,7 @@ import { createHomeBackups } from './home-backups.ts'
 import { backupPeopleRoutes } from './people.routes.ts'
 import { serveReading } from './serve-reading.ts'
 import type { RestoredHome, RestoreOptions } from './restore-backup.ts'
-import type { VerifiedBackup, VerifyOptions } from './verify-backup.ts'
+import type { ContentSoFar, VerifiedBackup, VerifyOptions } from './verify-backup.ts'
 
 export type { ReadAgentData } from './read-agents.ts'
 export { whatIsMissing } from './what-is-missing.ts'
@@ -30,6 +30,13 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
 
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
   return (await import('./restore-backup.ts')).restoreBackup(options)
+}
+
+export async function requireRoomForRestore(
+  home: string,
+  content: Pick<ContentSoFar, 'homeBytes' | 'agents'>,
+): Promise<void> {
+  return (await import('./require-room.ts')).requireRoomForRestore(home, content)
 }
 
 /** Archives that are read at once; each holds an agent. */

@@ -1,6 +1,7 @@
 import { createReadStream, lstatSync } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { syncFolder } from '../config/index.ts'
@@ -171,8 +172,9 @@ async function verifyPartial(options: BackupOptions, { folder, path }: PartialBa
 
 async function* sources(cut: Cut, from: AgentsSource, read: AgentsRead): AsyncGenerator<SourceEntry> {
   yield { entry: { kind: 'database' }, content: createReadStream(cut.database) }
-  for (const { path, mode, source } of cut.files) {
-    yield { entry: { kind: 'file', path, mode }, content: createReadStream(source) }
+  for (const { path, mode, source, bytes } of cut.files) {
+    const content = bytes === 0 ? Readable.from([]) : createReadStream(source, { end: bytes - 1 })
+    yield { entry: { kind: 'file', path, mode }, content }
   }
   yield* readAgents(from, read)
 }

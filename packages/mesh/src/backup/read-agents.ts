@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataReading } from '../sandbox/index.ts'
-import { boundsOfAgent, fleetBoundWords } from './backup-bounds.ts'
+import { boundsOfAgent } from './backup-bounds.ts'
 import { createTarFilter } from './filter-tar.ts'
 import type { FilteredData, TarBounds } from './filter-tar.ts'
 import type { SourceEntry } from './frames.ts'
@@ -41,7 +41,7 @@ export async function* readAgents(source: AgentsSource, read: AgentsRead): Async
   const total = { entries: 0, bytes: 0 }
   let hasBegun = false
   let failure: { readonly error: unknown } | null = null
-  for (const agent of source.ids) {
+  for (const [at, agent] of source.ids.entries()) {
     const leftOut = (why: string): SourceEntry => {
       read.parts.push(partOf(agent, { leftOut: why }))
       return { entry: { kind: 'agent-data', agent }, content: nothing(), close: () => ({ leftOut: why }) }
@@ -50,11 +50,8 @@ export async function* readAgents(source: AgentsSource, read: AgentsRead): Async
       yield leftOut('left out by --without')
       continue
     }
-    const bounds = boundsOfAgent(source.dataLimitBytes(agent), total)
-    if (bounds === null) {
-      yield leftOut(fleetBoundWords)
-      continue
-    }
+    const agents = source.ids.length
+    const bounds = boundsOfAgent(source.dataLimitBytes(agent), { agents, follow: agents - at - 1, ...total })
     source.progress(`Reading the data of ${agent}`)
     let data: DataReading | null
     try {
@@ -122,7 +119,8 @@ async function* filtered(data: DataReading, bounds: TarBounds, result: Result): 
       if (!filter.isWhole()) throw error
       filter.note('some files', whyOf(error))
     }
-    const ended = filter.end()
+    // The stream itself ended in order.
+    const ended = filter.isOver() || filter.isWhole() ? filter.end() : filter.endEarly()
     yield* ended.pieces
     result.data = ended.data
   } catch (error) {

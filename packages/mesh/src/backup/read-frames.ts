@@ -15,18 +15,20 @@ import {
   overSchema,
   wordBytesMax,
   zeroRunMax,
-  zerosOf,
 } from './frames.ts'
 import type { About, DataNote, Entry } from './frames.ts'
 import { broken } from './seal-archive.ts'
 import type { Skipped } from './skipped-entries.ts'
 import { whyOf } from './why-of.ts'
+import { zerosOf } from './zeros.ts'
 
 /** Receives the frames of an archive in order; each call is awaited before the next. */
 export interface FrameListener {
   about(about: About): Promise<void> | void
   /** Returns the sink for the content, or null to skip it. `end` is called once the content was verified. */
   entry(entry: Entry): Promise<EntrySink | null> | EntrySink | null
+  /** Called with the size of each piece of content, also without a sink. Throws to stop the reading. */
+  content?(entry: Entry, bytes: number): Promise<void> | void
 }
 
 export interface EntrySink {
@@ -86,11 +88,12 @@ export async function readFrames(
     if (next.letter !== letters.entry) throw broken('the parts of the backup are in the wrong order')
     const entry = checkedEntry(parsed(entrySchema, next.body), seen)
     const sink = await listener.entry(entry)
+    const count = async (bytes: number): Promise<void> => listener.content?.(entry, bytes)
     if (entry.kind === 'agent-data') {
-      const part = await readAgentData(reader, entry.agent, sink)
+      const part = await readAgentData(reader, entry.agent, { sink, count })
       agents.push(part)
       total += part.bytes
-    } else total += await readFile(reader, sink)
+    } else total += await readFile(reader, { sink, count })
   }
 }
 
@@ -117,7 +120,12 @@ function checkedEntry(entry: Entry, seen: Set<string>): Entry {
   return entry
 }
 
-async function readFile(reader: FrameReader, sink: EntrySink | null): Promise<number> {
+interface ContentTarget {
+  readonly sink: EntrySink | null
+  readonly count: (bytes: number) => Promise<void>
+}
+
+async function readFile(reader: FrameReader, { sink, count }: ContentTarget): Promise<number> {
   const digest = createHash('sha256')
   let bytes = 0
   for (;;) {
@@ -135,18 +143,23 @@ async function readFile(reader: FrameReader, sink: EntrySink | null): Promise<nu
     for (const piece of pieces) {
       bytes += piece.length
       digest.update(piece)
+      await count(piece.length)
       await sink?.take(piece)
     }
   }
 }
 
-async function readAgentData(reader: FrameReader, agent: string, sink: EntrySink | null): Promise<AgentPart> {
+async function readAgentData(
+  reader: FrameReader,
+  agent: string,
+  { sink, count }: ContentTarget,
+): Promise<AgentPart> {
   const digest = createHash('sha256')
   const filter = createTarFilter(readingBounds)
   const read = { bytes: 0, given: 0, fault: null as string | null }
   const part = { agent, skipped: { count: 0, first: [] }, endedBy: null }
 
-  async function give(pieces: readonly Buffer[]): Promise<void> {
+  async function give(pieces: Iterable<Buffer>): Promise<void> {
     for (const piece of pieces) {
       read.given += piece.length
       await sink?.take(piece)
@@ -155,6 +168,7 @@ async function readAgentData(reader: FrameReader, agent: string, sink: EntrySink
   async function takeAll(pieces: Iterable<Buffer>): Promise<void> {
     for (const piece of pieces) {
       read.bytes += piece.length
+      await count(piece.length)
       if (read.fault !== null) continue
       digest.update(piece)
       let passed: readonly Buffer[] = []

@@ -1,9 +1,9 @@
-import { stat, statfs } from 'node:fs/promises'
+import { mkdir, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataPaths } from '../config/index.ts'
 import type { BackupSecrets } from './entry-path.ts'
-import { inMb } from './full-disk.ts'
+import { diskWords, inMb } from './full-disk.ts'
 import { listHomeFiles } from './list-home-files.ts'
 
 /** Space that must stay free in addition to the written data. */
@@ -69,4 +69,33 @@ export async function requireRoom(asked: RoomAsked): Promise<number | null> {
     })
   }
   return agentsBytes === null ? null : content
+}
+
+/** Space for the first start of the mesh, in addition to the backup's content. */
+const firstStartBytes = 64 * 1024 * 1024
+const largestNamedMax = 3
+
+/**
+ * Checks that the home's disk has room for what a restore writes there: the home, and the data of these agents. Holes
+ * count, because a restore writes them. Problem `disk-full` with the largest agents.
+ */
+export async function requireRoomForRestore(
+  home: string,
+  content: {
+    readonly homeBytes: number
+    readonly agents: readonly { readonly agent: string; readonly bytes: number }[]
+  },
+): Promise<void> {
+  const { agents, homeBytes } = content
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const { bavail, bsize } = await statfs(home)
+  const needed = agents.reduce((sum, { bytes }) => sum + bytes, homeBytes) + firstStartBytes
+  if (bavail * bsize >= needed) return
+  const largest = agents.toSorted((one, other) => other.bytes - one.bytes).slice(0, largestNamedMax)
+  const named = largest.map(({ agent, bytes }) => `${agent} (${inMb(bytes)})`).join(', ')
+  throw new Problem('disk-full', {
+    detail: `the backup needs ${inMb(needed)} on the disk of ${home} (${await diskWords(home)})${named === '' ? '' : `; most of it is the data of ${named}`}`,
+    repair:
+      'Free some room there, name a folder on another disk with --home, or leave an agent out with --without AGENT; nothing was written.',
+  })
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
@@ -10,6 +10,7 @@ import { namingDisk } from './full-disk.ts'
 import { readFrames } from './read-frames.ts'
 import type { EntrySink } from './read-frames.ts'
 import { requireKnownAgents } from './require-known-agents.ts'
+import { requireRoomForRestore } from './require-room.ts'
 import { openArchive } from './seal-archive.ts'
 import { tellingBytes } from './tell-bytes.ts'
 import type { TellBytes } from './tell-bytes.ts'
@@ -17,9 +18,6 @@ import { fileSink } from './verify-backup.ts'
 import type { VerifiedBackup } from './verify-backup.ts'
 import { waitForDrain } from './wait-for-drain.ts'
 import { whyOf } from './why-of.ts'
-
-/** Space for the first start of the mesh, in addition to the backup's content. */
-const spareBytes = 64 * 1024 * 1024
 
 export interface RestoreOptions {
   readonly paths: DataPaths
@@ -67,7 +65,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
   const { paths, progress, verified } = options
   const leftOut = knownBefore(options)
   await requireEmpty(paths)
-  await requireRoom(paths, options.agentsElsewhere ? verified.homeBytes : verified.bytes)
+  const excluded = new Set(leftOut.map(({ agent }) => agent))
+  await requireRoomForRestore(paths.home, {
+    homeBytes: verified.homeBytes,
+    agents: options.agentsElsewhere ? [] : verified.agents.filter(({ agent }) => !excluded.has(agent)),
+  })
   await mkdir(paths.dataFolder, { recursive: true, mode: 0o700 })
   await writeFile(paths.restoreMark, 'This home is being restored, or was until its restore was cut off.\n')
   await syncFolder(paths.dataFolder)
@@ -176,14 +178,5 @@ async function requireEmpty(paths: DataPaths): Promise<void> {
   throw new Problem('conflict', {
     detail: `${paths.home} is not empty: it contains ${found.slice(0, 3).join(', ')}`,
     repair: 'Name an empty folder with --home, or remove the fleet of this folder first with flotilla reset.',
-  })
-}
-
-async function requireRoom(paths: DataPaths, bytes: number): Promise<void> {
-  await mkdir(paths.home, { recursive: true, mode: 0o700 })
-  const { bavail, bsize } = await statfs(paths.home)
-  if (bavail * bsize >= bytes + spareBytes) return
-  throw new Problem('disk-full', {
-    detail: `the backup needs ${Math.ceil((bytes + spareBytes) / 1024 / 1024)} MB where ${paths.home} is`,
   })
 }

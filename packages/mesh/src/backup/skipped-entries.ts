@@ -18,7 +18,17 @@ export type Skipped = z.infer<typeof skippedSchema>
 
 export const nothingSkipped: Skipped = { count: 0, first: [] }
 
-export function createSkippedList(): { add(name: string, why: string): void; list(): Skipped } {
+export interface SkippedList {
+  add(name: string, why: string): void
+  list(): Skipped
+}
+
+/** Pure. */
+export function joinSkipped(one: Skipped, other: Skipped): Skipped {
+  return { count: one.count + other.count, first: [...one.first, ...other.first].slice(0, namedMax) }
+}
+
+export function createSkippedList(): SkippedList {
   const first: { name: string; why: string }[] = []
   let count = 0
   return {

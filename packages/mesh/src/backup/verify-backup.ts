@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { faultInDatabase } from '../storage/index.ts'
-import type { Entry } from './frames.ts'
-import { namingDisk } from './full-disk.ts'
+import type { About, Entry } from './frames.ts'
+import { namingDisk, requireFree } from './full-disk.ts'
 import { readFrames } from './read-frames.ts'
 import type { EntrySink, ReadArchive } from './read-frames.ts'
 import { broken, openArchive } from './seal-archive.ts'
@@ -21,7 +21,23 @@ export interface VerifyOptions {
   readonly temporary: string
   readonly moved: TellBytes
   readonly signal?: AbortSignal
+  /**
+   * Called now and then with what was read so far; throws to stop. A small file can describe more zeros than any disk
+   * holds, and a restore need not read them all to find that out.
+   */
+  readonly fits?: (soFar: ContentSoFar) => Promise<void>
 }
+
+export interface ContentSoFar {
+  readonly about: About
+  readonly homeBytes: number
+  readonly agents: readonly { readonly agent: string; readonly bytes: number }[]
+}
+
+/** Stays free on the disk of the temporary folder: the mesh may use the same disk. */
+const keepFreeBytes = 64 * 1024 * 1024
+/** The free space is checked after this many bytes. */
+const checkEveryBytes = 64 * 1024 * 1024
 
 export interface VerifiedBackup extends ReadArchive {
   /** Size of the database and the files; the rest is data of agents. */
@@ -38,36 +54,44 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
   const folder = await mkdtemp(join(options.temporary, 'flotilla-verify-'))
   const database = join(folder, 'mesh.db')
   let hasDatabase = false
-  let homeBytes = 0
-  const counted = (sink: EntrySink | null): EntrySink => ({
-    take: (piece) => {
-      homeBytes += piece.length
-      return sink?.take(piece)
-    },
-    end: () => sink?.end(),
-  })
+  const disk = {
+    folder: options.temporary,
+    repair: 'Free space on that disk: the check extracts the database of the backup there.',
+  }
+  const read = { about: null as About | null, homeBytes: 0, unchecked: 0 }
+  const agents = new Map<string, number>()
+  async function content(entry: Entry, bytes: number): Promise<void> {
+    if (entry.kind === 'agent-data') agents.set(entry.agent, (agents.get(entry.agent) ?? 0) + bytes)
+    else read.homeBytes += bytes
+    read.unchecked += bytes
+    if (read.unchecked < checkEveryBytes) return
+    read.unchecked = 0
+    if (entry.kind === 'database') await requireFree(keepFreeBytes, disk)
+    const { about, homeBytes } = read
+    const sizes = [...agents].map(([agent, size]) => ({ agent, bytes: size }))
+    if (about !== null) await options.fits?.({ about, homeBytes, agents: sizes })
+  }
   try {
     const { signal } = options
     const stream = createReadStream(options.file, signal === undefined ? {} : { signal })
     const archive = tellingBytes(stream, size, options.moved)
     const verified = await readFrames(openArchive(archive, options.passphrase), {
-      about: () => {},
-      entry: (entry: Entry) => {
-        if (entry.kind === 'agent-data') return null
-        if (entry.kind === 'file') return counted(null)
-        hasDatabase = true
-        return counted(fileSink(database, 0o600))
+      about: (about) => {
+        read.about = about
       },
+      entry: (entry: Entry) => {
+        if (entry.kind !== 'database') return null
+        hasDatabase = true
+        return fileSink(database, 0o600)
+      },
+      content,
     })
     if (!hasDatabase) throw broken('the backup has no database')
     const fault = faultInDatabase(database)
     if (fault !== null) throw broken(`the database in the backup is damaged: ${fault}`)
-    return { ...verified, homeBytes }
+    return { ...verified, homeBytes: read.homeBytes }
   } catch (error) {
-    throw await namingDisk(error, {
-      folder: options.temporary,
-      repair: 'Free space on that disk: the check extracts the database of the backup there.',
-    })
+    throw await namingDisk(error, disk)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

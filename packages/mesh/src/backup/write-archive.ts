@@ -1,9 +1,8 @@
-import { open, rm, statfs } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Problem } from '@flotilla/protocol/problem'
-import { diskWords, inMb, namingDisk } from './full-disk.ts'
+import { namingDisk, requireFree } from './full-disk.ts'
 
 /** The free space of the target is checked after this many bytes. */
 const lookEveryBytes = 16 * 1024 * 1024
@@ -33,7 +32,7 @@ export async function writeArchive(archive: AsyncIterable<Buffer>, target: Archi
         written += piece.length
         if (written - looked < lookEveryBytes) return
         looked = written
-        await requireFree(disk.folder, keepFreeBytes)
+        await requireFree(keepFreeBytes, disk)
       }
       const sink = new Writable({
         write: (piece: Buffer, _encoding, done) =>
@@ -55,12 +54,3 @@ export async function writeArchive(archive: AsyncIterable<Buffer>, target: Archi
 
 export const targetRepair =
   'Free space on that disk, write the backup to another disk, or leave an agent out with --without AGENT; the incomplete file was removed.'
-
-async function requireFree(folder: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(folder)
-  if (bavail * bsize >= bytes) return
-  throw new Problem('disk-full', {
-    detail: `the disk of ${folder} is almost full (${await diskWords(folder)}); ${inMb(bytes)} must stay free for the mesh`,
-    repair: targetRepair,
-  })
-}

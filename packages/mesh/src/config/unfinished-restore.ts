@@ -1,5 +1,6 @@
-import { access, readdir, rm } from 'node:fs/promises'
+import { access, readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { removeTree } from '../platform/index.ts'
 import type { DataPaths } from './data-paths.ts'
 
 /** Whether a restore into this home was interrupted; then the home is incomplete, and all of it may be deleted. */
@@ -15,11 +16,11 @@ export async function wipeUnfinishedRestore(paths: DataPaths): Promise<void> {
   const below = Object.values(paths).map((path: string) => relative(paths.home, path).split(sep)[0] ?? '')
   for (const name of new Set(below)) {
     if (name === '' || join(paths.home, name) === paths.dataFolder) continue
-    await rm(join(paths.home, name), { recursive: true, force: true })
+    await removeTree(join(paths.home, name))
   }
   for (const name of await readdir(paths.dataFolder)) {
     if (join(paths.dataFolder, name) === paths.restoreMark) continue
-    await rm(join(paths.dataFolder, name), { recursive: true, force: true })
+    await removeTree(join(paths.dataFolder, name))
   }
-  await rm(paths.dataFolder, { recursive: true, force: true })
+  await removeTree(paths.dataFolder)
 }

@@ -9,6 +9,7 @@ export type { OutboundProxies } from './proxied-connections.ts'
 export { useProxies } from './use-proxies.ts'
 export type { LineOutput } from '@flotilla/protocol/line-output'
 export { openCommandOutput, openServingOutput } from './standard-output.ts'
+export { removeTree } from './remove-tree.ts'
 export { createRoster } from './roster.ts'
 export type { Roster } from './roster.ts'
 export {

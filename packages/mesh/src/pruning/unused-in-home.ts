@@ -1,6 +1,7 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { DataPaths } from '../config/index.ts'
+import { removeTree } from '../platform/index.ts'
 import { dataFolderAgents, listVolumes, profileVolumesFolder } from '../sandbox/index.ts'
 import { snapshotsBeside } from '../storage/index.ts'
 import { countBytes } from './count-bytes.ts'
@@ -27,7 +28,7 @@ export async function unusedInHome(
     const remove = async () => {
       // An agent of this name was created since the search.
       if (agentId !== undefined && isAgent(agentId)) return false
-      await rm(path, { recursive: true, force: true })
+      await removeTree(path)
       return true
     }
     found.push({ kind, name: path, why, bytes: counted.bytes, remove })

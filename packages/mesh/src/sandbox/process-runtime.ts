@@ -15,7 +15,7 @@ import {
 import { measureGroups } from './process/measure-groups.ts'
 import { measureFolders } from './process/measure-folders.ts'
 import { readProcessData, signalGroup, writeProcessData } from './process/process-data.ts'
-import { removeTree } from './process/remove-tree.ts'
+import { removeTree } from '../platform/index.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 

@@ -9,6 +9,7 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { createInTurn } from '@flotilla/protocol/turns'
 import { readTextFile, writeFileAtomically } from '../../config/index.ts'
 import type { WorkFeedback } from '../../kernel/index.ts'
+import { removeTree } from '../../platform/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Action, Caller, Decision } from '../../access/index.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
@@ -116,7 +117,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     takeOnce: async (agentId) => {
       for (const name of onceFiles) await rm(join(directoryOf(agentId), name), { force: true })
     },
-    remove: (agentId) => rm(directoryOf(agentId), { recursive: true, force: true }),
+    remove: (agentId) => removeTree(directoryOf(agentId)),
     run: async (signal) => {
       while (!signal.aborted) {
         await deps.clock.sleep(refreshIntervalMs, signal).catch(() => {})

@@ -1,4 +1,4 @@
-import { readdir, rm, rmdir } from 'node:fs/promises'
+import { readdir, rmdir } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
@@ -6,7 +6,7 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
 import { dataPaths, homeIdPath, lockHome, openHomeFolder, readTextFile } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
-import { createLog, openCommandOutput } from '../../platform/index.ts'
+import { createLog, openCommandOutput, removeTree } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
@@ -55,7 +55,7 @@ async function removeHome(
       await adapter.close()
     }
   }
-  for (const name of ours) await rm(`${paths.home}${sep}${name}`, { recursive: true, force: true })
+  for (const name of ours) await removeTree(`${paths.home}${sep}${name}`)
   // The folder itself stays if it contains other files or is a mount point.
   await rmdir(paths.home).catch(() =>
     progress(

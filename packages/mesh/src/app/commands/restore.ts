@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { Problem, retold } from '@flotilla/protocol/problem'
-import { restoreBackup, verifyBackup, whatIsMissing } from '../../backup/index.ts'
+import { requireRoomForRestore, restoreBackup, verifyBackup, whatIsMissing } from '../../backup/index.ts'
 import type { MovedBytes } from '../../backup/index.ts'
 import {
   dataLimitBytes,
@@ -43,15 +43,28 @@ export async function restore(context: CommandContext): Promise<number> {
   try {
     await refuseLiveHome(context, paths)
     progress('Reading the whole backup to check it')
-    const verified = await verifyBackup({ file, passphrase, temporary: tmpdir(), moved })
+    const without = context.backup?.without ?? []
+    // What an interrupted restore left still takes room, and is deleted once the backup was checked.
+    const isAgain = await isRestoreUnfinished(paths)
+    const verified = await verifyBackup({
+      file,
+      passphrase,
+      temporary: tmpdir(),
+      moved,
+      fits: async ({ about, homeBytes, agents }) => {
+        if (isAgain) return
+        const isElsewhere = (context.environment.runtime ?? about.runtime) === 'kubernetes'
+        const written = isElsewhere ? [] : agents.filter(({ agent }) => !without.includes(agent))
+        await requireRoomForRestore(paths.home, { homeBytes, agents: written })
+      },
+    })
     if (verified.about.schema > newestSchemaStep) {
       throw new Problem('unprocessable', {
         detail: `the backup was written by release ${verified.about.product}, whose database (schema step ${verified.about.schema}) this release cannot read`,
-        repair:
-          'Restore the backup with release ${verified.about.product} or a newer one; nothing was written.',
+        repair: `Restore the backup with release ${verified.about.product} or a newer one; nothing was written.`,
       })
     }
-    if (await isRestoreUnfinished(paths)) await startOver(context, paths)
+    if (isAgain) await startOver(context, paths)
     const runtime = context.environment.runtime ?? verified.about.runtime
     const inRuntime = { ...context, environment: { ...context.environment, runtime } }
     const { homeId, leftOut } = await restoreBackup({
@@ -59,7 +72,7 @@ export async function restore(context: CommandContext): Promise<number> {
       file,
       passphrase,
       verified,
-      without: context.backup?.without ?? [],
+      without,
       agentsElsewhere: runtime === 'kubernetes',
       openHome: async () => {
         const home = await openHomeFolder(paths)
@@ -73,7 +86,8 @@ export async function restore(context: CommandContext): Promise<number> {
       moved,
     })
     const { about, agents } = verified
-    const { skipped } = whatIsMissing({ home: about.skipped, agents })
+    const restored = agents.filter(({ agent }) => !leftOut.some((one) => one.agent === agent))
+    const { skipped } = whatIsMissing({ home: about.skipped, agents: restored })
     context.print({ restored: true, home: paths.home, home_id: homeId, about, skipped, left_out: leftOut })
     return 0
   } finally {

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing, syncFolder } from '../../config/index.ts'
+import { removeTree } from '../../platform/index.ts'
 
 /** Stores the bytes of artifacts: one folder per agent, one file per name, readable only by the mesh. */
 export interface ArtifactFiles {
@@ -65,7 +66,7 @@ export function createArtifactFiles(folder: string, newSuffix: () => string): Ar
       }
     },
     remove: (agentId, name) => rm(join(folder, artifactFolderName(agentId), name), { force: true }),
-    removeAll: (agentId) => rm(join(folder, artifactFolderName(agentId)), { recursive: true, force: true }),
+    removeAll: (agentId) => removeTree(join(folder, artifactFolderName(agentId))),
     sweep: async () => {
       const directories = await readdir(folder).catch(() => [])
       for (const directory of directories) {

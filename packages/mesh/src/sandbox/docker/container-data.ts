@@ -25,8 +25,8 @@ export interface DataOfAgent {
 const volumesSchema = z.looseObject({ Volumes: z.array(z.looseObject({ Name: z.string() })).nullish() })
 
 /**
- * Reads the data from the agent's running container, which the engine pauses meanwhile, or from a new container that
- * never runs.
+ * Reads the data from a new container that never runs. If the agent's container runs, the engine pauses it meanwhile.
+ * It is not read itself: the engine locks a container until its archive ends, and could not unpause it before that.
  */
 export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Promise<DataReading | null> {
   const { docker } = to.engine
@@ -35,31 +35,34 @@ export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Pr
   if (to.volumes.isOfMachine(of.agentId)) return readOfMachine(to, of, working)
   if (working?.State.Running) {
     const container = docker.getContainer(sandboxName(of.homeId, of.agentId))
+    // The engine has mounted the volume for the agent and uses that mount again.
+    const id = await createHelper(to, of)
     const isHeld = await container.pause().then(
       () => true,
       () => false,
     )
     const release = () => container.unpause().catch(unlessStatus([304, 404, 409, 500]))
-    try {
-      const tar = Readable.from(await container.getArchive({ path: '/data/.' }))
-      return readWhileHeld({ tar, isHeld, release, close: async () => void tar.destroy(), clock })
-    } catch (error) {
-      await release()
-      throw error
-    }
+    return readHelper({ id, remove: () => removeContainer(to.engine, id) }, { isHeld, release })
   }
   if (!(await hasVolume(to, of))) return null
-  const helper = await makeHelper(to, of)
-  try {
-    const tar = Readable.from(await docker.getContainer(helper.id).getArchive({ path: '/data/.' }))
-    const close = async () => {
-      tar.destroy()
+  return readHelper(await makeHelper(to, of), { isHeld: true, release: async () => {} })
+
+  async function readHelper(
+    helper: Helper,
+    { isHeld, release }: { readonly isHeld: boolean; readonly release: () => Promise<void> },
+  ): Promise<DataReading> {
+    try {
+      const tar = Readable.from(await docker.getContainer(helper.id).getArchive({ path: '/data/.' }))
+      const close = async () => {
+        tar.destroy()
+        await helper.remove()
+      }
+      return readWhileHeld({ tar, isHeld, release, close, clock })
+    } catch (error) {
+      if (isHeld) await release()
       await helper.remove()
+      throw error
     }
-    return readWhileHeld({ tar, isHeld: true, release: async () => {}, close, clock })
-  } catch (error) {
-    await helper.remove()
-    throw error
   }
 }
 
@@ -123,23 +126,21 @@ async function hasVolume(
   return (Volumes ?? []).some(({ Name }) => Name === volumeName(homeId, agentId))
 }
 
-async function makeHelper({ engine, ground, volumes, bound }: PreparedEngine, of: DataOfAgent) {
-  const { docker } = engine
-  const { homeId, agentId, homeTag } = of
+/** A container that mounts an agent's volume and never runs. */
+interface Helper {
+  readonly id: string
+  remove(): Promise<void>
+}
+
+async function makeHelper(to: PreparedEngine, of: DataOfAgent): Promise<Helper> {
+  const { engine, volumes, bound } = to
+  const { homeId, agentId } = of
   const name = volumeName(homeId, agentId)
   const volume = await openAgentVolume(engine, volumes, { homeId, spec: of, bound })
   try {
-    if (!volume.limited) await docker.createVolume({ Name: name, Labels: volumeLabels(homeId, agentId) })
-    const { id } = await docker.createContainer({
-      Image: ground.image,
-      Cmd: ['true'],
-      Labels: { [labelKeys.home]: homeTag, [labelKeys.role]: 'backup' },
-      HostConfig: {
-        NetworkMode: 'none',
-        CapDrop: ['ALL'],
-        Mounts: [{ Type: 'volume', Source: name, Target: '/data' }],
-      },
-    })
+    if (!volume.limited)
+      await engine.docker.createVolume({ Name: name, Labels: volumeLabels(homeId, agentId) })
+    const id = await createHelper(to, of)
     return {
       id,
       remove: async () => {
@@ -151,4 +152,18 @@ async function makeHelper({ engine, ground, volumes, bound }: PreparedEngine, of
     await volume.release()
     throw error
   }
+}
+
+async function createHelper({ engine, ground }: PreparedEngine, of: DataOfAgent): Promise<string> {
+  const { id } = await engine.docker.createContainer({
+    Image: ground.image,
+    Cmd: ['true'],
+    Labels: { [labelKeys.home]: of.homeTag, [labelKeys.role]: 'backup' },
+    HostConfig: {
+      NetworkMode: 'none',
+      CapDrop: ['ALL'],
+      Mounts: [{ Type: 'volume', Source: volumeName(of.homeId, of.agentId), Target: '/data' }],
+    },
+  })
+  return id
 }

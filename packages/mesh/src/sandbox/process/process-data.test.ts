@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../platform/index.ts'
+import { readProcessData } from './process-data.ts'
 import { patient } from '../../../../../tests/support/patience.ts'
 
 /** The state letter in `/proc`: `T` for a stopped process. */
@@ -42,4 +44,14 @@ test('a stopped process group continues if the reader of its data is killed', as
     worker.kill('SIGKILL')
     await rm(folder, { recursive: true, force: true })
   }
+})
+
+test('a folder with a symbolic link in its place is refused, so nothing behind the link is read', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-link-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await mkdir(join(folder, 'elsewhere'))
+  await symlink('elsewhere', join(folder, 'data'))
+  await expect(readProcessData(folder, { group: null, clock: systemClock })).rejects.toMatchObject({
+    id: 'data-unread',
+  })
 })

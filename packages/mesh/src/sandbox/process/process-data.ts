@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, readdir } from 'node:fs/promises'
+import { constants, mkdir, open, readdir } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -20,17 +21,13 @@ export async function readProcessData(
   folder: string,
   { group, clock }: { readonly group: number | null; readonly clock: Clock },
 ): Promise<DataReading | null> {
-  const data = join(folder, 'data')
-  const isThere = await access(data).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere) return null
+  const opened = await openData(join(folder, 'data'))
+  if (opened === null) return null
   const isHeld = group !== null && signalGroup(group, 0)
   const resume = (): void => {
     if (group !== null) signalGroup(group, 'SIGCONT')
   }
-  const { tar, end } = startPacking(data, isHeld ? group : null)
+  const { tar, end } = await started(opened, isHeld ? group : null)
   return readWhileHeld({
     tar,
     isHeld: isHeld || group === null,
@@ -45,38 +42,73 @@ export async function readProcessData(
 }
 
 /**
+ * The opened folder; null if it does not exist. An agent could put a symbolic link in its place, so links are refused,
+ * and `tar` gets the open folder and no path. `tar` itself follows no links below it.
+ */
+async function openData(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : ''
+    if (code === 'ENOENT') return null
+    if (code !== 'ENOTDIR' && code !== 'ELOOP') throw error
+    throw new SandboxError(
+      'data-unread',
+      `${path} is a symbolic link or a file in place of a folder.\nRepair: put the folder back.`,
+    )
+  }
+}
+
+/**
  * Stops a group, reads, and continues the group. It runs in a shell that outlives a killed reader: tar then
  * ends at its next write to the closed pipe.
  */
 const heldWhile = 'kill -s STOP -- "-$0"; "$@"; code=$?; kill -s CONT -- "-$0"; exit $code'
 
-function startPacking(folder: string, group: number | null) {
-  const tar = [...tarProgram, '--create', '--file=-', '--format=pax', `--directory=${folder}`, '.'] as const
+/** The folder is open in `tar` under this number. */
+const folderNumber = 3
+const packWords = ['--create', '--file=-', '--format=pax', `--directory=/proc/self/fd/${folderNumber}`, '.']
+
+/** The program has its own copy of the open folder. */
+async function started(folder: FileHandle, group: number | null) {
+  try {
+    return startPacking(folder.fd, group)
+  } finally {
+    await folder.close()
+  }
+}
+
+function startPacking(folder: number, group: number | null) {
+  const tar = [...tarProgram, ...packWords] as const
   const [program, ...words] = group === null ? tar : (['sh', '-c', heldWhile, String(group), ...tar] as const)
-  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe', folder] })
   requirePipes(child)
+  const { stdout, stderr } = child
+  if (stdout === null || stderr === null) throw new TypeError('a piped stream of a program is missing')
+  // Without a reader, Node discards the unread output of a program that has ended.
+  stdout.on('readable', () => {})
   let said = ''
-  child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
+  stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
   const [exited, ended] = [once(child, 'exit'), once(child, 'close')]
   // Both are awaited below; until then a missing program must not end the mesh as an unhandled rejection.
   for (const end of [exited, ended]) end.catch(() => {})
 
-  async function* packed(): AsyncGenerator<Uint8Array> {
-    yield* child.stdout
+  async function* packed(output: Readable): AsyncGenerator<Uint8Array> {
+    yield* output
     await ended
     if (child.exitCode !== 0 && child.exitCode !== changedCode) {
-      throw new SandboxError('data-unread', `tar failed: ${said}\nRepair: look at the rights in ${folder}.`)
+      throw new SandboxError('data-unread', `tar failed: ${said}\nRepair: look at the rights of these files.`)
     }
   }
 
   /** Ends the program and resolves once it has exited. */
   async function end(): Promise<void> {
-    child.stdout.destroy()
+    stdout?.destroy()
     child.kill('SIGKILL')
     await exited.catch(() => {})
   }
 
-  return { tar: packed(), end }
+  return { tar: packed(stdout), end }
 }
 
 /** Restores an agent's data (S10). `tar` refuses names outside of the folder and creates links last. */
