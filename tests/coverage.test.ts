@@ -9,7 +9,7 @@ import { citedBy, heedsLesson, verifies } from './verifies.ts'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 describe('the specification ledger', () => {
-  test('agrees with what the tests cite and the documents decide', () => {
+  test('the specification ledger agrees with what the tests cite and the documents decide', () => {
     expect(coverageReport(readCoverageFacts(root, requirements)).offenders).toEqual([])
   })
 
@@ -49,7 +49,7 @@ describe('verifies', () => {
     expect(() => heedsLesson.call(undefined, 135)).toThrow('no lesson 135')
   })
 
-  test('throws on an id that no clause has', () => {
+  test('verifies throws on an id that no clause has', () => {
     // @ts-expect-error: the id of no clause does not compile either
     expect(() => verifies.call(undefined, 'limits:no-such-limit')).toThrow('no clause limits:no-such-limit')
   })

@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
     await mesh?.stop()
   })
 
-  it('would run as markup, or what follows proved nothing', async () => {
+  it('text of strangers would run as markup, or what follows proved nothing', async () => {
     const context = await browser.newContext()
     const bare = await context.newPage()
     bare.on('dialog', (dialog) => void dialog.dismiss())

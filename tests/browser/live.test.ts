@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser)('pages that are looked at', () => {
     }
   })
 
-  it('miss nothing when their socket breaks: it is opened again from the last number, and each event comes once', async () => {
+  it('visible pages miss nothing when their socket breaks: it is opened again from the last number, and each event comes once', async () => {
     heedsLesson(114)
     const { page, open, context } = await openPage(browser, mesh.url)
     const opened: string[] = []

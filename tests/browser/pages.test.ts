@@ -68,7 +68,7 @@ describe.skipIf(!hasBrowser)('the pages', () => {
     expect(await wrongWith(watched, one.name)).toEqual([])
   })
 
-  it('load little before the first of them is there, and nothing from anywhere else', async () => {
+  it('the pages load little before the first of them is there, and nothing from anywhere else', async () => {
     verifies('limits:dashboard-csp')
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/fleet')

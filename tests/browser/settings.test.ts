@@ -30,7 +30,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await Promise.all([mesh?.stop(), provider?.close()])
   })
 
-  it('make a backup with the owner’s proof, read it to its end, and say what a restore needs', async () => {
+  it('the settings make a backup with the owner’s proof, read it to its end, and say what a restore needs', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     const dialog = page.getByRole('dialog')
     await open('/settings/backup')
@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await context.close()
   })
 
-  it('check a key at its provider, say what was wrong with it, and never show it again', async () => {
+  it('the settings check a key at its provider, say what was wrong with it, and never show it again', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     await open('/settings/providers')
     await page.getByRole('combobox', { name: 'Provider', exact: true }).selectOption('openai')
@@ -133,7 +133,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await context.close()
   })
 
-  it('list a server of one’s own that wants no key, and forget it', async () => {
+  it('the settings list a server of one’s own that wants no key, and forget it', async () => {
     const own = await startKeyedProvider({ models: ['own'] })
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     try {

@@ -359,7 +359,7 @@ withEngine(
         expect((await press('Report')).notices.join()).toMatch(/broken off/)
       })
 
-      it('scrolls what grows, waits for what comes and finds words', async () => {
+      it('a browser action scrolls what grows, waits for what comes and finds words', async () => {
         await open('/endless')
         expect((await act('find_text', { query: 'row 59' })).total).toBe(0)
         await act('scroll', { direction: 'down', amount: 5000 })

@@ -240,7 +240,7 @@ if (isRoot)
         await expect.poll(() => devicesOver(second), { timeout: patient(10_000) }).toEqual([])
       })
 
-      it('meters, and says why, where a volume cannot be mounted', async () => {
+      it('a volume that cannot be mounted is metered, with the reason', async () => {
         const folder = await mkdtemp(join(tmpdir(), 'flotilla-no-loop-'))
         onTestFinished(() => rm(folder, { recursive: true, force: true }))
         // A `losetup` that fails, as on a machine whose kernel has no free loop devices.

@@ -124,7 +124,7 @@ withEngine(
       }
     }
 
-    it('sleep without a process, and wake for half as much again as a first start at most', async () => {
+    it('agents in containers hibernate without a process, and wake in at most one and a half times a first start', async () => {
       const readyMs = (id: string): readonly number[] => {
         const ledger = openLedger(mesh.home)
         const rows = ledger.rows(

@@ -52,21 +52,24 @@ describe('the official Anthropic client inside an agent', () => {
     return JSON.parse(found) as Record<string, unknown>
   }
 
-  it.each([passed, translated])('talks, streams and calls tools with %s', async (model) => {
-    verifies('purpose:mesh:proxies-llm', 'purpose:agents:use-mesh-proxy')
-    const got = await seen(model, 'plain', 'stream', 'tool', 'models', 'count')
-    const usage = { input_tokens: 8, cache_read_input_tokens: 4, output_tokens: 30 }
-    expect(got).toMatchObject({
-      plain: { text: 'Hello there', usage },
-      stream: { text: 'Hello there', stop: 'end_turn', usage },
-      tool: { input: weatherCall.input, text: 'It says: sunny' },
-      models: [passed, translated],
-      count: { input_tokens: expect.any(Number) as unknown },
-    })
-    const { calls } = model === passed ? anthropic : google
-    const keys = calls.map((call) => call.headers['x-api-key'] ?? call.headers['x-goog-api-key'])
-    expect(new Set(keys)).toEqual(new Set([upstreamKey]))
-  })
+  it.each([passed, translated])(
+    'the official Anthropic client inside an agent talks, streams and calls tools with %s',
+    async (model) => {
+      verifies('purpose:mesh:proxies-llm', 'purpose:agents:use-mesh-proxy')
+      const got = await seen(model, 'plain', 'stream', 'tool', 'models', 'count')
+      const usage = { input_tokens: 8, cache_read_input_tokens: 4, output_tokens: 30 }
+      expect(got).toMatchObject({
+        plain: { text: 'Hello there', usage },
+        stream: { text: 'Hello there', stop: 'end_turn', usage },
+        tool: { input: weatherCall.input, text: 'It says: sunny' },
+        models: [passed, translated],
+        count: { input_tokens: expect.any(Number) as unknown },
+      })
+      const { calls } = model === passed ? anthropic : google
+      const keys = calls.map((call) => call.headers['x-api-key'] ?? call.headers['x-goog-api-key'])
+      expect(new Set(keys)).toEqual(new Set([upstreamKey]))
+    },
+  )
 
   it.each([passed, translated])(
     'the official Anthropic client inside an agent sees each refusal as its own error class, with %s',

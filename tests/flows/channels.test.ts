@@ -191,7 +191,7 @@ describe('many people at once', () => {
     })
   })
 
-  it('thirty who talk are each answered, while one of them says forty things more', async () => {
+  it('thirty people who write at once are each answered, while one of them writes forty further messages', async () => {
     const flood = Array.from({ length: 40 }, (_one, n) => ({
       sender: 'intranet:p0',
       conversation: 'flood',

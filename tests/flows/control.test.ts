@@ -67,7 +67,7 @@ const recordOf = async (id: string) =>
   ).permissions
 
 describe('permissions through the people’s API', () => {
-  it('lose nothing when fifty edits come at once, nor a hand before or after them', async () => {
+  it('permissions through the people’s API lose nothing when fifty edits come at once, nor a hand before or after them', async () => {
     heedsLesson(33)
     const grow = (index: number) =>
       mesh.call(controlEndpoints.agentEdit, {
@@ -121,7 +121,7 @@ describe('permissions through the people’s API', () => {
     expect(unknown.err).toContain('spend-from-wallet')
   })
 
-  it('say what the guard says, also when the file is broken', async () => {
+  it('permissions through the people’s API say what the guard says, also when the file is broken', async () => {
     const whole = await readFile(permissionsPath, 'utf8')
     await writeFile(permissionsPath, whole.replace('"can_message"', 'can_message'))
     const broken = await eventually(

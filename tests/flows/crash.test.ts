@@ -255,7 +255,7 @@ describe('a killed mesh', () => {
     expectOneOutcomeEach(await ownRuns())
   })
 
-  it('asked to stop in mid-run leaves the run to its checkpoint and finishes it in its next life', async () => {
+  it('a killed mesh asked to stop in mid-run leaves the run to its checkpoint and finishes it in its next life', async () => {
     const id = await ask('left', 'slow 7')
     await eventually('the run works', async () => (await linesOf('left')).includes('slow 7'))
     expect(await mesh.terminate()).toBe(0)

@@ -71,7 +71,7 @@ describe.skipIf(!canMount)('a mesh whose disk is full', () => {
     expect((await mesh.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
   })
 
-  it('lives on without a byte left, and every run has one outcome when there is room again', async () => {
+  it('a mesh whose disk is full lives on without a byte left, and every run has one outcome when there is room again', async () => {
     const { mesh, disk } = await meshOnSmallDisk(96)
     const accepted = await mesh.submit('slow')
     await eventually('it works', async () => (await mesh.run(accepted)).state === 'running')

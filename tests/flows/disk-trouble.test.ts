@@ -76,7 +76,7 @@ describe.skipIf(!canMount)('a mesh in trouble with its disk', () => {
     expect((await mesh.ask('hello', { session: 'after' })).outcome?.text).toBe('Yes.')
   })
 
-  it('lives through a limit of open files that it has reached, and works once the limit is higher', async () => {
+  it('a mesh in trouble with its disk lives through a limit of open files that it has reached, and works once the limit is higher', async () => {
     const { mesh } = await meshOnDisk({ sizeMb: 256 })
     const { pid } = mesh
     await mesh.ask('hello')

@@ -151,7 +151,7 @@ describe('budgets', () => {
     expect((await streams(mesh, 'rich', 1))[0]).toEqual({ pieces: 20 })
   })
 
-  it('outside of their range are refused with field and numbers', async () => {
+  it('budgets outside of their range are refused with field and numbers', async () => {
     verifies('limits:budget-daily', 'limits:budget-monthly')
     const set = (body: object) => mesh.call(moneyEndpoints.budgetSet, { body })
     for (const [field, value, min, max] of [

@@ -251,7 +251,7 @@ describe('a steer', () => {
     expect((await mesh.run(id)).steers).toEqual([])
   })
 
-  it('around the end of a run is read by that run or is one of its own', async () => {
+  it('a steer around the end of a run is read by that run or is one of its own', async () => {
     const said: SteerView[] = []
     const [rounds, each] = isSoak ? [4, 12] : [1, 6]
     for (let round = 0; round < rounds; round++) {

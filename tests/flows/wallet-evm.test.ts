@@ -184,7 +184,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     expect(await effects(transfer(at.dollar, 10n ** 21n))).toMatchObject({ kind: 'fails' })
   })
 
-  it('falls back on a trace where it cannot simulate, and says so where it can do neither', async () => {
+  it('a chain of the EVM on which is paid falls back on a trace where it cannot simulate, and says so where it can do neither', async () => {
     const refuses = (...methods: string[]) => {
       rpc.trick = ({ method, id }) =>
         methods.includes(method)

@@ -141,7 +141,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(rpc.asked).not.toContain('eth_sendRawTransaction')
   })
 
-  it('land once, in coin and in tokens, and are followed to a block that stays', async () => {
+  it('payments of an agent land once, in coin and in tokens, and are followed to a block that stays', async () => {
     verifies('endpoints:wallet:keys-stay-in-mesh')
     const coins = await balance(friend)
     expect(await told('wallet_transfer', to(friend))).toContain('paid')
@@ -312,7 +312,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect((await cli('limits')).out).not.toContain('The wallet signs nothing')
   })
 
-  it('stop by themselves where a contract did more than its simulation showed', async () => {
+  it('payments of an agent stop by themselves where a contract did more than its simulation showed', async () => {
     const call = (name: string, contract: string, args: unknown[]) => ({
       chain: 'base',
       contract,

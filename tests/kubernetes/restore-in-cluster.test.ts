@@ -122,7 +122,7 @@ async function keptBy(mesh: MeshCalls, more: string): Promise<string> {
 const runIds = async () => (await people.runs()).map(({ id }) => id)
 
 it(
-  'enters a cluster where no mesh ever worked, with its runs, its keys and what its agents keep',
+  'a fleet enters a cluster where no mesh ever worked, with its runs, its keys and what its agents keep',
   async () => {
     const startedAt = performance.now()
     await typist.type(block('leave'))

@@ -150,7 +150,7 @@ describe("the people's API", () => {
     expect(Object.keys(asked.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
-  it('listens on loopback alone, as the agents of plain processes and their API do', async () => {
+  it("the people's API listens on loopback alone, as the agents of plain processes and their API do", async () => {
     const others = Object.values(networkInterfaces()).flatMap((all) =>
       (all ?? []).filter(({ internal }) => !internal),
     )

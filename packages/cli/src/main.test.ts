@@ -274,7 +274,7 @@ describe('flotilla, as a process', () => {
     expect(err).toContain('✗ no money\n  code budget-exhausted\n  next Raise the budget')
   })
 
-  it('cancels its run on Ctrl-C, and ends when the run has', async () => {
+  it('flotilla, as a process cancels its run on Ctrl-C, and ends when the run has', async () => {
     const cancelled = {
       ...aRun,
       state: 'cancelled',

@@ -117,7 +117,7 @@ describe('command line', () => {
     expect(out).toContain('--home')
   })
 
-  it('teaches by examples where a command has operands', async () => {
+  it('the command line teaches by examples where a command has operands', async () => {
     for (const name of ['budget', 'costs', 'start', 'chat', 'invoke', 'put', 'record', 'runs', 'status']) {
       expect((await run(name, '--help')).out).toContain(`$ `)
     }

@@ -70,7 +70,7 @@ describe('followed events', () => {
     )
   })
 
-  it('say what is no longer kept, and are asked for from there on', async () => {
+  it('followed events say what is no longer kept, and are asked for from there on', async () => {
     await using server = await startLoopbackServer((_call, reply, nth) => {
       send(reply, [])
       if (nth === 1) {

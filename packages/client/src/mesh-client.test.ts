@@ -76,7 +76,7 @@ describe('mesh client', () => {
     expect(problem).toMatchObject({ code, detail: 'words' })
   })
 
-  it('quotes a refusal that is no problem body', async () => {
+  it('the mesh client quotes a refusal that is no problem body', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(502).end('<h1>Bad gateway</h1>'),
     )

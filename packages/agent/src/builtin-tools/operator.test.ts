@@ -207,7 +207,7 @@ describe('the tools that the operator is offered', () => {
     })
   })
 
-  test('bear the names and words of the one table', () => {
+  test('the tools that the operator is offered bear the names and words of the one table', () => {
     heedsLesson(127)
     const table = operatorToolTable(own)
     for (const { name, summary } of operatorTools) {

@@ -150,7 +150,7 @@ describe('a walk', () => {
     expect((await walked(data, 'new/x', true)).relativePath).toBe('new/x')
   })
 
-  test('through a file is refused', async () => {
+  test('a walk through a file is refused', async () => {
     await expect(walked(place().data, 'a/x')).rejects.toMatchObject({
       code: 'path-refused',
       detail: expect.stringContaining('directory'),

@@ -104,7 +104,7 @@ describe('calls of one answer', () => {
     expect(state.toolOutputs).toEqual([])
   })
 
-  test('cut off by a crash are made again under the same keys', async () => {
+  test('calls of one answer cut off by a crash are made again under the same keys', async () => {
     const stop = new AbortController()
     const tool = safe(
       fakeTool('look', 'none', async (value) => {

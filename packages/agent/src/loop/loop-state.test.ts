@@ -26,7 +26,7 @@ describe('the calls that a run still has to make when its agent starts again', (
     expect(idsOf([says, asks('a', 'b'), answers('a'), answers('b')])).toEqual([])
   })
 
-  test('exclude those of an earlier answer, and of one that was followed by a person’s message', () => {
+  test('the calls that a run still has to make when its agent starts again exclude those of an earlier answer, and of one that was followed by a person’s message', () => {
     expect(idsOf([asks('old'), asks('new'), answers('new')])).toEqual([])
     expect(idsOf([asks('old'), says])).toEqual([])
     expect(idsOf([asks('old'), says, answers('x')])).toEqual([])

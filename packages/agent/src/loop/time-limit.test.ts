@@ -5,7 +5,7 @@ import { createTimeLimit } from './time-limit.ts'
 const over = new Error('the time is over')
 
 describe('a limit in time', () => {
-  test('aborts with its reason when its time has come, and not before', async () => {
+  test('a limit in time aborts with its reason when its time has come, and not before', async () => {
     const clock = createManualClock()
     const limit = createTimeLimit(clock, 1000, over)
     await clock.advance(999)

@@ -17,7 +17,7 @@ const charsOf = (tools: readonly NamedTool[]) =>
   tools.reduce((sum, { tool }) => sum + JSON.stringify(tool.parameters).length, 0)
 
 describe('the schemas of all servers’ tools', () => {
-  test('stay as they are where they fit together', () => {
+  test('the schemas of all servers’ tools stay as they are where they fit together', () => {
     const tools = Array.from({ length: 512 }, (_, at) => named(`t${at}`, 500))
     expect(boundSchemas(tools)).toEqual({ tools, leftOut: 0 })
   })

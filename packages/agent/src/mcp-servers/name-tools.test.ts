@@ -31,7 +31,7 @@ describe('the names of servers’ tools', () => {
     expect(names([server('b', 'search'), server('a', 'search')])).toEqual(['b__search', 'a__search'])
   })
 
-  test('fit what providers take, and stay apart when they are cut', () => {
+  test('the names of servers’ tools fit what providers take, and stay apart when they are cut', () => {
     const long = 'x'.repeat(100)
     const [one = '', two = ''] = names([server('a', `${long}1`, `${long}2`)])
     for (const name of [one, two]) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)

@@ -102,7 +102,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(wrong).toMatchObject({ ok: false, code: 'bad-request' })
   })
 
-  test('call the tools of their agent, and those alone, under keys of their own call', async () => {
+  test('the skills of an agent call the tools of their agent, and those alone, under keys of their own call', async () => {
     verifies('resources:skill:mesh-client')
     const body = `const before = await mesh_client.read_blackboard({ value: 'a' })
   await mesh_client.write_blackboard({ value: 'b' })

@@ -21,7 +21,7 @@ function typing(...lines: readonly string[]) {
   return { deps: { input, err: { ...err, write }, signal }, shown: () => err.text() }
 }
 
-test('none is asked for where no file is named', async () => {
+test('no passphrase is asked for if no file is named', async () => {
   expect(await passphraseIn(sentIn('not read'), undefined, 'backup')).toBeNull()
 })
 

@@ -29,7 +29,7 @@ describe('permission assignments', () => {
     )
   })
 
-  it('gathers several into one change', () => {
+  it('the reader of permission assignments gathers several into one change', () => {
     expect(parseAssignments(['can_message+=a', 'can_message+=b,c', 'can_message-=d'])).toEqual({
       set: {},
       add: { can_message: ['a', 'b', 'c'] },

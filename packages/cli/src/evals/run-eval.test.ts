@@ -80,7 +80,7 @@ describe('an evaluation', () => {
     ])
   })
 
-  test('caps a case at its own ceiling, and passes at the bar', async () => {
+  test('an evaluation caps a case at its own ceiling, and passes at the bar', async () => {
     const { deps, seen } = aMesh({ costUsd: 0.01 })
     const file = cases(2)
     const [first, second] = file.cases

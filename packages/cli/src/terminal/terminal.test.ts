@@ -156,7 +156,7 @@ describe('text of unknown origin', () => {
 })
 
 describe('table', () => {
-  it('aligns cells by what they show, not by their color codes', () => {
+  it('a table aligns cells by what they show, not by their color codes', () => {
     const color = createColor(true)
     const lines = renderTable(
       [{ title: 'A' }, { title: 'N', align: 'right' }],

@@ -119,13 +119,13 @@ describe('an agent', () => {
     expect(allowedOf(recordsOf({ scout: aRecord() }), program)).toEqual([])
   })
 
-  test('named like a part of every object has no record', () => {
+  test('an agent named like a part of every object has no record', () => {
     for (const agentId of ['constructor', 'toString', 'hasOwnProperty']) {
       expect(allowedOf(recordsOf({}), { ...scout, agentId })).toEqual([])
     }
   })
 
-  test('gains nothing from a field that its record does not grant', () => {
+  test('an agent gains nothing from a field that its record does not grant', () => {
     const anyAction = fc.constantFrom(...actions)
     const fields = fc.record(
       {

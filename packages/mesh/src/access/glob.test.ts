@@ -52,7 +52,7 @@ describe('a glob over keys', () => {
     expect(keyMatches('caf\u00e9/*', 'cafe\u0301/x')).toBe(true)
   })
 
-  test('agrees with a plain reading of its rules', () => {
+  test('a glob over keys agrees with a plain reading of its rules', () => {
     const piece = fc.constantFrom('a', 'b', '/', '*', '**')
     const key = fc.array(fc.constantFrom('a', 'b', '/'), { minLength: 1, maxLength: 8 })
     fc.assert(
@@ -148,7 +148,7 @@ describe('a pattern for names of files', () => {
     expect(compileNamePattern(pattern)(name)).toBe(expected)
   })
 
-  test('agrees with fnmatch of credentials on names without a leading dot', () => {
+  test('a pattern for names of files agrees with fnmatch of credentials on names without a leading dot', () => {
     const letters = fc.string({
       unit: fc.constantFrom('a', 'b', '.', '*', '?', '[', ']', '!', '-'),
       maxLength: 8,

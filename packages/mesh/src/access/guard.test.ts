@@ -42,7 +42,7 @@ describe('the guard', () => {
     expect(denials.last24Hours('scout')).toEqual({})
   })
 
-  test('throws denied with field and line, journals and announces it', () => {
+  test('the guard throws denied with field and line, journals and announces it', () => {
     verifies('purpose:mesh:enforces-permissions')
     const { guard, journal, events } = aGuard()
     expect(() => guard(scout, { do: 'message-agent', to: 'other' })).toThrow(

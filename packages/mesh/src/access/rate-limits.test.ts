@@ -32,7 +32,7 @@ const decided = {
 const rateBuckets = Object.keys(ratePerMinute) as RateBucket[] // keys of a literal
 
 describe('rate limits', () => {
-  test('exist for every endpoint of the agent API', () => {
+  test('rate limits exist for every endpoint of the agent API', () => {
     const buckets = Object.entries({ ...meshAgentEndpoints, ...toolEndpoints }).map(
       ([name, { method, path }]) => [name, rateBucketOf(method, path)],
     )

@@ -167,7 +167,7 @@ describe('the trail of what waits for a person', () => {
     expect(told).toEqual([])
   })
 
-  test('distinguishes a refusal by a person from a withdrawal by the requester', () => {
+  test('the trail of what waits for a person distinguishes a refusal by a person from a withdrawal by the requester', () => {
     const { approvals, ask } = aDesk()
     const byPerson = approvals.cancel(person, ask('a').id)
     const byAsker = approvals.cancel(operator, ask('b').id)
@@ -298,7 +298,7 @@ describe('a request', () => {
     expect(ask('all', person).id).not.toBe(ask('all', operator).id)
   })
 
-  test('beyond the bounds says when to come again', () => {
+  test('a request beyond the bounds says when to come again', () => {
     const { ask } = aDesk()
     for (let count = 0; count < 20; count += 1) ask(String(count))
     const refused = expect.objectContaining({ code: 'approvals-full', retryAfterSeconds: 600 })

@@ -107,7 +107,7 @@ describe('what waits for a person', () => {
     expect(row.expiresAt - row.createdAt).toBe(dayMs)
   })
 
-  test('asked for again while it waits is the same row, and another argument is another', () => {
+  test('what waits for a person asked for again while it waits is the same row, and another argument is another', () => {
     const { ask } = aHarness()
     expect(ask('a').id).toBe(ask('a').id)
     expect(ask('b').digest).not.toBe(ask('a').digest)
@@ -123,7 +123,7 @@ describe('what waits for a person', () => {
     expect(done).toHaveLength(1)
   })
 
-  test('confirmed twenty times at once is done once', async () => {
+  test('what waits for a person confirmed twenty times at once is done once', async () => {
     const { approvals, ask, done } = aHarness()
     const { id, digest } = ask()
     const ends = await Promise.allSettled(
@@ -362,7 +362,7 @@ describe('the run that asked', () => {
     await harness.ledger.close()
   })
 
-  test('withdraws its requests when it is cancelled', async () => {
+  test('the run that asked withdraws its requests when it is cancelled', async () => {
     const { harness, run, row } = await asking()
     harness.ledger.lifecycle.cancelRun(person, run.id)
     expect(harness.approvals.read(person, row.id)).toMatchObject({ state: 'cancelled' })

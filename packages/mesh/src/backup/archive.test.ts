@@ -47,22 +47,25 @@ describe('a sealed archive', () => {
     await expect(open(closed, null)).rejects.toEqual(refused)
   })
 
-  test.each(['a passphrase', null])('closed by %s is found out wherever it is cut', async (passphrase) => {
-    const archive = await seal(randomBytes(600_000), passphrase)
-    for (const length of [10, 300, 262_500, 525_000, archive.length - 600, archive.length - 1]) {
-      await expect(open(archive.subarray(0, length), passphrase), String(length)).rejects.toEqual(
-        refusedAtAll,
-      )
-    }
-    // A cut at the end of a chunk is detected, too: only its mark shows that it is not the last.
-    const line = archive.indexOf(10) + 1
-    const first = line + 4 + archive.readUInt32BE(line)
-    await expect(open(archive.subarray(0, first), passphrase)).rejects.toEqual(refusedAtAll)
-    await expect(open(Buffer.concat([archive, Buffer.from('more')]), passphrase)).rejects.toEqual(unusable)
-  })
+  test.each(['a passphrase', null])(
+    'a sealed archive closed by %s is found out wherever it is cut',
+    async (passphrase) => {
+      const archive = await seal(randomBytes(600_000), passphrase)
+      for (const length of [10, 300, 262_500, 525_000, archive.length - 600, archive.length - 1]) {
+        await expect(open(archive.subarray(0, length), passphrase), String(length)).rejects.toEqual(
+          refusedAtAll,
+        )
+      }
+      // A cut at the end of a chunk is detected, too: only its mark shows that it is not the last.
+      const line = archive.indexOf(10) + 1
+      const first = line + 4 + archive.readUInt32BE(line)
+      await expect(open(archive.subarray(0, first), passphrase)).rejects.toEqual(refusedAtAll)
+      await expect(open(Buffer.concat([archive, Buffer.from('more')]), passphrase)).rejects.toEqual(unusable)
+    },
+  )
 
   test.each(['a passphrase', null])(
-    'closed by %s is found out wherever it is changed',
+    'a sealed archive closed by %s is found out wherever it is changed',
     async (passphrase) => {
       const archive = await seal(randomBytes(300_000), passphrase)
       const line = archive.indexOf(10) + 1

@@ -20,7 +20,7 @@ test('progress is reported every four megabytes, and bytes pass unchanged', asyn
   ])
 })
 
-test('little is not worth a word', async () => {
+test('a small number of bytes is not reported', async () => {
   const told: MovedBytes[] = []
   for await (const _piece of tellingBytes(pieces(3), null, (moved) => told.push(moved)));
   expect(told).toEqual([])

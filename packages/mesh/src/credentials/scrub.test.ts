@@ -147,7 +147,7 @@ describe('scrubbing', () => {
     expect(scrubOf('two words of mine').text('a twowordsofmine b')).toBe('a [secret] b')
   })
 
-  test('walks names as well as values', () => {
+  test('scrubbing walks names as well as values', () => {
     heedsLesson(30)
     expect(scrubOf(value).record({ [`x-${value}`]: 'a', b: `c ${value}` })).toEqual({
       'x-[secret]': 'a',
@@ -181,7 +181,7 @@ describe('scrubbing', () => {
     expect(createScrub([]).text(text)).toBe(text)
   })
 
-  test('spells a value once for all calls', () => {
+  test('scrubbing spells a value once for all calls', () => {
     let reads = 0
     const held = { name: 'a', reveal: () => (reads++, 'value-0123456789') }
     const scrubFor = createScrubs()

@@ -5,7 +5,7 @@ import { allEndpoints } from '../../../../tests/support/all-endpoints.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import { productVersion } from './version.ts'
 
-test('this is 0.1.0', () => {
+test('the version is 0.1.0', () => {
   verifies('versioning:engine-version')
   expect(productVersion).toBe('0.1.0')
 })

@@ -94,7 +94,7 @@ withEngine(
       ).toContain(agentCommand(sandboxSizes.worker.memoryLimitBytes).slice(1).join(' '))
     })
 
-    it('distinguishes an agent killed for lack of memory from one whose program was killed', async () => {
+    it('the docker runtime distinguishes an agent killed for lack of memory from one whose program was killed', async () => {
       const ends: unknown[] = []
       const leave = home().runtime.onEnd((end) => ends.push(end))
       const state = await home().start({ agentId: 'hungry', memoryLimitBytes: 128 * 1024 * 1024 })

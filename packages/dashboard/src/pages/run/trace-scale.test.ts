@@ -40,7 +40,7 @@ describe('a trace by time', () => {
     expect(spans[2] && barOf(spans[2], scale, 1700)).toEqual({ left: 20, width: 50 })
   })
 
-  it('folds the rows below a row', () => {
+  it('a trace by time folds the rows below a row', () => {
     const rows = traceTree(spans)
     const names = (folded: readonly string[]) =>
       unfolded(rows, new Set(folded)).map(({ span }) => span.span_id)

@@ -26,7 +26,7 @@ test('a key is of one start of one agent, and the same again for the mesh that c
   expect(key('secret', 'scout', 'start-1')).toBe(asked[0])
 })
 
-test('within one machine there is no key', () => {
+test('agents on one machine have no link keys', () => {
   expect(links(false).links.keyFor('scout', 'start-1')).toBeNull()
 })
 

@@ -241,7 +241,7 @@ describe('an agent that hangs', () => {
     expect(harness.runtime.started).toHaveLength(2)
   })
 
-  test('sweeps come every 30 s until they are called off', async () => {
+  test('health sweeps come every 30 s until they are aborted', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.runtime.mute.add('w')

@@ -75,7 +75,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     expect(stateOf(harness.fleet, 'w')).toBe('restarting')
   })
 
-  test('heals with the first run that comes to its end', async () => {
+  test('an agent that is lost for the fourth time within an hour heals with the first run that comes to its end', async () => {
     await inQuarantine()
     await sweepAfter(1_200_000)
     harness.deps.hooks.runSettled.publish({

@@ -17,7 +17,7 @@ describe('a change of an agent', () => {
     expect(models()).toEqual(['scripted/b'])
   })
 
-  test('made twice re-creates the sandbox once, and the model of the running one counts until then', async () => {
+  test('a change of an agent made twice re-creates the sandbox once, and the model of the running one counts until then', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.fleet.admin.change('w', { model: 'scripted/b' })

@@ -34,7 +34,7 @@ describe('creating an agent', () => {
     expect(harness.journal).toMatchObject([{ actor: 'human:cli', action: 'agent.created', subject: 'w' }])
   })
 
-  test('into a project wants the right to manage projects besides', async () => {
+  test('creating an agent in a project requires the right to manage projects, too', async () => {
     harness = await aFleet({
       guard: (_caller, action) => {
         if (action.do === 'manage-projects') throw new Problem('denied')
@@ -204,7 +204,7 @@ describe('creating an agent', () => {
     expect(harness.fleet.registry.find('x')).toBeNull()
   })
 
-  test('those that run learn of the new one', async () => {
+  test('running agents learn of a new agent', async () => {
     harness = await aWorker()
     harness.grants.set('w', { can_message: ['*'], can_route_tasks: true })
     await harness.fleet.connection.ensureRunning('w', patient)

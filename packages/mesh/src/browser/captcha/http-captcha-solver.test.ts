@@ -60,7 +60,7 @@ describe('who answers over HTTP', () => {
     ])
   })
 
-  test('visits through the owner’s proxy, with its login', async () => {
+  test('a solver over HTTP visits through the owner’s proxy, with its login', async () => {
     const { solver, ask } = aSolver()
     const proxy = {
       type: 'socks5',

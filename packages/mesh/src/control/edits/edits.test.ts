@@ -337,7 +337,7 @@ describe('a budget', () => {
 })
 
 describe('permissions', () => {
-  test('lose nothing when fifty lists grow at once and a hand writes in between', async () => {
+  test('permissions lose nothing when fifty lists grow at once and a hand writes in between', async () => {
     heedsLesson(33)
     const { edits } = made
     const grow = (from: number, to: number) =>

@@ -30,7 +30,7 @@ async function echoOf(socket: Socket): Promise<string> {
 }
 
 describe("agents' tunnels behind a company's proxy", () => {
-  test('ask it by CONNECT for the address that was checked, with its user and password', async () => {
+  test("agents' tunnels behind a company's proxy ask it by CONNECT for the address that was checked, with its user and password", async () => {
     const { company, far, tunnel, counts } = await aCompany()
     const { socket, head } = await tunnel(`site.test:${far.port}`)
     expect(head).toMatch(/^HTTP\/1\.1 200 /)
@@ -40,7 +40,7 @@ describe("agents' tunnels behind a company's proxy", () => {
     expect(counts.list(10)).toMatchObject([{ host: 'site.test', connections: 1 }])
   })
 
-  test('pass on what the far end says after this side has ended', async () => {
+  test("agents' tunnels behind a company's proxy pass on what the far end says after this side has ended", async () => {
     const far = await aFarEnd((socket) => {
       let heard = ''
       socket.on('data', (chunk) => (heard += String(chunk))).on('end', () => socket.end(`got ${heard}`))

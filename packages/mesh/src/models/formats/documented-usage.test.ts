@@ -166,7 +166,7 @@ describe('the price of what was told', () => {
     price: null,
   }
 
-  test('bears counts that contradict each other', () => {
+  test('the price of reported usage bears counts that contradict each other', () => {
     const price = priceOf(claude, now)
     const odd = { promptTokens: 10, completionTokens: 1, cachedTokens: 8, cacheWriteTokens: 8 }
     expect(price.costNano({ ...odd, cacheWriteLongTokens: 9 })).toBeGreaterThan(0)

@@ -56,7 +56,7 @@ describe('the parameters of a message', () => {
     }
   })
 
-  test('think less where less is left, and not at all where nothing is', () => {
+  test('the parameters of a message think less where less is left, and not at all where nothing is', () => {
     const asked = read({
       model: 'm',
       max_tokens: 9000,

@@ -40,7 +40,7 @@ describe('the events of a stream', () => {
     expect(events.take(Buffer.from('\n\n'))?.toString()).toBe('data: 1\n\n')
   })
 
-  test('cost no more when one of them is long and comes in small pieces', () => {
+  test('the events of a stream cost no more when one of them is long and comes in small pieces', () => {
     const pieceBytes = 512
     const bytes = 4 * 1024 * 1024
     const text = 'data: '.padEnd(pieceBytes - 2, 'x')

@@ -113,7 +113,7 @@ describe.each(providers)('the model gateway to $model', ({ wire, model }) => {
     },
   )
 
-  test('embeds texts and tokens, and nothing that is named by its address', async () => {
+  test('the model gateway embeds texts and tokens, and nothing that is named by its address', async () => {
     const url = 'https://evil.test/?d=secret'
     const before = gateway.upstream.calls.length
     for (const body of [

@@ -388,7 +388,7 @@ describe('a client that goes', () => {
     },
   )
 
-  test('between two attempts ends the call unpaid', async () => {
+  test('a client that goes between two attempts ends the call unpaid', async () => {
     const leaving = new AbortController()
     const clock: Clock = {
       now: () => systemClock.now(),

@@ -146,7 +146,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
 })
 
 describe('embeddings by the official OpenAI client', () => {
-  test('pass through as they are, with their price', async () => {
+  test('embeddings by the official OpenAI client pass through as they are, with their price', async () => {
     const gateway = await startLlmGateway('openai', 'openai/text-embedding-3-small')
     gateway.upstream.answerWith((call, response) => {
       const isBase64 = call.body['encoding_format'] === 'base64'
@@ -250,7 +250,7 @@ describe('embeddings by the official OpenAI client', () => {
     await gateway.close()
   })
 
-  test('stay within the list of models and the budget', async () => {
+  test('embeddings by the official OpenAI client stay within the list of models and the budget', async () => {
     heedsLesson(15, 17)
     const gateway = await startLlmGateway('openai', 'openai/m', { dailyUsd: 0.000_000_1 })
     const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })

@@ -14,7 +14,7 @@ function aWatch() {
 }
 
 describe('a watch over silences', () => {
-  test('rings after each interval of silence and only then', async () => {
+  test('a watch over silences rings after each interval of silence and only then', async () => {
     const { clock, rung, join } = aWatch()
     const watched = join('a')
     await clock.advance(10_000)
@@ -30,7 +30,7 @@ describe('a watch over silences', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
-  test('rings for each of many at its own time, with one timer', async () => {
+  test('a watch over silences rings for each of many at its own time, with one timer', async () => {
     const { clock, rung, join } = aWatch()
     join('a')
     await clock.advance(6000)

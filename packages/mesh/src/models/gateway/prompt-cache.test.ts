@@ -133,7 +133,7 @@ describe.each([...byMarks, ...byPrefix])('two rounds of one conversation at $mod
   const isMarking = byMarks.some((one) => one.model === model)
 
   test(
-    'share every byte up to the new messages, and find what the earlier one stored',
+    'two rounds of one conversation share every byte up to the new messages, and find what the earlier one stored',
     { timeout: 30_000 },
     async () => {
       await fc.assert(

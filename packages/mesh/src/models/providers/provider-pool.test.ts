@@ -236,7 +236,7 @@ describe('connections to a provider', () => {
     expect(codes.filter((code) => code === 'upstream-failed').length).toBeLessThanOrEqual(ofOneAgent)
   })
 
-  test('wait no longer for the head of an answer because pieces of it come', async () => {
+  test('connections to a provider wait no longer for the head of an answer because pieces of it come', async () => {
     const { ask } = await aFarEnd(
       (socket) => {
         const drip = setInterval(() => socket.write('a: b\r\n'), 20)

@@ -35,7 +35,7 @@ test('runtimes of the owner are tried first, then our faster one, then our porta
   ])
 })
 
-test('ours hold the filter of system calls inside, and no virtual machine where the processor has no help', () => {
+test('the gVisor runtime keeps the system call filter inside, and uses no virtual machine without hardware support', () => {
   const entries = Object.values(runtimeEntries('/usr/bin/runsc', { virtualizes: false }))
   expect(entries).toHaveLength(4)
   for (const { runtimeArgs } of entries) {

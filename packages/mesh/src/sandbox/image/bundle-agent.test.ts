@@ -63,7 +63,7 @@ describe('bundleAgent', () => {
     expect(await readFile(mainOf(made), 'utf8')).not.toBe('damaged')
   })
 
-  it('late imports go to a second file, and shared modules are bundled once', async () => {
+  it('late imports of the agent go to a second file, and shared modules are bundled once', async () => {
     const folder = join(directory, 'halves')
     const entry = join(folder, 'main.ts')
     await mkdir(folder, { recursive: true })

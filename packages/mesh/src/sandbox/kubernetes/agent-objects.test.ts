@@ -90,7 +90,7 @@ describe('agentObjects', () => {
       },
     )
 
-    it('or starts nothing, and says why', () => {
+    it('agentObjects starts nothing if the open files cannot be bounded, and says why', () => {
       const { status, stdout, stderr } = bounded('ulimit() { [ "$1" = -Hn ] && echo unlimited; }')
       expect([status, stdout]).toEqual([78, ''])
       expect(stderr).toContain('cannot be bounded')

@@ -36,7 +36,7 @@ describe('nodes for agents', () => {
     ).toEqual([true, false, false, false])
   })
 
-  it('list the blocked networks and mark the agents’ own', () => {
+  it('nodes for agents list the blocked networks and mark the agents’ own', () => {
     const host = { address: '10.0.0.2', prefix: 32, own: false }
     const nodes = agentNodes([aNode('n', { podCIDRs: ['10.1.2.0/24'] })])
     const outside = { meshAddress: '10.0.0.9', ownAddress: '10.0.0.9' }
@@ -88,7 +88,7 @@ describe('the resource use of a pod', () => {
 })
 
 describe('words of the cluster', () => {
-  it('parse sizes with Kubernetes units', () => {
+  it('words of the cluster parse sizes with Kubernetes units', () => {
     expect(['64', '1Gi', '1.5G', '10x', ''].map(bytesOf)).toEqual([64, 2 ** 30, 1.5e9, null, null])
   })
 

@@ -34,7 +34,7 @@ it('a network policy means one address alone, of either kind', () => {
   ).toContain('"fd00::9/128"')
 })
 
-it('selects pods of the mesh by label if the mesh runs in the cluster', () => {
+it('a network policy selects pods of the mesh by label if the mesh runs in the cluster', () => {
   const [, toMesh] = networkPolicies({ ...home, mesh: { kind: 'pods', namespace: 'control' } })
   const mesh = {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'control' } },

@@ -401,16 +401,19 @@ describe('the walls of a cluster', () => {
     expect([triedNodes, lostNodes, left()]).toEqual([['one', 'two'], [], []])
   })
 
-  it.each(Object.entries(breaches))('fall by name where %s does not hold on one node', async (id, breach) => {
-    const { checked, left } = await checking(['one', 'two'], (order) =>
-      order.node === 'two' ? printsReport(order, ...breach) : printsReport(order),
-    )
-    const { walls } = await checked
-    const fallen = walls.filter(({ holds }) => !holds)
-    expect(fallen.map((wall) => wall.id)).toEqual([id])
-    expect(fallen[0]?.detail).toMatch(/^two: /)
-    expect(left()).toEqual([])
-  })
+  it.each(Object.entries(breaches))(
+    'the walls of a cluster fall by name where %s does not hold on one node',
+    async (id, breach) => {
+      const { checked, left } = await checking(['one', 'two'], (order) =>
+        order.node === 'two' ? printsReport(order, ...breach) : printsReport(order),
+      )
+      const { walls } = await checked
+      const fallen = walls.filter(({ holds }) => !holds)
+      expect(fallen.map((wall) => wall.id)).toEqual([id])
+      expect(fallen[0]?.detail).toMatch(/^two: /)
+      expect(left()).toEqual([])
+    },
+  )
 
   it('the walls of a cluster leave a node out that dies while they are tried', async () => {
     const { checked, left, state, clock } = await checking(['one', 'two'], (order) =>

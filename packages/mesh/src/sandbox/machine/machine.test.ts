@@ -85,7 +85,7 @@ test('where the processor helps, QEMU has that device alone', async () => {
   expect(variables.get('MACHINE_ACCELERATION')).toBe('kvm')
 })
 
-test('inside, the agent has the walls of a container again', async () => {
+test('an agent in a virtual machine has the walls of a container again', async () => {
   const { config, spec } = await aMachine()
   expect(config.process.user).toEqual({ uid: 1000, gid: 1000 })
   expect(config.process.noNewPrivileges).toBe(true)
@@ -111,7 +111,7 @@ test('the machine receives its limits, the address of the mesh and its files', a
   expect(Buffer.from(variables.get('MACHINE_FILES') ?? '', 'base64').toString('latin1')).toContain('t-1')
 })
 
-test('how a machine ended is its launcher’s last line, and nothing that looks like it before', () => {
+test('the end of a virtual machine is its launcher’s last line, and nothing that looks like it before', () => {
   expect(readEnd('noise\nmachine-ended 137 memory\n')).toEqual({ code: 137, how: 'memory' })
   expect(readEnd('machine-ended 0 ended\nqemu: terminating on signal 15\n')).toBeNull()
   expect(readEnd('machine-ended 137 ran')).toBeNull()

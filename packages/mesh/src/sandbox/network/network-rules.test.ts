@@ -20,7 +20,7 @@ describe('network rules', () => {
     ])
   })
 
-  it('drop all IPv6 from the bridge', () => {
+  it('network rules drop all IPv6 from the bridge', () => {
     expect(wallRules(place).find((rules) => rules.tool === 'ip6tables')?.rules).toEqual(['-j DROP'])
   })
 
@@ -35,7 +35,7 @@ describe('network rules', () => {
     }
   })
 
-  it('replace the chain in one commit, so that it is never empty', () => {
+  it('network rules replace the chain in one commit, so that it is never empty', () => {
     const script = applyScript(place)
     expect(script).toContain('iptables-restore -w 5 --noflush')
     expect(script).not.toMatch(/iptables -w 5 -F/)

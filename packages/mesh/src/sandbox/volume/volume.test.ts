@@ -41,7 +41,7 @@ describe('volumes of a fixed size', () => {
     expect(bound).toMatchObject({ kind: 'meter', why: expect.stringMatching(why) as unknown })
   })
 
-  it('grow, shrink, stay, or refuse a limit below their use', () => {
+  it('volumes of a fixed size grow, shrink, stay, or refuse a limit below their use', () => {
     const now = { sizeBytes: 100 * mb, usedBytes: 40 * mb }
     expect(planSize(now, 100 * mb)).toEqual({ kind: 'keep' })
     expect(planSize(now, 200 * mb)).toEqual({ kind: 'grow' })

@@ -74,7 +74,7 @@ describe.each([
     )
   })
 
-  test('throws nothing but a Problem, whatever the bytes', () => {
+  test('an answer throws nothing but a Problem, whatever the bytes', () => {
     const pieces = fc.constantFrom(
       'event: content_block_delta\n',
       'data: ',

@@ -8,7 +8,7 @@ const kinds = Object.keys(sdkRules) as SdkKind[]
 
 describe('instructions within a conversation', () => {
   test.each(kinds)(
-    'reach %s as marked words of the user, since they are refused after the beginning',
+    'instructions within a conversation reach %s as marked words of the user, since they are refused after the beginning',
     (kind) => {
       const rules = sdkRules[kind]
       const prompt = promptFromChat(
