@@ -92,7 +92,7 @@ withEngine(
         expect([added.code, added.text]).toEqual([78, expect.stringContaining('those are not ours alone')])
       })
 
-      it('its user changes neither the filter nor itself, with a namespace of its own or without', async () => {
+      it('the user of a browser container changes neither the filter nor itself, with a namespace of its own or without', async () => {
         const said = await browser.run(
           'iptables -F; ip6tables -P OUTPUT ACCEPT; unshare -Urn sh -c "iptables -P OUTPUT ACCEPT; ip route | wc -l"; setpriv --reuid 0 true; nsenter -t 1 -n true; echo end',
         )

@@ -45,7 +45,7 @@ const withProvider = () => {
 }
 const envFile = () => readFile(join(home, '.env'), 'utf8').catch(() => '')
 
-it('without a terminal and without options it says what to give, and begins nothing', async () => {
+it('flotilla init without a terminal and options says what to give, and begins nothing', async () => {
   const { code, out, err } = await typed(['init'])
   expect(code).toBe(2)
   expect(out).toBe('')
@@ -89,7 +89,7 @@ it('the right key is kept, its model thinks for the fleet, and the first agent a
   expect((await typed(['agents'])).out).toMatch(/scout .*openai\/hello/)
 })
 
-it('without a terminal the recording replaces a working model only with --yes', async () => {
+it('flotilla init without a terminal replaces a working model by the recording only with --yes', async () => {
   const before = (await typed(['agents'])).out
   const { code, out, err } = await typed(['init', '--demo'])
   expect({ code, out }).toEqual({ code: 2, out: '' })

@@ -266,7 +266,7 @@ describe.each([
       return all
     }
 
-    test('and that is asked for again is signed, charged and landed once', async () => {
+    test('a payment that a power cut interrupts and that is requested again is signed, charged and landed once', async () => {
       const all = await everywhere('a call', async (home, endsAt) => {
         if (endsAt !== null) {
           const { reply } = await home.runOnce('left', call(), { endsAt })

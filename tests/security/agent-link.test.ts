@@ -65,7 +65,7 @@ test('the agent API takes a token over the line of its own agent alone', async (
   expect(await ask(port, 'thief', headers)).toMatchObject({ status: 401 })
 })
 
-test('so does the forward proxy', async () => {
+test('the forward proxy accepts a token only over the connection of its own agent', async () => {
   const gate = createProxyGate({ verifyToken, liveRunOf })
   const server = createHttp((asked, reply) => {
     try {

@@ -172,7 +172,7 @@ describe('the API of a real agent process', () => {
     },
   )
 
-  test('its capabilities name the group of every tool of its own, as the specification does', async () => {
+  test('the capabilities of an agent name the group of every tool of its own, as the specification does', async () => {
     const reply = agentApi.capabilities.response.parse((await agent.call('GET', '/capabilities')).json())
     const grouped = Object.fromEntries(reply.tools.map(({ name, group }) => [name, group]))
     expect(grouped).toMatchObject({ set_cron: 'mesh_tool', spawn_subagent: 'subagent_tool' })
@@ -484,7 +484,7 @@ const environment = (data: string) => ({
 })
 
 describe('starting', () => {
-  test('without an agent token the process ends with the reason', () => {
+  test('an agent without its token ends with the reason', () => {
     const ended = spawnSync(process.execPath, [main], {
       env: environment(makeDataDirectory()),
       encoding: 'utf8',
@@ -493,7 +493,7 @@ describe('starting', () => {
     expect(ended.stdout).toContain('door token')
   })
 
-  test('with a wrong setting the process ends with its name, and the token stays for the next start', () => {
+  test('an agent with a wrong setting ends with its name, and the token stays for the next start', () => {
     const data = makeDataDirectory()
     mkdirSync(join(data, '.flotilla'))
     writeFileSync(join(data, '.flotilla', 'door-token'), 'x')

@@ -28,7 +28,7 @@ function lives(pid: string): boolean {
 }
 
 describe('run_command', () => {
-  test('it runs in the data directory, or below it', async () => {
+  test('run_command runs in the data directory, or below it', async () => {
     const { data, run } = aShell()
     expect(await run({ command: 'pwd' })).toEqual({ output: `exit code 0\n${data}\n`, ok: true })
     expect(await run({ command: 'pwd', workdir: '/data/sub' })).toMatchObject({

@@ -352,7 +352,7 @@ describe('what answers teach', () => {
     expect(modelFacts.facts.get('test/model')?.calibration.confirmed).toBe(true)
   })
 
-  test('with little room left the answer is bounded to it', async () => {
+  test('an answer is limited to the room that is left', async () => {
     const messages = groups(20, 1000)
     const { model, asked } = aModel()
     await aContextKeeper({ modelFacts: aModelFactStore(windowFor(messages, 0.5)) }).ask(

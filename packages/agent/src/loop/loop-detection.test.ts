@@ -61,7 +61,7 @@ describe('loop detection', () => {
     expect(play(times(12, 'memory_search:1:x'))).toEqual(times(12, 'run'))
   })
 
-  test('of a tool and its parameters the last fifteen calls count, whatever lies between', () => {
+  test('the last fifteen calls of a tool with its parameters count, whatever lies between', () => {
     const between = (count: number) => Array.from({ length: count }, (_, index) => `b:${index}:x`)
     expect(play([...times(2, 'a:1:x'), ...between(60), 'a:1:x']).at(-1)).toBe('warn')
     const changed = (count: number) => Array.from({ length: count }, (_, index) => `a:1:${index}`)

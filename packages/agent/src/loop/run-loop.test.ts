@@ -364,7 +364,7 @@ async function cutEverywhere(effect: 'local' | 'mesh' | 'none') {
 }
 
 describe('a loop that goes on from a checkpoint', () => {
-  test('it ends the same wherever it was cut, and every call has one result', async () => {
+  test('a loop that goes on from a checkpoint ends the same wherever it was cut, and every call has one result', async () => {
     for (const cut of await cutEverywhere('mesh')) {
       expect(cut.end).toEqual({ kind: 'answered', text: 'done' })
       expect(cut.outputs.map((output) => output.step)).toEqual([2, 3])

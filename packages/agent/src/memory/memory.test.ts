@@ -95,7 +95,7 @@ describe('memory', () => {
     await memory.close()
   })
 
-  test('of facts that are saved unasked, one that is refused keeps no other out', async () => {
+  test('a refused fact does not keep other unrequested facts from being saved', async () => {
     const { memory } = open()
     const facts = [aFact('tea is at four'), aFact('\u200B'), aFact('coffee is at nine')]
     const saved = await memory.saveFacts(facts, { runOk: true, source: { embed: works, ended: signal } })

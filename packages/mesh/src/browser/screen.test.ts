@@ -124,7 +124,7 @@ test('viewers get the page and noVNC’s files, and no other file', async () => 
   expect((await get('/agent-vnc/nobody/')).status).toBe(404)
 })
 
-test('neither page nor socket is there without the session', async () => {
+test('neither page nor socket of a screen is available without the session', async () => {
   verifies('endpoints:vnc:needs-cookie')
   verifies('authentication:vnc:http-cookie')
   verifies('authentication:vnc:websocket-cookie')

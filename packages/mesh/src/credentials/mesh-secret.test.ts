@@ -139,6 +139,6 @@ test.each([
     'FLOTILLA_SYSTEM_MESH_SECRET=x\n# not UTF-8: \uFFFD',
     'FLOTILLA_SYSTEM_MESH_SECRET=x\n# not UTF-8: \uFFFD',
   ],
-])('of %j every other byte stays', (text, rest) => {
+])('withoutMeshSecret keeps every other byte of %j', (text, rest) => {
   expect(withoutMeshSecret(text)).toBe(rest)
 })

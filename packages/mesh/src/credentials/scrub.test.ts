@@ -100,7 +100,7 @@ describe('scrubbing', () => {
     expect(scrub.text(spelled('user:password-01!more'))).toBe('dXNlcj[secret]Ftb3Jl')
   })
 
-  test('its reach is the longest encoding of its longest value', () => {
+  test('the reach of scrubbing is the longest encoding of the longest value', () => {
     const values = ['password', '0123456789abcdef', 'passwort']
     const twice = (text: string) =>
       Array.from(text)

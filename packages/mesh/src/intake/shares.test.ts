@@ -127,7 +127,7 @@ test('nested work is charged once', () => {
 })
 
 test.each(['lookups', 'mediaFetches', 'tunnels', 'mcpExchanges'] as const)(
-  'with %s, an agent without a place gets one while hundreds of other agents take all they can',
+  'with %s, an agent without a slot gets one while hundreds of other agents take all they can',
   (what) => {
     const share = createFairShare(agentShare[what])
     const takeAll = (agentId: string) => {

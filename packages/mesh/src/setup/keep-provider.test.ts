@@ -90,7 +90,7 @@ test('on the way back to where a provider usually is, its key and the address ch
   expect(home.disk.writes).toBe(3)
 })
 
-test('neither key nor address holds if they cannot be written', async () => {
+test('neither key nor address of a provider is used if they cannot be written', async () => {
   const home = await aHome(`FLOTILLA_SYSTEM_OPENAI_BASE_URL='${own}'\n`)
   home.disk.isFull = true
   await expect(home.store({ key: 'sk-new', base_url: usual })).rejects.toThrow('the disk is full')

@@ -100,16 +100,19 @@ describe('an address that settings or the environment fix', () => {
   test.each([
     ['settings', /config\/settings\.json says where openai is \(http:\/\/old\.example\/v1\)/],
     ['environment', /FLOTILLA_SYSTEM_OPENAI_BASE_URL is set in the environment/],
-  ] as const)('of %s is the only one that may be given', (where, detail) => {
-    const context = aContext(fixed[where])
-    for (const base_url of ['http://10.0.0.9:8000/v1', 'https://api.openai.com/v1'])
-      expect(() => providerCandidate(context, owner, { provider: 'openai', key: 'k', base_url })).toThrow(
-        expect.objectContaining({ code: 'conflict', detail: expect.stringMatching(detail) }),
-      )
-    // It stays where it is written and is not stored a second time.
-    const named = { provider: 'openai', key: 'k', base_url: `${old}/` }
-    expect(providerCandidate(context, owner, named).baseUrl).toBeNull()
-  })
+  ] as const)(
+    'an address of %s that settings or the environment fix is the only one that may be given',
+    (where, detail) => {
+      const context = aContext(fixed[where])
+      for (const base_url of ['http://10.0.0.9:8000/v1', 'https://api.openai.com/v1'])
+        expect(() => providerCandidate(context, owner, { provider: 'openai', key: 'k', base_url })).toThrow(
+          expect.objectContaining({ code: 'conflict', detail: expect.stringMatching(detail) }),
+        )
+      // It stays where it is written and is not stored a second time.
+      const named = { provider: 'openai', key: 'k', base_url: `${old}/` }
+      expect(providerCandidate(context, owner, named).baseUrl).toBeNull()
+    },
+  )
 })
 
 test('an address is usual where the provider or a server of this machine is, whatever its path', () => {

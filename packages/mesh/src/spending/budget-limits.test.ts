@@ -144,7 +144,7 @@ describe('the tightest limit', () => {
     ['project', true],
     ['fleet', true],
     ['run', true],
-  ] as const)('of a %s is shared by agents: %s', (scope, shared) => {
+  ] as const)('whether the limit of a %s is shared by agents: %s', (scope, shared) => {
     expect(isShared(aLimit({ scope }))).toBe(shared)
   })
 })

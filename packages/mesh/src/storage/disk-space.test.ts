@@ -41,7 +41,7 @@ function fullError(onError?: (error: unknown) => void): unknown {
   throw new Error('the database grew')
 }
 
-test('with room nothing is refused', () => {
+test('with free disk space nothing is refused', () => {
   const { room } = aRoom()
   expect(room.trouble()).toBeNull()
   room.require()

@@ -67,7 +67,7 @@ describe('starting an agent', () => {
     }
   })
 
-  test('it is announced with the time it took', async () => {
+  test('the start of an agent is announced with the time it took', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     expect(harness.events).toContainEqual({ type: 'agent.started', agent_id: 'w', ready_ms: 0 })

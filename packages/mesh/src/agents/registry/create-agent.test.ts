@@ -15,7 +15,7 @@ const worker: Caller = { kind: 'agent', agentId: 'w', token: 'door', run: null }
 const doorTokenOf = (start: number) => harness.runtime.doorTokens[start] ?? ''
 
 describe('creating an agent', () => {
-  test('it is a worker, never started, with the default budget and record', async () => {
+  test('a new agent is a worker, never started, with the default budget and record', async () => {
     verifies('purpose:agent:worker-or-operator')
     harness = await aWorker()
     expect(harness.fleet.registry.find('w')).toEqual({

@@ -98,14 +98,17 @@ describe('who answers over HTTP', () => {
     ['less than nothing', -1, null],
     ['more than any costs', 5, null],
     ['no number', 'free', null],
-  ])('of the cost it takes what can be one: %s', async (_what, cost, costNano) => {
-    const { solver, ask } = aSolver()
-    solver.answer = ({ method }) =>
-      method === 'createTask'
-        ? undefined
-        : { errorId: 0, status: 'ready', solution: { token: 'x' }, ...(cost === undefined ? {} : { cost }) }
-    expect(await ask()).toEqual({ kind: 'solved', token: 'x', costNano })
-  })
+  ])(
+    'of the cost that a solver reports, only a plausible amount counts: %s',
+    async (_what, cost, costNano) => {
+      const { solver, ask } = aSolver()
+      solver.answer = ({ method }) =>
+        method === 'createTask'
+          ? undefined
+          : { errorId: 0, status: 'ready', solution: { token: 'x' }, ...(cost === undefined ? {} : { cost }) }
+      expect(await ask()).toEqual({ kind: 'solved', token: 'x', costNano })
+    },
+  )
 
   test('a rejected task costs nothing, and only its error code is passed on', async () => {
     const { solver, ask } = aSolver()

@@ -14,7 +14,7 @@ describe('counts of attempts on other projects', () => {
     [null, 'output/projects/beta', false],
     ['alpha', 'projects/', false],
     ['alpha', 'projects', false],
-  ])('of an agent in %s, key %s: %s', (own, key, expected) => {
+  ])('attempts on other projects count of an agent in %s, key %s: %s', (own, key, expected) => {
     expect(crossesProject(own, key)).toBe(expected)
   })
 

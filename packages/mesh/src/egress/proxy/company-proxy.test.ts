@@ -95,7 +95,7 @@ describe("agents' tunnels behind a company's proxy", () => {
     expect(company.asked).toEqual([])
   })
 
-  test('with that setting the proxy is asked for names, of private networks excepted', async () => {
+  test('with proxy_resolves_names the proxy is asked for names, except those of private networks', async () => {
     const { company, far, tunnel } = await aCompany({ proxyResolvesNames: true })
     for (const host of ['only.example', 'site.test']) {
       const { socket, head } = await tunnel(`${host}:${far.port}`)

@@ -32,7 +32,7 @@ test.each([
     { input: 5, audio: 5, output: 1 },
   ],
   [{ text: 'x', usage: { input_tokens: -5, output_tokens: 1 } }, null, null],
-])('of an answer only what can be believed is its bill: %j', (answer, seconds, tokens) => {
+])('only plausible numbers of a transcription are its bill: %j', (answer, seconds, tokens) => {
   expect(readTranscription(answer)).toEqual({ text: 'x', seconds, tokens })
 })
 

@@ -25,7 +25,7 @@ test.each([
     'tls: failed to verify certificate: x509: certificate signed by unknown authority',
     'its registry shows a certificate that the engine does not trust',
   ],
-])('of %s it says what is the matter, and the engine’s own words', (words, why) => {
+])('a refused fetch of %s is explained, with the engine’s own words', (words, why) => {
   expect(whyNotFetched(new Error(words))).toBe(`${why} (the engine said: ${words})`)
 })
 
@@ -36,7 +36,7 @@ test.each([
   'remote error: tls: certificate required',
   'connect ECONNREFUSED /var/run/docker.sock',
   'write /var/lib/docker/tmp/GetImageBlob1: no space left on device',
-])('of %s, which is no word of a registry, it says that alone', (words) => {
+])('a refused fetch of %s, which no registry sends, is reported in the engine’s words', (words) => {
   expect(whyNotFetched(new Error(words))).toBe(`the engine said: ${words}`)
 })
 
