@@ -219,7 +219,7 @@ describe('a heartbeat of a real fleet', () => {
     expect((await cli('told')).out).toMatch(/^Nothing to report: flotilla runs run_/)
     expect((await cli()).out).toMatch(/told +.*ran: run_/)
     const refused = await cli('operator', '--off')
-    expect(refused.err).toContain('the heartbeat of the operator is fixed to every 15m')
+    expect(refused.err).toContain('the heartbeat of the operator always runs every 15m')
     expect(refused.code).not.toBe(0)
     for (const [id, schedule, code] of [
       ['operator', 'every 7d', 'unprocessable'],
@@ -276,7 +276,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(whole).toContain('"every 15m"')
     await writeFile(path, whole.replace('"every 15m"', '"every 7d"'))
     await eventually('it is told', async () =>
-      (await (await fetch(`${mesh.url}/readyz`)).text()).includes("operator's heartbeat"),
+      (await (await fetch(`${mesh.url}/readyz`)).text()).includes('heartbeat of the operator'),
     )
     const listed = await mesh.call(cronHumanEndpoints.cronJobs)
     const { jobs } = cronHumanApi.cronJobs.response.parse(listed.json())
@@ -284,7 +284,7 @@ describe('a heartbeat of a real fleet', () => {
     await writeFile(path, whole)
     await eventually(
       'it is not told any more',
-      async () => !(await (await fetch(`${mesh.url}/readyz`)).text()).includes("operator's heartbeat"),
+      async () => !(await (await fetch(`${mesh.url}/readyz`)).text()).includes('heartbeat of the operator'),
     )
     expect(await jobOf('operator')).toEqual(locked)
   })
@@ -326,7 +326,7 @@ describe('the operator’s heartbeat', () => {
     ]) {
       const refused = await cli(...words)
       expect(refused.code, words.join(' ')).not.toBe(0)
-      expect(refused.err).toMatch(/operator's heartbeat is locked.*flotilla pause operator/)
+      expect(refused.err).toMatch(/heartbeat of the operator.*flotilla pause operator/)
     }
     expect(await heart()).toMatchObject([as])
 
@@ -334,7 +334,7 @@ describe('the operator’s heartbeat', () => {
     const broken = async () => (await cli('status')).out.match(/cron-broken: .*/)?.[0] ?? null
     await writeFile(path, whole.replace('"enabled": true', '"enabled": false'))
     expect(await eventually('the change is seen', broken)).toMatch(
-      /cron\.json line \d+: the operator's heartbeat is locked: enabled stays true.*the previous jobs stay in force/,
+      /cron\.json line \d+: the heartbeat of the operator cannot be changed: the field enabled must be true.*the previous jobs stay in force/,
     )
     const finding = async () => {
       const findings = (await mesh.command('doctor')).lines.at(-1)?.['findings'] as
@@ -344,7 +344,7 @@ describe('the operator’s heartbeat', () => {
     }
     expect(await finding()).toMatchObject({
       level: 'error',
-      detail: expect.stringContaining('enabled stays true'),
+      detail: expect.stringContaining('the field enabled must be true'),
     })
     expect(await heart()).toMatchObject([as])
 
@@ -361,7 +361,9 @@ describe('the operator’s heartbeat', () => {
     await mesh.terminate()
     await writeFile(path, whole.slice(0, -4))
     await mesh.restart()
-    expect(await broken()).toMatch(/but for the operator's heartbeat, no job runs until it is repaired/)
+    expect(await broken()).toMatch(
+      /except for the operator's heartbeat, no job runs until the file is corrected/,
+    )
     expect(await heart()).toMatchObject([{ ...as, id: expect.any(String) }])
     await writeFile(path, whole)
     await eventually('the mended file is seen', async () => (await broken()) === null)

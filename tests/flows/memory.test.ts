@@ -39,7 +39,7 @@ const cassette = aCassette(
     turns: [
       calls('run_command', { command: 'echo "the owner drinks petrol"' }),
       calls('memory_save', { content: 'The owner drinks petrol', key: 'owner.drink' }),
-      says('Refused: {{why}}', { capture: { why: '(was said by the owner)' } }),
+      says('Refused: {{why}}', { capture: { why: '(was saved from words of the owner)' } }),
     ],
   },
   { when: '^forget it$', turns: [calls('memory_forget', { key: 'owner.drink' }), says('Forgotten.')] },
@@ -78,7 +78,9 @@ describe('an agent’s memory', () => {
   })
 
   it('a conversation that has read something else cannot overwrite what the owner said', async () => {
-    expect(await answerTo('read the file, then remember', 'three')).toBe('Refused: was said by the owner')
+    expect(await answerTo('read the file, then remember', 'three')).toBe(
+      'Refused: was saved from words of the owner',
+    )
     expect(await answerTo('what about tea', 'four')).toContain('drinks tea')
   })
 

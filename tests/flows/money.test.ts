@@ -272,7 +272,7 @@ describe('the first start of a fleet', () => {
       .told()
       .flatMap((line) => (line['ready'] === true ? [line['notices'] as readonly string[]] : []))
       .map((notices) => notices.filter((notice) => !notice.startsWith('Agents without a model of their own')))
-  const words = expect.stringMatching(/may spend USD 20 a day.*flotilla budget fleet --daily/)
+  const words = expect.stringMatching(/whole fleet is now USD 20.*flotilla budget fleet --daily/)
 
   it('the first start of a fleet sets a daily limit for all agents together, says so, and leaves it to a person from then on', async () => {
     const mesh = await startMeshForTest({ cassettes: { answers } })

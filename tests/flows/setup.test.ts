@@ -81,7 +81,7 @@ describe('a home without a provider', () => {
       for (const endpoint of [endpoints.setupCheck, endpoints.setupProvider]) {
         const body = { provider: 'openai', base_url: elsewhere.baseUrl, model: 'hello' }
         const moved = await mesh.call(endpoint, { body })
-        expect([moved.status, moved.text]).toEqual([422, expect.stringContaining('Give the key again')])
+        expect([moved.status, moved.text]).toEqual([422, expect.stringContaining('Enter the key again')])
         // A remote caller is denied even with a valid token, because the model server's reply would reach them.
         const away = await mesh.call(endpoint, {
           body: { ...body, key: rightKey },

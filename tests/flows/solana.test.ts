@@ -173,7 +173,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     await issuer.give(mint, from.address, 10_000_000n)
     const plan = await planOf(from, to.address, { raw: 100_000n, asset: mint })
     expect(plan).toMatchObject({
-      warnings: ['its issuer keeps back 2500 of 100000 base units'],
+      warnings: ['the issuer of the token keeps a fee of 2500 of 100000 base units'],
       simulation: { kind: 'moves' },
     })
     await pay(plan, from)
@@ -192,7 +192,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       })
     }
     const hook = transferHook(stranger.address, stranger.address)
-    await refused(await issuer.mint({ decimals: 6, extensions: [hook] }), /program of a stranger/)
+    await refused(await issuer.mint({ decimals: 6, extensions: [hook] }), /an unknown program/)
     await refused(await issuer.mint({ decimals: 6, extensions: [nonTransferable] }), /cannot be transferred/)
     await refused(to.address, /there is no token/)
     const extensions = [permanentDelegate(stranger.address), transferHook(stranger.address, null)]
@@ -215,10 +215,10 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     const account = await issuer.account(mint, to.address)
     for (const [where, words] of [
       [from.address, /the same/],
-      [mint, /it is a token/],
+      [mint, /the address is a token/],
       [account, /no|token/],
       ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', /program/],
-      [to.address.replace(/.$/, '0'), /no address/],
+      [to.address.replace(/.$/, '0'), /not an address/],
     ] as const) {
       for (const asset of [null, mint]) {
         await expect(planOf(from, where, { raw: 1n, asset: asset }), where).rejects.toMatchObject({
@@ -237,22 +237,22 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     // The whole balance is sent, so nothing is left for the fee.
     expect((await planOf(from, to.address, sol)).simulation).toMatchObject({
       kind: 'fails',
-      reason: expect.stringMatching(/^it holds 1000000000 lamports, and 10000\d+ are wanted/),
+      reason: expect.stringMatching(/^the sender has 1000000000 lamports, and 10000\d+ are needed/),
     })
     expect((await planOf(from, to.address, 1n)).simulation).toMatchObject({
       kind: 'fails',
-      reason: expect.stringContaining('less than what the chain wants'),
+      reason: expect.stringContaining('less than the minimum balance'),
     })
     const mint = await issuer.mint({ decimals: 6 })
     expect((await planOf(from, to.address, { raw: 1n, asset: mint })).simulation).toMatchObject({
       kind: 'fails',
-      reason: 'it holds nothing of this token',
+      reason: 'the sender has nothing of this token',
     })
     await issuer.give(mint, from.address, 5n)
     const plan = await planOf(from, to.address, { raw: 6n, asset: mint })
     expect(plan.simulation).toMatchObject({
       kind: 'fails',
-      reason: 'it holds 5 base units of this token',
+      reason: 'the sender has only 5 base units of this token',
     })
     const before = holds(from)
     expect(await pay(plan, from)).toMatchObject({ kind: 'landed', succeeded: false, final: true })
@@ -336,7 +336,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       expect(await looked(from.address, seen)).toMatchObject({ foreign: expect.any(String) })
       server.disturb('getTransaction', { kind: 'says', result: null })
       await expect(looked(from.address, seen)).rejects.toMatchObject({
-        detail: expect.stringContaining('names a transaction and does not have it'),
+        detail: expect.stringContaining('lists a transaction that it does not have'),
       })
       server.disturb('getTransaction', null)
     })
@@ -401,7 +401,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       const chain = chainAt(main)
       await expect(chain.plan(from.address, order, never)).rejects.toMatchObject({
         code: 'upstream-failed',
-        detail: expect.stringContaining('its chain began with 5eykt4'),
+        detail: expect.stringContaining('the genesis hash 5eykt4'),
       })
       await expect(chain.broadcast({ id: 'a', bytes: 'b' }, never)).rejects.toMatchObject({
         code: 'upstream-failed',

@@ -66,7 +66,7 @@ const cassette = aCassette(
       spawn('Count it', { permissions: { can_use_wallet: true } }),
       // The parent reads which permissions its child does not have.
       says('It is under way, {{without}}.', {
-        capture: { without: 'can_use_wallet\\W+why\\W+(an agent that was made for one task never has it)' },
+        capture: { without: 'can_use_wallet\\W+why\\W+(a spawned agent never has this permission)' },
       }),
     ],
   },
@@ -207,7 +207,7 @@ describe('an agent that an agent has made', () => {
     inDatabase('UPDATE spawned_agents SET ends_at = created_at + 60000')
     await mesh.restart()
     const ended = await mesh.ended(run)
-    expect(ended.outcome?.text).toContain('Its life of 60 s is over')
+    expect(ended.outcome?.text).toContain('The lifetime of 60 s of the spawned agent is over')
     await gone()
   })
 

@@ -124,7 +124,7 @@ const untilItMayGo = 2500
 const isHeard = ({ id }: SteerView) =>
   eventually('the agent hears it', async () => {
     const log = await readFile(join(mesh.dataOf('left'), '..', 'log'), 'utf8')
-    return log.split('\n').some((line) => line.includes('a run was steered') && line.includes(id))
+    return log.split('\n').some((line) => line.includes('a run received a message') && line.includes(id))
   })
 
 /** Ends the command. */

@@ -72,7 +72,13 @@ describe.skipIf(anvilProgram === null)('a fleet beside a real chain of the EVM',
     expect(
       balances.map(({ chain, address, raw, amount, problem }) => [chain, address, raw, amount, problem]),
     ).toEqual([
-      ['base', rich, null, null, 'the RPC of base: it is of chain 11155111, and base is 8453'],
+      [
+        'base',
+        rich,
+        null,
+        null,
+        'the RPC endpoint of base failed: the endpoint serves chain 11155111, not 8453',
+      ],
       ['polygon', rich, null, null, '127.0.0.1 is not a public address'],
       ['sepolia', rich, String(hasRaw), '12345.000000000000000001', null],
     ])
@@ -93,7 +99,7 @@ describe.skipIf(anvilProgram === null)('a fleet beside a real chain of the EVM',
     expect(await told('wallet_balance', 'sepolia')).toContain('12345.000000000000000001')
     expect(await told('wallet_balance', 'polygon')).toContain('wallet_allowed_chains')
     const other = await told('wallet_balance', 'base')
-    expect(other).toContain('base could not be asked')
+    expect(other).toContain('the RPC endpoint of base failed')
     expect(other).not.toContain(anvil.place)
   })
 })

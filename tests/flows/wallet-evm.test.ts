@@ -213,7 +213,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('anvil_setCode', [dataFeeOracle, '0x'])
     await expect(plan(transfer(null, 5n))).rejects.toMatchObject({
       code: 'upstream-failed',
-      detail: expect.stringContaining('the costs of a transaction beside its gas'),
+      detail: expect.stringContaining('the costs of a transaction besides its gas'),
     })
     // The oracle before the upgrade that added the second function: a call of that function reverts.
     const older = `0x60003560e01c63275aedd2146038577f${word(7)}60005260206000f35b60006000fd`

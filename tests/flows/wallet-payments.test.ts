@@ -171,7 +171,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     // A price is cached briefly: each of these tokens is priced for the first time.
     const token = (address: string) => to(friend, { amount: '0.01', token: address })
     prices.says = { ...prices.says, defillama: 1.03 }
-    expect(await told('wallet_transfer', token(at.apart))).toContain('more than 2 % apart')
+    expect(await told('wallet_transfer', token(at.apart))).toContain('differ by more than 2 %')
     prices.says = { ...prices.says, defillama: 1 }
     prices.ageSeconds = 400
     expect(await told('wallet_transfer', token(at.stale))).toContain('older than 5 minutes')
@@ -193,7 +193,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     await eventually('it is found', async () => (await history())[0]?.state === 'landed' || null)
     rpc.trick = ({ method, id }) =>
       method === 'eth_chainId' ? Promise.resolve({ jsonrpc: '2.0', id, result: '0x1' }) : null
-    expect(await told('wallet_transfer', to(friend))).toContain('it is of chain 1')
+    expect(await told('wallet_transfer', to(friend))).toContain('serves chain 1')
     rpc.trick = () => null
     await buried()
     await newestIs('confirmed')
@@ -238,7 +238,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     })
     expect(waiting.summary).toBe(`pay 0.01 ETH (0.01 USD) to ${stranger} on base`)
     expect(waiting.consequences.join(' ')).toContain(`${stranger} was never paid before`)
-    expect(waiting.costs[0]).toMatch(/^Its fee is at most 0\.\d+ ETH/)
+    expect(waiting.costs[0]).toMatch(/^The fee is at most 0\.\d+ ETH/)
     expect(await balance(stranger)).toBe(0n)
     const confirmed = await mesh.call(controlEndpoints.pendingConfirm, {
       params: { id: waiting.id },
@@ -308,8 +308,8 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(cancelled?.counted_usd).toBeLessThan(0.001)
     expect((await balance(friend)) - before).toBe(10n ** 16n)
     expect(await history()).toHaveLength(count + 2)
-    expect((await cli('cancel', stuck?.id ?? '')).err).toContain('nothing can take its place any more')
-    expect((await cli('limits')).out).not.toContain('The wallet signs nothing')
+    expect((await cli('cancel', stuck?.id ?? '')).err).toContain('can no longer be replaced')
+    expect((await cli('limits')).out).not.toContain('The wallet signs no payments')
   })
 
   it('payments of an agent stop by themselves where a contract did more than its simulation showed', async () => {
@@ -331,16 +331,16 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     // That was a transaction which the mesh did not sign.
     const take = call('take(address,uint256)', at.taker, [at.dollar, '10'])
     expect(await told('wallet_transfer', to(friend))).toContain('another program pays from the same seed')
-    expect((await cli('limits')).out).toContain('The wallet signs nothing')
+    expect((await cli('limits')).out).toContain('The wallet signs no payments')
     const halted = (await flotilla({ url: mesh.url, home: mesh.home }, 'status')).out
     expect(halted).toMatch(
-      /The wallet signs nothing: .*another program pays from the same seed.*Next: flotilla wallet resume/,
+      /The wallet signs no payments: .*another program pays from the same seed.*Next: flotilla wallet resume/,
     )
     const resumed = (await cli('resume')).out
     expect(resumed).toMatch(
       /The wallet signs again\. It was stopped: .*another program pays from the same seed/,
     )
-    expect(resumed).not.toContain('The wallet signs nothing')
+    expect(resumed).not.toContain('The wallet signs no payments')
     await anvil.rpc('evm_setAutomine', [false])
     // The contract takes the token for itself, for the first time.
     expect(await told('wallet_execute', take)).toContain(`${at.taker.toLowerCase()} was never paid before`)

@@ -80,7 +80,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
         scouts,
         null,
         null,
-        `the RPC of solana-devnet: its chain began with ${solanaChains.solana.genesis}, and solana-devnet with ${solanaChains['solana-devnet'].genesis}`,
+        `the RPC endpoint of solana-devnet failed: the endpoint serves a chain with the genesis hash ${solanaChains.solana.genesis}, but solana-devnet has ${solanaChains['solana-devnet'].genesis}`,
       ],
     ])
     expect(mesh.log()).not.toContain('key-of')
@@ -155,8 +155,8 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     const asked = await told('wallet_transfer', { chain: 'solana', to: stranger.address, token, amount: '2' })
     expect(asked).toContain('waiting')
     const pending = await flotilla({ url: mesh.url, home: mesh.home }, 'pending')
-    expect(pending.out).toContain('its issuer can take it out of any account at any time')
-    expect(pending.out).toContain('its issuer keeps back 20000 of 2000000 base units')
+    expect(pending.out).toContain('the issuer of the token can take it out of any account at any time')
+    expect(pending.out).toContain('the issuer of the token keeps a fee of 20000 of 2000000 base units')
     // The rent that the recipient's new account for the token costs.
     expect(pending.out).toMatch(/0\.002\d+ SOL/)
     expect(await issuer.holds(token, stranger.address)).toBe(0n)

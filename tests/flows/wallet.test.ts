@@ -127,10 +127,10 @@ describe('the wallet of a fleet', () => {
       await mesh.kill9()
       await mesh.restart()
       expect(mesh.log()).toContain(
-        'The wallet signs nothing: its seed is locked. Next: flotilla wallet unlock',
+        'The wallet signs no payments: the seed of the wallet is locked. Next: flotilla wallet unlock',
       )
       expect((await flotilla({ url: mesh.url, home: mesh.home }, 'status')).out).toContain(
-        'The wallet signs nothing: its seed is locked. Next: flotilla wallet unlock',
+        'The wallet signs no payments: the seed of the wallet is locked. Next: flotilla wallet unlock',
       )
       expect(await status()).toEqual({ ...before, state: 'locked' })
       await revealed()
@@ -247,7 +247,7 @@ describe('the wallet of a fleet', () => {
       expect(await status()).toMatchObject({ state: 'lost', owner_address: evmAddress(seed, 0) })
       expectProblem(await mesh.call(walletEndpoints.walletInit, { body: {} }), 'conflict')
       const other = await cli('import', `${'abandon '.repeat(23)}art\n`)
-      expect(other.err).toContain(`agents have addresses of ${evmAddress(seed, 0)}`)
+      expect(other.err).toContain(`agents have addresses from the seed of ${evmAddress(seed, 0)}`)
       const back = await cli('import', `${mnemonic.toUpperCase()}\n`)
       expect(back, back.err).toMatchObject({ code: 0 })
       expect(`${back.out}${back.err}`.toLowerCase()).not.toContain(mnemonic.slice(0, 20))

@@ -246,10 +246,10 @@ const p = new A().f().constructor('return process')(); ${reads("p.getBuiltinModu
     ),
   ),
   escape('wraps objects in a proxy', () => skill(`return { got: typeof new Proxy({}, {}) }`)),
-  escape('changes what all objects share', () =>
+  escape('changes the prototype that all objects share', () =>
     skill(`Object.prototype.polluted = 1; return { got: String({}.polluted) }`),
   ),
-  escape('changes what all objects share by a key', () =>
+  escape('changes the prototype that all objects share by a key', () =>
     skill(`const o = {}; o['__proto__'].polluted = 1; return { got: String({}.polluted) }`),
   ),
   escape('hides behind a name it declares', ({ secretFile }) =>

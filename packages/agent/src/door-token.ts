@@ -30,7 +30,7 @@ function takeFile(path: string, what: string): string {
       closeSync(descriptor)
     }
   } catch (cause) {
-    throw new Error(`The agent cannot start: the ${what} in ${path} cannot be taken.`, { cause })
+    throw new Error(`The agent cannot start: the ${what} in ${path} cannot be read and deleted.`, { cause })
   }
   if (text === '') throw new Error(`The agent cannot start: the ${what} in ${path} is empty.`)
   try {

@@ -68,7 +68,7 @@ function serve({
     log.info({ agentId: environment.agentId, port: bound }, 'the agent listens and takes runs')
   })
   const stop = (signalName: string): void => {
-    log.info({ signalName }, 'the agent was told to stop; a run at work is left at its checkpoint')
+    log.info({ signalName }, 'the agent is stopping; an active run stays at its checkpoint')
     setTimeout(() => process.exit(0), stopMaxMs).unref()
     link?.close()
     void agent.stop().then(() => process.exit(0))

@@ -108,7 +108,8 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
       },
       close,
       async watch(call) {
-        if (watchers.count >= watchersMax) throw new Error(`${watchersMax} watch already`)
+        if (watchers.count >= watchersMax)
+          throw new Error(`${watchersMax} people already watch this browser, the maximum`)
         const { launched } = await browser.use()
         watchers.admit({ ...call, screenPath: launched.screen.socketPath })
       },

@@ -30,5 +30,5 @@ test('the token is taken once, its file with it, and a file without one is refus
   writeFileSync(path, `${'t'.repeat(32)}\n`)
   const token = takeProxyToken(folder)
   expect([token.value, token.isGone()]).toEqual(['t'.repeat(32), true])
-  expect(() => takeProxyToken(folder)).toThrow('cannot be taken')
+  expect(() => takeProxyToken(folder)).toThrow('cannot be read')
 })

@@ -17,7 +17,7 @@ export function takeProxyToken(briefingDirectory: string): ProxyToken {
   try {
     value = readFileSync(path, 'utf8').trim()
   } catch (cause) {
-    throw new Error(`The token in ${path} cannot be taken`, { cause })
+    throw new Error(`The token in ${path} cannot be read and deleted`, { cause })
   }
   if (!/^[\x21-\x7e]{16,512}$/.test(value)) throw new Error(`The token in ${path} is invalid`)
   try {

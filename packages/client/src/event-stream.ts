@@ -59,7 +59,7 @@ async function readWithin(
   const silence = deps.clock
     .sleep(silenceMs, signal ? AbortSignal.any([bound.signal, signal]) : bound.signal)
     .then(() => {
-      throw meshUnreachable(deps.connection.baseUrl, new Error('the stream went silent'))
+      throw meshUnreachable(deps.connection.baseUrl, new Error('the event stream sent nothing for too long'))
     })
   silence.catch(() => undefined)
   try {

@@ -9,7 +9,7 @@ const payment: PaymentView = {
   chain: 'base',
   from: '0x01',
   to: '0x02',
-  what: 'pay 1 of the token 0x03, which calls itself "X"',
+  what: 'pay 1 of the token 0x03, which has the symbol "X"',
   tx_id: '0x04',
   state: 'confirmed',
   counted_usd: 1.5,
@@ -25,7 +25,7 @@ test('a payment is a row with times of ISO 8601, and quotes are doubled in quote
   const [head, row] = formatPaymentsCsv([payment])
   expect(head).toMatch(/^id,signed_at,.*,note$/)
   expect(row).toBe(
-    'pay_1,1970-01-01T00:00:00.000Z,,scout,,base,0x01,0x02,"pay 1 of the token 0x03, which calls itself ""X""",confirmed,1.5,false,,0x04,7,',
+    'pay_1,1970-01-01T00:00:00.000Z,,scout,,base,0x01,0x02,"pay 1 of the token 0x03, which has the symbol ""X""",confirmed,1.5,false,,0x04,7,',
   )
 })
 

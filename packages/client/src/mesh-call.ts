@@ -89,10 +89,10 @@ function inWords({ home, baseUrl }: MeshConnection, problem: Problem): Problem {
   const { home: other } = problem.extra
   const whose = typeof other === 'string' ? other : 'another home'
   return new Problem('wrong-home', {
-    detail: `You mean the home ${home.folder}, but the mesh that answers on ${baseUrl} is the one of ${whose}; nothing was done.`,
+    detail: `The command is for the home ${home.folder}, but the mesh on ${baseUrl} has the home ${whose}; nothing was done.`,
     extra: {
       ...problem.extra,
-      repair: `Name the other with --home ${whose}, or start the mesh of yours on another port: flotilla start -d --home ${home.folder} --port PORT.`,
+      repair: `To use that mesh: --home ${whose}. To start the mesh of your home on another port: flotilla start -d --home ${home.folder} --port PORT.`,
     },
   })
 }
@@ -126,7 +126,7 @@ export async function reach<T>(
 export function versionMismatch(what: string, detail: string): Problem {
   return new Problem('upstream-failed', {
     detail: `The mesh sent ${what} that this version does not understand: ${detail}`,
-    repair: 'Restart the mesh with the version of this program: flotilla stop, then flotilla start.',
+    repair: 'Restart the mesh with this version of Flotilla: flotilla stop, then flotilla start -d.',
   })
 }
 
@@ -134,7 +134,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw versionMismatch('a reply', 'it is not JSON')
+    throw versionMismatch('a reply', 'the reply is not JSON')
   }
 }
 

@@ -54,7 +54,7 @@ export async function* streamChat(
         yield frame
         if (frame.type === 'ended') return
       }
-      throw meshUnreachable(deps.connection.baseUrl, new Error('the stream ended before the run did'))
+      throw meshUnreachable(deps.connection.baseUrl, new Error('the stream ended before the run had ended'))
     } catch (error) {
       if (!accepted || options.idempotencyKey === undefined || !isMeshUnreachable(error)) throw error
       reopenings += 1

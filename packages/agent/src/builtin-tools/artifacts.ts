@@ -10,7 +10,7 @@ import { refuseIdentityFile, takeLines } from './files.ts'
 
 const agent = optional(
   text(
-    'Agent whose artifacts are listed; default: yours. Of other agents you see what a task or your project shares with you.',
+    'Agent whose artifacts are listed; default: you. Of other agents you see only the artifacts that a task or your project shares with you.',
     {
       maxChars: 64,
     },
@@ -23,7 +23,10 @@ export function artifactTools(deps: { files: DataFiles }): Tool[] {
     defineTool({
       name: 'list_artifacts',
       description: 'Lists the files that were saved outside a container with save_artifact, newest first.',
-      parameters: { agent, shared: withDefault(flag('Those that members of your project share'), false) },
+      parameters: {
+        agent,
+        shared: withDefault(flag('true: list the artifacts that members of your project share'), false),
+      },
       effect: 'none',
       parallelSafe: true,
       timeoutMs: meshToolTimeoutMs,
@@ -43,7 +46,7 @@ export function artifactTools(deps: { files: DataFiles }): Tool[] {
       parameters: {
         name: text('Its name', { minChars: 1, maxChars: 200 }),
         agent,
-        save_to: optional(text('File below /data to write it to', { minChars: 1, maxChars: 4096 })),
+        save_to: optional(text('File below /data to write the artifact to', { minChars: 1, maxChars: 4096 })),
       },
       // Writing the file again has the same result.
       effect: 'none',

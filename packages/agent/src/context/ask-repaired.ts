@@ -98,7 +98,7 @@ function repairsOf(
  */
 async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Repair): Promise<void> {
   const { state, pinFirst } = turn
-  const words = sanitizeForPrompt('The model provider had rejected it.')
+  const words = sanitizeForPrompt('The model provider had rejected this conversation.')
   const place = await keepWords(keep, turn, { messages: before, what, words })
   const where = place === null ? '' : `; the original messages are in ${place}`
   const said =

@@ -196,7 +196,7 @@ function answerBound(asked: number | null, size: ContextSize): number | null {
 
 function exhausted(size: ContextSize): Problem {
   return new Problem('context-exhausted', {
-    detail: `The model takes ${size.windowTokens} tokens; instructions and tools are about ${size.frameCounted} of them, and the conversation cannot be made smaller.`,
+    detail: `The context window of the model has ${size.windowTokens} tokens; instructions and tools take about ${size.frameCounted} of them, and the conversation cannot be shortened further.`,
   })
 }
 

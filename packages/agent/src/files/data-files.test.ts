@@ -119,7 +119,7 @@ describe('files below the data directory', () => {
     ['a link to the parent', '..', '/secret'],
     ['a link to the root', '/', '/etc/passwd'],
     ['a link to the own process', '/proc/self', '/environ'],
-    ['a circle', 'link', ''],
+    ['form a loop', 'link', ''],
   ])('%s is refused', async (_name, target, rest) => {
     verifies('limits:files:symlink-safe', 'errors:path-outside-data')
     const { files, data, outside } = place()

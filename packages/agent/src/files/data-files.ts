@@ -55,7 +55,8 @@ export function createDataFiles(dataDirectory: string): DataFiles {
     const segments = toSegments(path, dataDirectory)
     try {
       return await withPlace({ root, rootNames, segments, makeDirectories }, (place) => {
-        if (place.relativePath.split('/')[0] === stateFolder) throw refusal('That folder is not open.')
+        if (place.relativePath.split('/')[0] === stateFolder)
+          throw refusal('An agent may not read or write this folder.')
         return use(place)
       })
     } catch (error) {
@@ -69,7 +70,7 @@ export function createDataFiles(dataDirectory: string): DataFiles {
       try {
         await assertInside(root, handle)
         const found = await handle.stat()
-        if (!found.isFile()) throw new Problem('unprocessable', { detail: 'That is not a plain file.' })
+        if (!found.isFile()) throw new Problem('unprocessable', { detail: 'The path is not a regular file.' })
         return { handle, sizeBytes: found.size }
       } catch (error) {
         await handle.close()
@@ -95,7 +96,8 @@ export function createDataFiles(dataDirectory: string): DataFiles {
       at(path, true, async (place) => {
         const reason = options.refuse?.(place.relativePath) ?? null
         if (reason !== null) throw refusal(reason)
-        if (place.name === '.') throw new Problem('unprocessable', { detail: 'That is a directory.' })
+        if (place.name === '.')
+          throw new Problem('unprocessable', { detail: 'The path is a directory, not a file.' })
         if (options.append === true) return appendToFile(root, place, content)
         parts += 1
         return replaceFile({
@@ -175,18 +177,19 @@ function asProblem(error: unknown): unknown {
   if (error instanceof Problem) return error
   const reasons: Readonly<Record<string, string>> = {
     ENOTDIR: 'A part of the path is not a directory.',
-    EISDIR: 'That is a directory.',
+    EISDIR: 'The path is a directory, not a file.',
     EACCES: 'The file system does not allow it.',
     EPERM: 'The file system does not allow it.',
     EROFS: 'The file system is read-only.',
     ENAMETOOLONG: 'A name on the path is too long.',
-    ENXIO: 'That is not a plain file.',
+    ENXIO: 'The path is not a regular file.',
   }
   const code = codeOf(error)
   if (isDiskFull(error))
     return new Problem('data-full', { detail: 'No space left below /data.', cause: error })
-  if (code === 'ENOENT') return new Problem('not-found', { detail: 'There is no such file.', cause: error })
-  if (code === 'ELOOP') return refusal('A link appeared on the path.')
+  if (code === 'ENOENT')
+    return new Problem('not-found', { detail: 'No file exists at this path.', cause: error })
+  if (code === 'ELOOP') return refusal('A symbolic link was created on the path during the call.')
   const reason = reasons[code]
   return reason === undefined ? error : new Problem('unprocessable', { detail: reason, cause: error })
 }

@@ -9,10 +9,10 @@ const pathMaxChars = 4096
  */
 export function toSegments(path: string, dataDirectory: string): readonly string[] {
   if (path.length > pathMaxChars) throw refusal('The path is too long.')
-  if (path.includes('\0')) throw refusal('The path holds a null character.')
+  if (path.includes('\0')) throw refusal('The path contains a null character.')
   const below = stripPrefix(path, ['/data', dataDirectory])
   const segments = below.split('/').filter((segment) => segment !== '' && segment !== '.')
-  if (segments.includes('..')) throw refusal('The path holds `..`.')
+  if (segments.includes('..')) throw refusal('The path contains `..`.')
   return segments
 }
 
@@ -22,7 +22,7 @@ function stripPrefix(path: string, prefixes: readonly string[]): string {
     if (path === prefix) return ''
     if (path.startsWith(`${prefix}/`)) return path.slice(prefix.length + 1)
   }
-  throw refusal('Only paths below /data are open.')
+  throw refusal('Only paths below /data can be used.')
 }
 
 export function refusal(detail: string): Problem {

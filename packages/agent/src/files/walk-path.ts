@@ -56,7 +56,7 @@ export async function withPlace<T>(
       const target = await readLink(inside(top(), segment))
       if (target !== null) {
         linksLeft -= 1
-        if (linksLeft < 0) throw refusal('The path holds a circle of links.')
+        if (linksLeft < 0) throw refusal('The symbolic links on the path form a loop.')
         if (target.startsWith('/')) while (held.length > 1) await leave()
         queue.unshift(...linkSegments(target, walk.rootNames))
         continue
@@ -86,7 +86,8 @@ async function enter(directory: FileHandle, name: string, make: boolean): Promis
   try {
     return await promises.open(inside(directory, name), directoryFlags)
   } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') throw new Problem('not-found', { detail: `There is no ${name}.`, cause })
+    if (codeOf(cause) === 'ENOENT')
+      throw new Problem('not-found', { detail: `${name} does not exist.`, cause })
     if (codeOf(cause) === 'ENOTDIR') throw refusal(`${name} is not a directory.`)
     throw cause
   }

@@ -56,7 +56,7 @@ async function writeAll(handle: FileHandle, content: Content, maxBytes: number):
   for await (const chunk of content instanceof Uint8Array ? [content] : content) {
     size += chunk.length
     if (size > maxBytes)
-      throw new Problem('body-too-large', { detail: `At most ${maxBytes} bytes are taken.` })
+      throw new Problem('body-too-large', { detail: `The file may have at most ${maxBytes} bytes.` })
     await handle.writeFile(chunk)
   }
   return size

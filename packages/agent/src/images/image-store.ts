@@ -77,7 +77,7 @@ export async function keepImages(
   const lost = result.images.length - kept.length
   if (lost === 0) return { output: result.output, images: kept }
   const words = sanitizeForPrompt(
-    `[${lost} of ${result.images.length} pictures cannot be shown: no PNG, JPEG, GIF or WebP of 1 MB at most, or no room to keep it.]`,
+    `[${lost} of ${result.images.length} pictures cannot be shown: the file is not a PNG, JPEG, GIF or WebP of at most 1 MB, or there is no space to store it.]`,
   )
   return { output: joinPromptText([result.output, words], '\n'), images: kept }
 }

@@ -145,9 +145,9 @@ describe('pictures on the wire', () => {
   test('pictures on the wire are said in words to a model that sees none, and where they are gone', async () => {
     const messages = [calling('a'), result('a', [ref()])]
     const blind = await wireMessages(messages, { store, seen: false })
-    expect(JSON.stringify(blind)).toContain('this model sees none')
+    expect(JSON.stringify(blind)).toContain('this model cannot see pictures')
     expect(JSON.stringify(blind)).not.toContain('image_url')
     const gone = await wireMessages(messages, { store: { load: async () => null }, seen: true })
-    expect(JSON.stringify(gone)).toContain('no longer there')
+    expect(JSON.stringify(gone)).toContain('no longer stored')
   })
 })

@@ -87,7 +87,7 @@ function thinkingIn(text: string): Thought {
 function notNormal(path: readonly PropertyKey[]): Problem {
   const place = path.length === 0 ? '' : ` at ${path.join('.')}`
   return new Problem('model-failed', {
-    detail: `The answer of the mesh is not of the expected form${place}.`,
+    detail: `The answer of the mesh does not have the expected form${place}.`,
   })
 }
 

@@ -164,7 +164,7 @@ test('a model that rejects pictures gets them described in text, and no picture 
     expect(mesh.requests).toHaveLength(expected)
   }
   await close()
-  expect(JSON.stringify(mesh.requests.at(-1)?.body)).toContain('this model sees none')
+  expect(JSON.stringify(mesh.requests.at(-1)?.body)).toContain('this model cannot see pictures')
 })
 
 test('a rate limit is waited out as long as it asks', async () => {

@@ -139,7 +139,7 @@ async function readAnswer(reply: IncomingMessage, onText: (delta: string) => voi
     throw new Problem(code, { detail: failure.detail, extra: begun })
   }
   if (!assembly.isWhole())
-    throw new Problem('upstream-failed', { detail: 'The answer of the model broke off.', extra: begun })
+    throw new Problem('upstream-failed', { detail: 'The answer of the model ended early.', extra: begun })
   const answeredBy = reply.headers[headers.answeringModel]
   const by = typeof answeredBy === 'string' ? answeredBy : null
   const answer: ModelAnswer = { ...assembly.answer(), answeredBy: by }
@@ -150,7 +150,7 @@ function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   return error instanceof SyntaxError || error instanceof RangeError
     ? new Problem('model-failed', { detail: 'The answer of the model cannot be read.', cause: error })
-    : new Problem('upstream-failed', { detail: 'The answer of the model broke off.', cause: error })
+    : new Problem('upstream-failed', { detail: 'The answer of the model ended early.', cause: error })
 }
 
 /** Providers have no common code for it, but all name what they reject. */

@@ -72,9 +72,11 @@ export async function runChatTurn(
     ),
   ).catch(async (error: unknown) => {
     // The question and the work on it are stored even if the agent fails with an internal error.
-    await close({ status: 'failed', code: 'internal-error', detail: 'something went wrong inside' }).catch(
-      () => undefined,
-    )
+    await close({
+      status: 'failed',
+      code: 'internal-error',
+      detail: 'internal error; see the agent log',
+    }).catch(() => undefined)
     throw error
   })
   await close(end)

@@ -120,7 +120,7 @@ describe('the loop', () => {
   })
 
   test.each([
-    ['an unknown tool', 'nothing', '{}', 'There are: tool'],
+    ['an unknown tool', 'nothing', '{}', 'Your tools: tool'],
     ['an unknown parameter', 'tool', '{"value":"1","more":2}', 'no parameter more'],
     ['a missing parameter', 'tool', '{}', '`value`: expected a text'],
     ['a value out of bounds', 'tool', '{"value":"12345678901"}', '0 to 10 characters'],

@@ -107,7 +107,7 @@ export function createRunSlot(deps: {
     run.end(done.result)
     log.info(
       { runId: run.request.runId, fence: run.request.fence, status: done.result.status },
-      'a run ended; its outcome is kept until the mesh has it',
+      'a run ended; the outcome is stored until the mesh has confirmed it',
     )
   }
   const hear = (run: ActiveRun, steers: readonly SteerMessage[]): void => {
@@ -115,7 +115,7 @@ export function createRunSlot(deps: {
     if (fresh.length === 0) return
     log.info(
       { runId: run.request.runId, steers: fresh },
-      'a run was steered; it reads this before its next round',
+      'a run received a message; the run reads it before its next round',
     )
   }
   const start = (request: RunRequest, inputHash: string, kept: KeptOutcome | null): ActiveRun => {
@@ -156,11 +156,11 @@ export function createRunSlot(deps: {
     const known = await finishedBefore(request, inputHash)
     if (known) return known
     if (fence < highestFence) {
-      throw new Problem('stale-fence', { detail: `The highest fence seen is ${highestFence}.` })
+      throw new Problem('stale-fence', { detail: `A newer attempt has the fence ${highestFence}.` })
     }
     if (active) {
       if (fence === active.request.fence) {
-        throw new Problem('agent-busy', { detail: `Working on ${active.request.runId}.` })
+        throw new Problem('agent-busy', { detail: `The agent is working on run ${active.request.runId}.` })
       }
       await abort(active, 'superseded')
       // The run may have ended just before this request.

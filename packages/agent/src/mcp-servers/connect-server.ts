@@ -65,7 +65,8 @@ async function openLocal(deps: ConnectDeps, signal: AbortSignal): Promise<Connec
   let last: string | null = null
   const attempt = async (mode: 'auto' | 'legacy') => {
     const { brief } = deps
-    if (brief.kind !== 'local') throw new Error('this server is on the network')
+    if (brief.kind !== 'local')
+      throw new Error('the MCP server is on the network, not a program in the container')
     const transport = createLocalTransport(deps.sdk, {
       ...brief,
       environment: { ...smallHeap, ...deps.environment, ...brief.env },

@@ -64,6 +64,6 @@ describe('what a server says of its tools', () => {
     expect(all.notes).toEqual(['a tool without a usable name was left out', '6 tools over 256 were left out'])
     const some = describeTools('s', many, ['t3', 'gone'])
     expect(some.tools.map(({ name }) => name)).toEqual(['t3'])
-    expect(some.notes).toEqual(['it does not offer gone'])
+    expect(some.notes).toEqual(['the server does not offer the tools gone'])
   })
 })

@@ -63,7 +63,7 @@ export function describeTools(
   }
   if (beyond > 0) notes.push(`${beyond} tools over ${toolBounds.perServerMax} were left out`)
   const missing = (allowed ?? []).filter((name) => !known.has(name))
-  if (missing.length > 0) notes.push(`it does not offer ${missing.join(', ')}`)
+  if (missing.length > 0) notes.push(`the server does not offer the tools ${missing.join(', ')}`)
   return { tools, notes: [...new Set(notes)].map((note) => sanitizeForPrompt(note)) }
 }
 

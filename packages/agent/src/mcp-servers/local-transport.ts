@@ -65,7 +65,7 @@ export function createLocalTransport(
         stream.on('error', () => undefined)
       started.once('exit', (code, signalName) => {
         const said = keeper.text().trim()
-        end = `its process ended with ${signalName ?? `exit code ${code}`}${said === '' ? '' : ` and said: ${said}`}`
+        end = `the process of the MCP server ended with ${signalName ?? `exit code ${code}`}${said === '' ? '' : ` and printed: ${said}`}`
         // The server's child processes have no peer left to communicate with.
         if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL')
       })
@@ -78,7 +78,7 @@ export function createLocalTransport(
       return new Promise((resolve, reject) => {
         started.once('spawn', () => resolve())
         started.once('error', (error) => {
-          end ??= `it cannot be started: ${error.message}`
+          end ??= `the MCP server cannot be started: ${error.message}`
           reject(error)
           transport.onerror?.(error)
         })
@@ -87,11 +87,11 @@ export function createLocalTransport(
     send: (message: JSONRPCMessage) =>
       new Promise((resolve, reject) => {
         const input = child?.stdin
-        if (!input || end !== null) return reject(new Error(end ?? 'it does not run'))
+        if (!input || end !== null) return reject(new Error(end ?? 'the MCP server is not running'))
         if (input.write(sdk.serializeMessage(message))) resolve()
         else {
           input.once('drain', resolve)
-          input.once('close', () => reject(new Error(end ?? 'it does not listen')))
+          input.once('close', () => reject(new Error(end ?? 'the MCP server does not read its input')))
         }
       }),
     close: async () => {

@@ -120,7 +120,7 @@ test.each(['credential-refused', 'denied', 'address-refused', 'port-refused'] as
       expect(connection.isHopeful()).toBe(true)
       expect(connection.status()).toMatchObject({
         state: 'failed',
-        detail: expect.stringMatching(/bound elsewhere.*the next use starts it again/),
+        detail: expect.stringMatching(/bound elsewhere.*the next use starts the MCP server again/),
       })
     }
   },

@@ -225,7 +225,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       }
       if (starting) return { state: 'starting', detail: failures.reason ?? '', protocol: null }
       if (failures.reason === null)
-        return { state: 'stopped', detail: 'it starts with the next run', protocol: null }
+        return { state: 'stopped', detail: 'the MCP server starts with the next run', protocol: null }
       return { state: 'failed', detail: formatFailures(failures, clock.now()), protocol: null }
     },
     call: async (tool, input, signal) => {
@@ -233,7 +233,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       const current = connection
       if (!current) {
         throw new Problem('upstream-failed', {
-          detail: `The MCP server ${brief.name} does not run: ${formatFailures(failures, clock.now())}.`,
+          detail: `The MCP server ${brief.name} is not running: ${formatFailures(failures, clock.now())}.`,
         })
       }
       problem = null
@@ -256,7 +256,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       if (connection?.listens === true) await closeConnection()
     },
     close: async () => {
-      closing.abort(new Error('the MCP server is not needed any more'))
+      closing.abort(new Error('the MCP server is no longer needed'))
       await closeConnection()
       await starting
     },

@@ -46,8 +46,10 @@ export function restLeftMs({ count, lastAt, isRefusal }: ServerFailures, now: nu
 export function formatFailures(failures: ServerFailures, now: number): string {
   const leftMs = restLeftMs(failures, now)
   const next =
-    leftMs > 0 ? `it may be started again in ${Math.ceil(leftMs / 1000)} s` : 'the next use starts it again'
+    leftMs > 0
+      ? `the MCP server may be started again in ${Math.ceil(leftMs / 1000)} s`
+      : 'the next use starts the MCP server again'
   return `${failures.reason ?? wasStopped}; ${next}`
 }
 
-export const wasStopped = 'it was stopped'
+export const wasStopped = 'the MCP server was stopped'

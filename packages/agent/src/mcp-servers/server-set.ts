@@ -87,7 +87,7 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
     }
     log.info(
       { servers: known.size },
-      'MCP servers were ended since no run has used them; the next run starts them again',
+      'stopped MCP servers that no run has used; the next run starts them again',
     )
     await closeAll()
   }
@@ -109,14 +109,14 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
       deferred: true,
       run: async (input, context) => {
         const connection = known.get(server)?.connection
-        if (!connection) return { output: `There is no MCP server ${server} any more.`, ok: false }
+        if (!connection) return { output: `The MCP server ${server} no longer exists.`, ok: false }
         // The server checks what a model writes that has read the definition.
         const reason = context.found?.().has(name) === false ? whyNotOf(tool.parameters, input) : null
         if (reason !== null) throw new Problem('bad-request', { detail: reason })
         const result = await connection.call(tool.name, asWritten(input, context), context.signal)
         const words = formatResult(result)
         return {
-          output: words === '' ? 'The server answered with nothing.' : words,
+          output: words === '' ? 'The MCP server returned an empty answer.' : words,
           ok: result.isError !== true,
         }
       },

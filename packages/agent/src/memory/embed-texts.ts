@@ -50,7 +50,9 @@ export function readVectors(reply: unknown, count: number): readonly Float32Arra
   const whole = vectors.filter((vector) => vector !== undefined)
   const lengths = new Set(whole.map((vector) => vector.length))
   if (whole.length === count && lengths.size === 1 && !lengths.has(0)) return whole
-  throw new Problem('model-failed', { detail: `The answer holds no ${count} vectors of one length.` })
+  throw new Problem('model-failed', {
+    detail: `The answer does not contain ${count} vectors of the same length.`,
+  })
 }
 
 function readVector(value: unknown): Float32Array | undefined {

@@ -137,6 +137,6 @@ describe('an answer with vectors', () => {
     [{ data: [item(0, 'x'), item(1, 1)] }],
     [{ data: [item(-1, 1), item(7, 1)] }],
   ])('%j is refused', (reply) => {
-    expect(() => readVectors(reply, 2)).toThrow(/no 2 vectors/)
+    expect(() => readVectors(reply, 2)).toThrow(/contain 2 vectors/)
   })
 })

@@ -59,7 +59,7 @@ export function createEmbeddingQueue(deps: { vectors: VectorIndex; clock: Clock;
         vector: found[index] ?? new Float32Array(),
       }))
       if (!vectors.store(embedded))
-        throw new Problem('model-failed', { detail: 'The vectors are of no usable length.' })
+        throw new Problem('model-failed', { detail: 'The vectors have an unsupported length.' })
       succeeded()
       return true
     } catch (error) {
@@ -122,7 +122,7 @@ async function inTime<T>(clock: Clock, maxMs: number, work: (late: AbortSignal) 
   const late = new AbortController()
   const timer = new AbortController()
   const timeUp = clock.sleep(maxMs, timer.signal).then(
-    () => late.abort(new Error(`no vector in ${maxMs} ms`)),
+    () => late.abort(new Error(`no embedding within ${maxMs} ms`)),
     () => undefined,
   )
   try {

@@ -127,7 +127,7 @@ describe('the memory of an agent', () => {
     expect(ask(store, 'invoices').map(({ text }) => text)).toEqual(['send invoices to books@mine.test'])
     expect(store.forget({ key: 'invoices' }, 'agent').id).toBe(fact.id)
     expect(ask(store, 'invoices')).toEqual([])
-    expect(() => store.forget({ key: 'invoices' }, 'owner')).toThrow(/no such fact/)
+    expect(() => store.forget({ key: 'invoices' }, 'owner')).toThrow(/No fact has this id/)
   })
 
   test('what strangers can write takes over nothing by saying the very words of the owner under a key', async () => {
@@ -188,7 +188,7 @@ describe('the memory of an agent', () => {
 
   test('a full memory lets the one go that was not used for longest, and never an owner’s', async () => {
     const { store, pass } = await aMemory({ maxFacts: 3 })
-    store.save(aFact('said by the owner'))
+    store.save(aFact('saved from words of the owner'))
     for (const text of ['first', 'second']) {
       pass(1000)
       store.save(aFact(text, { trust: 'agent' }))
@@ -198,14 +198,14 @@ describe('the memory of an agent', () => {
     expect(store.save(aFact('third', { trust: 'agent' })).gaveWay?.text).toBe('second')
     expect(store.count()).toBe(3)
     const full = await aMemory({ maxFacts: 1 })
-    full.store.save(aFact('said by the owner'))
-    expect(() => full.store.save(aFact('more'))).toThrow(/forget some/)
+    full.store.save(aFact('saved from words of the owner'))
+    expect(() => full.store.save(aFact('more'))).toThrow(/delete some/)
   })
 
   test('what is too long is refused with what to do', async () => {
     const { store } = await aMemory()
-    expect(() => store.save(aFact('x'.repeat(4001)))).toThrow(/say it shorter/)
-    expect(() => store.save(aFact('x', { key: 'k'.repeat(201) }))).toThrow(/say it shorter/)
+    expect(() => store.save(aFact('x'.repeat(4001)))).toThrow(/write the fact shorter/)
+    expect(() => store.save(aFact('x', { key: 'k'.repeat(201) }))).toThrow(/write the fact shorter/)
   })
 
   test('with vectors a fact is found by its meaning, and words still count', async () => {

@@ -95,7 +95,7 @@ export function createMemoryStore(deps: {
     const fact = weakest === null ? null : table.find(weakest)
     if (fact === null) {
       throw new Problem('unprocessable', {
-        detail: `The memory holds ${maxFacts} facts of the owner’s; forget some first.`,
+        detail: `The memory has ${maxFacts} facts from the owner, the maximum; delete some first with memory_forget.`,
       })
     }
     return remove(fact)
@@ -203,7 +203,7 @@ function cleanFact(fact: NewFact): { text: string; key: string | null; category:
     text.length > factTextMaxChars || key.length > factKeyMaxChars || category.length > factCategoryMaxChars
   if (tooLong) {
     throw new Problem('body-too-large', {
-      detail: `A fact has at most ${factTextMaxChars} characters, its key ${factKeyMaxChars}, its category ${factCategoryMaxChars}; say it shorter, or keep a file and remember where it is.`,
+      detail: `A fact has at most ${factTextMaxChars} characters, its key ${factKeyMaxChars}, its category ${factCategoryMaxChars}; write the fact shorter, or save the text in a file and remember its path.`,
     })
   }
   return { text, key: key === '' ? null : key, category: category === '' ? 'general' : category }
@@ -221,11 +221,11 @@ function mayChange(fact: Fact, by: Trust): boolean {
 function requireMayChange(fact: Fact, by: Trust): void {
   if (mayChange(fact, by)) return
   throw new Problem('denied', {
-    detail: `${fact.key ?? factName(fact.id)} was said by the owner, and this conversation has read text from outside, which may not change it. Save under another key, or ask the owner to say it in a new conversation.`,
+    detail: `${fact.key ?? factName(fact.id)} was saved from words of the owner. This conversation has read text from outside, so it may not change that fact. Save under another key, or ask the owner to state the change in a new conversation.`,
   })
 }
 
 function requireFact(fact: Fact | null): Fact {
   if (fact !== null) return fact
-  throw new Problem('not-found', { detail: 'There is no such fact; memory_search shows ids and keys.' })
+  throw new Problem('not-found', { detail: 'No fact has this id or key; memory_search shows ids and keys.' })
 }

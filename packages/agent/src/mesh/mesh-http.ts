@@ -80,7 +80,7 @@ export function createMeshHttp(deps: {
         signal: call.signal,
         timeout: call.timeoutMs ?? defaultTimeoutMs,
       })
-      sent.on('timeout', () => sent.destroy(new Error('the mesh was silent for too long')))
+      sent.on('timeout', () => sent.destroy(new Error('the mesh did not answer for too long')))
       sent.on('error', reject)
       sent.on('response', resolve)
       sent.end(body ?? undefined)
@@ -134,7 +134,7 @@ function neverArrived(error: unknown): boolean {
 function meshGone(call: MeshCall, mayHaveArrived: boolean, cause: unknown): Problem {
   if (mayHaveArrived && (call.hasEffect ?? call.idempotencyKey !== undefined)) {
     const detail =
-      'The mesh took this call and went away before it answered; whether it was done is not known.'
+      'The mesh received this call and disconnected before it answered, so the effect of the call is unknown.'
     return new Problem('outcome-unknown', { detail, cause })
   }
   return new Problem('upstream-failed', { detail: 'The mesh cannot be reached.', cause })

@@ -35,7 +35,8 @@ export function conversationRoutes(deps: {
     },
     pictureRead: async ({ response, params }) => {
       const bytes = await (await deps.images()).find(params['sha256'] ?? '')
-      if (!bytes) throw new Problem('not-found', { detail: 'That picture is not kept, or no longer.' })
+      if (!bytes)
+        throw new Problem('not-found', { detail: 'The picture is not stored, or no longer stored.' })
       response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': bytes.length })
       response.end(bytes)
       return answered

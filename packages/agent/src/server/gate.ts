@@ -39,11 +39,13 @@ export function createGate(options: GateOptions): Gate {
     }
     const claims = readClaims(payload)
     if (claims.agent !== options.agentId) {
-      throw new Problem('unauthenticated', { detail: 'The proof is for another agent.' })
+      throw new Problem('unauthenticated', { detail: 'The proof of the mesh is for another agent.' })
     }
     const leftSeconds = claims.exp - options.now() / 1000
     if (leftSeconds <= 0 || leftSeconds > proofLifeMaxSeconds) {
-      throw new Problem('unauthenticated', { detail: 'The proof has expired, or lives too long.' })
+      throw new Problem('unauthenticated', {
+        detail: 'The proof of the mesh has expired, or is valid for too long.',
+      })
     }
     starting = false
   }
@@ -69,5 +71,5 @@ function readClaims(payload: string): { agent: string; exp: number } {
   } catch {
     // Reported below: a signed but unreadable payload is rejected like any other.
   }
-  throw new Problem('unauthenticated', { detail: 'The proof says nothing readable.' })
+  throw new Problem('unauthenticated', { detail: 'The proof of the mesh is not readable.' })
 }

@@ -38,7 +38,8 @@ export function createHttpServer(deps: { routes: Routes; gate: Gate; log: Log })
       if (match?.name !== 'healthz') {
         await deps.gate(request.headers.authorization, { status: match?.name === 'status' })
       }
-      if (!match) throw new Problem('not-found', { detail: 'No such endpoint.' })
+      if (!match)
+        throw new Problem('not-found', { detail: 'This API has no endpoint with this method and path.' })
       const query = new URLSearchParams(search)
       const reply = await deps.routes[match.name]({ request, response, params: match.params, query })
       if (reply !== answered) send(response, 200, reply)

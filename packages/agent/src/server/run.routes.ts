@@ -46,7 +46,7 @@ export function runRoutes(deps: {
       const query = parseWith(agentApi.frames.query, Object.fromEntries(call.query))
       const active = slot.current()
       if (active?.request.runId !== query.run_id)
-        throw new Problem('not-found', { detail: 'That run is not going on.' })
+        throw new Problem('not-found', { detail: 'The agent is not working on this run.' })
       const stop = active.follow(openFrameStream(call, deps.keepAliveMs).send)
       call.response.on('close', stop)
       return answered

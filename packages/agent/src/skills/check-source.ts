@@ -53,5 +53,7 @@ function withFaults(problem: Problem): Problem {
   const lines = faults.data.map(
     ({ line, column, rule, message }) => `line ${line}, column ${column} (${rule}): ${message}`,
   )
-  return new Problem('skill-rejected', { detail: `The source was not taken:\n${lines.join('\n')}\n` })
+  return new Problem('skill-rejected', {
+    detail: `The source of the skill was rejected:\n${lines.join('\n')}\n`,
+  })
 }

@@ -47,7 +47,7 @@ export async function loadShelf(
         if (guide && guides.length >= shelfBounds.guidesMax) throw tooMany(shelfBounds.guidesMax)
         if (guide) guides.push(guide)
       } else if (/\.[jt]s$/.test(path)) {
-        if (kind !== 'file') throw new Error('only plain files are read, not links')
+        if (kind !== 'file') throw new Error('the file is a symbolic link; only regular files are loaded')
         if (skills.length >= shelfBounds.skillsMax) throw tooMany(shelfBounds.skillsMax)
         const source = await deps.files.read(`${skillsFolder}/${path}`, shelfBounds.sourceMaxBytes)
         const skill = { ...(await deps.check(source.toString('utf8'), asked)), file: path }
@@ -98,12 +98,13 @@ async function guideIn(files: DataFiles, folder: string): Promise<Guide | null> 
 
 function refuseTaken(skill: Skill, taken: ReadonlySet<string>, skills: readonly Skill[]): void {
   if (taken.has(skill.name)) {
-    throw new Problem('conflict', { detail: `There is a tool ${skill.name} already; choose another name.` })
+    throw new Problem('conflict', { detail: `A tool ${skill.name} already exists; choose another name.` })
   }
   const other = skills.find(({ name }) => name === skill.name)
-  if (other) throw new Problem('conflict', { detail: `${other.file} has a skill ${skill.name} already.` })
+  if (other)
+    throw new Problem('conflict', { detail: `The file ${other.file} already has a skill ${skill.name}.` })
 }
 
 function tooMany(max: number): Error {
-  return new Error(`there are more than ${max}; remove one that you do not need`)
+  return new Error(`the folder has more than ${max} skills; remove one that you do not need`)
 }

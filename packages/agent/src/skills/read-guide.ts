@@ -14,21 +14,25 @@ export async function readGuide(
   const found = frame.exec(content.replace(/^\uFEFF/, ''))
   const head = found?.[1]
   if (!found || head === undefined) {
-    throw new Error('it begins with front matter: a line of ---, name and description, a line of ---')
+    throw new Error(
+      'SKILL.md must begin with front matter: a line of ---, name and description, and a line of ---',
+    )
   }
   const { frontMatterMaxChars, guideDescriptionMaxChars } = shelfBounds
   if (head.length > frontMatterMaxChars) {
-    throw new Error(`its front matter has more than ${frontMatterMaxChars} characters`)
+    throw new Error(`the front matter has more than ${frontMatterMaxChars} characters`)
   }
   const { parse } = await import('../parts/yaml.ts')
   const said: unknown = parse(head, { maxAliasCount: 0, logLevel: 'silent' })
   const { name, description } = isJsonObject(said) ? said : {}
   if (name !== folder || !namePattern.test(folder)) {
-    throw new Error('its name is that of its folder: up to 64 small letters, digits and hyphens between them')
+    throw new Error(
+      'the field name must be the name of the folder: up to 64 lower-case letters, digits and hyphens',
+    )
   }
   const clean = sanitizeForPrompt(description).trim()
   if (clean === '' || clean.length > guideDescriptionMaxChars) {
-    throw new Error(`its description is a text of 1 to ${guideDescriptionMaxChars} characters`)
+    throw new Error(`the field description must be a text of 1 to ${guideDescriptionMaxChars} characters`)
   }
   return {
     guide: { name: folder, description: sanitizeForPrompt(clean) },

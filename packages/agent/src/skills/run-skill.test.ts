@@ -163,7 +163,7 @@ describe('what a skill may use up is bounded:', () => {
     const many = run(body('for (let i = 0; i < 200; i++) await mesh_client.list_blackboard(); return {}'))
     await expect(many).rejects.toThrow('more than 100 calls')
     const loud = run(body(`await mesh_client.write_blackboard({ value: 'x'.repeat(9e6) }); return {}`))
-    await expect(loud).rejects.toThrow('it said too much')
+    await expect(loud).rejects.toThrow('the skill printed too much output')
   })
 
   test('a hundred calls of the mesh are made, and the next ends the skill before it is', async () => {

@@ -73,7 +73,7 @@ export async function runSkill(job: SkillJob): Promise<SkillEnd> {
   })
   const wallMs = job.wallMs ?? skillBounds.wallMs
   const timeUp = job.clock.sleep(wallMs, done.signal).then(
-    () => Promise.reject(failure(`it took longer than ${wallMs / 1000} s`)),
+    () => Promise.reject(failure(`the skill took longer than ${wallMs / 1000} s`)),
     () => new Promise<never>(() => undefined),
   )
   try {
@@ -91,7 +91,7 @@ export async function runSkill(job: SkillJob): Promise<SkillEnd> {
 function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promise<SkillEnd> {
   return new Promise((resolve, reject) => {
     const { stdin, stdout } = child
-    if (!stdin || !stdout) throw failure('it cannot be spoken to')
+    if (!stdin || !stdout) throw failure('the skill process cannot be reached')
     const tell = (message: unknown): void => void stdin.write(`${JSON.stringify(message)}\n`)
     // The skill may end while the agent writes to it.
     stdin.on('error', () => undefined)
@@ -107,12 +107,13 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
     const call = (message: JsonObject): void => {
       calls += 1
       if (calls > skillBounds.meshCallsMax) {
-        return reject(failure(`it made more than ${skillBounds.meshCallsMax} calls of mesh_client`))
+        return reject(failure(`the skill made more than ${skillBounds.meshCallsMax} calls of mesh_client`))
       }
       const number = calls
       const { id, tool, input } = message
       const answer = async (): Promise<void> => {
-        if (!isJsonObject(input)) return tell({ id, ok: false, output: 'Give one object.' })
+        if (!isJsonObject(input))
+          return tell({ id, ok: false, output: 'Call the function with exactly one object.' })
         if (over.aborted) return
         const signal = AbortSignal.any([job.signal, over])
         tell({ id, ...(await job.callTool(textOf(tool), input, { number, signal })) })
@@ -128,13 +129,13 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
         const result = parsed(message['result'])
         // Tool calls that the skill did not await are finished too.
         if (isJsonObject(result)) void queue.then(() => resolve({ result, logs: logsOf(message) }))
-        else reject(failure('a skill returns a plain object'))
+        else reject(failure('the skill must return a plain object'))
       } else reject(failure(ownFrames(textOf(message['words'])), logsOf(message)))
     }
     readLines(stdout, {
       maxBytes: skillBounds.spokenMaxBytes,
       hear,
-      tooMuch: () => reject(failure('it said too much')),
+      tooMuch: () => reject(failure('the skill printed too much output')),
     })
     tell({ nonce: job.nonce, code: job.code, input: job.input })
   })
@@ -166,10 +167,11 @@ function textOf(value: unknown): string {
 function whyItEnded(code: number | null, signalName: string | null): string {
   // The engine ends with an abort or a trap when memory is exhausted; bash reports a signal as 128 plus its number.
   if (['SIGABRT', 'SIGTRAP', 'SIGILL'].includes(signalName ?? '') || code === 134 || code === 133) {
-    return `it used more memory than ${skillBounds.heapMaxMb} MB`
+    return `the skill used more memory than ${skillBounds.heapMaxMb} MB`
   }
-  if (signalName === 'SIGXCPU') return `it used more than ${skillBounds.cpuSeconds} s of processor time`
-  return `its process ended with ${signalName ?? `exit code ${code}`} and no result`
+  if (signalName === 'SIGXCPU')
+    return `the skill used more than ${skillBounds.cpuSeconds} s of processor time`
+  return `the process of the skill ended with ${signalName ?? `exit code ${code}`} and no result`
 }
 
 /** An error's text with the positions in the skill; those in the engine and the runner do not help its author. */
@@ -181,7 +183,7 @@ function ownFrames(words: string): string {
 }
 
 function failure(words: string, logs: readonly string[] = []): Problem {
-  const said = logs.length === 0 ? '' : `\nIt had logged:\n${logs.join('\n')}`
+  const said = logs.length === 0 ? '' : `\nThe skill had logged:\n${logs.join('\n')}`
   return new Problem('unprocessable', { detail: `The skill failed: ${words}.${said}` })
 }
 

@@ -49,10 +49,11 @@ export function skillParameters(declared: JsonObject): {
 }
 
 function parameterOf(name: string, said: JsonValue): Parameter {
-  if (!namePattern.test(name)) throw bad(`a parameter is named with letters, digits and _, not ${name}`)
+  if (!namePattern.test(name))
+    throw bad(`the name of a parameter may have only letters, digits and _, not ${name}`)
   if (!isJsonObject(said)) throw bad(`parameter ${name}: write { type: 'string', description: '...' }`)
   const type = kinds.find((kind) => kind === said['type'])
-  if (type === undefined) throw bad(`parameter ${name}: its type is one of ${kinds.join(', ')}`)
+  if (type === undefined) throw bad(`parameter ${name}: the type must be one of ${kinds.join(', ')}`)
   const choices = choicesOf(name, said['enum'])
   const fallback = said['default']
   const schema: Record<string, JsonValue> = { type }
@@ -72,7 +73,7 @@ function choicesOf(name: string, said: JsonValue | undefined): readonly JsonValu
   if (said === undefined) return null
   const plain = Array.isArray(said) && said.every((one) => ['string', 'number'].includes(typeof one))
   if (!plain || said.length === 0 || said.length > choicesMax) {
-    throw bad(`parameter ${name}: enum is a list of 1 to ${choicesMax} texts or numbers`)
+    throw bad(`parameter ${name}: enum must be a list of 1 to ${choicesMax} texts or numbers`)
   }
   return said.map((one) => (typeof one === 'string' ? sanitizeForPrompt(one) : one))
 }

@@ -176,11 +176,11 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(JSON.parse(end.output)).toMatchObject({
       skills: [],
       broken: [
-        { file: 'double.ts', reason: expect.stringContaining('process is not there in a skill') },
-        { file: 'link.ts', reason: expect.stringContaining('not links') },
+        { file: 'double.ts', reason: expect.stringContaining('process does not exist in a skill') },
+        { file: 'link.ts', reason: expect.stringContaining('symbolic link') },
       ],
     })
-    expect(toldBy(offered, 'reload_skills')).toMatch(/Not usable now.*double\.ts: .*line 3/s)
+    expect(toldBy(offered, 'reload_skills')).toMatch(/These files cannot be used.*double\.ts: .*line 3/s)
   })
 
   test('the skills of an agent come only from their folder, and are empty without it', async () => {
@@ -203,7 +203,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     const { offer, call } = await room({ 'skills/a.ts': source('hand_off') })
     const offered = await offer()
     expect(namesOf(offered)).not.toContain('hand_off')
-    expect(toldBy(offered, 'reload_skills')).toContain('There is a tool hand_off already')
+    expect(toldBy(offered, 'reload_skills')).toContain('A tool hand_off already exists')
     const end = await call(offered, 'create_skill', { name: 'hand_off', code: source('hand_off') })
     expect(end).toMatchObject({ ok: false, code: 'conflict' })
   })
@@ -218,11 +218,13 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     const { offer, call } = await room(files)
     const offered = await offer()
     expect(namesOf(offered).slice(2)).toEqual(['run_command', 'create_skill', 'reload_skills', 'double'])
-    expect(toldBy(offered, 'reload_skills')).toMatch(/a\.ts: .*run_command.*\n.*b\.ts.*\n.*d\.ts: c\.ts has/)
+    expect(toldBy(offered, 'reload_skills')).toMatch(
+      /a\.ts: .*run_command.*\n.*b\.ts.*\n.*d\.ts: .*c\.ts already has/,
+    )
     const end = await call(offered, 'create_skill', { name: 'run_command', code: source('run_command') })
     expect(end).toMatchObject({ ok: false, code: 'conflict' })
     const other = await call(offered, 'create_skill', { name: 'other', code: source('double') })
-    expect(other.output).toContain('calls itself double')
+    expect(other.output).toContain('skill name double')
   })
 
   test('the skills of an agent are bounded in number', async () => {
@@ -275,7 +277,7 @@ describe('folders with instructions', () => {
     expect(toldBy(offered, 'use_skill')).toContain('- write-reports: How to write reports')
     const end = await call(offered, 'use_skill', { name: 'write-reports' })
     expect(end.output).toBe(
-      'Write them short.\n\nFiles that belong to it:\n/data/skills/write-reports/forms/a.md',
+      'Write them short.\n\nFiles that belong to this skill:\n/data/skills/write-reports/forms/a.md',
     )
     const none = await call(offered, 'use_skill', { name: 'other' })
     expect(none).toMatchObject({ ok: false, code: 'not-found' })

@@ -45,7 +45,7 @@ async function callTool(
 ): Promise<{ output: unknown; ok: boolean }> {
   const known = deps.tools.find(({ definition }) => definition.name === call.tool)
   if (!known || !skillMeshTools.includes(call.tool)) {
-    return { output: `There is no ${call.tool} in mesh_client.`, ok: false }
+    return { output: `mesh_client has no function ${call.tool}.`, ok: false }
   }
   const idempotencyKey = `${call.context.idempotencyKey}:${call.number}`
   const context = { ...call.context, idempotencyKey }

@@ -70,10 +70,10 @@ function useSkill({ files }: SkillToolsDeps, { guides }: Shelf): Tool {
     run: async ({ name }) => {
       if (!guides.some((guide) => guide.name === name)) {
         const names = guides.map((guide) => guide.name).join(', ')
-        throw new Problem('not-found', { detail: `There is no such skill; there are ${names}.` })
+        throw new Problem('not-found', { detail: `No skill has this name; the skills are ${names}.` })
       }
       const { body, files: beside } = await readInstructions(files, name)
-      const more = beside.length === 0 ? '' : `\n\nFiles that belong to it:\n${beside.join('\n')}`
+      const more = beside.length === 0 ? '' : `\n\nFiles that belong to this skill:\n${beside.join('\n')}`
       return succeeded(body.trim() + more)
     },
   })
@@ -86,26 +86,32 @@ async function create(
 ): Promise<unknown> {
   if (!namePattern.test(name)) {
     throw new Problem('bad-request', {
-      detail: 'A name is 2 to 48 of a-z, 0-9 and _, and starts with a letter.',
+      detail: 'The name of a skill must be 2 to 48 of a-z, 0-9 and _, and start with a letter.',
     })
   }
   if (deps.taken.has(name)) {
-    throw new Problem('conflict', { detail: `${name} is a tool that you have; choose another name.` })
+    throw new Problem('conflict', {
+      detail: `You already have a tool ${name}; choose another name for the skill.`,
+    })
   }
   const file = `${name}.ts`
   const { skills } = deps.shelf()
   const there = skills.find((skill) => skill.name === name)
   if (there && there.file !== file) {
-    throw new Problem('conflict', { detail: `/data/${skillsFolder}/${there.file} has it; change that file.` })
+    throw new Problem('conflict', {
+      detail: `The file /data/${skillsFolder}/${there.file} already has a skill ${name}; change that file.`,
+    })
   }
   if (!there && skills.length >= shelfBounds.skillsMax) {
     throw new Problem('conflict', {
-      detail: `You have ${shelfBounds.skillsMax} skills; remove the file of one, and reload.`,
+      detail: `You have ${shelfBounds.skillsMax} skills, the maximum; delete the file of one, then call reload_skills.`,
     })
   }
   const checked = await deps.check(code, context)
   if (checked.name !== name) {
-    throw new Problem('bad-request', { detail: `The source calls itself ${checked.name}, not ${name}.` })
+    throw new Problem('bad-request', {
+      detail: `The source has the skill name ${checked.name}, but the parameter name is ${name}; use the same name.`,
+    })
   }
   await deps.files.write(`${skillsFolder}/${file}`, Buffer.from(code))
   await deps.reload(context)
@@ -130,7 +136,7 @@ function brokenNote({ broken }: Shelf): string {
   if (broken.length === 0) return ''
   const shown = broken.slice(0, brokenShownMax).map(({ file, reason }) => `- ${file}: ${reason}`)
   const more = broken.length > brokenShownMax ? `\nand ${broken.length - brokenShownMax} more` : ''
-  return ` Not usable now, mend or remove them:\n${shown.join('\n')}${more}`
+  return ` These files cannot be used; correct or remove them:\n${shown.join('\n')}${more}`
 }
 
 const brokenShownMax = 5

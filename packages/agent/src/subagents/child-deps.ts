@@ -111,16 +111,19 @@ const keptFromChildren: ReadonlyMap<string, string> = new Map([
     'create_skill',
     'a sub-agent lives for minutes and does not extend the agent (limits:subagents:no-skills)',
   ],
-  ['reload_skills', 'it would change the tools of its parent'],
+  ['reload_skills', 'a sub-agent may not change the tools of its parent'],
   ['update_workspace', 'only the agent itself changes its workspace files'],
   ['complete_task', 'the task belongs to the parent, and closing it would end the run of the parent'],
-  ['read_signals', 'they count as read when the run succeeds, and its parent would never see them'],
-  ['steer_agent', 'it sends messages to tasks that the parent handed off'],
+  [
+    'read_signals',
+    'signals count as read when the run succeeds, so the parent of the sub-agent would never see them',
+  ],
+  ['steer_agent', 'this tool sends messages to tasks that the parent handed off'],
   ...answeredLater.map(
     (name) => [name, 'the answer would arrive after the conversation of the sub-agent has ended'] as const,
   ),
   ...finderNames.map((name) => [name, 'a sub-agent finds its own tools'] as const),
-  ...subagentToolNames.map((name) => [name, 'these start sub-agents of the parent'] as const),
+  ...subagentToolNames.map((name) => [name, 'this tool belongs to the sub-agents of the parent'] as const),
 ])
 
 /** Adds the tools that find the deferred ones among these, if there are any. */

@@ -18,7 +18,7 @@ export function createSubagentPool(deps: SubagentPoolDeps): SubagentPool {
   const current = (): ParentLoop => {
     if (parent) return parent
     throw new Problem('unprocessable', {
-      detail: 'Sub-agents work for a conversation or a task, and there is none here.',
+      detail: 'Sub-agents can only be started within a conversation or a task.',
     })
   }
   return {

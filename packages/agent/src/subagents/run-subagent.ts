@@ -16,7 +16,9 @@ export async function runSubagent(deps: SubagentSurroundings, start: SubagentSta
   const { parent, log } = deps
   const { clock } = parent.deps
   const { loop, ttlSeconds, beginning } = start
-  const expired = new Problem('expired', { detail: `Its ${ttlSeconds} seconds are over.` })
+  const expired = new Problem('expired', {
+    detail: `The sub-agent reached its time limit of ${ttlSeconds} seconds.`,
+  })
   const time = createTimeLimit(clock, ttlSeconds * 1000, expired)
   const ended = (state: SubagentEnd['state'], text: string): SubagentEnd => {
     const { trust } = provenanceOf({ ...loop, beginning })
@@ -30,7 +32,11 @@ export async function runSubagent(deps: SubagentSurroundings, start: SubagentSta
     return ended('failed', `${why}${lastWords(loop)}`)
   } catch (err) {
     if (start.signal.aborted) return ended('cancelled', `It was ended.${lastWords(loop)}`)
-    if (time.signal.aborted) return ended('timeout', `Its ${ttlSeconds} seconds are over.${lastWords(loop)}`)
+    if (time.signal.aborted)
+      return ended(
+        'timeout',
+        `The sub-agent reached its time limit of ${ttlSeconds} seconds.${lastWords(loop)}`,
+      )
     log.error(
       { runId: start.name, err },
       'internal error in a sub-agent; it ends as failed and its parent is notified',

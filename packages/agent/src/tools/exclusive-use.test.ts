@@ -52,7 +52,9 @@ test('two sub-agents never have the browser at the same time, and who has it kee
   )
   const end = await harness.run()
   expect(refusals).toHaveLength(1)
-  expect(refusals[0]).toMatch(/Sub-agent run_1:sub_2 uses the browser, which has one user at a time: wait/)
+  expect(refusals[0]).toMatch(
+    /Sub-agent run_1:sub_2 is using the browser, which only one can use at a time: wait/,
+  )
   expect(JSON.stringify(end)).toContain('ran x')
 })
 

@@ -33,7 +33,7 @@ export function createExclusiveUse(): ExclusiveUse {
       const until =
         held.subagent === null ? 'try again when its call has ended' : 'wait until that sub-agent has ended'
       throw new Problem('conflict', {
-        detail: `${who} uses the ${what}, which has one user at a time: ${until}, or go on without it.`,
+        detail: `${who} is using the ${what}, which only one can use at a time: ${until}, or continue without it.`,
       })
     }
     const holder = held ?? { subagent, calls: 0, ended: false }

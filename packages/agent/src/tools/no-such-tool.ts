@@ -15,5 +15,5 @@ export function noSuchTool(tools: readonly Tool[], name: string): string {
     nearMax,
   )
   const more = near.length === 0 ? '' : `. find_tools finds others, such as ${near.join(', ')}`
-  return `There is no such tool. There are: ${listed.join(', ')}${more}`
+  return `There is no such tool. Your tools: ${listed.join(', ')}${more}`
 }

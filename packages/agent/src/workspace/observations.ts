@@ -20,7 +20,7 @@ export async function saveObservation(
   text: string,
 ): Promise<number> {
   const said = sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim())
-  if (said === '') throw new Problem('bad-request', { detail: '`text`: expected words.' })
+  if (said === '') throw new Problem('bad-request', { detail: '`text`: write at least one word.' })
   const at = new Date(clock.now()).toISOString().slice(0, 16)
   const lines = [...(await linesOf(files)), `- ${at} ${truncatePromptText(said, observationMaxChars)}`]
   const kept = lines.slice(-observationLinesMax)

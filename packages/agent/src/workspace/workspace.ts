@@ -103,7 +103,7 @@ export function createWorkspace(deps: {
     },
     write: async (name, content) => {
       const file = known(name)
-      if (file.readOnly) throw new Problem('denied', { detail: `${name} is written by the mesh alone.` })
+      if (file.readOnly) throw new Problem('denied', { detail: `Only the mesh writes ${name}.` })
       const clean = sanitizeForPrompt(content)
       if (clean.length > (file.maxChars ?? workspaceTextMaxChars)) {
         throw new Problem('body-too-large', { detail: `${name} has at most ${file.maxChars} characters.` })
@@ -148,7 +148,6 @@ function cap(file: WorkspaceFile, content: string): string {
 
 function known(name: string): WorkspaceFile {
   const file = findWorkspaceFile(name)
-  if (!file)
-    throw new Problem('not-found', { detail: 'There are nine workspace files, and this is none of them.' })
+  if (!file) throw new Problem('not-found', { detail: 'No workspace file has this name.' })
   return file
 }

@@ -28,13 +28,13 @@ export function translated(error: unknown): ActionProblem {
   const words = stripVTControlCharacters(String(error instanceof Error ? error.message : error)).split('\n')
   const line = (words[0] ?? '').replace(/^\w+\.\w+: /, '')
   if (/has been closed|Target crashed|Target closed|Connection closed/i.test(line))
-    return new ActionProblem('browser-crashed', `The tab or the browser ended meanwhile: ${line}`)
+    return new ActionProblem('browser-crashed', `The tab or the browser closed during the action: ${line}`)
   if (/net::ERR_|NS_ERROR|ERR_ABORTED|interrupted by another navigation/i.test(line))
-    return new ActionProblem('page-failed', `The page did not come: ${line}`)
+    return new ActionProblem('page-failed', `The page did not load: ${line}`)
   const reason =
     /(?:intercepts pointer events|is not visible|is not enabled|is not stable|is not editable)/.exec(
       words.join('\n'),
     )?.[0]
   const why = reason === undefined ? '' : ` (the element ${reason})`
-  return new ActionProblem('not-possible', `It could not be done: ${line}${why}`)
+  return new ActionProblem('not-possible', `The action failed: ${line}${why}`)
 }

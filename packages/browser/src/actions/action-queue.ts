@@ -29,7 +29,7 @@ export function createActionQueue(): ActionQueue {
       if (pending > browserLimits.queuedActionsMax)
         throw new ActionProblem(
           'browser-busy',
-          `${browserLimits.queuedActionsMax} actions wait already. Try again in a moment.`,
+          `${browserLimits.queuedActionsMax} actions are waiting already. Try again in a moment.`,
           retryMs,
         )
       return append(action)

@@ -65,7 +65,10 @@ async function within({ clock, left }: ActionScene, found: Promise<Download>): P
   const patience = new AbortController()
   const late = clock.sleep(Math.min(beginMaxMs, left()), patience.signal).then(
     () => {
-      throw new ActionProblem('no-download', 'No download began. Look whether the element leads to a file.')
+      throw new ActionProblem(
+        'no-download',
+        'No download started. Check whether the element links to a file.',
+      )
     },
     () => found,
   )
@@ -99,7 +102,7 @@ async function fetchFile({ live, clock, left }: ActionScene, download: Download)
       await Promise.race([path, clock.sleep(pollMs)])
     }
     const file = await path
-    if (file === null) throw new ActionProblem('no-download', 'The download broke off.')
+    if (file === null) throw new ActionProblem('no-download', 'The download was interrupted.')
     const { size } = await stat(file)
     if (size > browserLimits.downloadMaxBytes) throw tooLarge()
     const content = withoutSecrets(live, await readFile(file))
@@ -128,14 +131,14 @@ function withoutSecrets({ secrets }: ActionScene['live'], content: Buffer): Buff
   if (spelled.every((text) => secrets.find(text).length === 0)) return content
   throw new ActionProblem(
     'secret-refused',
-    'The file holds a credential that was typed into this browser, so it was not downloaded.',
+    'The file contains a credential that was typed into this browser, so it was not downloaded.',
   )
 }
 
 function tooLarge(): ActionProblem {
   return new ActionProblem(
     'too-large',
-    `A download may have ${browserLimits.downloadMaxBytes} bytes and must be there in time; it was broken off.`,
+    `The download was stopped: it may have at most ${browserLimits.downloadMaxBytes} bytes, and must finish in time.`,
   )
 }
 

@@ -54,5 +54,5 @@ async function fill(scene: ActionScene, element: ElementHandle<PageElement>, val
   if (kind === 'select') await element.selectOption(value, { timeout })
   else if (kind === 'text') await element.fill(value, { timeout })
   else if (value === 'true' || value === 'false') await element.setChecked(value === 'true', { timeout })
-  else throw new ActionProblem('not-possible', 'A box is filled with true or false.')
+  else throw new ActionProblem('not-possible', 'A checkbox must be set to true or false.')
 }

@@ -69,7 +69,7 @@ async function history(moved: Promise<Response | null>, page: Page): Promise<voi
   const response = await moved
   // Without a response the page is in the same document, or the server did not answer.
   if (response === null && page.url() === before)
-    throw new ActionProblem('not-possible', 'There is no page in that direction.')
+    throw new ActionProblem('not-possible', 'The history of the tab has no page in that direction.')
 }
 
 function tabAt(pages: readonly Page[], index: number): Page {

@@ -127,7 +127,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     )
     const silent = clock.sleep(answerMaxMs).then(() => false)
     if (await Promise.race([answers, silent])) return
-    live.tabs.notice('A tab answered no longer and was closed.')
+    live.tabs.notice('A tab did not answer and was closed.')
     await Promise.race([live.tabs.close(page).catch(() => undefined), clock.sleep(answerMaxMs)])
   }
 
@@ -142,7 +142,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
           'internal error in a browser action; the agent receives an error',
         )
       const problem = isDefect(error)
-        ? new ActionProblem('internal', 'The browser met an error of its own.')
+        ? new ActionProblem('internal', 'Internal error of the browser service.')
         : translated(error)
       return { ok: false, problem: problemOf(problem, deps.scrub) }
     }
@@ -169,12 +169,12 @@ async function endOf(live: Live): Promise<never> {
   await live.launched.ended
   throw new ActionProblem(
     'browser-crashed',
-    'The browser ended during the action. The next action starts it anew, with its tabs.',
+    'The browser ended during the action. The next action starts the browser again and restores its tabs.',
   )
 }
 
 function late(): ActionProblem {
-  return new ActionProblem('deadline-passed', 'It was not done in time and was broken off.')
+  return new ActionProblem('deadline-passed', 'The action did not finish in time and was stopped.')
 }
 
 /** Returns true for built-in error types, which indicate a bug here; Playwright's errors have their own class. */

@@ -16,7 +16,7 @@ export const searching: Acts<'wait_for' | 'find_text' | 'inspect_requests'> = {
   async wait_for(scene, { text, ref, state, timeout_ms: timeoutMs }) {
     const { page, left } = scene
     if ([text, ref, state].filter((one) => one !== undefined).length !== 1)
-      throw new ActionProblem('bad-params', 'wait_for takes just one of text, ref and state.')
+      throw new ActionProblem('bad-params', 'wait_for needs exactly one of text, ref and state.')
     const timeout = Math.min(timeoutMs, left())
     const waited =
       text !== undefined && scene.live.secrets.any
@@ -68,7 +68,7 @@ async function seenInWords(scene: ActionScene, text: string, withinMs: number): 
   const end = scene.clock.now() + withinMs
   for (;;) {
     if (plainWords(await wordsOfPage(scene)).includes(wanted)) return
-    if (scene.clock.now() >= end) throw new Error('the text was not seen in time')
+    if (scene.clock.now() >= end) throw new Error('the text did not appear in time')
     await scene.clock.sleep(Math.min(lookAgainMs, Math.max(1, end - scene.clock.now())))
   }
 }

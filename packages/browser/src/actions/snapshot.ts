@@ -32,7 +32,10 @@ export const looking: Acts<'snapshot'> = {
 async function frameOf({ find }: ActionScene, ref: string) {
   const content = await (await find(ref)).contentFrame()
   if (content === null)
-    throw new ActionProblem('not-possible', `${ref} is no frame. Take a snapshot without frame.`)
+    throw new ActionProblem(
+      'not-possible',
+      `${ref} is not a frame. Take a snapshot without the parameter frame.`,
+    )
   return content
 }
 

@@ -29,7 +29,7 @@ export async function typeSecret(
   if (!isBound())
     throw new ActionProblem(
       'secret-refused',
-      `The field is at ${origin() ?? 'no address of the web'}, and this secret may be typed at ${secret.origins.join(', ')} only.`,
+      `The field is at ${origin() ?? 'an address without a host'}, and this secret may be typed at ${secret.origins.join(', ')} only.`,
     )
   live.secrets.add(secret.value)
   const at = origin()
@@ -39,7 +39,10 @@ export async function typeSecret(
     throw new ActionProblem('not-possible', 'A secret is typed into an input or a text area only.')
   if (isBound()) return
   await element.evaluate(putIn, { value: '', mark: secretMark }).catch(() => undefined)
-  throw new ActionProblem('secret-refused', 'The page went elsewhere meanwhile, and the field was emptied.')
+  throw new ActionProblem(
+    'secret-refused',
+    'The page changed its address while the secret was typed, so the field was cleared.',
+  )
 }
 
 /** Runs in the page. Types the value, masks the field, and excludes the field from Chromium's form data. */

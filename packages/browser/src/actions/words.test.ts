@@ -121,7 +121,7 @@ test('Playwright’s words become a code and one line', () => {
   const said = (message: string) => translated(new Error(message))
   expect(said('page.goto: net::ERR_TUNNEL_CONNECTION_FAILED at http://x/\nCall log:\n...')).toMatchObject({
     code: 'page-failed',
-    message: 'The page did not come: net::ERR_TUNNEL_CONNECTION_FAILED at http://x/',
+    message: 'The page did not load: net::ERR_TUNNEL_CONNECTION_FAILED at http://x/',
   })
   expect(said('elementHandle.click: Timeout 5ms exceeded.\n  - element is not visible')).toMatchObject({
     code: 'not-possible',

@@ -89,7 +89,7 @@ export function createHttpServer(deps: {
       (error: unknown) => {
         if (error instanceof Refusal) return refuse(request, response, error)
         log.error({ err: error }, 'internal error in a request; answered with 500')
-        refuse(request, response, new Refusal(500, 'An error of the browser’s own.'))
+        refuse(request, response, new Refusal(500, 'Internal error of the browser service.'))
       },
     )
   })
@@ -118,7 +118,7 @@ export function createHttpServer(deps: {
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const tooLarge = new Refusal(413, `At most ${browserLimits.bodyMaxBytes} bytes are taken.`)
+  const tooLarge = new Refusal(413, `The body may have at most ${browserLimits.bodyMaxBytes} bytes.`)
   if (Number(request.headers['content-length'] ?? 0) > browserLimits.bodyMaxBytes) throw tooLarge
   const chunks: Buffer[] = []
   let size = 0

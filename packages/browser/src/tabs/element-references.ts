@@ -44,6 +44,6 @@ export function createElementReferences(): ElementReferences {
 function stale(ref: string): ActionProblem {
   return new ActionProblem(
     'stale-reference',
-    `${ref} is not of the last snapshot of this tab, or its element is gone. Take a snapshot and use a reference of that.`,
+    `${ref} is not of the last snapshot of this tab, or its element is gone. Take a new snapshot and use a reference from it.`,
   )
 }

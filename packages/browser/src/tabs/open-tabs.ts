@@ -84,7 +84,7 @@ export function watchTabs(
     page.on('download', (download) => {
       if (onDownload) return onDownload(download)
       notice(
-        'A page began a download, which was broken off: use download with the reference of what begins it.',
+        'A page started a download, which was stopped: use the action download with the reference of the element that starts it.',
       )
       void download.cancel().catch(() => undefined)
     })

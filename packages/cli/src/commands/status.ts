@@ -76,7 +76,7 @@ function supervisionWords(supervision: Supervision | null, now: number): string 
 }
 
 function haltWords({ reason, next }: NonNullable<Reply<'status'>['wallet_halt']>): string {
-  return `The wallet signs nothing: ${reason}. Next: ${next}`
+  return `The wallet signs no payments: ${reason}. Next: ${next}`
 }
 
 function readyWords(

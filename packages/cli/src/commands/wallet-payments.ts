@@ -128,7 +128,7 @@ const limitColumns = ['AGENT', 'MAY PAY', 'EACH', 'A DAY', 'AN HOUR', 'CHAINS', 
 
 function show({ terminal }: CommandContext, now: WalletLimits): void {
   if (now.stopped !== null) {
-    terminal.hint(`The wallet signs nothing: ${now.stopped}. Next: flotilla wallet resume`)
+    terminal.hint(`The wallet signs no payments: ${now.stopped}. Next: flotilla wallet resume`)
   }
   terminal.print(
     `Open payments: ${now.open}. Payments above ${now.approve_above_usd} USD, and the first payment to an address, need an approval.`,

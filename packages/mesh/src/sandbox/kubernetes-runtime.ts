@@ -60,7 +60,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
 
   function prepared() {
     if (ready) return ready
-    throw new SandboxError('not-prepared', 'The cluster was not prepared yet.\nRepair: call prepare first.')
+    throw new SandboxError('not-prepared', 'The cluster is not prepared yet.\nRepair: restart the mesh.')
   }
 
   function onEnding(uid: string): void {
@@ -103,7 +103,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     async prepare({ progress, signal }) {
       if (ready !== null) return
       const cluster = await connectCluster(options)
-      progress(`Making namespace ${namespace} ready in the cluster at ${cluster.url.host}`)
+      progress(`Preparing namespace ${namespace} in the cluster at ${cluster.url.host}`)
       const { nodes, meshAddress, ownAddress } = await prepareGround(cluster, options)
       signal?.throwIfAborted()
       const userNamespaces = nodes.length > 0 && nodes.every((node) => node.userNamespaces)
@@ -128,7 +128,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       )
       await workThrough(left, startsAtOnce, (pod) => gate(() => removePod(to, pod.metadata.name, onEnding)))
       await sweepTrials(to)
-      progress('Trying whether the cluster bounds what agents keep')
+      progress('Testing whether the cluster limits the size of volumes')
       const bound = await tryClaims(to, newName)
       await options.onPrepared?.()
       if (bound.kind === 'meter')
@@ -145,7 +145,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
         : {
             available: false,
             detail: `the isolation level ${rung} is not available in clusters`,
-            repair: 'Ask for containers, or run the fleet on one machine.',
+            repair: 'Start with --isolation container, or run the fleet on one machine.',
           },
 
     async checkIsolation({ meshPort, signal }) {
@@ -190,7 +190,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       }
       throw new SandboxError(
         'claim-survives',
-        `The claim ${claim.name} does not go.\nRepair: look at \`kubectl --namespace ${namespace} describe pvc ${claim.name}\`.`,
+        `The claim ${claim.name} is not deleted.\nRepair: see why with \`kubectl --namespace ${namespace} describe pvc ${claim.name}\`.`,
       )
     },
 

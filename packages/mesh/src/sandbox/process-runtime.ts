@@ -138,7 +138,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     networks: async () => [],
 
     async prepare({ progress }) {
-      progress('Agents run as plain processes of this user: nothing is isolated')
+      progress('Agents run as plain processes of this user, without isolation')
       await mkdir(options.dataRoot, { recursive: true, mode: 0o700 })
       await endUnrecorded()
       for (const record of await readAllRecords(options.dataRoot)) {
@@ -254,7 +254,7 @@ async function stateIn(folder: string, record: ProcessRecord): Promise<SandboxSt
 function survives(pid: number, whose: string): SandboxError {
   return new SandboxError(
     'process-survives',
-    `The process ${pid} of ${whose} does not end.\nRepair: kill -9 ${pid}`,
+    `The process ${pid} of ${whose} has not ended.\nRepair: kill -9 ${pid}`,
   )
 }
 

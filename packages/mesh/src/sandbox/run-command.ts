@@ -60,7 +60,8 @@ export function requirePipes(child: ChildProcess): void {
  * nothing.
  */
 export function lastWords(result: CommandResult): string {
-  if (`${result.stdout}${result.stderr}`.trim() === '') return `it said nothing and ended with ${result.code}`
+  if (`${result.stdout}${result.stderr}`.trim() === '')
+    return `the command ended with exit code ${result.code} without output`
   const lines = `${result.stdout}\n${result.stderr}`.split('\n').filter((line) => line.trim() !== '')
   return lines.slice(-5).join('\n').slice(-800)
 }

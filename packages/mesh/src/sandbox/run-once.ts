@@ -84,7 +84,7 @@ function within<Value>(promise: Promise<Value>, options: OnceOptions): Promise<V
         deadline.aborted
           ? new SandboxError(
               'container-overran',
-              `A throw-away container did not end within ${options.timeoutMs} ms: ${options.command.join(' ').slice(0, 80)}\nRepair: look at the load of this machine and at the engine's log.`,
+              `A helper container did not end within ${options.timeoutMs} ms: ${options.command.join(' ').slice(0, 80)}\nRepair: check the load of this machine, and read the log of the container engine.`,
             )
           : signal.reason,
       )

@@ -16,6 +16,6 @@ describe('what keeps a sandbox from being', () => {
 
   it('a failed start of a sandbox says how a program ended that said nothing', async () => {
     const silent = await runCommand('sh', ['-c', 'exit 3'], { timeoutMs: 20_000 })
-    expect(lastWords(silent)).toBe('it said nothing and ended with 3')
+    expect(lastWords(silent)).toBe('the command ended with exit code 3 without output')
   })
 })

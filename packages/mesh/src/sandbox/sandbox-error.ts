@@ -21,7 +21,7 @@ export function sandboxWords(error: SandboxError): { readonly detail: string; re
   const words = repair.trim()
   return {
     detail: detail.trim(),
-    repair: words === '' ? 'Run flotilla doctor; it tells what is missing on this machine.' : words,
+    repair: words === '' ? 'Run flotilla doctor, which names what is missing on this machine.' : words,
   }
 }
 

@@ -35,7 +35,7 @@ async function probe(
   const late = new AbortController()
   const done = new AbortController()
   clock.sleep(probeTimeoutMs, done.signal).then(
-    () => late.abort(new Error('too slow for this machine')),
+    () => late.abort(new Error('the server did not answer in time')),
     () => {},
   )
   try {

@@ -49,7 +49,7 @@ export async function storeProvider(
   const model = input.model ?? usualModelOf(input.provider)
   if (model === null) {
     throw new Problem('unprocessable', {
-      detail: `name a model of ${input.provider}: it has no usual one`,
+      detail: `choose a model of ${input.provider}: this provider has no default model`,
     })
   }
   await context.tryProvider.ask(candidate, model, signal)
@@ -81,8 +81,8 @@ export async function removeProvider(context: SetupContext, caller: Caller, prov
   const kept = [names.apiKey, names.baseUrl].filter((name) => vault.systemSourceOf(name) !== null)
   if (kept.length === 0) {
     throw new Problem('not-found', {
-      detail: `nothing is kept of ${provider}`,
-      repair: 'flotilla models lists the providers that have a key.',
+      detail: `the fleet has no stored key or address of ${provider}`,
+      repair: 'flotilla models lists the models of the providers that are set up.',
     })
   }
   for (const name of kept) requireOurs(context, name)
@@ -102,7 +102,8 @@ function permittedCandidate(
   context.guard(caller, { do: 'manage-credentials' })
   if (input.make_default) requireOwnDefault(context)
   const candidate = providerCandidate(context, caller, input)
-  if (!isFirstProvider(context, input)) requireProof(caller, 'change where prompts and keys go')
+  if (!isFirstProvider(context, input))
+    requireProof(caller, 'change the address that receives prompts and keys')
   return candidate
 }
 

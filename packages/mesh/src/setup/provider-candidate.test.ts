@@ -30,13 +30,13 @@ function aContext({
 
 describe('what may be tried of a provider', () => {
   test.each([
-    ['an unknown provider', { provider: 'nobody' }, /is not known here/],
+    ['an unknown provider', { provider: 'nobody' }, /there is no provider/],
     ['a key of two lines', { provider: 'openai', key: 'a\nb' }, /one line of text/],
     ['an empty key', { provider: 'openai', key: '  ' }, /one line of text/],
     [
       'an address with a password',
       { provider: 'openai', key: 'k', base_url: 'http://u:p@127.0.0.1:11434' },
-      /no user, no password/,
+      /no user name, password/,
     ],
   ])('what may be tried of a provider is not %s', (_what, input, detail) => {
     expect(() => providerCandidate(aContext(), owner, input)).toThrow(
@@ -55,7 +55,7 @@ describe('what may be tried of a provider', () => {
     const context = aContext({ sources: { openai_api_key: 'file' }, keptFor: 'https://api.openai.com/v1' })
     const input = { provider: 'openai', base_url: 'http://127.0.0.1:11434/v1' }
     expect(() => providerCandidate(context, owner, input)).toThrow(
-      expect.objectContaining({ detail: 'the key of openai is kept for api.openai.com' }),
+      expect.objectContaining({ detail: 'the stored key of openai belongs to api.openai.com' }),
     )
     expect(providerCandidate(context, owner, { ...input, key: ' k ' })).toEqual({
       provider: 'openai',
@@ -71,7 +71,7 @@ test('a new key goes to an address that is kept only where that is given with it
   expect(() => providerCandidate(context, owner, { provider: 'openai', key: 'k' })).toThrow(
     expect.objectContaining({
       code: 'unprocessable',
-      detail: expect.stringContaining('openai is at 10.0.0.5:8000 here'),
+      detail: expect.stringContaining('openai is set to 10.0.0.5:8000'),
       repair: expect.stringContaining('https://api.openai.com/v1'),
     }),
   )
@@ -98,7 +98,7 @@ describe('an address that settings or the environment fix', () => {
   } as const
 
   test.each([
-    ['settings', /config\/settings\.json says where openai is \(http:\/\/old\.example\/v1\)/],
+    ['settings', /config\/settings\.json sets the address of openai \(http:\/\/old\.example\/v1\)/],
     ['environment', /FLOTILLA_SYSTEM_OPENAI_BASE_URL is set in the environment/],
   ] as const)(
     'an address of %s that settings or the environment fix is the only one that may be given',
@@ -134,6 +134,6 @@ test('a provider is the first while nothing thinks but the recording and nothing
 test('the default model is locked where the environment names one, and by what', () => {
   expect(defaultLocked({ defaultModel: null, defaultModelFrom: null } as never)).toBeNull()
   expect(defaultLocked({ defaultModel: 'a/b', defaultModelFrom: '.env' } as never)).toMatch(
-    /in \.env of the home chooses a\/b/,
+    /in \.env of the home sets the default model a\/b/,
   )
 })

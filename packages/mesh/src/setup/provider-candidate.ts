@@ -22,12 +22,12 @@ export function providerCandidate(
 ): ProviderCandidate {
   if (!isKnown(context, provider)) {
     throw new Problem('unprocessable', {
-      detail: `${provider} is not known here: choose one of ${offeredProviders().join(', ')}, or openai with an address of your own`,
+      detail: `there is no provider ${provider}: choose one of ${offeredProviders().join(', ')}, or openai with the address of your own server`,
     })
   }
   const trimmed = key?.trim() ?? null
   if (trimmed !== null && (trimmed === '' || /\p{Cc}/u.test(trimmed))) {
-    throw new Problem('unprocessable', { detail: 'a key is one line of text' })
+    throw new Problem('unprocessable', { detail: 'the key of a provider must be one line of text' })
   }
   const names = credentialNamesOf(context.settings(), provider)
   if (trimmed !== null) requireOurs(context, names.apiKey)
@@ -41,8 +41,7 @@ export function providerCandidate(
     return { provider, key: trimmed, baseUrl: isOurs ? baseUrl : null }
   }
   requireFreeAddress(context, provider, now)
-  if (!isUsual(context.places, provider, baseUrl))
-    requireOwner(caller, 'have a provider answer from an address of their own')
+  if (!isUsual(context.places, provider, baseUrl)) requireOwner(caller, 'use a provider at another address')
   if (trimmed === null) requireSameAddress(context, { keyName: names.apiKey, provider, baseUrl })
   return { provider, key: trimmed, baseUrl }
 }
@@ -100,8 +99,8 @@ function requireFreeAddress(context: SetupContext, provider: string, now: string
   if (source === 'environment') requireOurs(context, credentialNamesOf(context.settings(), provider).baseUrl)
   if (source !== 'settings') return
   throw new Problem('conflict', {
-    detail: `config/settings.json says where ${provider} is${now === null ? '' : ` (${plainAddress(now)})`}, and wins over an address that is given here`,
-    repair: `Give that address, or change base_url under providers.${provider} in config/settings.json.`,
+    detail: `config/settings.json sets the address of ${provider}${now === null ? '' : ` (${plainAddress(now)})`}, which overrides the address in this request`,
+    repair: `Send that address, or change base_url under providers.${provider} in config/settings.json.`,
   })
 }
 
@@ -110,8 +109,8 @@ export function requirePlainAddress(baseUrl: string): void {
   const { username, password, hash } = new URL(baseUrl)
   if (username === '' && password === '' && hash === '') return
   throw new Problem('unprocessable', {
-    detail: 'an address has no user, no password and no # part',
-    repair: 'Give the plain address of the server; a key goes into its own field.',
+    detail: 'the address of a provider may have no user name, password or # part',
+    repair: 'Enter the plain address of the server, and the key in its own field.',
   })
 }
 
@@ -135,8 +134,8 @@ function requireSameAddress(
   const now = tryProvider.addressOf(provider)
   if (now !== null && originOf(now) === originOf(baseUrl)) return
   throw new Problem('unprocessable', {
-    detail: `the key of ${provider} is kept for ${now === null ? 'another address' : new URL(now).host}`,
-    repair: `Give the key again for another address, or forget ${provider} before (in the dashboard: Settings, Providers).`,
+    detail: `the stored key of ${provider} belongs to ${now === null ? 'another address' : new URL(now).host}`,
+    repair: `Enter the key again together with the new address, or first delete the stored key of ${provider} (in the dashboard: Settings, Providers).`,
   })
 }
 
@@ -148,8 +147,8 @@ function requireUsualPlace({ tryProvider }: Pick<SetupContext, 'tryProvider'>, p
   const now = tryProvider.addressOf(provider)
   if (usual === null || now === null || originOf(usual) === originOf(now)) return
   throw new Problem('unprocessable', {
-    detail: `${provider} is at ${new URL(now).host} here, and a new key goes there only where the address is given with it`,
-    repair: `Give the address with the key: ${usual}, or the one of ${new URL(now).host}.`,
+    detail: `the address of ${provider} is set to ${new URL(now).host}; a new key is sent there only if the request names that address`,
+    repair: `Enter the address together with the key: ${usual}, or that of ${new URL(now).host}.`,
   })
 }
 

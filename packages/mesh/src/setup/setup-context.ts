@@ -55,7 +55,7 @@ export function defaultLocked({
 }: SetupContext['environment']): string | null {
   if (defaultModel === null) return null
   const where = defaultModelFrom === '.env' ? '.env of the home' : 'the environment of the mesh'
-  return `FLOTILLA_DEFAULT_MODEL in ${where} chooses ${defaultModel}; remove it there and restart the mesh`
+  return `FLOTILLA_DEFAULT_MODEL in ${where} sets the default model ${defaultModel}, so it cannot be changed here; remove the variable there and restart the mesh`
 }
 
 /** Problem `conflict` if the environment sets the value. */

@@ -29,7 +29,7 @@ describe('a module', () => {
     expect(faultsOf(`import * as path from 'node:path'`)).toEqual([
       {
         rule: 'forbidden-import',
-        message: 'import the names you use, { like, these }, not a module as a whole',
+        message: 'import only the names that you use, as in import { like, these }, not a whole module',
       },
     ])
   })
@@ -40,7 +40,7 @@ describe('a module', () => {
       const there = '@flotilla/skill, node:path, node:querystring, node:url'
       for (const name of ['left-pad', 'path', './own.js', 'toString', 'osmosis']) {
         expect(faultsOf(`${words} '${name}'`)).toEqual([
-          { rule: 'forbidden-import', message: `${name} is not there in a skill; there are ${there}` },
+          { rule: 'forbidden-import', message: `a skill cannot import ${name}; it can import ${there}` },
         ])
       }
     },
@@ -52,7 +52,7 @@ describe('a module', () => {
       expect(faultsOf(`import { own } from '${name}'`)).toEqual([
         {
           rule: 'forbidden-import',
-          message: `${name} is refused: it reads and writes files past the path checks`,
+          message: `the import of ${name} is not allowed: the module reads and writes files past the path checks`,
         },
       ])
     },

@@ -15,7 +15,7 @@ export function checkImports(program: AnyNode, faults: Faults): void {
       faults.add(
         node,
         'forbidden-import',
-        'import the names you use, { like, these }, not a module as a whole',
+        'import only the names that you use, as in import { like, these }, not a whole module',
       )
     }
     if (node.type === 'ExportAllDeclaration') checkSpecifier(node.source, faults)
@@ -30,12 +30,16 @@ function checkSpecifier(source: Literal, faults: Faults): void {
     .split('/')
     .find((part) => Object.hasOwn(forbiddenImports, part))
   if (segment !== undefined) {
-    faults.add(source, 'forbidden-import', `${specifier} is refused: it ${forbiddenImports[segment]}`)
+    faults.add(
+      source,
+      'forbidden-import',
+      `the import of ${specifier} is not allowed: the module ${forbiddenImports[segment]}`,
+    )
   } else if (!skillImports.includes(specifier)) {
     faults.add(
       source,
       'forbidden-import',
-      `${specifier} is not there in a skill; there are ${skillImports.join(', ')}`,
+      `a skill cannot import ${specifier}; it can import ${skillImports.join(', ')}`,
     )
   }
 }

@@ -64,7 +64,7 @@ export function createCheckInThread(start: () => Promise<CheckThread> = startChe
     const full = share.take(agentId, 1)
     if (full !== null) {
       const whose = full === 'agent' ? 'of this agent' : 'of all agents'
-      const detail = `too many skills ${whose} wait to be checked`
+      const detail = `too many skills ${whose} are waiting for their check`
       throw new Problem('rate-limited', { detail, retryAfterSeconds })
     }
     const { promise, resolve, reject } = Promise.withResolvers<SkillVerdict>()
@@ -88,7 +88,7 @@ const unreadable: SkillVerdict = {
       line: 1,
       column: 1,
       rule: 'syntax',
-      message: 'it takes too long to be read; write it with less nesting',
+      message: 'the source takes too long to parse; write it with less nesting',
     },
   ],
 }

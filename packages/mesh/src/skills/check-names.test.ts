@@ -62,22 +62,24 @@ describe('a name that a skill declares', () => {
     (_what, body, before) => {
       const global = (source: string) => source.replaceAll('own', 'Symbol')
       expect(faultsOf(global(body), global(before))).toContain(
-        'unknown-name: Symbol already means something everywhere; choose another name',
+        'unknown-name: Symbol is the name of a built-in global; choose another name',
       )
     },
   )
 
   test.each([
     ['Function', 'forbidden-call', 'runs text as code'],
-    ['defineProperties', 'forbidden-call', 'changes objects behind their users'],
-    ['prototype', 'forbidden-attribute', 'changes what all objects share'],
+    ['defineProperties', 'forbidden-call', 'changes objects without their users noticing'],
+    ['prototype', 'forbidden-attribute', 'changes the prototype that all objects share'],
   ])('a name that a skill declares is not %s', (name, rule, reason) => {
-    expect(faultsOf(`const ${name} = 1`)).toEqual([`${rule}: ${name} may not be declared: it ${reason}`])
+    expect(faultsOf(`const ${name} = 1`)).toEqual([
+      `${rule}: a skill may not declare ${name}: the name ${reason}`,
+    ])
   })
 
   test('a declared name does not hide a forbidden one: each use is reported too', () => {
     expect(faultsOf('let process = 1\nvoid process')).toEqual([
-      'unknown-name: process already means something everywhere; choose another name',
+      'unknown-name: process is the name of a built-in global; choose another name',
     ])
     expect(rulesOf('void process')).toEqual(['unknown-name'])
   })
@@ -85,15 +87,17 @@ describe('a name that a skill declares', () => {
 
 describe('a name that nobody declares', () => {
   test.each<[string, string]>([
-    ['process', 'process is not there in a skill; what leaves it goes through mesh_client'],
-    ['somewhere', 'somewhere is not there in a skill; what leaves it goes through mesh_client'],
-    ['arguments', 'arguments is refused; write ...rest in the parameters'],
+    ['process', 'process does not exist in a skill; use mesh_client for everything outside the skill'],
+    ['somewhere', 'somewhere does not exist in a skill; use mesh_client for everything outside the skill'],
+    ['arguments', 'arguments is not allowed in a skill; write ...rest in the parameters'],
   ])('is refused with what to write instead: %s', (name, message) => {
     expect(faultsOf(`void function () { return ${name} }`)).toEqual([`unknown-name: ${message}`])
   })
 
   test('an undeclared name is refused with what it would open, where it is forbidden', () => {
-    expect(faultsOf('void eval')).toEqual(['forbidden-call: eval is refused: it runs text as code'])
+    expect(faultsOf('void eval')).toEqual([
+      'forbidden-call: eval is not allowed in a skill: it runs text as code',
+    ])
   })
 
   test.each(
@@ -110,7 +114,7 @@ describe('a name that nobody declares', () => {
       ['what is thrown', 'throw lost'],
     ]),
   )('an undeclared name is reported once as %s', (_where, body, before) => {
-    expect(faultsOf(body, before).filter((fault) => fault.includes('lost is not there'))).toHaveLength(1)
+    expect(faultsOf(body, before).filter((fault) => fault.includes('lost does not exist'))).toHaveLength(1)
   })
 
   test.each(
@@ -210,7 +214,7 @@ describe('a key that is written out', () => {
     ['a computed field', "void class { ['env'] = 1 }"],
   ])('a key that is written out is refused as %s where it is forbidden', (_what, body) => {
     expect(faultsOf(body)).toContain(
-      'forbidden-attribute: env is refused: it holds the environment of the process',
+      'forbidden-attribute: env is not allowed in a skill: it holds the environment of the process',
     )
   })
 
@@ -218,7 +222,7 @@ describe('a key that is written out', () => {
     'a key that is written out is refused in %s, which sets what the object inherits from',
     (object) => {
       expect(faultsOf(`void ${object}`)).toEqual([
-        'forbidden-attribute: __proto__ is refused: it leads to what all objects share',
+        'forbidden-attribute: __proto__ is not allowed in a skill: it leads to the prototype that all objects share',
       ])
     },
   )
@@ -226,8 +230,8 @@ describe('a key that is written out', () => {
 
 describe('what is no name but leads out', () => {
   test.each([
-    ["await import('node:path')", 'forbidden-call: import() is refused'],
-    ['void import.meta', 'forbidden-attribute: import.meta is refused'],
+    ["await import('node:path')", 'forbidden-call: import() is not allowed'],
+    ['void import.meta', 'forbidden-attribute: import.meta is not allowed'],
   ])('what is no name but leads out is refused: %s', (body, words) => {
     expect(faultsOf(body)).toEqual([expect.stringContaining(words)])
   })

@@ -8,7 +8,7 @@ import type { Visit } from './walk-nodes.ts'
 
 const allowedGlobals: ReadonlySet<string> = new Set(skillGlobals)
 const computedHint =
-  'a name that is known only when it runs is refused; write items[+index] or items.at(index) for lists, and a Map for keys'
+  'a property name that is computed at run time is not allowed; write items[+index] or items.at(index) for lists, and use a Map for keys'
 /** The two symbols that make an object iterable. */
 const allowedSymbols: readonly string[] = ['iterator', 'asyncIterator']
 /** The results of these operators are numbers, whatever the operands, or they throw. */
@@ -22,9 +22,9 @@ export function checkNames(program: AnyNode, faults: Faults, isGlobal: IsGlobal)
   const declared = declaredNames(program)
   for (const [name, node] of declared) {
     const why = reasonOf(name)
-    if (why) faults.add(node, why.rule, `${name} may not be declared: it ${why.reason}`)
+    if (why) faults.add(node, why.rule, `a skill may not declare ${name}: the name ${why.reason}`)
     else if (isGlobal(name)) {
-      faults.add(node, 'unknown-name', `${name} already means something everywhere; choose another name`)
+      faults.add(node, 'unknown-name', `${name} is the name of a built-in global; choose another name`)
     }
   }
   for (const visit of walkNodes(program)) {
@@ -34,9 +34,9 @@ export function checkNames(program: AnyNode, faults: Faults, isGlobal: IsGlobal)
     } else if (node.type === 'MemberExpression') checkMember(node, faults)
     else if (node.type === 'Property') checkProperty(visit, faults)
     else if (node.type === 'ImportExpression') {
-      faults.add(node, 'forbidden-call', `import() is refused: it ${forbiddenCalls['import']}`)
+      faults.add(node, 'forbidden-call', `import() is not allowed: it ${forbiddenCalls['import']}`)
     } else if (node.type === 'MetaProperty' && node.meta.name === 'import') {
-      faults.add(node, 'forbidden-attribute', 'import.meta is refused: it tells where the skill lies')
+      faults.add(node, 'forbidden-attribute', 'import.meta is not allowed: it reveals the path of the skill')
     } else if (isComputedMethod(node)) checkKey(node.key, true, faults)
   }
 }
@@ -57,14 +57,14 @@ function own(record: Readonly<Record<string, string>>, name: string): string | u
 function checkFreeName({ node }: Visit, faults: Faults): void {
   if (node.type !== 'Identifier' || allowedGlobals.has(node.name)) return
   const why = reasonOf(node.name)
-  if (why) faults.add(node, why.rule, `${node.name} is refused: it ${why.reason}`)
+  if (why) faults.add(node, why.rule, `${node.name} is not allowed in a skill: it ${why.reason}`)
   else if (node.name === 'arguments') {
-    faults.add(node, 'unknown-name', 'arguments is refused; write ...rest in the parameters')
+    faults.add(node, 'unknown-name', 'arguments is not allowed in a skill; write ...rest in the parameters')
   } else {
     faults.add(
       node,
       'unknown-name',
-      `${node.name} is not there in a skill; what leaves it goes through mesh_client`,
+      `${node.name} does not exist in a skill; use mesh_client for everything outside the skill`,
     )
   }
 }
@@ -79,7 +79,11 @@ function checkProperty({ node, parent }: Visit, faults: Faults): void {
   const reads = parent?.type === 'ObjectPattern'
   if (reads || node.computed) checkKey(node.key, node.computed, faults)
   else if (literalName(node.key, false) === '__proto__') {
-    faults.add(node, 'forbidden-attribute', `__proto__ is refused: it ${forbiddenAttributes['__proto__']}`)
+    faults.add(
+      node,
+      'forbidden-attribute',
+      `__proto__ is not allowed in a skill: it ${forbiddenAttributes['__proto__']}`,
+    )
   }
 }
 
@@ -90,7 +94,7 @@ function checkKey(key: Expression | PrivateIdentifier | Super, computed: boolean
     return
   }
   const why = reasonOf(name)
-  if (why) faults.add(key, why.rule, `${name} is refused: it ${why.reason}`)
+  if (why) faults.add(key, why.rule, `${name} is not allowed in a skill: it ${why.reason}`)
 }
 
 /** The name of a key if the source determines it; undefined if it is known only at run time. */

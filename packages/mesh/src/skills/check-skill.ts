@@ -46,7 +46,7 @@ function parseSource(
     return { program, code }
   } catch (error) {
     const { line, column } = positionOf(error)
-    const message = error instanceof Error ? error.message.slice(0, 500) : 'it cannot be read'
+    const message = error instanceof Error ? error.message.slice(0, 500) : 'the source cannot be parsed'
     return { fault: { line, column, rule: 'syntax', message } }
   }
 }

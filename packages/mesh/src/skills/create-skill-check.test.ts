@@ -53,7 +53,7 @@ describe('the check of a skill for an agent', () => {
     await expect(check(scout, { source: bad })).rejects.toEqual(
       expect.objectContaining({
         code: 'skill-rejected',
-        detail: expect.stringContaining('line 2: eval is refused'),
+        detail: expect.stringContaining('line 2: eval is not allowed in a skill'),
         extra: {
           faults: [
             expect.objectContaining({ line: 2, rule: 'forbidden-call' }),

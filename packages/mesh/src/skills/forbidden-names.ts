@@ -19,14 +19,14 @@ export const forbiddenImports: Readonly<Record<string, string>> = {
   http: 'sends requests past the outbound filter',
   https: 'sends requests past the outbound filter',
   http2: 'sends requests past the outbound filter',
-  dns: 'is a way out beside the outbound filter',
+  dns: 'sends queries past the outbound filter',
   v8: 'takes heap snapshots and revives objects',
   inspector: 'debugs the process, which is full control of it',
   repl: 'evaluates text',
   tty: 'holds the terminal',
   wasi: 'makes system calls',
-  async_hooks: 'sees into the calls of others',
-  diagnostics_channel: 'hears the traffic of the process',
+  async_hooks: 'observes the calls of other code',
+  diagnostics_channel: 'observes the events of the process',
   sqlite: 'opens any file and loads extensions',
 }
 
@@ -42,9 +42,9 @@ export const forbiddenCalls: Readonly<Record<string, string>> = {
   dlopen: 'loads native code',
   runInThisContext: 'runs text as code',
   compileFunction: 'runs text as code',
-  getPrototypeOf: 'walks to what all objects share',
+  getPrototypeOf: 'reads the prototype that all objects share',
   setPrototypeOf: 'changes what an object is',
-  defineProperty: 'changes objects behind their users',
+  defineProperty: 'changes objects without their users noticing',
   getOwnPropertyDescriptor: 'takes accessors out of objects',
   getOwnPropertyNames: 'lists what is hidden',
   instantiate: 'runs native-like code',
@@ -54,8 +54,8 @@ export const forbiddenCalls: Readonly<Record<string, string>> = {
 export const forbiddenAttributes: Readonly<Record<string, string>> = {
   constructor: 'leads from any value to the function that runs text as code',
   // Computed, because a plain `__proto__` key would set this object's prototype.
-  ['__proto__']: 'leads to what all objects share',
-  prototype: 'changes what all objects share',
+  ['__proto__']: 'leads to the prototype that all objects share',
+  prototype: 'changes the prototype that all objects share',
   __defineGetter__: 'puts code behind a property',
   __defineSetter__: 'puts code behind a property',
   __lookupGetter__: 'takes accessors out of objects',
@@ -68,7 +68,7 @@ export const forbiddenAttributes: Readonly<Record<string, string>> = {
 
 /** Variants of the calls above, which are rejected too. */
 export const forbiddenRelatives: Readonly<Record<string, string>> = {
-  defineProperties: 'changes objects behind their users',
+  defineProperties: 'changes objects without their users noticing',
   getOwnPropertyDescriptors: 'takes accessors out of objects',
   getOwnPropertySymbols: 'lists what is hidden',
   prepareStackTrace: 'puts code behind every error',

@@ -24,11 +24,15 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
   const calls = callee === null ? [] : callsOf(program, callee)
   const [call] = calls
   if (!call || calls.length > 1) {
-    faults.add(call ?? program, 'declaration', `a skill's source calls skill(...) once; ${form}`)
+    faults.add(
+      call ?? program,
+      'declaration',
+      `the source of a skill must call skill(...) exactly once; ${form}`,
+    )
     return null
   }
   if (!isDefaultExport(program, call)) {
-    faults.add(call, 'declaration', `export default what skill(...) returns; ${form}`)
+    faults.add(call, 'declaration', `the source must export the result of skill(...) as default; ${form}`)
     return null
   }
   const [name, description, parameters, body] = call.arguments
@@ -42,7 +46,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
     faults.add(
       name ?? call,
       'declaration',
-      'the name is a literal of 2 to 48 of a-z 0-9 _ that starts with a letter',
+      'the name of the skill must be a string literal of 2 to 48 of a-z 0-9 _ that starts with a letter',
     )
     return null
   }
@@ -50,7 +54,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
     faults.add(
       description ?? call,
       'declaration',
-      `the description is a literal of up to ${descriptionMaxChars} characters`,
+      `the description of the skill must be a string literal of up to ${descriptionMaxChars} characters`,
     )
     return null
   }
@@ -58,7 +62,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
     faults.add(
       parameters ?? call,
       'declaration',
-      "the parameters are a literal: { text: { type: 'string', description: '...' } }, a JSON Schema for each",
+      "the parameters must be an object literal: { text: { type: 'string', description: '...' } }, a JSON Schema for each",
     )
     return null
   }
@@ -105,7 +109,7 @@ function requireAsyncFunction(
   faults.add(
     body ?? call,
     'declaration',
-    'the fourth argument is an async function of the parameters and { mesh_client }; mesh_client answers with promises',
+    'the fourth argument must be an async function of the parameters and { mesh_client }; mesh_client returns promises',
   )
 }
 

@@ -81,13 +81,13 @@ describe('what of the asked fields it has less of', () => {
       wallet_rate_limit_per_hour: 5,
     }
     expect(withheld({ parent, fields, maySpawn: false })).toEqual([
-      { field: 'allowed_apis', why: 'you have no more of it than llm' },
-      { field: 'allowed_credentials', why: 'you do not have it' },
-      { field: 'can_use_browser', why: 'you do not have it' },
-      { field: 'can_use_wallet', why: 'an agent that was made for one task never has it' },
-      { field: 'can_route_tasks', why: 'an agent that was made for one task never has it' },
-      { field: 'can_spawn', why: 'so deep no further agents are made' },
-      { field: 'wallet_rate_limit_per_hour', why: 'yours is 3' },
+      { field: 'allowed_apis', why: 'your own permission lists only llm' },
+      { field: 'allowed_credentials', why: 'you do not have this permission' },
+      { field: 'can_use_browser', why: 'you do not have this permission' },
+      { field: 'can_use_wallet', why: 'a spawned agent never has this permission' },
+      { field: 'can_route_tasks', why: 'a spawned agent never has this permission' },
+      { field: 'can_spawn', why: 'agents at this depth may not spawn further agents' },
+      { field: 'wallet_rate_limit_per_hour', why: 'your own limit is 3' },
     ])
   })
 })

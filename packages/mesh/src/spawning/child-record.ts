@@ -40,8 +40,8 @@ export function withheldFields(
 }
 
 function whyWithheld(field: PermissionField, has: unknown, maySpawn: boolean): string {
-  if (neverHeld.some((flag) => flag === field)) return 'an agent that was made for one task never has it'
-  if (field === 'can_spawn' && !maySpawn) return 'so deep no further agents are made'
-  if (Array.isArray(has) && has.length > 0) return `you have no more of it than ${has.join(', ')}`
-  return typeof has === 'number' ? `yours is ${has}` : 'you do not have it'
+  if (neverHeld.some((flag) => flag === field)) return 'a spawned agent never has this permission'
+  if (field === 'can_spawn' && !maySpawn) return 'agents at this depth may not spawn further agents'
+  if (Array.isArray(has) && has.length > 0) return `your own permission lists only ${has.join(', ')}`
+  return typeof has === 'number' ? `your own limit is ${has}` : 'you do not have this permission'
 }

@@ -70,12 +70,12 @@ export function createEndSpawned(deps: {
     const { agentId } = row
     database.transaction(() => {
       const seconds = Math.round((row.endsAt - row.createdAt) / 1000)
-      table.ends(agentId, `Its life of ${seconds} s is over`)
+      table.ends(agentId, `The lifetime of ${seconds} s of the spawned agent is over`)
       endWork(row, table.find(agentId)?.reason ?? '')
     })
     // Its children end first: they have rights because of it.
     for (const child of table.childrenOf(agentId)) {
-      table.ends(child.agentId, 'Its parent has ended')
+      table.ends(child.agentId, 'The parent of the spawned agent has ended')
       await end({ ...child, state: 'ending' })
     }
     await agents.shortLived.remove(agentId)
@@ -120,7 +120,7 @@ export function createEndSpawned(deps: {
     },
     /** Called before runs continue: agents that a previous process was creating are ended. */
     takeUp: (): void => {
-      for (const { agentId } of table.halfMade()) table.ends(agentId, 'It could not be made')
+      for (const { agentId } of table.halfMade()) table.ends(agentId, 'The agent could not be created')
     },
     run: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {

@@ -42,19 +42,24 @@ export function spawningModule(
     return parent === null ? [] : [parent]
   })
   hooks.reasonsToGiveNoWork.subscribe((agentId) =>
-    table.parentOf(agentId) === null ? [] : [`${agentId} was made for one task and is given no other`],
+    table.parentOf(agentId) === null
+      ? []
+      : [`agent ${agentId} was spawned for one task and accepts no other work`],
   )
   hooks.runSettled.subscribe(({ id, agentId }) => {
     const row = table.parentOf(agentId) === null ? null : table.find(agentId)
     const task = row?.taskId == null ? null : store.table.find(row.taskId)
-    if (row !== null && !continuesAfter(id, task)) ends.endsNow(agentId, 'Its task has ended')
+    if (row !== null && !continuesAfter(id, task))
+      ends.endsNow(agentId, 'The task of the spawned agent has ended')
   })
   hooks.membershipChanged.subscribe((change) => followParent({ table, agents, hooks }, change))
   hooks.agentDeleted.subscribe((agentId) => {
-    for (const child of table.childrenOf(agentId)) ends.endsNow(child.agentId, 'Its parent was deleted')
+    for (const child of table.childrenOf(agentId))
+      ends.endsNow(child.agentId, 'The parent of the spawned agent was deleted')
   })
   hooks.agentArchived.subscribe((agentId) => {
-    for (const child of table.childrenOf(agentId)) ends.endsNow(child.agentId, 'Its parent was archived')
+    for (const child of table.childrenOf(agentId))
+      ends.endsNow(child.agentId, 'The parent of the spawned agent was archived')
   })
   return {
     api: null,
@@ -63,7 +68,7 @@ export function spawningModule(
       {
         name: 'flotilla_spawned_agents',
         kind: 'gauge',
-        description: 'Agents that agents have made, by the state of their lives',
+        description: 'Spawned agents, by state',
         samples: (['making', 'living', 'ending'] as const).map((state) => ({
           labels: { state },
           value: table.list().filter((row) => row.state === state).length,

@@ -55,7 +55,7 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
   return async (caller, asked, step) => {
     deps.guard(caller, { do: 'spawn-agent' })
     if (caller.kind !== 'agent' || !caller.run) {
-      throw new Problem('stale-fence', { detail: 'only a live run can have an agent made' })
+      throw new Problem('stale-fence', { detail: 'only a run that is in progress may spawn an agent' })
     }
     deps.runs.live.ticketOf(caller.run.runId, caller.run.fence)
     const parent = agents.find(caller.agentId)
@@ -83,7 +83,7 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
         step.settle(() => database.transaction(() => begin(deps, { caller, asked, row, withheld, write }))),
       )
     } catch (error) {
-      table.ends(agentId, 'it could not be made')
+      table.ends(agentId, 'the agent could not be created')
       deps.ring()
       throw error
     }

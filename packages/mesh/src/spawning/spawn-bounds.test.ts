@@ -29,7 +29,9 @@ describe('room for one more spawned agent', () => {
   })
 
   test('the last quarter of the fleet is for agents that have spawned none', () => {
-    expect(whyBusy(room({ ofFleet: 15 }))).toContain('the last 5 of 20 are for agents that have none')
+    expect(whyBusy(room({ ofFleet: 15 }))).toContain(
+      'the last 5 of 20 are reserved for agents that have spawned none',
+    )
     expect(whyBusy(room({ ofFleet: 15, ofParent: 0, parent: spawned() }))).toContain('the last 5 of 20')
     expect(whyBusy(room({ ofFleet: 19, ofParent: 0 }))).toBeNull()
     expect(whyBusy(room({ ofFleet: 20, ofParent: 0 }))).toContain('the fleet already has 20')
@@ -40,7 +42,7 @@ describe('room for one more spawned agent', () => {
     expect(spawnLimits.depthMax).toBe(2)
     expect([depthBelow(null), depthBelow(spawned()), depthBelow(spawned({ depth: 2 }))]).toEqual([1, 2, 3])
     expect(whyBusy(room({ parent: spawned() }))).toBeNull()
-    expect(whyBusy(room({ parent: spawned({ depth: 2 }) }))).toContain('2 deep at most')
+    expect(whyBusy(room({ parent: spawned({ depth: 2 }) }))).toContain('at most 2 deep')
   })
 
   test.each(['making', 'ending'] as const)('no agent can be spawned below a parent that is %s', (state) => {

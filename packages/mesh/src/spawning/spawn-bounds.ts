@@ -23,7 +23,8 @@ export function depthBelow(parent: SpawnRoom['parent']): number {
 /** The reason why no more agents may be created, as text, or null. Pure. */
 export function whyBusy({ parentId, parent, ofParent, ofFleet, bounds }: SpawnRoom): string | null {
   if (parent !== null && parent.state !== 'living') return `${parentId} is being created or ended`
-  if (depthBelow(parent) > spawnLimits.depthMax) return `agents are made ${spawnLimits.depthMax} deep at most`
+  if (depthBelow(parent) > spawnLimits.depthMax)
+    return `spawned agents may be nested at most ${spawnLimits.depthMax} deep`
   if (ofParent >= bounds.per_parent) {
     return `${parentId} already has ${bounds.per_parent} spawned agents, the most for one agent`
   }
@@ -32,7 +33,7 @@ export function whyBusy({ parentId, parent, ofParent, ofFleet, bounds }: SpawnRo
   }
   const othersMax = bounds.fleet - Math.floor(bounds.fleet * reservedPart)
   if ((parent !== null || ofParent > 0) && ofFleet >= othersMax) {
-    return `the fleet already has ${ofFleet} spawned agents, and the last ${bounds.fleet - othersMax} of ${bounds.fleet} are for agents that have none`
+    return `the fleet already has ${ofFleet} spawned agents, and the last ${bounds.fleet - othersMax} of ${bounds.fleet} are reserved for agents that have spawned none`
   }
   return null
 }

@@ -84,7 +84,8 @@ export function createAgentCosts(deps: AgentCostsDeps) {
         {
           name: 'flotilla_cost_unconfirmed_today_usd',
           kind: 'gauge',
-          description: 'Part of what was spent today (UTC) that is booked as set aside, by agent, US dollars',
+          description:
+            'Part of the spend of today (UTC) whose exact cost is unknown and that is booked at its reservation, by agent, US dollars',
           samples: samples(({ unconfirmedNano }) => unconfirmedNano),
         },
       ]

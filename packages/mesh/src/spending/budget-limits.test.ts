@@ -154,7 +154,7 @@ describe('a budget that has no money for a call', () => {
     expect(exhausted(aLimit(), 250_000_000, 750_000_000)).toMatchObject({
       code: 'budget-exhausted',
       detail:
-        'the daily budget of agent a has 0.250000 of 5 USD left and this call may need 0.750000 or more; it starts anew at 2026-11-22T00:00:00.000Z',
+        'the daily budget of agent a has 0.250000 of 5 USD left and this call may need 0.750000 or more; the budget resets at 2026-11-22T00:00:00.000Z',
       extra: {
         budget: 'daily',
         scope: 'agent',

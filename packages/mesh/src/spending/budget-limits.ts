@@ -146,7 +146,7 @@ export function exhausted(limit: BudgetLimit, leftNano: number, neededNano: numb
   return new Problem('budget-exhausted', {
     detail:
       `the ${limit.name} budget of ${ownerWords(limit)} has ${dollars(left)} of ${usdFromNano(limit.limitNano)} USD left ` +
-      `and this call may need ${dollars(neededNano)} or more${resets === null ? '' : `; it starts anew at ${resets}`}`,
+      `and this call may need ${dollars(neededNano)} or more${resets === null ? '' : `; the budget resets at ${resets}`}`,
     extra: {
       budget: limit.name,
       scope: limit.scope,
@@ -168,7 +168,7 @@ export function callsExhausted(
   calls: { readonly max: number; readonly made: number },
 ): Problem {
   return new Problem('budget-exhausted', {
-    detail: `task ${taskId} has made ${calls.made} model calls and may make ${calls.max}; whoever gave it may set max_turns, and the owner sets tasks.max_calls in config/settings.json`,
+    detail: `task ${taskId} has made ${calls.made} model calls and may make ${calls.max}; the giver of the task may set max_turns, and the owner sets tasks.max_calls in config/settings.json`,
     extra: {
       budget: 'task-calls',
       scope: 'task',

@@ -31,7 +31,7 @@ export function scopeText({ scope, id }: BudgetScope): string {
 /** Problem `bad-request`. */
 export function requireScope({ scope, id }: BudgetScope): void {
   if (scope === 'fleet' && id !== '') {
-    throw new Problem('bad-request', { detail: 'id: there is one fleet, and it has no id' })
+    throw new Problem('bad-request', { detail: 'id: the fleet has no id; leave the field out' })
   }
   if (scope === 'project' && !projectNameSchema.safeParse(id).success) {
     throw new Problem('bad-request', { detail: 'id: a project is 1 to 64 of a-z 0-9 _ -' })
@@ -61,7 +61,7 @@ function checked(
   if (value === undefined || (value === null && scope !== 'agent')) return null
   const { min, max } = ranges[field]
   if (value !== null && value >= min && value <= max) return value
-  const words = value === null ? 'an agent always has one' : `not ${value}`
+  const words = value === null ? 'an agent always has this limit' : `not ${value}`
   throw new Problem('bad-request', {
     detail: `${field} is USD ${min} to ${max}, ${words}`,
     extra: { field, min, max, value },
@@ -73,6 +73,6 @@ function repairOf(field: keyof typeof ranges, scope: BudgetScopeKind): string {
   const option = field === 'daily_usd' ? '--daily' : '--monthly'
   const { min, max } = ranges[field]
   const whose = scope === 'agent' ? 'AGENT' : scope === 'project' ? 'project:NAME' : 'fleet'
-  const open = scope === 'agent' ? '' : ', or none to take it away'
+  const open = scope === 'agent' ? '' : ', or none to remove the limit'
   return `Give ${field} from ${min} to ${max}: flotilla budget ${whose} ${option} USD${open}; flotilla budget shows what is set.`
 }

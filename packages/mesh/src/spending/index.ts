@@ -38,7 +38,10 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
     },
     metrics: spending.costs.metrics,
     start: () => {
-      kernel.log.info({ leftOpen: spending.found.leftOpen }, 'the sums of what was spent follow their rows')
+      kernel.log.info(
+        { leftOpen: spending.found.leftOpen },
+        'corrected the sums of spent money from their rows',
+      )
       // Set as late as possible before any run starts, because a start that fails earlier would not announce it.
       firstDailyUsd = spending.budgets.giveFirstToFleet()
     },
@@ -53,5 +56,5 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
 }
 
 function firstBudgetNotice(dailyUsd: number): string {
-  return `All agents together may spend USD ${dailyUsd} a day; nobody had set a limit, so this one is set now. Change it: flotilla budget fleet --daily USD (none takes it away)`
+  return `The daily budget of the whole fleet is now USD ${dailyUsd}, because none was set. To change it: flotilla budget fleet --daily USD. To remove it: flotilla budget fleet --daily none`
 }

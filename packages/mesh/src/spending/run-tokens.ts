@@ -96,7 +96,7 @@ const none = [] as const
 
 function tokensExhausted(runId: string, { max, used }: { max: number; used: number }): Problem {
   return new Problem('budget-exhausted', {
-    detail: `run ${runId}, with the work that it gave away, has used or set aside ${used} of its ${max} tokens; whoever gave the work set that cap`,
+    detail: `run ${runId} and the work that it handed off have used or reserved ${used} of ${max} tokens; the giver of the task set this limit`,
     extra: {
       budget: 'run-tokens',
       scope: 'run',

@@ -136,7 +136,7 @@ describe('setting a budget', () => {
     expect(createBudgetTable(database).read('project:acme')).toEqual({ dailyUsd: null, monthlyUsd: 50 })
     set(owner, acme, { monthly_usd: null })
     expect(table.projects()).toEqual([])
-    expect(() => set(owner, scout, { daily_usd: null })).toThrow('an agent always has one')
+    expect(() => set(owner, scout, { daily_usd: null })).toThrow('an agent always has this limit')
   })
 
   test('setting a budget is journaled and announced with the previous value', () => {

@@ -133,10 +133,12 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
 /** An agent may not change its own membership, and the operator belongs to no project because it works for all. */
 function refuseOwnMembership(caller: Caller, agentId: string): void {
   if (agentId === operatorAgentId) {
-    throw new Problem('reserved-agent-id', { detail: 'the operator belongs to no project; it works for all' })
+    throw new Problem('reserved-agent-id', {
+      detail: 'the operator works for all projects, so it cannot belong to one',
+    })
   }
   if (caller.kind === 'agent' && caller.agentId === agentId) {
-    throw new Problem('denied', { detail: 'no agent decides which project it belongs to' })
+    throw new Problem('denied', { detail: 'an agent may not choose the project that it belongs to' })
   }
 }
 
@@ -145,7 +147,7 @@ function refuseSpawned({ makerOf }: Pick<BudgetDeps, 'makerOf'>, agentId: string
   const maker = makerOf(agentId)
   if (maker === null) return
   throw new Problem('conflict', {
-    detail: `${agentId} belongs to the project of ${maker}, which had it made`,
+    detail: `the spawned agent ${agentId} always belongs to the project of its parent ${maker}`,
   })
 }
 
@@ -159,10 +161,10 @@ function holdProject(
   const { dailyUsd, monthlyUsd } = deps.table.read(scopeText({ scope: 'project', id: before }))
   if (dailyUsd === null && monthlyUsd === null) return
   if (isAtTerminal(caller)) {
-    requireProof(caller, `take an agent out of project ${before}, whose budget holds it`)
+    requireProof(caller, `remove an agent from project ${before}, whose budget limits it`)
     return
   }
-  const reason = `the budget of project ${before} holds this agent, and only a person at the terminal takes it out`
+  const reason = `the budget of project ${before} limits this agent, and only a person at the terminal may remove the agent from it`
   deps.refuseAbove(caller, { subject: agentId, field: 'project', reason })
 }
 
@@ -186,7 +188,7 @@ function refuseAboveAgents(caller: Caller, { scope, id }: BudgetScope): void {
   if (scope === 'agent' && id !== caller.agentId) return
   throw new Problem('denied', {
     detail:
-      'an agent sets budgets of other agents alone; a person sets its own, those of projects and the fleet’s',
+      'an agent may only set budgets of other agents; a person sets the budget of this agent, of projects and of the fleet',
   })
 }
 

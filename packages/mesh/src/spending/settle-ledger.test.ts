@@ -126,7 +126,9 @@ describe('the ledger of money at a start', () => {
       UPDATE spend_daily SET cost_nano = 1`)
     const next = aMeshProcess({ database, life: 'life_2' })
     expect(next.reservations.found.corrected).toBe(3)
-    expect(next.reservations.found.words).toContain('agent:a 2026-11-21 said -0.041509500 USD set aside')
+    expect(next.reservations.found.words).toContain(
+      'agent:a 2026-11-21 was recorded as -0.041509500 USD reserved',
+    )
     expect(next.journal.entries).toMatchObject([
       { actor: 'system', action: 'spend.corrected', detail: { sums: 3 } },
     ])
@@ -162,7 +164,9 @@ describe('the ledger of money at a start', () => {
     database.exec(spendingSchema.match(/CREATE TRIGGER[\s\S]*?END;/g)?.join('\n') ?? '')
     const next = aMeshProcess({ database })
     expect(next.reservations.found.corrected).toBe(2)
-    expect(next.reservations.found.words).toContain('agent:x 2026-09 said -0.000000005 USD set aside')
+    expect(next.reservations.found.words).toContain(
+      'agent:x 2026-09 was recorded as -0.000000005 USD reserved',
+    )
     const zero = { openNano: 0, spentNano: 0, unconfirmedNano: 0 }
     expect(next.spend.total(agentScope('x'), '2026-09')).toEqual({ ...zero, calls: 2, tokens: 0 })
     expect(next.spend.total(agentScope('y'), '2026-09')).toEqual({ ...zero, calls: 2, tokens: 4 })

@@ -93,25 +93,25 @@ export function differenceWords(differences: Differences): string | null {
   const count = differences.totals.length + differences.daily.length
   if (count === 0) return null
   const examples = examplesOf(differences).slice(0, 3)
-  return `${count} sums of money were not what their rows say: ${examples.join('; ')}${count > 3 ? '; ...' : ''}`
+  return `${count} sums of money differed from their rows: ${examples.join('; ')}${count > 3 ? '; ...' : ''}`
 }
 
 function examplesOf({ totals, daily }: Differences): string[] {
   const words = [
     ...totals.map(
       ({ scope, period, told, fromRows }) =>
-        `${scope}${period === '' ? '' : ` ${period}`} said ${totalWords(told)}, its rows say ${totalWords(fromRows)}`,
+        `${scope}${period === '' ? '' : ` ${period}`} was recorded as ${totalWords(told)}, and its rows sum up to ${totalWords(fromRows)}`,
     ),
     ...daily.map(
       ({ day, agentId, model, storedNano, fromRows }) =>
-        `the report of ${day} for ${agentId} and ${model} said ${dollars(storedNano)}, its rows say ${dollars(fromRows.costNano)}`,
+        `the report of ${day} for ${agentId} and ${model} was recorded as ${dollars(storedNano)}, and its rows sum up to ${dollars(fromRows.costNano)}`,
     ),
   ]
   return words.slice(0, examplesMax)
 }
 
 function totalWords({ openNano, spentNano, calls }: SpendTotal): string {
-  return `${dollars(openNano)} set aside, ${dollars(spentNano)} spent in ${calls} calls`
+  return `${dollars(openNano)} reserved, ${dollars(spentNano)} spent in ${calls} calls`
 }
 
 function dollars(nano: number): string {

@@ -107,7 +107,7 @@ export function createSpending(
     reserve: async (wish) => {
       const agentId = rootOf(kernel.hooks, wish.agentId)
       if (agentId !== wish.agentId && wish.run === null) {
-        throw new Problem('denied', { detail: 'a spawned agent asks models in its run alone' })
+        throw new Problem('denied', { detail: 'a spawned agent may call models only within its run' })
       }
       return reservations.reserve({ ...wish, agentId })
     },

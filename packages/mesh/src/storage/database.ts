@@ -165,10 +165,10 @@ const writes = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b/i
 function raiseFence(sqlite: DatabaseSync, { epoch, mayWrite, onLost }: WriteFence) {
   const lost = (why: string): never => {
     onLost(why)
-    throw new Error(`this mesh may not write any more: ${why}`)
+    throw new Error(`this mesh may no longer write to its database: ${why}`)
   }
   const atCommit = (): void => {
-    if (!mayWrite()) lost('its time is over')
+    if (!mayWrite()) lost('its lease has expired')
   }
   sqlite.exec(
     'CREATE TABLE IF NOT EXISTS write_fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT',
@@ -179,12 +179,12 @@ function raiseFence(sqlite: DatabaseSync, { epoch, mayWrite, onLost }: WriteFenc
       'INSERT INTO write_fence (id, epoch) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch WHERE epoch < excluded.epoch',
     )
     .run(epoch)
-  if (raised.changes !== 1) lost('another mesh began after it')
+  if (raised.changes !== 1) lost('another mesh uses the home now')
   const highest = sqlite.prepare('SELECT epoch FROM write_fence WHERE id = 1')
   return {
     atCommit,
     atBegin: (): void => {
-      if (highest.get()?.['epoch'] !== epoch) lost('another mesh began after it')
+      if (highest.get()?.['epoch'] !== epoch) lost('another mesh uses the home now')
       atCommit()
     },
   }

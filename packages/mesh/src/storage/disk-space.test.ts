@@ -51,7 +51,7 @@ test('new work is refused while the last 32 MB are left for work that was accept
   const { room, known } = aRoom(32 * mb - 1)
   expect(room.trouble()).toMatchObject({
     code: 'disk-full',
-    detail: expect.stringContaining('31 MB free where /home is'),
+    detail: expect.stringContaining('the disk of /home has 31 MB free'),
   })
   expect(() => room.require()).toThrow(expect.objectContaining({ code: 'disk-full' }) as Error)
   known.bytes += 1

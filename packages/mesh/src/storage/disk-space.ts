@@ -85,7 +85,7 @@ export function createDiskSpace(options: {
 
 function shortageOf({ bytes, files }: FreeRoom, folder: string): StorageTrouble | null {
   const detail = (free: string, kept: string) =>
-    `${free} free where ${folder} is; ${kept} are kept for work that was accepted`
+    `the disk of ${folder} has ${free} free; ${kept} are reserved for accepted work`
   if (bytes < freeMinBytes) return { code: 'disk-full', detail: detail(inMb(bytes), inMb(freeMinBytes)) }
   if (files !== null && files < freeMinFiles) {
     return { code: 'disk-full', detail: detail(`${files} files (inodes)`, `${freeMinFiles}`) }

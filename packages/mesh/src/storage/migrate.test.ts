@@ -112,7 +112,7 @@ describe('migrations', () => {
     expect(() => migrate(database, steps.slice(0, 5), path)).toThrow(
       expect.objectContaining({
         detail: expect.stringContaining('schema step 6'),
-        repair: expect.stringContaining(`put ${path}.before-6`),
+        repair: expect.stringContaining(`${path}.before-6`),
       }),
     )
     database.close()

@@ -76,13 +76,13 @@ function guardSchema(
     const step = byVersion.get(row.version)
     if (!step) {
       throw new Problem('unprocessable', {
-        detail: `the database has schema step ${row.version} (${row.name}), which this release does not know; use the release that wrote it`,
+        detail: `the database has schema step ${row.version} (${row.name}), which this release does not know; use the release that wrote the database`,
         repair: wayBack(path),
       })
     }
     if (digestOf(step) !== row.digest) {
       throw new Problem('unprocessable', {
-        detail: `schema step ${row.version} (${row.name}) is not the one that this database was made with; use the release that wrote it`,
+        detail: `schema step ${row.version} (${row.name}) of the database differs from the one of this release; use the release that wrote the database`,
       })
     }
   }
@@ -94,7 +94,7 @@ function wayBack(path: string | undefined): string {
   const forward = 'Start the newer release again.'
   return newest === undefined
     ? forward
-    : `${forward} To go back instead, stop the mesh and put ${newest}, the database from before the upgrade, in the place of ${path}; what came since is lost.`
+    : `${forward} To go back instead, stop the mesh and replace ${path} with ${newest}, the database from before the upgrade; everything that was stored since is lost.`
 }
 
 function stepsIn(path: string): number {

@@ -50,13 +50,15 @@ describe('a database behind a fence', () => {
     const later = opened(path, 2)
     later.database.prepare(insert).run('later')
     expect(() => earlier.database.transaction(() => earlier.database.prepare(insert).run('late'))).toThrow(
-      'another mesh began after it',
+      'another mesh uses the home now',
     )
     const alone = ['run', 'get', 'all'] as const
     for (const way of alone) {
-      expect(() => earlier.database.prepare(`${insert} RETURNING word`)[way]('late')).toThrow('may not write')
+      expect(() => earlier.database.prepare(`${insert} RETURNING word`)[way]('late')).toThrow(
+        'may no longer write',
+      )
     }
-    expect(() => earlier.database.prepare('  delete from words').run()).toThrow('may not write')
+    expect(() => earlier.database.prepare('  delete from words').run()).toThrow('may no longer write')
     expect(earlier.lost).toHaveLength(5)
     expect(later.lost).toEqual([])
     expect(wordsIn(path)).toEqual(['before', 'later'])
@@ -65,8 +67,8 @@ describe('a database behind a fence', () => {
   test('D4 a process with the same or a lower epoch cannot open the database', () => {
     const path = aPath()
     opened(path, 5)
-    expect(() => opened(path, 5)).toThrow('another mesh began after it')
-    expect(() => opened(path, 4)).toThrow('another mesh began after it')
+    expect(() => opened(path, 5)).toThrow('another mesh uses the home now')
+    expect(() => opened(path, 4)).toThrow('another mesh uses the home now')
     expect(epochOf(path)).toBe(5)
   })
 
@@ -79,8 +81,8 @@ describe('a database behind a fence', () => {
         database.prepare(insert).run('slow')
         time.isOver = true
       })
-    expect(slow).toThrow('its time is over')
-    expect(() => database.prepare(insert).run('late')).toThrow('its time is over')
+    expect(slow).toThrow('its lease has expired')
+    expect(() => database.prepare(insert).run('late')).toThrow('its lease has expired')
     expect(lost).toHaveLength(2)
     expect(wordsIn(path)).toEqual([])
   })
@@ -93,7 +95,7 @@ describe('a database behind a fence', () => {
         database.afterCommit(() => heard.push('committed'))
         time.isOver = true
       })
-    expect(work).toThrow('its time is over')
+    expect(work).toThrow('its lease has expired')
     expect(heard).toEqual([])
   })
 
@@ -155,7 +157,7 @@ test('a process that was halted while it wrote, and wakes up after another began
   const ended = once(child, 'exit')
   child.kill('SIGCONT')
   expect(await ended).toEqual([3, null])
-  expect((await lines.next()).value).toBe('lost another mesh began after it')
+  expect((await lines.next()).value).toBe('lost another mesh uses the home now')
   expect(wordsIn(path)).toEqual(atThatTime)
   expect(atThatTime.at(-1)).toBe('later')
 })

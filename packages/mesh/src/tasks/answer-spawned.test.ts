@@ -33,7 +33,7 @@ async function aQuestion() {
   opened.push(harness)
   harness.hooks.makersOf.subscribe((agentId) => (agentId.startsWith('spawn_') ? ['boss'] : []))
   harness.hooks.reasonsToGiveNoWork.subscribe((agentId) =>
-    agentId.startsWith('spawn_') ? [`${agentId} was made for one task`] : [],
+    agentId.startsWith('spawn_') ? [`${agentId} was spawned for one task`] : [],
   )
   harness.ledger.start()
   await harness.clock.settle()

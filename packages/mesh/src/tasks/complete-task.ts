@@ -63,7 +63,7 @@ export function createCompleteTask(deps: {
 
 /** A result after a question would close the task before the question is answered. */
 function refusedEnd({ state }: TaskRecord): Problem {
-  const detail = `the task is ${state}`
+  const detail = `the task is ${state}, so it cannot be completed`
   if (state !== 'blocked') return new Problem('conflict', { detail })
   const repair =
     'End your turn. The task stays blocked until its creator answers; you then get the answer in a new turn.'
@@ -88,6 +88,6 @@ function refuseWhileChildrenWork(table: TaskTable, runId: string): void {
   const open = table.workedChildren(runId)
   if (open.length === 0) return
   throw new Problem('conflict', {
-    detail: `${open.join(', ')}, which you handed off, is not done yet: end your turn; you will continue with the result`,
+    detail: `you handed off ${open.join(', ')}, which has not ended yet: end your turn; you are called again with the result`,
   })
 }

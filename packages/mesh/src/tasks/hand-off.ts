@@ -123,7 +123,8 @@ export function askingChain(
   caller: Caller,
 ): readonly RunRecord[] {
   if (caller.kind !== 'agent') return []
-  if (!caller.run) throw new Problem('stale-fence', { detail: 'only a live run can hand off' })
+  if (!caller.run)
+    throw new Problem('stale-fence', { detail: 'only a run that is in progress may hand off work' })
   ledger.live.ticketOf(caller.run.runId, caller.run.fence)
   return ledger.chainOf(caller.run.runId)
 }
@@ -137,7 +138,9 @@ export function refuseLoops(chain: readonly RunRecord[], to: string): void {
     })
   }
   if (chain.some((run) => run.agentId === to)) {
-    throw new Problem('hand-off-refused', { detail: `${to} is already waiting for this work` })
+    throw new Problem('hand-off-refused', {
+      detail: `agent ${to} is already waiting for the result of this run, so a hand-off would create a cycle`,
+    })
   }
 }
 
@@ -230,7 +233,9 @@ export function artifactsOf(
   const added = caller.kind === 'agent' ? names.map((name) => ({ agent_id: caller.agentId, name })) : []
   const all = new Map([...before, ...added].map((one) => [`${one.agent_id}/${one.name}`, one]))
   if (all.size > taskLimits.artifactsMax) {
-    throw new Problem('unprocessable', { detail: `a task has ${taskLimits.artifactsMax} artifacts at most` })
+    throw new Problem('unprocessable', {
+      detail: `a task may have at most ${taskLimits.artifactsMax} artifacts`,
+    })
   }
   return [...all.values()]
 }

@@ -74,20 +74,23 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
         return database.transaction(() =>
           isTaskOpen(task.state)
             ? giveAnew(deps, caller, { task, action, words })
-            : giveAgain(deps, caller, { task, words: words || 'it is retried', description: null }),
+            : giveAgain(deps, caller, { task, words: words || 'the task is retried', description: null }),
         )
       }
       case 'reroute': {
         const task = access.requireRouter(caller, taskId)
         if (to === undefined)
           throw new Problem('bad-request', { detail: '`to`: name the agent that gets it' })
-        if (to === task.assignee) throw new Problem('bad-request', { detail: `\`to\`: ${to} already has it` })
+        if (to === task.assignee)
+          throw new Problem('bad-request', { detail: `\`to\`: agent ${to} already has the task` })
         guardReach(guard, caller, to)
         return database.transaction(() => giveAnew(deps, caller, { task, action, words, to }))
       }
       case 'cancel': {
         const task = access.requireGiver(caller, taskId)
-        return database.transaction(() => cancel(deps, caller, { task, words: words || 'it was cancelled' }))
+        return database.transaction(() =>
+          cancel(deps, caller, { task, words: words || 'the task was cancelled' }),
+        )
       }
     }
   }
@@ -192,7 +195,7 @@ function refuseGivenAnew(table: TaskTable, task: TaskRecord): void {
   for (let next = table.madeOf(task.id); next; next = table.madeOf(next.id)) last = next
   if (last === null) return
   throw new Problem('conflict', {
-    detail: `the task was already repeated, most recently as ${last.id}, which is ${last.state}: continue with that one`,
+    detail: `the task was already repeated as ${last.id}, which is ${last.state}: continue with ${last.id}`,
   })
 }
 
@@ -270,7 +273,8 @@ function cancel(
   for (let one = below.shift(); one; one = below.shift()) {
     const current = table.find(one.id) ?? one
     below.push(...table.openBelow(one.id))
-    if (ended(current, `${task.id}, which handed it off, was cancelled`)) endRun(deps, current)
+    if (ended(current, `the task ${task.id}, which handed off this task, was cancelled`))
+      endRun(deps, current)
   }
   return taskView(moved)
 }

@@ -34,7 +34,7 @@ export function createReleaseTasks(deps: {
       return
     }
     const ended = table.find(id)
-    const summary = `${id} "${ended?.title ?? ''}", which it needs, is ${state}.`
+    const summary = `The task needs ${id} "${ended?.title ?? ''}", which is ${state}.`
     for (const task of table.needing(id)) {
       if (task.state === 'blocked') continue
       deps.moveTask(task, {

@@ -124,12 +124,12 @@ describe('a failed task', () => {
 test('a task for an agent that accepts only its own work is rejected at once, whatever it waits for', async () => {
   const { harness, taskId } = await aFailedTask()
   harness.hooks.reasonsToGiveNoWork.subscribe((id) =>
-    id === 'spawn_1' ? ['spawn_1 was made for one task'] : [],
+    id === 'spawn_1' ? ['spawn_1 was spawned for one task'] : [],
   )
   const first = harness.handOff(person, { to: 'other', ...work }).task_id
   const before = Number(countOfTasks(harness))
   const give = () => harness.tasks.handOff(person, { to: 'spawn_1', ...work, needs: [first] })
-  expect(problemOf(give)).toMatchObject({ code: 'conflict', detail: 'spawn_1 was made for one task' })
+  expect(problemOf(give)).toMatchObject({ code: 'conflict', detail: 'spawn_1 was spawned for one task' })
   const waiting = harness.tasks.handOff(person, { to: 'third', ...work, needs: [first] }).task_id
   const reroute = () =>
     harness.tasks.manageTask(person, { taskId: waiting, action: 'reroute', note: '', to: 'spawn_1' })

@@ -74,7 +74,10 @@ describe('the review of a task', () => {
       ['rejected', ''],
     ] as const) {
       const { code, detail } = problemOf(() => review(person, outcome, words))
-      expect([code, detail]).toEqual(['bad-request', expect.stringContaining(`say why it is ${outcome}`)])
+      expect([code, detail]).toEqual([
+        'bad-request',
+        expect.stringContaining(`say why the task is ${outcome}`),
+      ])
     }
     expect(review(person, 'accepted').task.outcome).toBe('accepted')
     const steps = harness.tasks.readTask(person, taskId).history.map(({ words }) => words)

@@ -42,7 +42,7 @@ export function createReviewTask(
     const words = sanitizeForPrompt(comment).trim().slice(0, taskLimits.feedbackMaxChars)
     if (words === '' && outcome !== 'accepted') {
       throw new Problem('bad-request', {
-        detail: `\`comment\`: say why it is ${outcome}, because its agent learns from it`,
+        detail: `\`comment\`: say why the task is ${outcome}, because its agent learns from the comment`,
       })
     }
     if (isTaskOpen(task.state)) {
@@ -84,7 +84,7 @@ function judge(
     updated_at: now,
   }
   if (!deps.table.replace(task, next))
-    throw new Problem('conflict', { detail: 'the task has changed meanwhile' })
+    throw new Problem('conflict', { detail: 'the task was changed by another request; read it again' })
   record(deps, next, {
     action: 'review',
     actor: actorOf(caller),

@@ -67,7 +67,7 @@ describe('seeing a task', () => {
     ])
     const { access, asked } = anAccess({})
     expect(access.requireSeen(owner, 'task_1').id).toBe('task_1')
-    expect(() => access.requireSeen(owner, 'task_2')).toThrow('there is no such task')
+    expect(() => access.requireSeen(owner, 'task_2')).toThrow('no task has this id, or you may not see it')
     access.requireSeen(agent('worker'), 'task_1')
     expect(asked).toEqual(['view-fleet', 'view-fleet', 'act-for-self'])
   })

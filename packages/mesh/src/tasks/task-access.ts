@@ -49,7 +49,8 @@ export function createTaskAccess(deps: {
       caller.kind === 'agent' ? { do: 'act-for-self', agentId: caller.agentId } : { do: 'view-fleet' },
     )
     const task = table.find(taskId)
-    if (!task || !sees(caller, task)) throw new Problem('not-found', { detail: 'there is no such task' })
+    if (!task || !sees(caller, task))
+      throw new Problem('not-found', { detail: 'no task has this id, or you may not see it' })
     return task
   }
 

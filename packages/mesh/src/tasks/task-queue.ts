@@ -59,10 +59,11 @@ export function createTaskQueue(deps: {
 
   function obstacle(task: TaskRecord, parent: RunRecord | null): string | null {
     const unmet = unmetNeeds(table, task)
-    if (unmet.length > 0) return `it starts when ${unmet.join(', ')} ${unmet.length > 1 ? 'are' : 'is'} done`
+    if (unmet.length > 0)
+      return `the task starts when ${unmet.join(', ')} ${unmet.length > 1 ? 'are' : 'is'} done`
     const proactive = parent?.proactive ?? false
     if (ledger.isLaneFull({ agentId: task.assignee, proactive })) {
-      return `the lane of ${task.assignee} is full; it starts when there is space`
+      return `the queue of ${task.assignee} is full; the task starts when there is space`
     }
     return null
   }
@@ -89,7 +90,7 @@ export function createTaskQueue(deps: {
       const run = waitsFor === null ? submit(task, begin) : null
       const next: TaskRecord = { ...task, run_id: run?.id ?? null, waits_for: waitsFor }
       if (!table.replace(task, next))
-        throw new Problem('conflict', { detail: 'the task has changed meanwhile' })
+        throw new Problem('conflict', { detail: 'the task was changed by another request; read it again' })
       return next
     })
   }
@@ -101,14 +102,14 @@ export function createTaskQueue(deps: {
     const caller = callerOf(task, deps.hooks)
     try {
       if (caller === null)
-        throw new Problem('denied', { detail: `${task.creator}, who gave it, was removed` })
+        throw new Problem('denied', { detail: `${task.creator}, who gave the task, was removed` })
       // The check runs outside of the transaction, so that the record of a refusal is not rolled back.
       deps.guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: task.assignee })
       enter(task, { caller, parent })
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       if (error.code === 'lane-full' || error.code === 'disk-full') return
-      const summary = `It could not start: ${error.detail}`
+      const summary = `The task could not start: ${error.detail}`
       deps.moveTask(task, {
         action: 'lose',
         actor: 'system',
@@ -165,7 +166,7 @@ export function refuseVainNeeds(table: Pick<TaskTable, 'find'>, { needs }: Pick<
   const vain = needs.find((id) => ['failed', 'cancelled'].includes(table.find(id)?.state ?? 'done'))
   if (vain === undefined) return
   throw new Problem('conflict', {
-    detail: `it needs ${vain}, which is ${table.find(vain)?.state}: retry that task first, or remove it from the needs`,
+    detail: `the task needs ${vain}, which is ${table.find(vain)?.state}: retry ${vain} first, or remove it from the field needs`,
   })
 }
 

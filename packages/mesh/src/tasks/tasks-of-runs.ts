@@ -83,7 +83,7 @@ export function createTasksOfRuns({
 
   /** The ledger cancels runs below. This cancels tasks that have no run yet. */
   function cancelWaiting(run: RunRecord, tell: NotifyRun): void {
-    const summary = 'The run that asked for this was cancelled.'
+    const summary = 'The run that gave the task was cancelled.'
     for (const task of table.waitingFrom(run.id)) {
       moveTask(task, {
         action: 'cancel',

@@ -234,7 +234,7 @@ describe('a task with needs', () => {
   test('a task with needs has no run before they are done, and one right afterwards', async () => {
     const { harness, first, second, reply } = await twoTasks()
     expect(reply).toMatchObject({ run_id: null, state: 'pending' })
-    expect(reply.note).toMatch(/it starts when task_1 is done.*do not give it again/)
+    expect(reply.note).toMatch(/the task starts when task_1 is done.*do not give it again/)
     done(harness, 'worker', first)
     await harness.clock.settle()
     expect(taskOf(harness, second)).toMatchObject({ state: 'working', waits_for: null })
@@ -336,7 +336,7 @@ describe('a task for an unavailable agent', () => {
     await harness.clock.settle()
     const given = harness.tasks.handOff(harness.callerOf('operator'), { to: 'worker', ...work })
     expect(given).toMatchObject({ run_id: null, state: 'pending' })
-    expect(given.note).toContain('the lane of worker is full')
+    expect(given.note).toContain('the queue of worker is full')
     harness.agents.finish('worker')
     await harness.clock.settle()
     harness.tasks.release()

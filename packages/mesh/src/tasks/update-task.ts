@@ -68,7 +68,7 @@ export function createUpdateTask(deps: {
       if (task.state === taskActions[action].to && saidAlready(task, action, words)) return taskView(task)
       if (action === 'progress' && history.count(taskId, 'progress') >= taskLimits.progressMax) {
         throw new Problem('unprocessable', {
-          detail: `a task has ${taskLimits.progressMax} progress notes at most; continue and complete it`,
+          detail: `a task may have at most ${taskLimits.progressMax} progress notes; continue, and complete the task`,
         })
       }
       const attached = artifactsOf(caller, artifacts, task.artifacts)

@@ -27,7 +27,7 @@ export interface WorkMetrics {
 export function createWorkMetrics(): WorkMetrics {
   const runs = createHistogram({
     name: 'flotilla_run_duration_seconds',
-    description: 'From the row of a run to its outcome, by kind and outcome',
+    description: 'Duration from the creation of a run to its outcome, by kind and outcome',
     others: { kind: otherName, state: otherName },
   })
   const waits = createHistogram({
@@ -37,13 +37,12 @@ export function createWorkMetrics(): WorkMetrics {
   })
   const tools = createHistogram({
     name: 'flotilla_tool_duration_seconds',
-    description:
-      'Calls of tools, by tool and whether they did what was asked; tools of skills and MCP servers are other',
+    description: 'Tool calls, by tool and success; tools of skills and MCP servers count as other',
     others: { tool: otherName, outcome: otherName },
   })
   const calls = createHistogram({
     name: 'flotilla_model_call_duration_seconds',
-    description: 'Model calls that were settled, from when they left',
+    description: 'Duration of settled model calls',
     others: { model: otherName },
   })
   const models = new Map<string, { input: number; output: number; usd: number }>()

@@ -130,7 +130,7 @@ function requireNotRaised(caller: Caller, { changed }: Planned, standing: Standi
  */
 function holdPage(caller: Caller, planned: Planned, standing: StandingFleet): void {
   const { created, changed, permissions, settings, watchers } = planned
-  if (watchers.length > 0) requireProof(caller, 'have folders of this machine watched')
+  if (watchers.length > 0) requireProof(caller, 'watch folders of this machine')
   const servers = [...created, ...changed].some((agent) => Object.keys(agent.mcpServers ?? {}).length > 0)
   const raises = changed.some(({ id, budget }) => {
     const before = standing.agent(id)?.record.budget
@@ -138,5 +138,5 @@ function holdPage(caller: Caller, planned: Planned, standing: StandingFleet): vo
   })
   const more = changed.some(({ id }) => permissions.has(id) || settings.get(id)?.models !== undefined)
   if (servers || raises || more)
-    requireProof(caller, 'give existing agents more permissions, or any agent MCP servers')
+    requireProof(caller, 'give existing agents more permissions, or give any agent MCP servers')
 }

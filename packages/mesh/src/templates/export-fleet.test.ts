@@ -216,7 +216,7 @@ test('an export leaves out what a template cannot grant, with the command that s
     const again = parseTemplate('fleet', written.text)
     expect(again.agents[0]?.settings).toEqual({ hibernate_after_minutes: null })
     expect(written.leftOut.slice(3).map(({ what, why }) => `${what}: ${why}`)).toEqual([
-      expect.stringContaining('agent w, settings.data_limit_mb: it has 5120 here'),
+      expect.stringContaining('agent w, settings.data_limit_mb: the limit of the agent here is 5120'),
       expect.stringMatching(/settings\.models: openai\/\* .* agents\.w\.models of config\/settings\.json$/),
     ])
     // Applied to the same fleet, it changes nothing.

@@ -47,10 +47,10 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       leftOut.push({ what: `agent ${id}`, why: 'it is archived', command: `flotilla unarchive ${id}` })
       return []
     })
-    if (workers.length === 0) throw new Problem('unprocessable', { detail: 'there is no worker to export' })
+    if (workers.length === 0) throw new Problem('unprocessable', { detail: 'the fleet has no worker' })
     if (workers.length > templateLimits.agentsMax) {
       throw new Problem('unprocessable', {
-        detail: `a template has ${templateLimits.agentsMax} agents at most; name the agents to export`,
+        detail: `a template may have at most ${templateLimits.agentsMax} agents; name the agents to export`,
       })
     }
     const projects = [...new Set(workers.flatMap(({ record }) => record.project ?? []))].toSorted()
@@ -182,7 +182,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
         }
         names.add(hook.name)
         if (!hook.enabled) {
-          leftOut.push({ what: `agent ${id}, webhook ${hook.name}`, why: 'it is disabled', command: null })
+          leftOut.push({ what: `agent ${id}, webhook ${hook.name}`, why: 'disabled here', command: null })
           return []
         }
         return [

@@ -109,12 +109,12 @@ describe('the settings in a template', () => {
     [{ models: ['openai/gpt-5', 'openai/*'] }, {}, 'models: openai/* matches several models'],
     [{ models: ['*'] }, { models: ['openai/*'] }, 'models: * matches several'],
     [{ models: ['openai/gpt-5-search-preview'] }, {}, 'can search the web by itself'],
-    [{ data_limit_mb: 501 }, {}, 'data_limit_mb: it has 500 here'],
+    [{ data_limit_mb: 501 }, {}, 'data_limit_mb: the limit of the agent here is 500'],
     [{ data_limit_mb: 401 }, { data_limit_mb: 400 }, 'agents.a.data_limit_mb of config/settings.json'],
     [
       { allowed_hosts: ['a.example', 'c.example'] },
       { allowed_hosts: ['a.example'] },
-      'allowed_hosts: c.example is',
+      'do not include c.example',
     ],
     [{ allowed_hosts: ['*'] }, { allowed_hosts: [] }, 'egress.allowed_hosts.a'],
     [
@@ -146,7 +146,7 @@ test('with a broken settings file only templates without settings are applied', 
     expect.objectContaining({
       code: 'unprocessable',
       detail: expect.stringContaining('line 1'),
-      repair: expect.stringContaining('Repair config/settings.json'),
+      repair: expect.stringContaining('Correct config/settings.json'),
     }),
   )
 })

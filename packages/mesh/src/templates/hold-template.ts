@@ -69,20 +69,20 @@ export function aboveSettings(
   if ((settings.data_limit_mb ?? 0) > roomMb) {
     return {
       field: 'data_limit_mb',
-      reason: `it has ${roomMb} here, and only the owner can raise it in agents.${id}.data_limit_mb of config/settings.json`,
+      reason: `the limit of the agent here is ${roomMb}, and only the owner can raise it in agents.${id}.data_limit_mb of config/settings.json`,
     }
   }
   const { rung, mode } = standing.isolation(id)
   if (settings.isolation !== undefined && isWeaker(settings.isolation, rung)) {
     return {
       field: 'isolation',
-      reason: `it has ${rung} here, and only the owner can lower it in agents.${id}.isolation of config/settings.json`,
+      reason: `the isolation level of the agent here is ${rung}, and only the owner can lower it in agents.${id}.isolation of config/settings.json`,
     }
   }
   if (settings.isolation_mode === 'preferred' && mode === 'required') {
     return {
       field: 'isolation_mode',
-      reason: `it is required here, and only the owner can lower it in agents.${id}.isolation_mode of config/settings.json`,
+      reason: `isolation is required for the agent here, and only the owner can change that in agents.${id}.isolation_mode of config/settings.json`,
     }
   }
   const hosts = now.allowed_hosts ?? ['*']
@@ -92,7 +92,7 @@ export function aboveSettings(
   if (beyond === undefined) return null
   return {
     field: 'allowed_hosts',
-    reason: `${beyond} is not on its list, which only the owner can extend in egress.allowed_hosts.${id} of config/settings.json`,
+    reason: `the hosts allowed to the agent do not include ${beyond}, and only the owner can add hosts in egress.allowed_hosts.${id} of config/settings.json`,
   }
 }
 
@@ -104,7 +104,8 @@ export function requireWholeSettings(
   const broken = agents.some(({ settings }) => settings !== undefined) ? settingsFile.broken() : null
   if (broken === null) return
   throw new Problem('unprocessable', {
-    detail: `the template contains settings, but their file is broken: ${broken}`,
-    repair: 'Repair config/settings.json. The mesh reads it again within a second and logs the result.',
+    detail: `the template contains settings, but config/settings.json is invalid: ${broken}`,
+    repair:
+      'Correct config/settings.json. The mesh reads the file again within a second and logs the result.',
   })
 }

@@ -13,7 +13,8 @@ export function requireMayWatch(caller: Caller, { name, watchers }: FleetTemplat
   if (watchers.length === 0 || isAtTerminal(caller)) return
   throw new Problem('human-only', {
     detail: `template ${name} watches folders of this machine, which only an owner at the terminal or the dashboard can allow`,
-    repair: 'Ask the owner to apply it with flotilla apply, or remove `watchers` from it and apply the rest.',
+    repair:
+      'Ask the owner to apply the template with flotilla apply, or remove `watchers` from the template and apply the rest.',
   })
 }
 
@@ -25,7 +26,7 @@ export function requireWholeWatchers(
   const broken = watchers.length === 0 ? null : fileWatches.broken()
   if (broken === null) return
   throw new Problem('unprocessable', {
-    detail: `the template contains watchers, but their file is broken: ${broken}`,
-    repair: 'Repair config/watchers.yaml, then validate it: flotilla watchers check',
+    detail: `the template contains watchers, but config/watchers.yaml is invalid: ${broken}`,
+    repair: 'Correct config/watchers.yaml, then check the file with flotilla watchers check',
   })
 }

@@ -222,7 +222,7 @@ function draftJob(wish: TemplateSchedule, standing: StandingFleet): Draft & { re
   const known = standing.job(wish.id)
   if (known && (known.agent !== wish.agent || known.heartbeat)) {
     throw new Problem('conflict', {
-      detail: `there is a job ${wish.id} of agent ${known.agent} already; give the schedule another id`,
+      detail: `agent ${known.agent} already has a job ${wish.id}; give the schedule another id`,
     })
   }
   const { id, agent, message, tool_name, tool_params, when, ...always } = wish

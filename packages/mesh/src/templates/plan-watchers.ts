@@ -33,7 +33,7 @@ export function planWatchers(
   const all = standing.length + plans.filter(({ change }) => change.before === null).length
   if (all > watchesMax) {
     throw new Problem('conflict', {
-      detail: `there would be ${all} file watchers, and ${watchesMax} are allowed; remove some from config/watchers.yaml`,
+      detail: `with this template the fleet would have ${all} file watchers, and ${watchesMax} are allowed; remove some from config/watchers.yaml`,
     })
   }
   return plans

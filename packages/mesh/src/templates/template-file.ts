@@ -209,10 +209,11 @@ export function parseTemplate(name: string | null, text: string): FleetTemplate 
   const broken = (reason: string) =>
     new Problem('unprocessable', { detail: `template ${called}: ${reason}`, extra: { template: called } })
   if (text.length > templateLimits.fileMaxChars)
-    throw broken(`it is longer than ${templateLimits.fileMaxChars} characters`)
+    throw broken(`the template is longer than ${templateLimits.fileMaxChars} characters`)
   if ((text.match(/(?:^|[\s,[{:])[&!*]/g)?.length ?? 0) > marksMax)
-    throw broken(`it has more than ${marksMax} anchors, aliases and tags`)
-  if (isDeep(text)) throw broken(`its lists and maps are nested deeper than ${depthMax} levels`)
+    throw broken(`the template has more than ${marksMax} anchors, aliases and tags`)
+  if (isDeep(text))
+    throw broken(`the lists and maps of the template are nested deeper than ${depthMax} levels`)
   let content: unknown
   try {
     const document = parseDocument(text, { uniqueKeys: true, schema: 'core' })
@@ -226,9 +227,10 @@ export function parseTemplate(name: string | null, text: string): FleetTemplate 
   const parsed = templateSchema.safeParse(content)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    throw broken(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a template'}`)
+    throw broken(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'the file is not a template'}`)
   }
-  if (name !== null && parsed.data.name !== name) throw broken(`its name in the file is ${parsed.data.name}`)
+  if (name !== null && parsed.data.name !== name)
+    throw broken(`the field name in the file is ${parsed.data.name}, which differs`)
   return parsed.data
 }
 

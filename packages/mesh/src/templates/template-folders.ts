@@ -49,7 +49,7 @@ export function createTemplates(folders: readonly string[]): FleetTemplates {
       // The size is checked before reading; a character has at most four bytes.
       if (size > templateLimits.fileMaxChars * 4) {
         throw new Problem('unprocessable', {
-          detail: `template ${name}: it is longer than ${templateLimits.fileMaxChars} characters`,
+          detail: `template ${name}: the file is longer than ${templateLimits.fileMaxChars} characters`,
         })
       }
       const found = await readTextFile(path)

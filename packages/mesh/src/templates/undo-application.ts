@@ -119,14 +119,15 @@ export function plain(job: CronJob): CronJob {
 export function notUndoneWords(left: readonly NotUndone[]): string {
   return left
     .map(({ file, what, error }) => {
-      const why = error instanceof Problem ? error.detail : 'it cannot be written; see the log of the mesh'
+      const why =
+        error instanceof Problem ? error.detail : 'the file cannot be written; see the log of the mesh'
       return `${file} still contains what the template wrote for ${what.join(', ')} (${why})`
     })
     .join('; ')
 }
 
 export const notUndoneRepair =
-  'Repair the named file by hand until it can be read and written, then restart the mesh, which restores the rest. Later edits by hand are kept.'
+  'Correct the named file by hand until it can be read and written, then restart the mesh, which undoes the rest. Later edits by hand are kept.'
 
 /** The problem for an application that failed with `error` and could not be restored completely. Pure. */
 export function brokenOff(error: unknown, left: readonly NotUndone[]): Problem {

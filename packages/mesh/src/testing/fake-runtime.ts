@@ -83,7 +83,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     prepare: async ({ progress }) => progress('The fake sandbox is ready'),
     tryRung: async (rung) => options.rungs?.(rung) ?? { available: true, detail: '', repair: '' },
     checkIsolation: async () =>
-      options.walls?.() ?? [{ id: 'fake-wall', holds: true, detail: 'nothing was tried' }],
+      options.walls?.() ?? [{ id: 'fake-wall', holds: true, detail: 'the probe tested nothing' }],
 
     async start(spec) {
       try {

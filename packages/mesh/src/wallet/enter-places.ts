@@ -13,8 +13,8 @@ export function enterPlaces(places: OpenPlaces, agentId: string, what: string): 
   throw new Problem('rate-limited', {
     detail:
       leave === 'agent'
-        ? `as many ${what} for this agent as one agent may have at once`
-        : `so many ${what} for other agents that there is no room for more of this one`,
+        ? `the maximum for one agent is reached: too many ${what} at once`
+        : `the maximum for the fleet is reached: too many ${what} at once`,
     retryAfterSeconds,
   })
 }

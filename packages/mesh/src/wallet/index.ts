@@ -72,10 +72,13 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
   if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
   function halt(): WalletHalt | null {
     const fault = seed.fault()
-    if (fault !== null) return { reason: `its seed cannot be read: ${fault}`, next: 'flotilla wallet import' }
+    if (fault !== null)
+      return { reason: `the seed of the wallet cannot be read: ${fault}`, next: 'flotilla wallet import' }
     const stopped = payments.stopped()
     if (stopped !== null) return { reason: stopped, next: 'flotilla wallet resume' }
-    return seed.state() === 'locked' ? { reason: 'its seed is locked', next: 'flotilla wallet unlock' } : null
+    return seed.state() === 'locked'
+      ? { reason: 'the seed of the wallet is locked', next: 'flotilla wallet unlock' }
+      : null
   }
   return {
     api: { halt },
@@ -98,7 +101,7 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
     metrics: payments.metrics,
     notices: () => {
       const halted = halt()
-      return halted === null ? [] : [`The wallet signs nothing: ${halted.reason}. Next: ${halted.next}`]
+      return halted === null ? [] : [`The wallet signs no payments: ${halted.reason}. Next: ${halted.next}`]
     },
     close: seed.close,
   }

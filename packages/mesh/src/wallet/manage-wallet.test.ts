@@ -84,13 +84,17 @@ describe('the seed', () => {
     expect(made).toHaveLength(1)
     for (const one of all.filter(({ status }) => status === 'rejected')) {
       expect(one).toMatchObject({
-        reason: { code: 'rate-limited', detail: 'the wallet is being changed already', retryAfterSeconds: 1 },
+        reason: {
+          code: 'rate-limited',
+          detail: 'another request is changing the wallet; try again in a moment',
+          retryAfterSeconds: 1,
+        },
       })
     }
     expect(made[0]?.mnemonic.split(' ')).toHaveLength(24)
     await expect(wallet.init(owner, null)).rejects.toMatchObject({
       code: 'conflict',
-      detail: 'there is a wallet already, and its words are shown no second time',
+      detail: 'a wallet already exists, and its words are not shown again',
     })
     expect(() => wallet.reveal(owner)).toThrow(expect.objectContaining({ code: 'seed-revealed' }))
     const next = await home.start()
@@ -275,7 +279,7 @@ describe('the seed', () => {
     expect(() => wallet.give(owner, 'other')).toThrow(expect.objectContaining(lost))
     await expect(wallet.import(owner, words(abandon))).rejects.toMatchObject({
       code: 'conflict',
-      detail: `these words are of 0x9858EfFD232B4033E47d90003D41EC34EcaEda94, and agents have addresses of 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266`,
+      detail: `these words belong to the seed of 0x9858EfFD232B4033E47d90003D41EC34EcaEda94, but agents have addresses from the seed of 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266`,
     })
     await wallet.import(owner, words(junk))
     const next = await home.start()
@@ -347,7 +351,7 @@ describe('an index', () => {
     await wallet.import(owner, words(junk, walletLimits.indexMax))
     expect(wallet.give(owner, 'scout').index).toBe(walletLimits.indexMax)
     expect(() => wallet.give(owner, 'other')).toThrow(
-      expect.objectContaining({ code: 'unprocessable', detail: 'this seed has no index left' }),
+      expect.objectContaining({ code: 'unprocessable', detail: 'all indexes of this seed are in use' }),
     )
   })
 

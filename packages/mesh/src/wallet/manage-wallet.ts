@@ -33,7 +33,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
   async function alone<T>(work: () => Promise<T>): Promise<T> {
     if (changing) {
       throw new Problem('rate-limited', {
-        detail: 'the wallet is being changed already',
+        detail: 'another request is changing the wallet; try again in a moment',
         retryAfterSeconds: 1,
       })
     }
@@ -116,9 +116,9 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
             return
           }
           throw new Problem('conflict', {
-            detail: `these words are of ${ownerAddress}, and agents have addresses of ${before}`,
+            detail: `these words belong to the seed of ${ownerAddress}, but agents have addresses from the seed of ${before}`,
             repair:
-              'Import the words of the seed that flotilla wallet status names, or use a home of its own for another.',
+              'Import the words of the seed that flotilla wallet status shows, or use a separate home for the other seed.',
           })
         })
         return keep(caller, 'imported', given.firstIndex ?? ownerIndex + 1)
@@ -163,7 +163,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         if (memo === null) throw new Problem('no-wallet')
         const index = memo.nextIndex
         if (index > walletLimits.indexMax) {
-          throw new Problem('unprocessable', { detail: 'this seed has no index left' })
+          throw new Problem('unprocessable', { detail: 'all indexes of this seed are in use' })
         }
         const derivation = deps.settings().wallet.solana_derivation
         const given = {
@@ -197,16 +197,16 @@ function statusOf(seed: SeedStore, table: WalletTable): WalletStatus {
 
 function thereIsOne(): Problem {
   return new Problem('conflict', {
-    detail: 'there is a wallet already, and its words are shown no second time',
+    detail: 'a wallet already exists, and its words are not shown again',
     repair:
-      'See it with flotilla wallet status. Where its words were never written down and no agent has an address of it yet, flotilla wallet import puts another seed in its place.',
+      'See the wallet with flotilla wallet status. If its words were never written down and no agent has an address yet, flotilla wallet import replaces its seed.',
   })
 }
 
 function noWords(): Problem {
   return new Problem('unprocessable', {
     detail:
-      'these are not the words of a seed: 12, 15, 18, 21 or 24 of the English list of BIP-39, the last of which checks the others',
-    repair: 'Compare them with what was written down, letter by letter and in its order.',
+      'these are not the words of a seed: a seed has 12, 15, 18, 21 or 24 words of the English BIP-39 list, and the last word is a checksum',
+    repair: 'Compare the words and their order with what you wrote down, letter by letter.',
   })
 }

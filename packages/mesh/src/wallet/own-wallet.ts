@@ -33,7 +33,7 @@ export function createOwnWallet({
 
   function holderOf(caller: Caller): string {
     if (caller.kind === 'agent') return caller.agentId
-    throw new Problem('denied', { detail: 'only an agent has a wallet of its own' })
+    throw new Problem('denied', { detail: 'only an agent can use its own wallet address' })
   }
 
   function addressOf(caller: Caller, name: ChainName): string {
@@ -68,7 +68,7 @@ export function createOwnWallet({
     ) => {
       guard(caller, { do: 'use-wallet', chain: name, ...(token === undefined ? {} : { contract: token }) })
       const address = addressOf(caller, name)
-      const leave = enterPlaces(places, holderOf(caller), 'balances are being asked for')
+      const leave = enterPlaces(places, holderOf(caller), 'requests for balances')
       try {
         const { coin, decimals, raw } = await holding(name, { token, address }, signal)
         return { chain: name, address, coin, amount: wholeUnits(raw, decimals), raw: String(raw) }
@@ -77,7 +77,7 @@ export function createOwnWallet({
         if (cause instanceof Problem && cause.code === 'bad-request') throw cause
         // An agent must not learn the owner's RPC address or its messages.
         throw new Problem('upstream-failed', {
-          detail: `${name} could not be asked; the owner sees why with flotilla wallet balances`,
+          detail: `the RPC endpoint of ${name} failed; the owner sees the reason with flotilla wallet balances`,
           cause,
         })
       } finally {

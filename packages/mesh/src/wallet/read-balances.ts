@@ -14,7 +14,7 @@ export type ReadBalances = (
 ) => Promise<WalletBalances>
 
 /** Shown instead of an amount when the address cannot be derived. */
-const notOpen = 'the wallet is not open, and your address here comes of its seed'
+const notOpen = 'the wallet is not open, so your address on this chain cannot be derived'
 
 interface Holder extends Pick<WalletBalance, 'agent_id' | 'index'> {
   readonly evm: string
@@ -90,6 +90,6 @@ function ofAgent(table: WalletTable, agentId: string): Holder {
   if (found !== null) return found
   throw new Problem('unprocessable', {
     detail: `${agentId} has no address`,
-    repair: `Give it one with flotilla wallet addresses ${agentId}.`,
+    repair: `Give the agent an address with flotilla wallet addresses ${agentId}.`,
   })
 }

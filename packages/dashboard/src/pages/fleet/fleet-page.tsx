@@ -46,7 +46,7 @@ export function FleetPage() {
       ))}
       {data?.wallet_halt && (
         <div className="note warn">
-          <strong>The wallet signs nothing</strong>
+          <strong>The wallet signs no payments</strong>
           <span>{data.wallet_halt.reason}.</span>
           <span>
             Go on at the page <Link href="/wallet">Wallet</Link>, or with <code>{data.wallet_halt.next}</code>

@@ -124,7 +124,7 @@ function Stopped({ reason }: { readonly reason: string }) {
   })
   return (
     <div className="note bad" role="alert">
-      <strong>The wallet signs nothing</strong>
+      <strong>The wallet signs no payments</strong>
       <span>{asSentence(reason)}</span>
       <span>
         Look at what happened there, and end any other program that pays from the same seed. Then let it sign

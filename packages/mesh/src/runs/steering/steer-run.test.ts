@@ -344,7 +344,7 @@ describe('a steer to an agent that is not at work on that', () => {
 })
 
 describe('a steer to an agent that is given no work but its own', () => {
-  const reason = 'spawn_1 was made for one task and is given no other'
+  const reason = 'agent spawn_1 was spawned for one task and accepts no other work'
 
   async function spawned() {
     const harness = await started()
@@ -398,7 +398,7 @@ describe('a steer to an agent that is given no work but its own', () => {
     await harness.clock.settle()
     expect(harness.agents.sent.at(-1)).toMatchObject({
       runId: asking.id,
-      message: expect.stringMatching(/Your message to spawn_1 \("slower"\)[^]*is given no other/),
+      message: expect.stringMatching(/Your message to spawn_1 \("slower"\)[^]*accepts no other work/),
     })
   })
 })

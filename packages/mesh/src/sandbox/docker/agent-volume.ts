@@ -86,7 +86,7 @@ export async function openAgentDisk(
   if (device === null)
     throw new SandboxError(
       'volume-no-disk',
-      `The data of ${agentId} is in a volume from before sizes were fixed, which no machine can have as its disk.\nRepair: copy it with flotilla backup, delete the agent, and restore it from the copy; or run it on another isolation level.`,
+      `The data of ${agentId} is in a volume without a fixed size, which a virtual machine cannot use as its disk.\nRepair: save the fleet with flotilla backup, delete the agent, and restore it from the backup; or run the agent at another isolation level.`,
     )
   if (device !== undefined && !volumes.has(agentId)) throw imageGone(agentId, name)
   return volumes.asDisk(agentId, dataLimitBytes)

@@ -42,7 +42,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
     if (ready) return ready
     throw new SandboxError(
       'not-prepared',
-      'The network of browsers was not prepared yet.\nRepair: call prepare first.',
+      'The network of browsers is not prepared yet.\nRepair: restart the mesh with flotilla stop and flotilla start -d.',
     )
   }
 
@@ -53,7 +53,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
         ...options,
         engine,
         progress: (step, failed) =>
-          options.log.info({ step, ...(failed && { failed }) }, 'the image of browsers is being made'),
+          options.log.info({ step, ...(failed && { failed }) }, 'building the browser image'),
         signal,
       })
       const worker = { engine, image: ground.image, uid: options.uid, homeTag: tag }

@@ -90,7 +90,7 @@ export function preparedEngine({ ready }: Pick<DockerHome, 'ready'>): PreparedEn
   if (ready) return ready
   throw new SandboxError(
     'not-prepared',
-    'The container engine was not prepared yet.\nRepair: call prepare first.',
+    'The container engine is not prepared yet.\nRepair: restart the mesh with flotilla stop and flotilla start -d.',
   )
 }
 

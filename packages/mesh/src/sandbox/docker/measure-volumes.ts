@@ -71,6 +71,6 @@ async function count(
   if (counts.length === agentIds.length) return counts
   throw new SandboxError(
     'meter-failed',
-    `What agents keep could not be counted: ${done.output.slice(-400)}\nRepair: run \`flotilla doctor\`.`,
+    `The data of agents could not be measured: ${done.output.slice(-400)}\nRepair: run \`flotilla doctor\`.`,
   )
 }

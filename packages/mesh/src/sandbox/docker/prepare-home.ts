@@ -52,7 +52,7 @@ async function prepareEngine(
   const { homeId, meshPorts } = options
   const network = await ensurePrivateNetwork(worker, { meshPorts, holdsBridge, signal })
   const ground = { homeId, image: image.id, network, seccomp, ulimits, sysctls, logOptions }
-  const bound = ready?.bound ?? { kind: 'meter', why: 'volumes were not tried yet' }
+  const bound = ready?.bound ?? { kind: 'meter', why: 'volumes were not tested yet' }
   const closeNames = await nameCloser({ options }, engine)
   return { engine, dialect, network, ground, bound, volumes, rungs, closeNames }
 }
@@ -106,7 +106,8 @@ export async function eraseDockerHome(home: DockerHome, { progress, signal }: Pr
   const { options } = home
   const { engine } = await findEngine(options)
   signal?.throwIfAborted()
-  if (engine === null) progress('No container engine answers, so this home has nothing in one')
+  if (engine === null)
+    progress('No container engine answers, so there are no containers of this home to remove')
   else {
     home.ends.running.clear()
     progress('Removing containers, their data and their network')

@@ -68,7 +68,7 @@ test('a missing image that cannot be rebuilt is reported once to all callers, wi
       status: 'rejected',
       reason: {
         id: 'agent-image-gone',
-        message: expect.stringMatching(/could not be made again: .*\nRepair: .*flotilla doctor/s) as string,
+        message: expect.stringMatching(/could not be built again: .*\nRepair: .*flotilla doctor/s) as string,
       },
     })
   }

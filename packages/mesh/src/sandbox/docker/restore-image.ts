@@ -46,7 +46,7 @@ async function make(engine: Engine, options: RestoreImageOptions, signal: AbortS
     const repair = known?.repair ?? 'run `flotilla doctor`, then start the agent again.'
     throw new SandboxError(
       'agent-image-gone',
-      `The agent image is gone from the container engine and could not be made again: ${known?.detail ?? reasonOf(cause)}\nRepair: ${repair}`,
+      `The agent image no longer exists in the container engine and could not be built again: ${known?.detail ?? reasonOf(cause)}\nRepair: ${repair}`,
       { cause },
     )
   }

@@ -14,7 +14,7 @@ export function seedEntries(files: Readonly<Record<string, string>>): readonly T
     if (!isInside(path)) {
       throw new SandboxError(
         'file-path-refused',
-        `A file for the sandbox would lie outside /data: ${path.slice(0, 200)}\nRepair: name it relative to /data, without "..".`,
+        `A file for the sandbox would lie outside /data: ${path.slice(0, 200)}\nRepair: name the file relative to /data, without "..".`,
       )
     }
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder)) folders.add(folder)

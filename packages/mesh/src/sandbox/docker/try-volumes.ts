@@ -72,11 +72,11 @@ export async function tryVolumes(
     if (done.code === 0) return promised
     return {
       kind: 'meter',
-      why: `a volume that was tried could not be written to: ${done.output.slice(-300)}`,
+      why: `a test volume could not be written to: ${done.output.slice(-300)}`,
     }
   } catch (error) {
     options.signal?.throwIfAborted()
-    return { kind: 'meter', why: `a volume that was tried could not be mounted: ${reasonOf(error)}` }
+    return { kind: 'meter', why: `a test volume could not be mounted: ${reasonOf(error)}` }
   } finally {
     await engine.docker
       .getVolume(name)

@@ -77,7 +77,7 @@ export async function unusedInEngine(query: EngineQuery): Promise<readonly Unuse
     ...images.map(({ reference, id }): UnusedInEngine => ({
       kind: 'image',
       name: reference,
-      why: 'of an earlier release, and no home here runs from it',
+      why: 'it belongs to an earlier release, and no home on this machine uses it',
       bytes: sizes.get(id) ?? null,
       remove: async () =>
         (await forgetImages(engine, query.cacheDirectory, [{ reference, id }])).includes(id),
@@ -106,7 +106,7 @@ async function ofOneHome(
     found.push({
       kind: 'container',
       name: Id.slice(0, 12),
-      why: isOrphan ? `its agent ${agentId} is deleted` : `left of a ${role} that was broken off`,
+      why: isOrphan ? `its agent ${agentId} was deleted` : `it was left by a ${role} that was interrupted`,
       bytes: SizeRw ?? 0,
       remove: () =>
         isOrphan && isAgent(agentId)
@@ -121,7 +121,7 @@ async function ofOneHome(
     found.push({
       kind: 'volume',
       name: Name,
-      why: `its agent ${agentId} is deleted`,
+      why: `its agent ${agentId} was deleted`,
       bytes: null,
       // The engine refuses to remove a volume that a container uses, even a stopped container.
       remove: () => (isAgent(agentId) ? Promise.resolve(false) : removed(docker.getVolume(Name).remove())),

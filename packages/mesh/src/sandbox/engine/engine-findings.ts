@@ -37,14 +37,14 @@ export function engineFindings(facts: EngineFacts): readonly Finding[] {
     }),
     finding('engine-is-rootful', !isRootless(facts), {
       detail: isRootless(facts)
-        ? 'the engine runs without root: its networks are out of reach of the firewall rules that wall agents in'
+        ? 'the engine runs without root, so the firewall rules that isolate agents cannot reach its networks'
         : 'the engine runs as root',
       repair:
         'Use a rootful engine: set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock (or /run/podman/podman.sock).',
     }),
     finding('engine-is-on-this-machine', !isElsewhere(facts), {
       detail: isElsewhere(facts)
-        ? `the engine lives in a virtual machine (${facts.operatingSystem}, kernel ${facts.kernelVersion}): the mesh cannot bind its network`
+        ? `the engine runs in a virtual machine (${facts.operatingSystem}, kernel ${facts.kernelVersion}), so the mesh cannot listen on the engine’s network`
         : `the engine shares this machine's kernel (${facts.kernelVersion})`,
       repair: 'Run Flotilla on Linux beside the engine, for instance inside that virtual machine.',
     }),

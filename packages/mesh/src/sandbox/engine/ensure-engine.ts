@@ -88,10 +88,10 @@ function refuseUnfit(engine: Engine): Engine {
 
 function absent(options: EnsureEngineOptions, { installed }: { installed: boolean }): SandboxError {
   const why = options.noInstall
-    ? 'FLOTILLA_NO_INSTALL=1 forbids installing or starting one'
+    ? 'FLOTILLA_NO_INSTALL=1 forbids to install or start a container engine'
     : options.uid === 0
-      ? 'this system has no apt-get to install one with'
-      : 'installing or starting one needs root'
+      ? 'this system has no apt-get to install a container engine with'
+      : 'only root can install or start a container engine'
   const commands = installed ? installCommands.slice(-1) : installCommands
   return new SandboxError(
     'engine-absent',

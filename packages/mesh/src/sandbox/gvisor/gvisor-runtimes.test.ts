@@ -79,7 +79,7 @@ test('a foreign engine is not changed, and the owner gets the commands', async (
     clock: systemClock,
   })
   expect(refused).toMatchObject({
-    why: expect.stringContaining('not one that the mesh started') as string,
+    why: expect.stringContaining('did not start this container engine') as string,
     repair: expect.stringContaining('--oci-seccomp') as string,
   })
 })

@@ -24,7 +24,7 @@ export interface RegisterOptions {
 
 /** The commands for the owner if the mesh may not run them. */
 const installWords = `sudo apt-get install -y --no-install-recommends ${gvisorPackage}`
-const registerWords = `name it below "runtimes" of the engine's daemon.json, such as {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=systrap", "${filterArgument}"]}}, then sudo systemctl reload docker`
+const registerWords = `add runsc under "runtimes" in the engine's daemon.json, such as {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=systrap", "${filterArgument}"]}}, then sudo systemctl reload docker`
 
 /**
  * Registers gVisor with an engine that the mesh started, and installs its package if that is allowed. A
@@ -37,7 +37,7 @@ export async function registerGvisor(
   const own = await ownDockerd(options.stateDirectory)
   const found = await findProgram(options.path)
   if (own === null) {
-    const why = `${found === null ? 'runsc is not installed, and ' : ''}the container engine is not one that the mesh started, so it is not told of runsc`
+    const why = `${found === null ? 'runsc is not installed, and ' : ''}the mesh did not start this container engine, so it does not change the engine's settings`
     return {
       why,
       repair: found === null ? `Run: ${installWords}; then ${registerWords}.` : `Next: ${registerWords}.`,
@@ -45,14 +45,17 @@ export async function registerGvisor(
   }
   if (found === null && (options.noInstall || !(await canInstall(options.uid)))) {
     return {
-      why: 'runsc is not installed, and the mesh may not install it',
+      why: 'runsc (gVisor) is not installed, and the mesh may not install it',
       repair: `Run: ${installWords}.`,
     }
   }
   if (found === null) await installPackages([gvisorPackage], {})
   const runscPath = found ?? (await findProgram(options.path))
   if (runscPath === null)
-    return { why: 'the package runsc brought no program of that name', repair: `Run: ${installWords}.` }
+    return {
+      why: 'the package runsc contains no program with the name runsc',
+      repair: `Run: ${installWords}.`,
+    }
   await writeDockerdSettings(options.stateDirectory, {
     runtimes: runtimeEntries(runscPath, { virtualizes: (await findKvm()) !== null }),
   })

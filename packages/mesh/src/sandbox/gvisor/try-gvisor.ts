@@ -19,11 +19,11 @@ import { registerGvisor, type RegisterOptions } from './register-gvisor.ts'
 const trialMs = 20_000
 const saidMaxChars = 200
 const onPodman = {
-  detail: 'gVisor is used with Docker alone, and this engine is Podman',
-  repair: 'Install docker.io, or set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock where it is.',
+  detail: 'gVisor is supported only with Docker, and this engine is Podman',
+  repair: 'Install docker.io, or set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock if Docker is installed.',
 }
 const triedRepair =
-  'This machine or this release of runsc cannot do it: try a newer one, or another --platform and --network in the settings of the engine.'
+  'gVisor does not work on this machine or with this release of runsc. Try a newer runsc, or another --platform and --network in the daemon.json of the engine.'
 
 /** Tests gVisor in one engine by running a container with it. */
 export interface Gvisor {
@@ -111,7 +111,7 @@ async function runOn(engine: Engine, ground: ContainerGround, gvisor: GvisorGrou
       timeoutMs: trialMs,
     })
     if (done.code === 0) return null
-    return `it ended with ${done.code}: ${done.output.trim().slice(-saidMaxChars)}`
+    return `the test container ended with exit code ${done.code}: ${done.output.trim().slice(-saidMaxChars)}`
   } catch (error) {
     return reasonOf(error).split('\nRepair:')[0]?.slice(0, saidMaxChars) ?? ''
   }

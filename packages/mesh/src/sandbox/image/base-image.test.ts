@@ -29,10 +29,10 @@ test('a failed pull of the base image is reported with its repair before a base 
   expect(told).toEqual([
     { step: 'Fetching debian:bookworm-slim', failed: undefined },
     {
-      step: 'Making the base image from this system’s packages (about a minute)',
+      step: 'Building the base image from this system’s packages (about a minute)',
       failed: {
         step: 'Fetching debian:bookworm-slim',
-        why: 'It could not be fetched: the engine cannot reach its registry (the engine said: Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io on [::1]:53: read: connection refused). What is made of this system’s packages serves as well; to have another, name an image that you trust in FLOTILLA_BASE_IMAGE.',
+        why: 'The base image could not be downloaded: the engine cannot reach the registry of the image (the engine said: Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io on [::1]:53: read: connection refused). An image built from this system’s packages is used instead. To use another one, name an image that you trust in FLOTILLA_BASE_IMAGE.',
       },
     },
   ])

@@ -57,13 +57,13 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<string
   if (known !== null) return known
   const fetched = await fetchBase(options, name)
   if (typeof fetched === 'string') return fetched
-  options.progress('Making the base image from this system’s packages (about a minute)', {
+  options.progress('Building the base image from this system’s packages (about a minute)', {
     step: fetched.step,
-    why: `It could not be fetched: ${fetched.refusal}. What is made of this system’s packages serves as well; to have another, name an image that you trust in FLOTILLA_BASE_IMAGE.`,
+    why: `The base image could not be downloaded: ${fetched.refusal}. An image built from this system’s packages is used instead. To use another one, name an image that you trust in FLOTILLA_BASE_IMAGE.`,
   })
   await bootstrap(options, offline)
   const id = await imageId(engine, offline)
-  if (id === null) throw noBase('the one that was made is not in the engine')
+  if (id === null) throw noBase('the image that was built does not exist in the engine')
   await noteImage(cacheDirectory, { reference: offline, id, digest: null })
   return id
 }
@@ -84,9 +84,9 @@ async function fetchBase(
   const repository = name.slice(0, name.lastIndexOf(':'))
   const digest =
     known?.digest ?? image?.RepoDigests?.find((one) => one.startsWith(`${repository}@sha256:`)) ?? null
-  if (image === null || digest === null) return { step, refusal: 'it came without a digest' }
+  if (image === null || digest === null) return { step, refusal: 'the image came without a digest' }
   await noteImage(cacheDirectory, { reference: name, id: image.Id, digest })
-  if (known === null) options.progress(`${name} is ${digest} from now on`)
+  if (known === null) options.progress(`Using ${name} with the digest ${digest} from now on`)
   return image.Id
 }
 
@@ -155,7 +155,7 @@ async function bootstrap(options: BaseImageOptions, reference: string): Promise<
 async function ensureMmdebstrap(options: BaseImageOptions): Promise<void> {
   if ((await runCommand('mmdebstrap', ['--version'], { timeoutMs: 10_000 })).code === 0) return
   if (options.noInstall || !(await canInstall(options.uid)))
-    throw noBase('mmdebstrap, which makes one offline, is not installed')
+    throw noBase('mmdebstrap, which can build one offline, is not installed')
   options.progress("Installing mmdebstrap from this system's packages")
   await installPackages(['mmdebstrap'], { signal: options.signal })
 }
@@ -176,6 +176,6 @@ async function readAptSources(): Promise<readonly AptSourceFile[]> {
 function noBase(why: string): SandboxError {
   return new SandboxError(
     'no-base-image',
-    `There is no base for the agent image: no registry gave ${registryBase}, and ${why}.\nRepair: give the engine a way to a registry, or name an image that you trust in FLOTILLA_BASE_IMAGE (best by its digest), or on Debian run: sudo apt-get install -y mmdebstrap`,
+    `The agent image has no base image: no registry delivered ${registryBase}, and ${why}.\nRepair: connect the engine to a registry, or name an image that you trust in FLOTILLA_BASE_IMAGE (best by its digest), or on Debian run: sudo apt-get install -y mmdebstrap`,
   )
 }

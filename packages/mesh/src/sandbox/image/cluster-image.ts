@@ -60,7 +60,7 @@ export async function writeClusterImage(
     await rm(half, { force: true })
     throw new SandboxError(
       'image-not-written',
-      `The image was made and could not be written to ${file}: ${cause instanceof Error ? cause.message : String(cause)}\nRepair: name a file in a folder with some gigabyte of room.`,
+      `The image was built but could not be written to ${file}: ${cause instanceof Error ? cause.message : String(cause)}\nRepair: name a file in a folder with several gigabytes of free space.`,
       { cause },
     )
   } finally {

@@ -135,7 +135,10 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
   }
   const id = await imageId(options.engine, reference)
   if (id === null)
-    throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
+    throw new SandboxError(
+      'engine-refused',
+      `The engine built the image ${reference}, but the image does not exist.\nRepair: run flotilla doctor, then start again.`,
+    )
   // The use is recorded first: images that are not known as built here are never removed.
   await noteUse(options.cacheDirectory, home, id)
   await noteImage(options.cacheDirectory, { reference, id, digest: null })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { whyNotFetched } from './why-not-fetched.ts'
 
-const unreachable = 'the engine cannot reach its registry'
-const nameOrLogin = 'its registry has none of that name, or wants a login'
-const noName = 'its registry has none of that name'
+const unreachable = 'the engine cannot reach the registry of the image'
+const nameOrLogin = 'the registry has no image with that name, or requires a login'
+const noName = 'the registry has no image with that name'
 
 test.each([
   [
@@ -15,7 +15,10 @@ test.each([
   ['proxyconnect tcp: dial tcp 10.0.0.1:3128: connect: permission denied', unreachable],
   ['proxyconnect tcp: Proxy Authentication Required', unreachable],
   ['Head "https://registry.example/v2/a/manifests/1": unexpected EOF', unreachable],
-  ['toomanyrequests: You have reached your pull rate limit', 'its registry gives no more for now'],
+  [
+    'toomanyrequests: You have reached your pull rate limit',
+    'the registry of the image has limited further downloads for now',
+  ],
   ['pull access denied for debain, repository does not exist or may require login', nameOrLogin],
   ['denied: requested access to the resource is denied', nameOrLogin],
   ['unauthorized: authentication required', nameOrLogin],
@@ -23,7 +26,7 @@ test.each([
   ['failed to resolve reference "docker.io/library/debain:1": docker.io/library/debain:1: not found', noName],
   [
     'tls: failed to verify certificate: x509: certificate signed by unknown authority',
-    'its registry shows a certificate that the engine does not trust',
+    'the engine does not trust the certificate of the registry',
   ],
 ])('a refused fetch of %s is explained, with the engine’s own words', (words, why) => {
   expect(whyNotFetched(new Error(words))).toBe(`${why} (the engine said: ${words})`)

@@ -8,22 +8,25 @@ const engineWordsMaxChars = 240
  * a file that the engine may not open is `denied` too, and a missing program is `not found`.
  */
 const causes: readonly (readonly [RegExp, string])[] = [
-  [/toomanyrequests|too many requests|rate limit/i, 'its registry gives no more for now'],
+  [
+    /toomanyrequests|too many requests|rate limit/i,
+    'the registry of the image has limited further downloads for now',
+  ],
   // Checked before refusals of a registry, because a proxy may require a login as well.
   [
     /proxyconnect|dial tcp|no such host|lookup |connection refused|unreachable|time(?:d )?out|\bEOF\b/i,
-    'the engine cannot reach its registry',
+    'the engine cannot reach the registry of the image',
   ],
   // A registry does not reveal whether a hidden image exists.
   [
     /unauthorized|authentication required|access (?:to the resource is )?denied/i,
-    'its registry has none of that name, or wants a login',
+    'the registry has no image with that name, or requires a login',
   ],
   [
     /(?:manifest|name) unknown|no such image|manifest for \S+ not found|failed to resolve reference .*: not found/i,
-    'its registry has none of that name',
+    'the registry has no image with that name',
   ],
-  [/x509/, 'its registry shows a certificate that the engine does not trust'],
+  [/x509/, 'the engine does not trust the certificate of the registry'],
 ]
 
 /** Why an image could not be pulled, as part of a sentence, with the engine's own message. Pure. */

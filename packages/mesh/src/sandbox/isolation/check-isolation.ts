@@ -90,7 +90,7 @@ export async function checkIsolation(
     if (done.code !== 0)
       throw new SandboxError(
         'wall-probe-failed',
-        `The probe of the walls failed: ${done.output.slice(-600)}\nRepair: run \`flotilla doctor\`.`,
+        `The isolation check failed to run: ${done.output.slice(-600)}\nRepair: run \`flotilla doctor\`.`,
       )
     const report = probeReportSchema.parse(JSON.parse(done.stdout))
     return agents

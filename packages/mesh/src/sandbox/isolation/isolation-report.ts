@@ -33,7 +33,7 @@ const closedGroups = {
 /** Browsers must also fail to reach agents and the listeners for agents; agents have no such target. */
 const closedToBrowsers = {
   ...closedGroups,
-  agents: { id: 'agents-closed', what: 'agents and what listens for them' },
+  agents: { id: 'agents-closed', what: 'agents and the listeners of the mesh' },
 } as const
 
 /** A target that the probe tries to reach. */
@@ -87,7 +87,7 @@ export function networkWalls(
   const words = (group: string) =>
     of(group)
       .map((attempt) => `${attempt.target} ${attempt.outcome}`)
-      .join(', ') || 'nothing was tried'
+      .join(', ') || 'the probe tested nothing'
   const mesh = of('mesh')
   return [
     {
@@ -103,7 +103,7 @@ export function networkWalls(
       return {
         id,
         holds: attempts.length > 0 && shown && attempts.every((attempt) => isClosed(attempt, controls)),
-        detail: `${what}: ${words(group)}${shown ? '' : ' (but the host did not reach it either, which proves nothing)'}`,
+        detail: `${what}: ${words(group)}${shown ? '' : ' (but the host could not reach it either, so this proves nothing)'}`,
       }
     }),
     {

@@ -242,7 +242,7 @@ export type PodSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu'>
 export function nodesNeed({ image, seccomp }: Pick<PodGround, 'image' | 'seccomp'>): string {
   const profile =
     seccomp.kind === 'localhost'
-      ? `, and our profile of system calls to /var/lib/kubelet/seccomp/${seccomp.path} (or take FLOTILLA_KUBERNETES_SECCOMP=runtime-default)`
+      ? `, and the seccomp profile of Flotilla to /var/lib/kubelet/seccomp/${seccomp.path} (or take FLOTILLA_KUBERNETES_SECCOMP=runtime-default)`
       : ''
   return `bring the image ${image} to every node, as \`flotilla image FILE\` writes it${profile}`
 }
@@ -383,7 +383,7 @@ function refuseLarge({ archive, briefing }: PodFiles): void {
   if (bytes <= podFilesMaxBytes) return
   throw new SandboxError(
     'pod-files-too-large',
-    `What the agent is given at its start has ${bytes} bytes; a cluster takes ${podFilesMaxBytes}.\nRepair: shorten its project's files.`,
+    `The start files of the agent have ${bytes} bytes; a cluster accepts ${podFilesMaxBytes}.\nRepair: shorten the texts of the agent's project (flotilla projects write).`,
   )
 }
 

@@ -112,6 +112,6 @@ export function joinedWalls(reports: readonly (readonly WallReport[])[]): readon
 function noNode(): SandboxError {
   return new SandboxError(
     'no-node',
-    'No node of the cluster takes pods of agents: none is ready, open and free of taints.\nRepair: look at `kubectl get nodes`.',
+    'No node of the cluster accepts pods of agents: no node is ready, schedulable and free of taints.\nRepair: see the nodes with `kubectl get nodes`.',
   )
 }

@@ -54,11 +54,11 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
   const config = loadConfig(client, kubeconfig)
   if (context !== undefined) chooseContext(config, context)
   const cluster = config.getCurrentCluster()
-  if (cluster === null) throw unknownCluster('no context is current in the kubeconfig')
+  if (cluster === null) throw unknownCluster('the kubeconfig has no current context')
   if (!cluster.server.startsWith('https://') || cluster.skipTLSVerify) {
     throw new SandboxError(
       'cluster-insecure',
-      `The way to the cluster at ${cluster.server} is not authenticated: an attacker on the network could read the secrets of agents.\nRepair: give it an https:// server and its certificate-authority in the kubeconfig, without insecure-skip-tls-verify.`,
+      `The connection to the cluster at ${cluster.server} is not authenticated: an attacker on the network could read the secrets of agents.\nRepair: in the kubeconfig set an https:// server and its certificate-authority, and remove insecure-skip-tls-verify.`,
     )
   }
   const core = config.makeApiClient(client.CoreV1Api)
@@ -112,7 +112,7 @@ function loadConfig(
   const config = new client.KubeConfig()
   const [first, ...more] = (kubeconfig ?? '').split(delimiter).filter((path) => path !== '')
   if (first === undefined) {
-    if (!existsSync(ownAccount)) throw unknownCluster('there is no kubeconfig')
+    if (!existsSync(ownAccount)) throw unknownCluster('this user has no kubeconfig')
     config.loadFromCluster()
     return config
   }
@@ -133,7 +133,7 @@ function chooseContext(config: KubeConfig, context: string): void {
   if (config.getContextObject(context) !== null) return config.setCurrentContext(context)
   const names = config.getContexts().map(({ name }) => name)
   throw unknownCluster(
-    `there is no context ${context} in the kubeconfig; its contexts: ${names.join(', ') || 'none'}`,
+    `the kubeconfig has no context ${context}; its contexts: ${names.join(', ') || 'none'}`,
   )
 }
 

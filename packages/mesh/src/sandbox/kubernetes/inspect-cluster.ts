@@ -20,11 +20,11 @@ export async function inspectCluster(
   try {
     const cluster = await connectCluster(at)
     const { nodes, hasNamespace } = await inspectGround(cluster, at)
-    const where = `namespace ${at.namespace}${hasNamespace ? '' : ', which a start makes'}`
+    const where = `namespace ${at.namespace}${hasNamespace ? '' : ', which the next start creates'}`
     return {
       ok: nodes.length > 0,
       detail: `the cluster at ${cluster.url.host} answers; ${nodes.length} nodes take agents, in ${where}`,
-      repair: 'Look at `kubectl get nodes`: none is ready, open and free of taints.',
+      repair: 'See `kubectl get nodes`: no node is ready, schedulable and free of taints.',
     }
   } catch (error) {
     if (!(error instanceof SandboxError)) throw error

@@ -105,7 +105,7 @@ export async function openExec(
   socket.on('close', () => {
     const lost = new SandboxError(
       'exec-lost',
-      `The connection to a program in ${pod} was lost: ${said || 'nothing more is known'}\nRepair: try it again.`,
+      `The connection to a program in ${pod} was lost: ${said || 'the cluster gave no reason'}\nRepair: repeat the command.`,
     )
     ended.reject(lost)
     // If the exit code was received before, the output stream has already ended in order.
@@ -139,6 +139,6 @@ export function exitCodeOf(answer: unknown): number {
   if (code !== undefined && code !== null && /^\d+$/.test(code)) return Number(code)
   throw new SandboxError(
     'exec-refused',
-    `A program in the pod could not be run: ${message ?? 'no reason was given'}\nRepair: try it again.`,
+    `A program in the pod could not be run: ${message ?? 'no reason was given'}\nRepair: repeat the command.`,
   )
 }

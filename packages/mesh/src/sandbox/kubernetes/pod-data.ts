@@ -70,7 +70,10 @@ async function* packed(execution: Execution): AsyncGenerator<Uint8Array> {
   yield* execution.stdout
   const { code, said } = await execution.ended
   if (code !== 0 && code !== changedCode)
-    throw new SandboxError('data-unread', `tar failed with ${code}: ${said}\nRepair: try it again.`)
+    throw new SandboxError(
+      'data-unread',
+      `Reading the data of an agent failed: tar ended with exit code ${code}: ${said}\nRepair: repeat the command.`,
+    )
 }
 
 /** Restores an agent's data (S10) in a pod without anything else; `tar` refuses names outside of the folder. */
@@ -97,7 +100,7 @@ export async function writePodData(
       if (code !== 0)
         throw new SandboxError(
           'data-unwritten',
-          `tar failed with ${code}: ${said}\nRepair: look at the free space.`,
+          `Writing the data of an agent failed: tar ended with exit code ${code}: ${said}\nRepair: check the free space of the volume, then repeat the command.`,
         )
     } finally {
       await helper.remove()
@@ -167,7 +170,7 @@ async function openHelper(
     const why = cause instanceof PodWaitOver && cause.last !== null ? waitsFor(cause.last) : String(cause)
     throw new SandboxError(
       'data-pod-failed',
-      `A pod that reads the claim ${claim} could not be started: ${why}\nRepair: try it again once the claim is free.`,
+      `A pod that reads the claim ${claim} could not be started: ${why}\nRepair: repeat the command when no other pod uses the claim.`,
       { cause },
     )
   }

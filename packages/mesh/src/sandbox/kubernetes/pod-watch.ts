@@ -39,7 +39,7 @@ export class PodWaitOver extends Error {
   readonly last: Pod | null
 
   constructor(last: Pod | null) {
-    super('the pod did not come to it in time')
+    super('the pod did not reach the expected state in time')
     this.last = last
   }
 }

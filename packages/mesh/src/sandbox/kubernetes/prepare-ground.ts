@@ -87,7 +87,7 @@ export async function inspectGround(
 export async function reachNodes(cluster: Cluster): Promise<readonly AgentNode[]> {
   const { items } = await cluster.core.listNode().catch((cause: unknown) => {
     const status = refusalStatus(cause)
-    if (status === 401 || status === 403) throw refused(cluster, 'looking at its nodes', cause)
+    if (status === 401 || status === 403) throw refused(cluster, 'to list the nodes', cause)
     throw new SandboxError(
       'cluster-unreachable',
       `The cluster at ${cluster.url.host} does not answer: ${reasonOf(cause)}\nRepair: try \`kubectl get nodes\` as the user of the mesh.`,
@@ -102,7 +102,7 @@ async function refuseOld(cluster: Cluster): Promise<void> {
   if (Number(major) > 1 || Number.parseInt(minor, 10) >= minorMin) return
   throw new SandboxError(
     'cluster-too-old',
-    `The cluster at ${cluster.url.host} is Kubernetes ${gitVersion}, which does not hold a namespace to a level of security.\nRepair: use one of 1.${minorMin} or newer.`,
+    `The cluster at ${cluster.url.host} is Kubernetes ${gitVersion}, which cannot enforce a Pod Security level on a namespace.\nRepair: use a cluster with Kubernetes 1.${minorMin} or newer.`,
   )
 }
 
@@ -114,7 +114,7 @@ async function addressTowards({ hostname, port }: URL): Promise<string> {
     await once(socket, 'connect')
     return socket.address().address
   } catch (cause) {
-    throw noAddress(`${hostname} is not reached over IPv4: ${reasonOf(cause)}`, cause)
+    throw noAddress(`the host ${hostname} has no reachable IPv4 address: ${reasonOf(cause)}`, cause)
   } finally {
     socket.close()
   }
@@ -125,20 +125,20 @@ function refuseForeign(address: string): void {
   if (address.startsWith('127.') || !isIPv4(address))
     throw noAddress(`pods cannot reach the mesh at ${address}`)
   const own = Object.values(networkInterfaces()).flatMap((entries) => entries?.map((entry) => entry.address))
-  if (!own.includes(address)) throw noAddress(`${address} is no address of this machine`)
+  if (!own.includes(address)) throw noAddress(`${address} is not an address of this machine`)
 }
 
 function noAddress(why: string, cause?: unknown): SandboxError {
   return new SandboxError(
     'cluster-no-address',
-    `Agents in the cluster could not call the mesh: ${why}.\nRepair: set FLOTILLA_KUBERNETES_ADDRESS to the address of this machine that the cluster's nodes reach.`,
+    `Agents in the cluster could not call the mesh: ${why}.\nRepair: set FLOTILLA_KUBERNETES_ADDRESS to an address of this machine that the nodes of the cluster can reach.`,
     { cause },
   )
 }
 
 async function makeNamespace(cluster: Cluster, namespace: string): Promise<void> {
   await cluster.core.createNamespace({ body: agentNamespace(namespace) }).catch((cause: unknown) => {
-    if (refusalStatus(cause) === 403) throw refused(cluster, `making the namespace ${namespace}`, cause)
+    if (refusalStatus(cause) === 403) throw refused(cluster, `to create the namespace ${namespace}`, cause)
     return unlessRefused([409], null)(cause)
   })
 }
@@ -151,7 +151,7 @@ async function judgeNamespace({ core }: Cluster, namespace: string): Promise<boo
   if (level !== podSecurityLevel) {
     throw new SandboxError(
       'namespace-not-restricted',
-      `The namespace ${namespace} ${level === undefined ? 'holds its pods to no level of security' : `holds its pods to the level ${level} only`}.\nRepair: name another with --namespace, which is made as it has to be; or, where nothing else lives in it, \`kubectl label namespace ${namespace} ${podSecurityLabel}=${podSecurityLevel} --overwrite\`.`,
+      `The namespace ${namespace} ${level === undefined ? 'enforces no Pod Security level' : `enforces only the Pod Security level ${level}`}.\nRepair: name another namespace with --namespace, which the start creates correctly; or, if nothing else runs in this one, \`kubectl label namespace ${namespace} ${podSecurityLabel}=${podSecurityLevel} --overwrite\`.`,
     )
   }
   const others = await core.listNamespacedPod({
@@ -163,7 +163,7 @@ async function judgeNamespace({ core }: Cluster, namespace: string): Promise<boo
   if (other === undefined) return true
   throw new SandboxError(
     'namespace-shared',
-    `Others live in the namespace ${namespace}, such as the pod ${other.metadata?.name ?? ''}: the walls of agents would cut them off.\nRepair: name a namespace of the fleet's own with --namespace; one that is not there is made.`,
+    `Other programs run in the namespace ${namespace}, such as the pod ${other.metadata?.name ?? ''}, and the network isolation of agents would cut them off.\nRepair: name a separate namespace for the fleet with --namespace; the start creates it.`,
   )
 }
 
@@ -183,7 +183,7 @@ async function putPolicies(
 function refused({ url }: Cluster, deed: string, cause: unknown): SandboxError {
   return new SandboxError(
     'cluster-refuses',
-    `The cluster at ${url.host} refuses this user ${deed}: ${reasonOf(cause)}\nRepair: use a context whose user may do that; docs/operations/kubernetes.md has the whole list.`,
+    `The cluster at ${url.host} does not allow this user ${deed}: ${reasonOf(cause)}\nRepair: use a context whose user may do this; docs/operations/kubernetes.md lists all permissions.`,
     { cause },
   )
 }

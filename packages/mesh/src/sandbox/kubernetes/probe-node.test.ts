@@ -211,7 +211,7 @@ describe('the probe of a node', () => {
     const { probed, left, state, end } = await probing(() => turnedAway)
     await expect(probed).rejects.toMatchObject({
       id: 'wall-probe-failed',
-      message: expect.stringMatching(/on one: OutOfpods no room for more\nRepair: /),
+      message: expect.stringMatching(/on node one: OutOfpods no room for more\nRepair: /),
     })
     expect([left(), state.made, end.ms]).toEqual([[], 3, 0])
   })
@@ -323,7 +323,7 @@ describe('the probe of a node', () => {
     state.refusals = Infinity
     probed.catch(() => undefined)
     await clock.advance(3 * 10_000)
-    await expect(probed).rejects.toThrow(/failed on one: OutOfpods[^]*\nRepair: /)
+    await expect(probed).rejects.toThrow(/on node one: OutOfpods[^]*\nRepair: /)
     expect(warned).toEqual(['probe-1', 'probe-2', 'probe-3'])
   })
 })
@@ -442,7 +442,7 @@ describe('the walls of a cluster', () => {
     const { checked, left } = await checking(['one', 'two'], (order) =>
       order.node === 'two' ? turnedAway : printsReport(order),
     )
-    await expect(checked).rejects.toThrow(/failed on two: OutOfpods/)
+    await expect(checked).rejects.toThrow(/on node two: OutOfpods/)
     expect(left()).toEqual([])
   })
 })

@@ -98,13 +98,13 @@ export async function probeNode(
     const found = await withThrowAway(to, { node, command, holds: runsProbe, work: reportOf }, options)
     if (found.kind === 'lost') return null
     if (found.result !== null) return found.result
-    why = found.pod === null ? 'it is gone' : waitsFor(found.pod)
+    why = found.pod === null ? 'the probe pod no longer exists' : waitsFor(found.pod)
     // A permanent failure is not retried.
     if (found.pod !== null && startFailure(found.pod) !== null) break
   }
   throw new SandboxError(
     'wall-probe-failed',
-    `The probe of the walls failed on ${node.name}: ${why}\nRepair: ${nodesNeed(to.ground)}; the events of namespace ${namespace} tell more.`,
+    `The isolation check failed to run on node ${node.name}: ${why}\nRepair: ${nodesNeed(to.ground)}; kubectl --namespace ${namespace} get events shows the reason.`,
   )
 }
 
@@ -145,7 +145,7 @@ export async function withSibling<Result>(
   }
   throw new SandboxError(
     'wall-probe-failed',
-    `No node runs a neighbor for the probe of the walls that is reached from the mesh.\nRepair: ${nodesNeed(to.ground)}; the events of namespace ${to.ground.namespace} tell more.`,
+    `The isolation check needs a second pod that the mesh can reach, and no node runs one.\nRepair: ${nodesNeed(to.ground)}; kubectl --namespace ${to.ground.namespace} get events shows the reason.`,
   )
 }
 
@@ -235,7 +235,7 @@ async function answered<Answer>(
   const over = new AbortController()
   const silence = clock.sleep(answerMaxMs, over.signal).then(
     () => {
-      throw new Error(`the API server said nothing for ${answerMaxMs / 1_000} s`)
+      throw new Error(`the API server did not answer for ${answerMaxMs / 1_000} s`)
     },
     () => request,
   )

@@ -57,22 +57,22 @@ export async function startPod(
       throw error
     })
     const state = pod === null ? null : podState(pod)
-    const failure = pod === null ? 'it is gone' : (startFailure(pod) ?? seedFailure(pod))
-    if (state === null || failure !== null) throw neverStarts(failure ?? 'it has lost its labels')
+    const failure = pod === null ? 'the pod no longer exists' : (startFailure(pod) ?? seedFailure(pod))
+    if (state === null || failure !== null) throw neverStarts(failure ?? 'the pod has lost its labels')
     return warnings.length === 0 ? state : { ...state, warnings }
   } catch (cause) {
     await removePod(to, name, track.onEnding).catch(() => undefined)
     if (cause instanceof SandboxError) throw cause
     throw new SandboxError(
       'sandbox-start-failed',
-      `The pod of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: look at it by \`kubectl --namespace ${namespace} describe pod ${name}\`, then start the agent again.`,
+      `The pod of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: see the pod with \`kubectl --namespace ${namespace} describe pod ${name}\`, then start the agent again.`,
       { cause },
     )
   }
 }
 
 const neverStarts = (why: string, cause?: unknown): Error =>
-  new Error(`its node does not start it: ${why}`, { cause })
+  new Error(`its node does not start the pod: ${why}`, { cause })
 
 /** An ended pod whose agent never ran had a failed first container. */
 function seedFailure(pod: Pod): string | null {
@@ -103,7 +103,7 @@ export async function endPod(
       const node = error.last?.spec?.nodeName ?? 'unknown'
       throw new SandboxError(
         'pod-survives',
-        `The pod ${name} does not end: its node ${node} does not say so, and a second one must not work beside it.\nRepair: bring that node back; or where it is gone for good, \`kubectl delete node ${node}\`.`,
+        `The pod ${name} has not ended: its node ${node} does not confirm the end, and a second pod of the same agent must not run at the same time.\nRepair: repair that node; or if it is gone permanently, run \`kubectl delete node ${node}\`.`,
         { cause: error },
       )
     })
@@ -182,7 +182,9 @@ async function putClaim(
   const asked = body.spec?.resources?.requests?.['storage']
   return has === asked
     ? []
-    : [`its claim was made with ${has} bytes and keeps that size; asked were ${asked}`]
+    : [
+        `the volume of the agent was created with ${has} bytes and keeps that size; the setting asks for ${asked}`,
+      ]
 }
 
 async function textsOf(folder: string): Promise<Record<string, string>> {

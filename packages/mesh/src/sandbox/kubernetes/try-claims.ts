@@ -61,12 +61,12 @@ async function tryClaim(to: PreparedCluster, name: string): Promise<DataBound> {
     const capacity = bytesOf(made.status?.capacity?.['storage'] ?? '') ?? trialBytes
     return blocks * blockBytes <= capacity * roundingFactor
       ? { kind: 'volume' }
-      : { kind: 'meter', why: 'volumes of this storage class may be written to beyond their size' }
+      : { kind: 'meter', why: 'volumes of this storage class do not enforce their size' }
   } catch (cause) {
     const why = cause instanceof PodWaitOver && cause.last !== null ? waitsFor(cause.last) : reasonOf(cause)
     throw new (isLost ? TrialLost : SandboxError)(
       'claim-trial-failed',
-      `A pod with a claim could not be had in namespace ${namespace}: ${why}\nRepair: ${nodesNeed(ground)}; and see to it that the storage class gives volumes.`,
+      `A pod with a volume could not be started in namespace ${namespace}: ${why}\nRepair: ${nodesNeed(ground)}; and check that the storage class provides volumes.`,
       { cause },
     )
   } finally {

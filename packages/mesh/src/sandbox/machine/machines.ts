@@ -25,7 +25,7 @@ export function createMachines(options: MachinesOptions): Machines {
   let found: { readonly image: string; readonly machine: MachineGround } | null = null
   let underWay: Promise<RungTrial> | null = null
   const known = (image: string): MachineGround | null => (found?.image === image ? found.machine : null)
-  const logged = (step: string) => options.log.info({ step }, 'machines for agents are being prepared')
+  const logged = (step: string) => options.log.info({ step }, 'preparing virtual machines for agents')
 
   async function tryAnew(on: MachineBase, progress: (step: string) => void): Promise<RungTrial> {
     found = null
@@ -51,7 +51,7 @@ export function createMachines(options: MachinesOptions): Machines {
       if (machine !== null) return machine
       throw new SandboxError(
         'machine-absent',
-        `Agents cannot be run in machines of their own: ${trial?.detail}\nRepair: ${trial?.repair}`,
+        `Agents cannot run in virtual machines: ${trial?.detail}\nRepair: ${trial?.repair}`,
       )
     },
     forget: () => {

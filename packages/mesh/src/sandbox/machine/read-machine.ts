@@ -63,7 +63,7 @@ export async function* readMachineDisk(
     if (StatusCode === 0) return
     throw new SandboxError(
       'machine-disk-unreadable',
-      `The disk of a machine could not be read: ${said.last.trim().slice(-300)}\nRepair: start the agent, which mends its disk, and try again.`,
+      `The disk of an agent's virtual machine could not be read: ${said.last.trim().slice(-300)}\nRepair: start the agent, which repairs its disk, and repeat the command.`,
     )
   } finally {
     await container.remove({ force: true, v: true }).catch(() => undefined)

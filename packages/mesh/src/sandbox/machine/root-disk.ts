@@ -42,7 +42,7 @@ export async function ensureRootDisk(
   const folder = await openDiskFolder(of.cacheDirectory)
   const path = join(folder, nameOf(of.image))
   if (await isThere(path)) return path
-  of.progress('Making a disk of the agent image')
+  of.progress('Building a disk from the agent image')
   const unfinished = `${nameOf(of.image)}.${process.pid}`
   const from = await engine.docker.createContainer({
     Image: of.image,
@@ -71,7 +71,7 @@ export async function ensureRootDisk(
     if (done.code !== 0)
       throw new SandboxError(
         'machine-disk-failed',
-        `The disk that machines start from could not be made: ${done.output.trim().slice(-400)}\nRepair: look for free space in ${folder}.`,
+        `The disk from which virtual machines start could not be built: ${done.output.trim().slice(-400)}\nRepair: free space in ${folder}.`,
       )
     await rename(join(folder, unfinished), path)
   } finally {

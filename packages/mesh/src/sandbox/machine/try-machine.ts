@@ -47,7 +47,7 @@ export async function tryMachine(
   if (engine.facts.flavour === 'podman') return none(...onPodman)
   if (engine.architecture !== 'x64') return none(...onArm)
   if (bound.kind === 'meter')
-    return none(`a machine has its data on a disk of a fixed size, and ${bound.why}`, diskRepair)
+    return none(`a virtual machine needs a data disk of a fixed size, and ${bound.why}`, diskRepair)
   // The quick checks run before those that take minutes.
   await openDiskFolder(options.cacheDirectory)
   const recipeDirectory = options.machineRecipeDirectory
@@ -67,27 +67,27 @@ export async function tryMachine(
     const words = by === null ? 'QEMU in software' : 'QEMU with KVM'
     const said = await runOn(engine, ground, machine)
     if (said === null) {
-      const detail = by === null ? `${words}, many times slower than a processor that helps` : words
+      const detail = by === null ? `${words}, many times slower than with hardware virtualization` : words
       return { machine, trial: { available: true, detail, repair: '' } }
     }
     failed = `${failed}${failed === '' ? '' : '; '}${words}: ${said}`
   }
   return none(
     failed,
-    'Look at the load and the free memory of this machine: a machine of an agent takes half a gigabyte.',
+    'Check the load and the free memory of this machine: the virtual machine of an agent needs half a gigabyte.',
   )
 }
 
 const onPodman = [
-  'machines are run with Docker alone, and this engine is Podman',
-  'Install docker.io, or set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock where it is.',
+  'virtual machines are supported only with Docker, and this engine is Podman',
+  'Install docker.io, or set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock if Docker is installed.',
 ] as const
 const onArm = [
-  'machines are made for processors of the kind x86-64 alone',
-  'Use gvisor, or a machine with such a processor.',
+  'virtual machines are supported only on x86-64 processors',
+  'Use the isolation level gvisor, or a machine with an x86-64 processor.',
 ] as const
 const diskRepair =
-  'Run Flotilla as root beside Docker, with e2fsprogs and mount installed; flotilla doctor says what is missing.'
+  'Run Flotilla as root beside Docker, with e2fsprogs and mount installed; flotilla doctor names what is missing.'
 
 function none(detail: string, repair: string): MachineTrial {
   return { machine: null, trial: { available: false, detail, repair } }

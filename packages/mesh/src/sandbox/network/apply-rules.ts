@@ -48,7 +48,7 @@ export async function applyRules(
   if (done.code !== 0)
     throw failed(
       'the helper container',
-      done.output.trim().slice(-800) || `it said nothing and ended with ${done.code}`,
+      done.output.trim().slice(-800) || `the helper ended with exit code ${done.code} without output`,
     )
   return 'container'
 }

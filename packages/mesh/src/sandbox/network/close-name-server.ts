@@ -20,12 +20,15 @@ export type NameServerState =
  */
 export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number): Promise<NameServerState> {
   if (engine.facts.flavour === 'podman') {
-    return { kind: 'none', why: 'it listens on the gateway, whose ports are shut but for the mesh’s own' }
+    return {
+      kind: 'none',
+      why: 'the name server listens on the gateway, where all ports except those of the mesh are blocked',
+    }
   }
   if (uid !== 0) return { kind: 'open', why: 'the mesh does not run as root' }
   for (const program of ['nsenter', 'iptables']) {
     const found = await runCommand(program, ['--version'], { timeoutMs })
-    if (found.code !== 0) return { kind: 'open', why: `${program} is not on this machine` }
+    if (found.code !== 0) return { kind: 'open', why: `${program} is not installed on this machine` }
   }
   return { kind: 'shut' }
 }

@@ -97,7 +97,10 @@ function startPacking(folder: number, group: number | null) {
     yield* output
     await ended
     if (child.exitCode !== 0 && child.exitCode !== changedCode) {
-      throw new SandboxError('data-unread', `tar failed: ${said}\nRepair: look at the rights of these files.`)
+      throw new SandboxError(
+        'data-unread',
+        `Reading the data of an agent failed: tar reported: ${said}\nRepair: check the permissions of these files.`,
+      )
     }
   }
 
@@ -139,14 +142,17 @@ export async function writeProcessData(folder: string, tar: AsyncIterable<Uint8A
   await pipeline(Readable.from(tar), child.stdin)
   await ended
   if (child.exitCode !== 0) {
-    throw new SandboxError('data-unwritten', `tar failed: ${said}\nRepair: look at the free space.`)
+    throw new SandboxError(
+      'data-unwritten',
+      `Writing the data of an agent failed: tar reported: ${said}\nRepair: check the free space on the disk of the home.`,
+    )
   }
 }
 
 export function dataThere(where: string): SandboxError {
   return new SandboxError(
     'data-there',
-    `There is data at ${where} already.\nRepair: restore into a home that is empty.`,
+    `The folder ${where} already has data.\nRepair: restore into an empty home.`,
   )
 }
 

@@ -19,7 +19,7 @@ export function planSize(now: Ext4Size, limitBytes: number): SizePlan {
 }
 
 export function refusedWords(now: Ext4Size, limitBytes: number): string {
-  return `the limit of ${inMb(limitBytes)} is below what its data takes (${inMb(now.usedBytes)}): it keeps ${inMb(now.sizeBytes)}; free space below /data and restart the agent, or raise data_limit_mb in config/settings.json`
+  return `the limit of ${inMb(limitBytes)} is smaller than the data of the agent (${inMb(now.usedBytes)}), so its volume keeps ${inMb(now.sizeBytes)}; free space below /data and restart the agent, or raise data_limit_mb in config/settings.json`
 }
 
 export function inMb(bytes: number): string {

@@ -119,7 +119,7 @@ export interface VolumeDisk {
  */
 export async function handDisk(image: string, limitBytes: number): Promise<VolumeDisk> {
   const now = await ext4Size(image)
-  if (now === null) throw damaged(image, { code: 0, stdout: '', stderr: 'it holds no file system' })
+  if (now === null) throw damaged(image, { code: 0, stdout: '', stderr: 'the file contains no file system' })
   const plan = planSize(now, limitBytes)
   if (plan.kind === 'grow') await truncate(image, limitBytes)
   await chown(image, sandboxHardening.uid, sandboxHardening.uid)
@@ -135,7 +135,7 @@ export async function handDisk(image: string, limitBytes: number): Promise<Volum
 function damaged(image: string, said: CommandResult): SandboxError {
   return new SandboxError(
     'volume-damaged',
-    `The volume ${image} is damaged: ${lastWords(said)}\nRepair: keep a copy of that file, then run e2fsck -f ${image}`,
+    `The volume ${image} is damaged: ${lastWords(said)}\nRepair: copy that file, then run e2fsck -f ${image}`,
   )
 }
 
@@ -148,7 +148,7 @@ async function must(
   if (done.code === 0) return done
   throw new SandboxError(
     'volume-failed',
-    `${name} failed: ${lastWords(done)}\nRepair: look for free space where the home is, and for free loop devices (losetup -l).`,
+    `${name} failed: ${lastWords(done)}\nRepair: check that the disk of the home has free space, and that loop devices are free (losetup -l).`,
   )
 }
 

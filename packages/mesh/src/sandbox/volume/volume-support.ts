@@ -21,10 +21,10 @@ export function volumeSupport(facts: VolumeFacts): DataBound {
 
 function reason(facts: VolumeFacts): string | null {
   if (facts.uid !== 0) return 'the mesh does not run as root'
-  if (facts.flavour !== 'docker') return `volumes of a fixed size are not made with ${facts.flavour}`
+  if (facts.flavour !== 'docker') return `volumes of a fixed size are not supported with ${facts.flavour}`
   if (facts.securityOptions.some((option) => option.includes('userns')))
-    return 'the engine maps user ids to others'
+    return 'the engine maps user ids (userns-remap)'
   if (facts.missingPrograms.length > 0)
-    return `${facts.missingPrograms.join(', ')} not found (apt-get install -y e2fsprogs mount)`
+    return `${facts.missingPrograms.join(', ')} not installed (apt-get install -y e2fsprogs mount)`
   return facts.hasLoopDevices ? null : 'this machine has no loop devices (/dev/loop-control)'
 }

@@ -34,7 +34,7 @@ describe('volumes of a fixed size', () => {
     [{ uid: 1000 }, /root/],
     [{ flavour: 'podman' }, /podman/],
     [{ securityOptions: ['name=userns'] }, /user ids/],
-    [{ missingPrograms: ['mkfs.ext4'] }, /mkfs\.ext4 not found \(apt-get install/],
+    [{ missingPrograms: ['mkfs.ext4'] }, /mkfs\.ext4 not installed \(apt-get install/],
     [{ hasLoopDevices: false }, /loop-control/],
   ])('are not created with %o, and the reason is given', (changes, why) => {
     const bound = volumeSupport({ ...good, ...changes })
@@ -48,7 +48,7 @@ describe('volumes of a fixed size', () => {
     expect(planSize(now, 50 * mb)).toEqual({ kind: 'shrink' })
     expect(planSize(now, 39 * mb)).toMatchObject({
       kind: 'refuse',
-      words: expect.stringMatching(/39 MB is below.*40 MB.*keeps 100 MB.*data_limit_mb/) as unknown,
+      words: expect.stringMatching(/39 MB is smaller.*40 MB.*keeps 100 MB.*data_limit_mb/) as unknown,
     })
   })
 

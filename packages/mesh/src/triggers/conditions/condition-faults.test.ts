@@ -23,26 +23,34 @@ function faultOf(text: string): string {
 
 describe('errors in a condition', () => {
   test.each([
-    ['action', 7, 'one of == != < <= > >= contains matches is expected here, the end is found'],
+    ['action', 7, 'expected one of == != < <= > >= contains matches here, but found the end'],
     ['action =! "a"', 8, '"=" is not allowed in a condition'],
-    ['action == opened', 11, 'a text in quotes, a number, true, false or null is expected here, "opened"'],
-    ['action ==', 10, 'a text in quotes, a number, true, false or null is expected here, the end'],
-    ['action == ]', 11, 'a text in quotes, a number, true, false or null is expected here, "]"'],
-    ['action matches 3', 16, 'a pattern in quotes is expected here, "3"'],
-    ['action matches', 15, 'a pattern in quotes is expected here, the end'],
-    ['action matches "("', 16, 'the pattern is not understood'],
-    ['a matches "a{1000}"', 11, 'the pattern repeats too much'],
-    ['(a == 1', 8, '")" is expected here, the end'],
-    ['a == 1)', 7, '"and", "or" or the end is expected here, ")"'],
-    ['a == 1 b == 2', 8, '"and", "or" or the end is expected here, "b"'],
-    ['a. == 1', 4, 'the name of a field is expected here, "=="'],
-    ['"a" == 1', 1, 'the name of a field is expected here, "a"'],
-    ['a[0 == 1', 5, '"]" is expected here, "=="'],
-    ['a[b] == 1', 3, 'a place in a list, or a name in quotes is expected here, "b"'],
-    ['a[-1] == 1', 3, 'a place in a list, or a name in quotes is expected here, "-1"'],
-    ['a[1.5] == 1', 3, 'a place in a list, or a name in quotes is expected here, "1.5"'],
-    ['a < contains', 5, 'a text in quotes, a number, true, false or null is expected here, "contains"'],
-    ['a . "b" == 1', 5, 'the name of a field is expected here, "b"'],
+    [
+      'action == opened',
+      11,
+      'expected a text in quotes, a number, true, false or null here, but found "opened"',
+    ],
+    ['action ==', 10, 'expected a text in quotes, a number, true, false or null here, but found the end'],
+    ['action == ]', 11, 'expected a text in quotes, a number, true, false or null here, but found "]"'],
+    ['action matches 3', 16, 'expected a pattern in quotes here, but found "3"'],
+    ['action matches', 15, 'expected a pattern in quotes here, but found the end'],
+    ['action matches "("', 16, 'the pattern is not a supported regular expression'],
+    ['a matches "a{1000}"', 11, 'the pattern has too many repetitions'],
+    ['(a == 1', 8, 'expected ")" here, but found the end'],
+    ['a == 1)', 7, 'expected "and", "or" or the end here, but found ")"'],
+    ['a == 1 b == 2', 8, 'expected "and", "or" or the end here, but found "b"'],
+    ['a. == 1', 4, 'expected the name of a field here, but found "=="'],
+    ['"a" == 1', 1, 'expected the name of a field here, but found "a"'],
+    ['a[0 == 1', 5, 'expected "]" here, but found "=="'],
+    ['a[b] == 1', 3, 'expected a list index, or a name in quotes here, but found "b"'],
+    ['a[-1] == 1', 3, 'expected a list index, or a name in quotes here, but found "-1"'],
+    ['a[1.5] == 1', 3, 'expected a list index, or a name in quotes here, but found "1.5"'],
+    [
+      'a < contains',
+      5,
+      'expected a text in quotes, a number, true, false or null here, but found "contains"',
+    ],
+    ['a . "b" == 1', 5, 'expected the name of a field here, but found "b"'],
   ])('%j is reported at character %i: %s', (text, place, words) => {
     expect(faultOf(text)).toContain(`condition, character ${place}: ${words}`)
     expect(faultOf(text)).toContain('Such as: action == "opened"')
@@ -71,7 +79,7 @@ describe('the limits of a condition', () => {
     const counts = Array.from({ length: patternMaxSteps + 1 }, (_, count) => count)
     const last = counts.findLast((count) => RE2JS.compile(`a{${count}}`).programSize() === patternMaxSteps)
     expect(() => parseCondition(`a matches "a{${last}}"`)).not.toThrow()
-    expect(faultOf(`a matches "a{${Number(last) + 1}}"`)).toContain('repeats too much')
+    expect(faultOf(`a matches "a{${Number(last) + 1}}"`)).toContain('has too many repetitions')
   })
 
   test('depth is reduced after a closing bracket, so that a long list is not deep', () => {
@@ -110,7 +118,7 @@ describe('the tokens of a condition', () => {
 
   test('tokens end at an unclosed quote and at an invalid number', () => {
     expect(faultOf('a == "x')).toContain('character 6: "\\""')
-    expect(faultOf('a == 1.')).toContain('character 7: "and", "or" or the end is expected here, "."')
+    expect(faultOf('a == 1.')).toContain('character 7: expected "and", "or" or the end here, but found "."')
   })
 })
 

@@ -29,7 +29,7 @@ export function parseCondition(text: string): Condition {
   const peek = (): ConditionToken | undefined => tokens[next]
   const place = (): number => peek()?.at ?? text.length
   const fault = (expected: string): Error =>
-    conditionFault(place(), `${expected} is expected here, ${shown(peek())} is found`)
+    conditionFault(place(), `expected ${expected} here, but found ${shown(peek())}`)
 
   function takes(kind: 'sign' | 'name', word: string): boolean {
     const found = peek()
@@ -95,7 +95,7 @@ export function parseCondition(text: string): Condition {
     if (found?.kind === 'text') return found.text
     if (found?.kind === 'number' && Number.isInteger(found.value) && found.value >= 0) return found.value
     next -= 1
-    throw fault('a place in a list, or a name in quotes')
+    throw fault('a list index, or a name in quotes')
   }
 
   function literal(): Literal {
@@ -118,7 +118,7 @@ export function parseCondition(text: string): Condition {
       throw conditionFault(at, `a pattern has ${patternMaxChars} characters at most`)
     const compiled = compile(found.text, at)
     if (compiled.programSize() > patternMaxSteps)
-      throw conditionFault(at, 'the pattern repeats too much; make the counts in {} smaller')
+      throw conditionFault(at, 'the pattern has too many repetitions; make the counts in {} smaller')
     return compiled
   }
 
@@ -132,7 +132,7 @@ function compile(pattern: string, at: number): RE2JS {
     return RE2JS.compile(pattern)
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error
-    throw conditionFault(at, `the pattern is not understood (${error.message})`)
+    throw conditionFault(at, `the pattern is not a supported regular expression (${error.message})`)
   }
 }
 

@@ -64,6 +64,6 @@ function readWhen({ readCondition }: ScheduledJobs, job: CronJob): LiveJob['when
   try {
     return readCondition(job.when)
   } catch (error) {
-    return error instanceof Error ? error.message : 'it cannot be parsed'
+    return error instanceof Error ? error.message : 'the condition cannot be parsed'
   }
 }

@@ -68,7 +68,8 @@ export function requireSeen({ schedule, message = '', when = '', enabled }: Cron
   const names = ['schedule', 'message', 'when', 'enabled'] as const
   if (names.every((name) => seen[name] === undefined || seen[name] === now[name])) return
   throw new Problem('edit-overtaken', {
-    detail: 'the job was changed since it was read, so nothing was written',
+    detail:
+      'the job was changed by another request since you read it, so nothing was written; read the job again',
   })
 }
 

@@ -34,7 +34,7 @@ export async function checkJob(
   const parsed = cronJobSchema.safeParse(job)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
-  throw badField(issue?.path.join('.') ?? 'job', issue?.message ?? 'it does not have the expected form')
+  throw badField(issue?.path.join('.') ?? 'job', issue?.message ?? 'the job does not have the expected form')
 }
 
 /** Allows only changes that leave the operator's heartbeat as it is. Throws Problem `bad-request`. */
@@ -47,7 +47,7 @@ function refuseLocked(job: CronJob, before: CronJob | null): void {
 export function lockedHeartbeat(field: string, detail: string): Problem {
   return badField(
     field,
-    `the operator's heartbeat is locked to ${defaultHeartbeatSchedule}: ${detail}; use flotilla pause operator instead`,
+    `the heartbeat of the operator always runs ${defaultHeartbeatSchedule}: ${detail}; to hold it use flotilla pause operator`,
   )
 }
 

@@ -197,8 +197,8 @@ describe('a job that agents write', () => {
     await writeFile(harness.path, JSON.stringify({ jobs: [aJob({ schedule: 'the secret word' })] }))
     await harness.cron.tick()
     expect(harness.cron.list(owner).broken).toMatch(/the secret word/)
-    expect(harness.cron.list(clerk).broken).toMatch(/the owner must repair it$/)
-    expect(harness.cron.broken()).toMatch(/no job runs until it is repaired$/)
+    expect(harness.cron.list(clerk).broken).toMatch(/the owner must correct the file$/)
+    expect(harness.cron.broken()).toMatch(/no job runs until the file is corrected$/)
   })
 })
 

@@ -68,7 +68,7 @@ export async function createCronJobs(
       const broken = file.broken()
       if (broken === null) return null
       if (file.jobs().length > 0) return `${broken}; the previous jobs stay in force`
-      return `${broken}; ${schedule.standIn() ? "but for the operator's heartbeat, " : ''}no job runs until it is repaired`
+      return `${broken}; ${schedule.standIn() ? "except for the operator's heartbeat, " : ''}no job runs until the file is corrected`
     },
     edit,
     // Edits the file on disk, because it may contain a job that was added by hand and not read yet.

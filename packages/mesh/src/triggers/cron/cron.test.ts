@@ -68,7 +68,7 @@ describe('a due time', () => {
     expect(harness.runs()).toHaveLength(2)
     expect(harness.cron.history(owner, id, 10).why[0]).toMatch(/, made by owner \(terminal\)\.$/)
     expect(harness.cron.history(owner, id, 10).why.join('\n')).toMatch(
-      /5 due times: skipped \(overlap\): the previous one is running as run_/,
+      /5 due times: skipped \(overlap\): the previous firing of the job is running as run_/,
     )
   })
 

@@ -17,17 +17,17 @@ export function explainJob(
     `Job ${job.id} of ${job.agent}: ${job.schedule} (${zone}), made by ${formatActor(job.created_by)}.`,
     formatNextDue(live, now),
     ...(correction === '' ? [] : [`Note: ${correction}.`]),
-    ...(typeof live.when === 'string' ? [`Its condition cannot be parsed: ${live.when}.`] : []),
-    ...((state?.failedInRow ?? 0) > 0 ? [`Its last ${state?.failedInRow ?? 0} runs failed.`] : []),
-    ...(rows.length === 0 ? ['It has not been due yet.'] : rows.map(formatRow)),
+    ...(typeof live.when === 'string' ? [`The condition of the job cannot be parsed: ${live.when}.`] : []),
+    ...((state?.failedInRow ?? 0) > 0 ? [`The last ${state?.failedInRow ?? 0} runs of the job failed.`] : []),
+    ...(rows.length === 0 ? ['The job has not been due yet.'] : rows.map(formatRow)),
   ]
 }
 
 function formatNextDue({ job, nextDue, heldUntil }: LiveJob, now: number): string {
-  if (!job.enabled) return 'It is paused, so it is never due; a manual run still works.'
-  if (!Number.isFinite(nextDue)) return 'It is never due again.'
+  if (!job.enabled) return 'The job is paused, so it is never due. To run it by hand: flotilla cron run JOB'
+  if (!Number.isFinite(nextDue)) return 'The job is never due again.'
   if (nextDue <= now && heldUntil !== null)
-    return `It has been due since ${stamp(nextDue)} and fires once when the pause of its agent ends.`
-  if (nextDue <= now) return `It has been due since ${stamp(nextDue)} and fires with one of the next ticks.`
+    return `The job has been due since ${stamp(nextDue)} and fires once when the pause of its agent ends.`
+  if (nextDue <= now) return `The job has been due since ${stamp(nextDue)} and fires within seconds.`
   return `Next due ${stamp(nextDue)}, in ${formatDuration(nextDue - now)}.`
 }

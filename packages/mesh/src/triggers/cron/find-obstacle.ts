@@ -32,22 +32,24 @@ function refusalOfMaker(
   const person = personWhoMade(job)
   if (person !== null && !job.heartbeat) {
     const [now] = hooks.personOf.ask(person)
-    if (!now) return `${person}, who made it, was removed`
+    if (!now) return `${person}, who created the job, was removed`
     const may = decide(
       { kind: 'human', channel: 'cron', person, ...now },
       { do: 'submit-run', to: job.agent },
     )
-    return may.allowed ? null : `${person}, who made it, lacks the permission: ${may.reason}`
+    return may.allowed ? null : `${person}, who created the job, lacks the permission: ${may.reason}`
   }
   const maker = /^agent:(.+)$/.exec(job.created_by)?.[1]
   // The operator's heartbeat belongs to the mesh, whatever the file says.
   if (maker === undefined || isOperatorHeartbeat(job)) return null
   const caller: Caller = { kind: 'agent', agentId: maker, token: 'door', run: null }
   const may = decide(caller, { do: 'manage-cron' })
-  if (!may.allowed) return `${maker}, which made it, lacks the permission: ${may.reason}`
+  if (!may.allowed) return `agent ${maker}, which created the job, lacks the permission: ${may.reason}`
   if (maker === job.agent) return null
   const mayForOther = decide(caller, { do: 'edit-agent-config', agentId: job.agent })
-  return mayForOther.allowed ? null : `${maker}, which made it, lacks the permission: ${mayForOther.reason}`
+  return mayForOther.allowed
+    ? null
+    : `agent ${maker}, which created the job, lacks the permission: ${mayForOther.reason}`
 }
 
 /** Unfinished earlier firings of the job, oldest first. A finished run that was not recorded is settled here. */
@@ -68,13 +70,14 @@ function holdsBack(job: CronJob, { state }: RunRecord): boolean {
 function overlapOf([before]: readonly CronRow[]): Obstacle | null {
   if (!before) return null
   const what = before.runId === null ? 'is being fired' : `is running as ${before.runId}`
-  return { reason: 'overlap', detail: `the previous one ${what}` }
+  return { reason: 'overlap', detail: `the previous firing of the job ${what}` }
 }
 
 function unmetCondition({ job, when }: LiveJob, dueAt: number, state: CronState | null): Obstacle | null {
-  if (typeof when === 'string') return { reason: 'error', detail: `its condition: ${when}` }
+  if (typeof when === 'string')
+    return { reason: 'error', detail: `the condition of the job cannot be evaluated: ${when}` }
   if (!when || when(conditionPayload(job, dueAt, state))) return null
-  return { reason: 'condition', detail: `the condition did not hold: ${job.when ?? ''}` }
+  return { reason: 'condition', detail: `the condition was false: ${job.when ?? ''}` }
 }
 
 const weekdays = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']

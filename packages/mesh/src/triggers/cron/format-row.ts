@@ -19,7 +19,7 @@ function whatOf(row: CronRow): string {
   if (row.state === 'skipped') return `skipped (${row.reason ?? 'no reason'}): ${row.detail}`
   if (row.state === 'firing') return 'is being fired'
   const late = isLate(row) ? `, ${formatDuration(row.lateMs)} late` : ''
-  const quiet = row.quiet ? ', with nothing new' : ''
+  const quiet = row.quiet ? ', with nothing new to report' : ''
   if (row.outcome === null) return `fired as ${row.runId ?? '?'}${late}; still running`
   const text = row.quiet || row.text.trim() === '' ? '' : `: ${oneLine(row.text)}`
   return `fired as ${row.runId ?? '?'}${late}; ${row.outcome}${quiet}${text}`

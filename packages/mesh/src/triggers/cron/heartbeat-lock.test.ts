@@ -42,17 +42,27 @@ describe("the operator's heartbeat", () => {
   })
 
   it.each<[string, Partial<CronJob>, string, string]>([
-    ['is disabled', { enabled: false }, 'enabled', 'enabled stays true'],
-    ['has a longer interval', { schedule: 'every 366d' }, 'schedule', 'schedule stays "every 15m"'],
-    ['has a condition', { when: 'now.hour > 50' }, 'when', 'it has no when'],
-    ['has a message', { message: 'sleep' }, 'message', 'it has no message'],
-    ['has another maker', { created_by: 'agent:clerk' }, 'created_by', 'created_by stays "system"'],
+    ['is disabled', { enabled: false }, 'enabled', 'the field enabled must be true'],
+    [
+      'has a longer interval',
+      { schedule: 'every 366d' },
+      'schedule',
+      'the field schedule must be "every 15m"',
+    ],
+    ['has a condition', { when: 'now.hour > 50' }, 'when', 'this job may not have the field when'],
+    ['has a message', { message: 'sleep' }, 'message', 'this job may not have the field message'],
+    [
+      'has another maker',
+      { created_by: 'agent:clerk' },
+      'created_by',
+      'the field created_by must be "system"',
+    ],
   ])("the operator's heartbeat is reported with path, field and repair if it %s", (...given) => {
     const [, change, field, words] = given
     expect(lockFault([other, { ...own, ...change }], held)).toEqual({
       path: ['jobs', 1, field],
       field,
-      reason: `the operator's heartbeat is locked: ${words}, which cannot be changed (use flotilla pause operator instead)`,
+      reason: `the heartbeat of the operator cannot be changed: ${words} (to hold it use flotilla pause operator)`,
     })
   })
 
@@ -66,7 +76,7 @@ describe("the operator's heartbeat", () => {
 
   it("a removed operator's heartbeat is reported with the whole job to restore", () => {
     const back = (job: CronJob) =>
-      `the operator's heartbeat is missing and cannot be removed (use flotilla pause operator instead); put ${JSON.stringify(job)} back`
+      `the heartbeat of the operator is missing, and it cannot be removed (to hold it use flotilla pause operator); add this job again: ${JSON.stringify(job)}`
     expect(lockFault([other], held)).toEqual({ path: ['jobs'], field: 'jobs', reason: back(own) })
     const fresh = ownHeartbeat({ id: ownHeartbeatId, created_at: 0 })
     expect(lockFault([], { held: null, required: true })?.reason).toBe(back(fresh))

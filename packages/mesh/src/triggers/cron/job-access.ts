@@ -45,7 +45,7 @@ export function ownJob(
   if (visibleJobs(kernel, caller, [live]).length === 0) throw unknownJob(jobId)
   if (job.agent === caller.agentId && job.created_by !== actorOf(caller)) {
     throw new Problem('denied', {
-      detail: `${job.created_by} made this job for you; ask the owner to change it`,
+      detail: `${job.created_by} created this job for you, so you cannot change it; ask the owner`,
     })
   }
   guardOther(kernel, caller, job.agent)

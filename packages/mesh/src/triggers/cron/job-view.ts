@@ -8,7 +8,7 @@ import { isLate, formatRow } from './format-row.ts'
 /** The job in the form of the API. Pure. */
 export function jobView(live: LiveJob, state: CronState | null): CronJobView {
   const { job, when, nextDue } = live
-  const wrongCondition = typeof when === 'string' ? `its condition cannot be parsed: ${when}` : ''
+  const wrongCondition = typeof when === 'string' ? `the condition of the job cannot be parsed: ${when}` : ''
   return {
     id: job.id,
     agent: job.agent,

@@ -263,15 +263,19 @@ describe('creating and changing a job', () => {
     const harness = await startCron()
     expect(
       (await problemOf(harness.add({ agent: 'operator', schedule: 'every 1h', heartbeat: true }))).detail,
-    ).toMatch(/locked: schedule stays "every 15m"/)
+    ).toMatch(/cannot be changed: the field schedule must be "every 15m"/)
     const { id } = await harness.add({ agent: 'operator', schedule: 'every 15m', heartbeat: true })
     const change = { schedule: 'every 1h' }
-    expect((await problemOf(harness.cron.update(owner, { id, change }, noSignal))).detail).toMatch(/locked/)
-    expect((await problemOf(harness.cron.remove(owner, id))).detail).toMatch(/locked/)
-    expect((await problemOf(harness.cron.heartbeatJobs.remove('operator'))).detail).toMatch(/locked/)
+    expect((await problemOf(harness.cron.update(owner, { id, change }, noSignal))).detail).toMatch(
+      /heartbeat of the operator/,
+    )
+    expect((await problemOf(harness.cron.remove(owner, id))).detail).toMatch(/heartbeat of the operator/)
+    expect((await problemOf(harness.cron.heartbeatJobs.remove('operator'))).detail).toMatch(
+      /heartbeat of the operator/,
+    )
     expect(
       (await problemOf(harness.cron.heartbeatJobs.put({ agentId: 'operator', schedule: 'every 1h' }))).detail,
-    ).toMatch(/locked/)
+    ).toMatch(/heartbeat of the operator/)
     expect(await harness.cron.heartbeatJobs.put({ agentId: 'writer', schedule: 'every 15m' })).toMatchObject({
       agentId: 'writer',
       enabled: true,
@@ -296,7 +300,7 @@ describe('creating and changing a job', () => {
     expect((await problemOf(harness.cron.remove(clerk, ofOther.id))).code).toBe('not-found')
     expect((await problemOf(async () => harness.cron.history(clerk, ofOther.id, 5))).code).toBe('not-found')
     expect((await problemOf(harness.cron.remove(clerk, ofOwner.id))).detail).toMatch(
-      /human:cli made this job/,
+      /human:cli created this job/,
     )
     await harness.cron.remove(clerk, own.id)
     harness.permit('operator', {
@@ -321,7 +325,7 @@ describe('creating and changing a job', () => {
     await harness.tickAfter(minute)
     expect(harness.rows(id)).toMatchObject([{ state: 'skipped', reason: 'maker' }])
     expect(harness.rows(id)[0]?.detail).toMatch(
-      /clerk, which made it, lacks the permission: .*can_manage_cron/,
+      /agent clerk, which created the job, lacks the permission: .*can_manage_cron/,
     )
     harness.permit('clerk', { can_manage_cron: true })
     await harness.tickAfter(minute)
@@ -358,7 +362,7 @@ describe('a job of a member', () => {
     expect(harness.runs()).toHaveLength(1)
     const why = harness.rows(id).map(({ detail }) => detail)
     expect(why.join(' | ')).toMatch(
-      /ann, who made it, lacks the permission: a viewer may read.*ann, who made it, was removed/,
+      /ann, who created the job, lacks the permission: a viewer may read.*ann, who created the job, was removed/,
     )
   })
 

@@ -23,7 +23,7 @@ import type { AskedPreview, SchedulePreview } from './preview-schedule.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 
-const brokenForAgents = 'config/cron.json cannot be read; the owner must repair it'
+const brokenForAgents = 'config/cron.json cannot be read; the owner must correct the file'
 
 /** The number of rows in an explanation. */
 const explainedRows = 10
@@ -167,7 +167,9 @@ export function createManageCron({
       if (begun.success && digestOf(before.job) === begun.data.after)
         return recordSaved({ caller, action: actionOf(change), job: before.job, step }, seenNow)
       if (begun.success && digestOf(before.job) !== begun.data.before)
-        throw new Problem('outcome-unknown', { detail: 'the job was changed since; read it again' })
+        throw new Problem('outcome-unknown', {
+          detail: 'the job was changed by another request; read it again',
+        })
       requireSeen(before.job, seen ?? {})
       const wished = await checkJob(checking, {
         job: changedBy(caller, before.job, change),
@@ -175,7 +177,7 @@ export function createManageCron({
         signal,
       })
       if (ownJob({ kernel, schedule }, caller, jobId) !== before)
-        throw new Problem('conflict', { detail: 'the job was changed meanwhile; read it again' })
+        throw new Problem('conflict', { detail: 'the job was changed by another request; read it again' })
       fire.due(before)
       step.begin({ before: digestOf(before.job), after: digestOf(wished) })
       await file.edit((jobs) => {

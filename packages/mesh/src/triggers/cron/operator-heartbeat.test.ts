@@ -94,7 +94,7 @@ describe("locking the operator's heartbeat", () => {
     const { cron, id } = await aFleetThatLooksAround()
     const refused = await problemOf(cron.update(owner, { id, change: { enabled: false } }, noSignal))
     expect(refused).toMatchObject({ code: 'bad-request', extra: { field: 'enabled' } })
-    expect(refused.detail).toMatch(/locked.*flotilla pause operator/)
+    expect(refused.detail).toMatch(/heartbeat of the operator.*flotilla pause operator/)
     // A change without a difference is accepted.
     await cron.update(owner, { id, change: { enabled: true, schedule: 'every 15m', when: '' } }, noSignal)
   })
@@ -189,7 +189,7 @@ describe("editing the operator's heartbeat by hand", () => {
       await cron.tick()
       expect(cron.broken()).toMatch(
         new RegExp(
-          `^config/cron\\.json line ${line}: .*operator's heartbeat.*flotilla pause operator.*the previous jobs stay in force`,
+          `^config/cron\\.json line ${line}: .*heartbeat of the operator.*flotilla pause operator.*the previous jobs stay in force`,
         ),
       )
       expect(cron.list(owner).jobs.map(({ id }) => id)).toEqual([harness.id, other.id])
@@ -212,7 +212,7 @@ describe("editing the operator's heartbeat by hand", () => {
     await harness.cron.tick()
     await rm(harness.path)
     await harness.cron.tick()
-    expect(harness.cron.broken()).toMatch(/cron\.json is missing.*operator's heartbeat/)
+    expect(harness.cron.broken()).toMatch(/cron\.json is missing.*heartbeat of the operator/)
     expect(await heartbeats(harness, harness.fired)).toBe(1)
   })
 

@@ -28,7 +28,7 @@ interface LockFault {
 /** The id of the heartbeat in memory while the file has none, and of the first one in a new home. */
 export const ownHeartbeatId = 'operator-heartbeat'
 
-const pauseWords = 'use flotilla pause operator instead'
+const pauseWords = 'to hold it use flotilla pause operator'
 
 /** The heartbeat that the mesh creates itself. Pure. */
 export function ownHeartbeat(more: Pick<CronJob, 'id' | 'created_at'>): CronJob {
@@ -62,11 +62,14 @@ export function lockFault(jobs: readonly CronJob[], { held, required }: Heartbea
   )
   if (field === undefined) return null
   const stays = expected[field]
-  const words = stays === undefined ? `it has no ${field}` : `${field} stays ${JSON.stringify(stays)}`
+  const words =
+    stays === undefined
+      ? `this job may not have the field ${field}`
+      : `the field ${field} must be ${JSON.stringify(stays)}`
   return {
     path: ['jobs', at, field],
     field,
-    reason: `the operator's heartbeat is locked: ${words}, which cannot be changed (${pauseWords})`,
+    reason: `the heartbeat of the operator cannot be changed: ${words} (${pauseWords})`,
   }
 }
 
@@ -77,6 +80,6 @@ function missing(jobs: readonly CronJob[], held: CronJob | null): LockFault {
   return {
     path: at === -1 ? ['jobs'] : ['jobs', at, field],
     field: at === -1 ? 'jobs' : field,
-    reason: `the operator's heartbeat is missing and cannot be removed (${pauseWords}); put ${whole} back`,
+    reason: `the heartbeat of the operator is missing, and it cannot be removed (${pauseWords}); add this job again: ${whole}`,
   }
 }

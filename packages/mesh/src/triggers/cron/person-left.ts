@@ -27,7 +27,7 @@ export async function switchOffJobsOf(
     off = now.filter(isTheirs)
     return now.map((job) => (isTheirs(job) ? { ...job, enabled: false } : job))
   })
-  const reason = `${name}, who made it, was removed`
+  const reason = `${name}, who created the job, was removed`
   kernel.database.transaction(() => {
     for (const job of off) {
       kernel.journal.append({
@@ -43,7 +43,7 @@ export async function switchOffJobsOf(
       const more = theirs.length > ids.length ? ` and ${theirs.length - ids.length} more` : ''
       kernel.hooks.ownerNoticed.publish({
         agentId,
-        message: `${name} was removed, so their cron jobs are disabled: ${ids.join(', ')}${more}. See flotilla cron list; the person who enables one becomes its owner.`,
+        message: `${name} was removed, so their cron jobs are disabled: ${ids.join(', ')}${more}. List the jobs with flotilla cron list. To enable one: flotilla cron set JOB --enable; you then own the job.`,
       })
     }
   })

@@ -22,9 +22,11 @@ function firstDue(read: Schedule, from: string): string {
 describe('the text of a schedule', () => {
   it('a schedule is read to its end, also after many spaces', () => {
     expect(refusal(`every 15m${' '.repeat(200)}and never on Sundays`)).toBe(
-      'schedule: it is longer than 200 characters',
+      'schedule: the schedule is longer than 200 characters',
     )
-    expect(refusal(`0 9 * * MON${' '.repeat(190)}-FRI`)).toBe('schedule: it is longer than 200 characters')
+    expect(refusal(`0 9 * * MON${' '.repeat(190)}-FRI`)).toBe(
+      'schedule: the schedule is longer than 200 characters',
+    )
   })
 
   it('nicknames of other schedulers are rejected with the equivalent five fields', () => {
@@ -37,7 +39,7 @@ describe('the text of a schedule', () => {
     const ofLength = (length: number) => `10${',0'.repeat((length - 10) / 2)} 0 * * *`
     expect(ofLength(200)).toHaveLength(200)
     expect(refusal(ofLength(200))).toBe('taken')
-    expect(refusal(ofLength(202))).toBe('schedule: it is longer than 200 characters')
+    expect(refusal(ofLength(202))).toBe('schedule: the schedule is longer than 200 characters')
   })
 
   it('a schedule may have spaces around and between its fields', () => {

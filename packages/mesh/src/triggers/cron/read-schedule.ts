@@ -37,7 +37,7 @@ export function readSchedule(
     }
   }
   const wrong = (reason: string): ScheduleReading => ({ ok: false, field: 'schedule', reason })
-  if (text.length > textMaxChars) return wrong(`it is longer than ${textMaxChars} characters`)
+  if (text.length > textMaxChars) return wrong(`the schedule is longer than ${textMaxChars} characters`)
   const words = text.trim()
   if (/^every\b/i.test(words)) return readEvery(words, anchor, wrong)
   return readExpression(words, timezone, wrong)

@@ -27,7 +27,8 @@ export interface Obstacle {
 /** For due times that are followed by a later one that has passed too. */
 const passedBy: Obstacle = {
   reason: 'missed',
-  detail: 'it was not processed in time, and only the last due time fires',
+  detail:
+    'the mesh could not fire the job at this time; of several missed due times, only the last one fires',
 }
 
 /** Records all due times before the one that fires. */

@@ -61,7 +61,7 @@ export function createSettleJob({
     if (failed && inRow === failuresToldAt) {
       note(
         job,
-        `Job ${job.id} failed ${inRow} times in a row: ${outcome.text}\nflotilla cron why ${job.id}`,
+        `Job ${job.id} failed ${inRow} times in a row: ${outcome.text}\nTo see why: flotilla cron why ${job.id}`,
         `cron:${row.seq}:failing`,
       )
     }

@@ -55,13 +55,7 @@ describe('reported changes of the fleet', () => {
       'failed: no model',
       true,
     ],
-    [
-      'a recovery',
-      { state: 'quarantined' },
-      { state: 'running' },
-      'does not count as failed any more',
-      false,
-    ],
+    ['a recovery', { state: 'quarantined' }, { state: 'running' }, 'no longer counts as failed', false],
     ['an archived agent', {}, { archived: true }, 'was archived', false],
     ['a pause', {}, { paused: 'by its owner' }, 'was paused', false],
     [
@@ -99,7 +93,7 @@ describe('reported changes of the fleet', () => {
   test('more failed runs are reported, and fewer after a day are not', () => {
     const at = (failures: number) => factsOf([anAgent('ada')], () => failures)
     expect(fleetChanges(at(1), at(3)).map(({ text }) => text)).toEqual([
-      '- ada: 3 runs ended badly in 24 hours, 1 at your last look',
+      '- ada: 3 runs failed in 24 hours, and 1 at your last heartbeat',
     ])
     expect(fleetChanges(at(3), at(1))).toEqual([])
   })

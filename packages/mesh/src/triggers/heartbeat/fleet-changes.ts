@@ -84,8 +84,9 @@ function between(
 ): FleetChange[] {
   const found: FleetChange[] = []
   if (!was.failed && is.failed) found.push(change(id, `failed: ${error ?? 'no reason is known'}`, true))
-  if (was.failed && !is.failed) found.push(change(id, 'does not count as failed any more'))
-  if (was.archived !== is.archived) found.push(change(id, is.archived ? 'was archived' : 'was taken back'))
+  if (was.failed && !is.failed) found.push(change(id, 'no longer counts as failed'))
+  if (was.archived !== is.archived)
+    found.push(change(id, is.archived ? 'was archived' : 'was restored from the archive'))
   if (was.paused !== is.paused) found.push(change(id, is.paused ? 'was paused' : 'goes on'))
   if (was.money !== is.money && is.money !== 'room') {
     const words =
@@ -98,7 +99,7 @@ function between(
     found.push(
       change(
         id,
-        `${is.failures} ${is.failures === 1 ? 'run' : 'runs'} ended badly in 24 hours, ${was.failures} at your last look`,
+        `${is.failures} ${is.failures === 1 ? 'run' : 'runs'} failed in 24 hours, and ${was.failures} at your last heartbeat`,
         true,
       ),
     )

@@ -135,7 +135,7 @@ export function createSetHeartbeat(deps: {
     if (isLocked(agentId)) {
       if (schedule === defaultHeartbeatSchedule) return () => {}
       throw new Problem('unprocessable', {
-        detail: `the heartbeat of the operator is fixed to ${defaultHeartbeatSchedule}; use flotilla pause operator instead`,
+        detail: `the heartbeat of the operator always runs ${defaultHeartbeatSchedule}; to hold it use flotilla pause operator`,
       })
     }
     const begun = beforeSchema.safeParse(step.begun)

@@ -31,10 +31,12 @@ export function createChangeWatcher(deps: {
     const after = readEntry(asked.after)
     const named = after ?? before
     if (named === null) {
-      throw new Problem('bad-request', { detail: 'before and after are both missing; give at least one' })
+      throw new Problem('bad-request', {
+        detail: 'the request has neither the field before nor the field after; send at least one',
+      })
     }
     if (after !== null) {
-      requireProof(caller, 'have a folder of this machine watched')
+      requireProof(caller, 'watch a folder of this machine')
       deps.requireWorking(after.agent)
     }
     const staysThere =

@@ -14,7 +14,7 @@ export const watcherChangeSchema = z.strictObject({
 })
 export type WatcherChange = z.output<typeof watcherChangeSchema>
 
-const handRepair = 'Change config/watchers.yaml by hand, then validate it: flotilla watchers check'
+const handRepair = 'Change config/watchers.yaml by hand, then check the file with flotilla watchers check'
 
 /**
  * Applies changes to the text of `config/watchers.yaml`; null if nothing changes. The owner's wording, order and
@@ -58,7 +58,7 @@ export function editWatchers(
 
 export function changedMeanwhile(): Problem {
   return new Problem('conflict', {
-    detail: 'config/watchers.yaml was changed by hand meanwhile; read the new plan',
+    detail: 'config/watchers.yaml was changed by hand since the plan was made; read the new plan',
   })
 }
 
@@ -84,7 +84,7 @@ function entriesOf(document: Document.Parsed): YAMLSeq {
 }
 
 function rewrite(node: unknown, before: WatcherEntry, after: WatcherEntry): void {
-  if (!isMap(node)) throw notSo('one of its entries is an alias')
+  if (!isMap(node)) throw notSo('one entry of the list is an alias')
   if (before.message !== after.message) node.set('message', after.message)
   if (before.when === after.when) return
   if (after.when === undefined) node.delete('when')

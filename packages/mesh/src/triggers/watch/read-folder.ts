@@ -48,7 +48,7 @@ function read(
     const now = statSync(path)
     // Files were read by name, so they may belong to another folder.
     if (now.ino !== opened.ino || now.dev !== opened.dev) {
-      return { kind: 'unreadable', reason: 'it was replaced during the scan' }
+      return { kind: 'unreadable', reason: 'the folder was replaced during the scan' }
     }
     const { names, numbers } = piece
     piece = emptyPiece()

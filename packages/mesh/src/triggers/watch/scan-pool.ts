@@ -103,7 +103,8 @@ export function whyNoThread({
   readonly deaths: readonly number[]
   readonly now: number
 }): string | null {
-  if (living >= hangingMax) return `${living} folders do not answer, so no more are scanned until one does`
+  if (living >= hangingMax)
+    return `${living} watched folders do not answer, so no further folder is scanned until one of them answers`
   const recent = deaths.filter((at) => at >= now - deathsMs)
   return recent.length < deathsMax ? null : 'the scan thread died too often in a minute'
 }

@@ -147,7 +147,7 @@ export function createBodyMemory({
     const oldest = oldestAt(memory)
     if (oldest !== null && oldest < at - bodiesKeptMs) return
     throw new Problem('webhook-full', {
-      detail: `it remembers ${memory.bodies} bodies of the last ${bodiesKeptMs / dayMs} days, which is the limit. Let its sender also sign id and timestamp (Standard Webhooks), accept repeated bodies (repeats: "accept"), or create another webhook for it`,
+      detail: `the webhook has stored ${memory.bodies} bodies of the last ${bodiesKeptMs / dayMs} days, the maximum. Let the sender sign id and timestamp too (Standard Webhooks), accept repeated bodies (repeats: "accept"), or create another webhook for this sender`,
     })
   }
 

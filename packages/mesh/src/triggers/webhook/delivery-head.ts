@@ -45,7 +45,8 @@ export function requireJsonHead(raw: RawHeaders): void {
   const [type = '', ...parameters] = (text(raw, 'content-type') ?? '').split(';')
   if (!/^application\/(?:[\w.+-]+\+)?json$/i.test(type.trim())) {
     throw new Problem('bad-request', {
-      detail: 'send Content-Type: application/json (at GitHub: content type application/json, not a form)',
+      detail:
+        'the header Content-Type must be application/json (at GitHub choose the content type application/json)',
     })
   }
   const charset = parameters.map((one) => /^\s*charset="?([^"]*)"?\s*$/i.exec(one)?.[1]).find(Boolean)

@@ -115,7 +115,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     const other = secrets.heldBy(given, { besides: hookId, now: clock.now() })
     if (other !== null) {
       throw new Problem('conflict', {
-        detail: `webhook ${other} has this secret: a delivery to one of them could be replayed to the other; use a separate secret for each`,
+        detail: `webhook ${other} has the same secret, so a delivery to one webhook could be replayed to the other; use a different secret`,
       })
     }
     return { text: given, shown: null }
@@ -129,12 +129,16 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     async create(caller, input) {
       guard(caller, { do: 'make-webhooks' })
       requireUsable(deps, input)
-      if (!input.signed) requireProof(caller, 'allow unsigned deliveries to an agent')
+      if (!input.signed) requireProof(caller, 'let unsigned deliveries start an agent')
       if (hooks.count() >= hooksMax) {
-        throw new Problem('conflict', { detail: `there are ${hooksMax} webhooks; delete one first` })
+        throw new Problem('conflict', {
+          detail: `the fleet has ${hooksMax} webhooks, the maximum; delete one first`,
+        })
       }
       if (!input.signed && input.secret !== undefined) {
-        throw new Problem('bad-request', { detail: 'a webhook without signatures has no secret' })
+        throw new Problem('bad-request', {
+          detail: 'this webhook does not check signatures, so it has no secret',
+        })
       }
       const id = deps.newId('hook')
       const secret = input.signed ? chosen(id, input.secret) : null
@@ -162,7 +166,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     },
     async change(caller, hookId, { signed, ...change }) {
       guard(caller, { do: 'make-webhooks' })
-      if (signed === false) requireProof(caller, 'allow unsigned deliveries to an agent')
+      if (signed === false) requireProof(caller, 'let unsigned deliveries start an agent')
       const before = required(hookId)
       const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
       const unsigned =

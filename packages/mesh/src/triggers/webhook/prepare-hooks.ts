@@ -42,7 +42,9 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
     const made = wishes.map((wish) => wished(wish))
     const isNew = made.filter(({ before }) => before === null).length
     if (hooks.count() + isNew > hooksMax)
-      throw new Problem('conflict', { detail: `there are ${hooksMax} webhooks at most; delete some first` })
+      throw new Problem('conflict', {
+        detail: `the fleet would have more than ${hooksMax} webhooks, the maximum; delete some first`,
+      })
     for (const { hook } of made) if (hook.when !== null) parseCondition(hook.when)
     const releases: (() => void)[] = []
     const release = async () => {
@@ -83,10 +85,12 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
   function onTopOf(hook: Hook, hasNewSecret: boolean): Hook {
     const now = hooks.find(hook.id)
     if (!now)
-      throw new Problem('conflict', { detail: `webhook ${hook.name} was deleted meanwhile; try again` })
+      throw new Problem('conflict', {
+        detail: `webhook ${hook.name} was deleted by another request; try again`,
+      })
     if (hasNewSecret && now.secretNumber !== null) {
       throw new Problem('conflict', {
-        detail: `webhook ${hook.name} was given a secret meanwhile; try again`,
+        detail: `webhook ${hook.name} was given another secret by another request; try again`,
       })
     }
     const { enabled, secretNumber, previousNumber, previousUntil, secretsMade } = now

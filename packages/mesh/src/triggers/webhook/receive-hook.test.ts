@@ -91,7 +91,10 @@ describe('a repeated signed body', () => {
     const again = await harness.deliver(hook, body, standard(harness, secret))
     expect(again).toEqual({ ...first, duplicate: true })
     expect(runsOf(harness)).toHaveLength(1)
-    expect(harness.history(hook)[0]).toMatchObject({ state: 'duplicate', reason: 'the same as delivery 1' })
+    expect(harness.history(hook)[0]).toMatchObject({
+      state: 'duplicate',
+      reason: 'the body is the same as that of delivery 1',
+    })
     expect(await harness.deliver(hook, body, standard(harness, secret, 'msg_2'))).toMatchObject({
       duplicate: false,
     })

@@ -64,7 +64,7 @@ export function createReceiveHook(deps: ReceiveHookDeps): ReceiveHook {
   function required(hookId: string): Hook {
     const hook = hooks.find(hookId)
     if (hook) return hook
-    throw new Problem('not-found', { detail: 'there is no such webhook' })
+    throw new Problem('not-found', { detail: 'no webhook has this address' })
   }
 
   const turns = createTurns()
@@ -127,7 +127,7 @@ async function judge(
         hookId: hook.id,
         state: 'duplicate',
         code: null,
-        reason: `the same as delivery ${known.number}`,
+        reason: `the body is the same as that of delivery ${known.number}`,
         senderId: arrived.head.senderId,
         sizeBytes: arrived.body.length,
       })
@@ -228,7 +228,7 @@ function take(
 /** Why this payload starts no run, or null. Pure. */
 export function whySkipped(hook: Pick<Hook, 'when'>, { value }: Pick<Payload, 'value'>): string | null {
   if (hook.when === null || conditionHolds(parseCondition(hook.when), value())) return null
-  return `the condition does not hold: ${hook.when}`
+  return `the condition is false: ${hook.when}`
 }
 
 function receiptOf(row: Pick<DeliveryRow, 'state' | 'runId'>): Omit<WebhookReceipt, 'duplicate'> {

@@ -33,7 +33,10 @@ describe('a body with a signature over the body only', () => {
       expect(again).toMatchObject({ status: first.status, duplicate: true })
     }
     expect(runsOf(harness)).toHaveLength(1)
-    expect(harness.history(hook)[0]).toMatchObject({ state: 'duplicate', reason: 'the same as delivery 1' })
+    expect(harness.history(hook)[0]).toMatchObject({
+      state: 'duplicate',
+      reason: 'the body is the same as that of delivery 1',
+    })
   })
 
   test('a repeated body is recognized after a crash, and with a clock that was set back or forward', async () => {

@@ -7,8 +7,9 @@ import { addr } from 'micro-eth-signer'
 export function evmAddressOf(text: string, what: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
     throw new Problem('bad-request', {
-      detail: `${what} is 0x and 40 hexadecimal digits`,
-      repair: 'Names are not looked up here: give the address itself, from the place that you have it from.',
+      detail: `${what} must be 0x followed by 40 hexadecimal digits`,
+      repair:
+        'Names such as name.eth are not supported. Copy the address itself from the place where you found it.',
     })
   }
   const hex = text.slice(2)
@@ -16,8 +17,8 @@ export function evmAddressOf(text: string, what: string): string {
   // An address in one letter case carries no checksum.
   if (hex !== hex.toLowerCase() && hex !== hex.toUpperCase() && spelled !== text) {
     throw new Problem('bad-request', {
-      detail: `the checksum of ${what} is wrong: a letter of it was changed, or its case`,
-      repair: 'Take the address again from the place that you have it from; do not correct it by hand.',
+      detail: `the checksum of ${what} is wrong: a character, or the case of a letter, was changed`,
+      repair: 'Copy the address again from the place where you found it; do not correct it by hand.',
     })
   }
   return spelled

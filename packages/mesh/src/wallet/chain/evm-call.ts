@@ -47,15 +47,15 @@ export function decodeReturned(returns: readonly string[], data: string): readon
 export function revertReason(data: string): string {
   try {
     const error = decodeError(data)
-    return error === undefined ? 'it gave no reason' : plainLine(error.message)
+    return error === undefined ? 'the contract gave no reason' : plainLine(error.message)
   } catch {
-    return 'it gave no reason that can be read'
+    return 'the contract gave no readable reason'
   }
 }
 
 function methodOf(text: string, returns: readonly string[]) {
   if (text.length > signatureMaxChars || returns.join().length > signatureMaxChars) {
-    throw wrong(`a function is written in at most ${signatureMaxChars} characters`)
+    throw wrong(`the function may have at most ${signatureMaxChars} characters`)
   }
   try {
     const parsed = parseAbiItem(
@@ -65,10 +65,10 @@ function methodOf(text: string, returns: readonly string[]) {
     const outputs = (parsed.outputs ?? []).map((part) => withoutNames(part as Part, 0))
     const name = parsed.name ?? ''
     const method = createContract([{ type: 'function', name, inputs, outputs }] as never)[name]
-    if (method === undefined) throw new Error('it has no name')
+    if (method === undefined) throw new Error('the function has no name')
     return { signature: `${name}(${inputs.map(typeOf).join(',')})`, inputs, outputs, method }
   } catch (cause) {
-    throw wrong(`${plainLine(text)} is no function`, cause)
+    throw wrong(`${plainLine(text)} is not a function`, cause)
   }
 }
 
@@ -91,14 +91,14 @@ function readValue(part: Part, value: unknown, where: string): unknown {
   if (list !== null) {
     const [, type = '', size = ''] = list
     if (!Array.isArray(value) || (size !== '' && value.length !== Number(size))) {
-      throw wrong(`${where} is a list${size === '' ? '' : ` of ${size}`}`)
+      throw wrong(`${where} must be a list${size === '' ? '' : ` of ${size}`}`)
     }
     return value.map((item, at) => readValue({ ...part, type }, item, `${where}, item ${at + 1}`))
   }
   if (part.components !== undefined) {
     const { components } = part
     if (!Array.isArray(value) || value.length !== components.length) {
-      throw wrong(`${where} is a list of the ${components.length} members of a tuple`)
+      throw wrong(`${where} must be a list of the ${components.length} members of a tuple`)
     }
     return components.map((inner, at) => readValue(inner, value[at], `${where}, member ${at + 1}`))
   }
@@ -111,17 +111,19 @@ function readPlain(type: string, value: unknown, where: string): unknown {
     return readWhole(value, where, { signed: kind === 'int', bits: Number(size) })
   if (kind === 'bool') {
     if (typeof value === 'boolean') return value
-    throw wrong(`${where} is true or false`)
+    throw wrong(`${where} must be true or false`)
   }
-  if (typeof value !== 'string') throw wrong(`${where} is a text, of ${type}`)
+  if (typeof value !== 'string') throw wrong(`${where} must be a text, for the type ${type}`)
   if (kind === 'address') return evmAddressOf(value, where)
   if (kind === 'string') return value
   if (kind === 'bytes') {
     const bytes = /^0x(?:[0-9a-fA-F]{2})*$/.test(value) ? Buffer.from(value.slice(2), 'hex') : null
     if (bytes !== null && (size === '' || bytes.length === Number(size))) return new Uint8Array(bytes)
-    throw wrong(`${where} is ${size === '' ? '' : `${size} bytes, `}0x and two hexadecimal digits a byte`)
+    throw wrong(
+      `${where} must be ${size === '' ? '' : `${size} bytes, `}written as 0x and two hexadecimal digits a byte`,
+    )
   }
-  throw wrong(`${where} has the type ${type}, which is not understood`)
+  throw wrong(`${where} has the unsupported type ${type}`)
 }
 
 function readWhole(
@@ -132,12 +134,12 @@ function readWhole(
   const isWhole =
     (typeof value === 'string' && /^-?\d{1,78}$/.test(value)) ||
     (typeof value === 'number' && Number.isSafeInteger(value))
-  if (!isWhole) throw wrong(`${where} is a whole number, in digits`)
+  if (!isWhole) throw wrong(`${where} must be a whole number in digits`)
   const whole = BigInt(value)
   const [min, max] = signed
     ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n]
     : [0n, 2n ** BigInt(bits) - 1n]
-  if (whole < min || whole > max) throw wrong(`${where} is from ${min} to ${max}`)
+  if (whole < min || whole > max) throw wrong(`${where} must be from ${min} to ${max}`)
   return whole
 }
 

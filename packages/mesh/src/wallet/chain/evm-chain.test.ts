@@ -58,7 +58,7 @@ describe('a chain of the EVM', () => {
     const { chain, methods } = aChain({ body: result('0x1') }, { body: result('0x5') })
     await expect(chain.balances([address], never)).rejects.toMatchObject({
       code: 'upstream-failed',
-      detail: 'the RPC of base: it is of chain 1, and base is 8453',
+      detail: 'the RPC endpoint of base failed: the endpoint serves chain 1, not 8453',
     })
     expect(methods()).toEqual(['eth_chainId'])
   })
@@ -67,21 +67,21 @@ describe('a chain of the EVM', () => {
     [
       'refuses',
       { body: (id) => JSON.stringify({ id, error: { code: -32_005, message: 'slow\ndown\u202e' } }) },
-      /refused: slow down \(-32005\)/,
+      /rejected the call: slow down \(-32005\)/,
     ],
     ['is not there', { status: 404, body: 'no such page' }, /rpc\.example answered 404/],
     ['leads elsewhere', { status: 302, body: '' }, /rpc\.example answered 302/],
-    ['speaks no JSON', { body: '<html>' }, /form that is not JSON-RPC/],
-    ['answers a question of before', { body: JSON.stringify({ id: 7, result: '0x1' }) }, /another question/],
-    ['answers a list', { body: '[]' }, /form that is not JSON-RPC/],
-    ['answers nothing', { body: (id) => JSON.stringify({ id }) }, /of another form/],
-    ['answers a number', { body: result(5) }, /of another form/],
-    ['answers a negative', { body: result('-0x5') }, /of another form/],
-    ['answers with zeros before', { body: result('0x05') }, /of another form/],
-    ['answers without digits', { body: result('0x') }, /of another form/],
-    ['answers more than 256 bits', { body: result(`0x1${'0'.repeat(64)}`) }, /of another form/],
+    ['speaks no JSON', { body: '<html>' }, /the answer is not JSON-RPC/],
+    ['answers a question of before', { body: JSON.stringify({ id: 7, result: '0x1' }) }, /another id/],
+    ['answers a list', { body: '[]' }, /the answer is not JSON-RPC/],
+    ['answers nothing', { body: (id) => JSON.stringify({ id }) }, /an unknown form/],
+    ['answers a number', { body: result(5) }, /an unknown form/],
+    ['answers a negative', { body: result('-0x5') }, /an unknown form/],
+    ['answers with zeros before', { body: result('0x05') }, /an unknown form/],
+    ['answers without digits', { body: result('0x') }, /an unknown form/],
+    ['answers more than 256 bits', { body: result(`0x1${'0'.repeat(64)}`) }, /an unknown form/],
     ['answers without end', { body: `"${'a'.repeat(1_100_000)}"` }, /more than 1048576 bytes/],
-    ['nests', { body: '['.repeat(5000) }, /form that is not JSON-RPC/],
+    ['nests', { body: '['.repeat(5000) }, /the answer is not JSON-RPC/],
   ])('an answer that is %s is rejected', async (_what, answer, words) => {
     for (const answers of [[answer], [base, answer]] as const) {
       const { chain, closed, asked } = aChain(...answers)

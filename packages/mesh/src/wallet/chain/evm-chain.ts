@@ -40,7 +40,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
   const { id: chainId, coin, finalBlocks } = evmChains[name]
   const { open, failed } = createJsonRpc(deps, async (session) => {
     const said = await session.ask('eth_chainId', [], quantitySchema)
-    return said === BigInt(chainId) ? null : `it is of chain ${said}, and ${name} is ${chainId}`
+    return said === BigInt(chainId) ? null : `the endpoint serves chain ${said}, not ${chainId}`
   })
 
   async function requestOf(
@@ -68,8 +68,8 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
   async function requireCode(session: RpcSession, address: string): Promise<void> {
     if ((await session.ask('eth_getCode', [address, 'latest'], bytes)) === '0x') {
       throw new Problem('bad-request', {
-        detail: `${address} is no contract on ${name}`,
-        repair: 'Check the chain of the contract: addresses have other owners on other chains.',
+        detail: `${address} is not a contract on ${name}`,
+        repair: 'Check the chain: the same address can have another owner on another chain.',
       })
     }
   }
@@ -78,7 +78,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
   async function landed(session: RpcSession, from: string, id: string): Promise<Fate | null> {
     const receipt = await session.ask('eth_getTransactionReceipt', [id], receiptSchema)
     if (receipt === null) return null
-    if (receipt.transactionHash !== id) throw failed('it told of another transaction')
+    if (receipt.transactionHash !== id) throw failed('the endpoint returned another transaction')
     const newest = await session.ask('eth_blockNumber', [], quantitySchema)
     const block = await session.ask('eth_getBlockByNumber', [hex(receipt.blockNumber), false], blockSchema)
     // A reorganization happened in between; the next poll sees its result.
@@ -130,16 +130,16 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
         { from, to: request.to, data: request.data, value: hex(request.value) },
       ])
       if (gas.kind === 'refused') {
-        const reason = holds < request.value ? `${from} holds too little ${coin}` : gas.reason
+        const reason = holds < request.value ? `${from} has too little ${coin}` : gas.reason
         return { ...(await plan(0n)), simulation: { kind: 'fails', reason } }
       }
       const estimated = quantitySchema.safeParse(gas.result)
-      if (!estimated.success) throw failed('it estimated no gas')
+      if (!estimated.success) throw failed('the endpoint returned no gas estimate')
       const whole = await plan((estimated.data * gasTenths) / 10n)
       return holds < request.value + whole.feeMaxRaw
         ? {
             ...whole,
-            simulation: { kind: 'fails', reason: `${from} holds too little ${coin} for it and its fee` },
+            simulation: { kind: 'fails', reason: `${from} has too little ${coin} for payment and fee` },
           }
         : { ...whole, simulation }
     },
@@ -164,9 +164,9 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       const said = await session.answer('eth_sendRawTransaction', [signed.bytes])
       if (said.kind === 'refused') {
         if (knownWords.test(said.reason)) return
-        throw failed(`it refused: ${said.reason} (${said.code})`)
+        throw failed(`the endpoint rejected the transaction: ${said.reason} (${said.code})`)
       }
-      if (said.result !== signed.id) throw failed('it took the transaction under another name')
+      if (said.result !== signed.id) throw failed('the endpoint accepted the transaction under another id')
     },
     replacing: async (sent, how, signal) =>
       replaceEvm({ session: await open(signal), name, failed }, sent, how),
@@ -194,7 +194,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       })
       const count = Number(decimals)
       if (!Number.isInteger(count) || count > 36)
-        throw failed(`${to} says that it has no sensible number of decimals`)
+        throw failed(`the token ${to} reports an impossible number of decimals`)
       const symbol = await readCall(session, to, {
         function: 'symbol()',
         args: [],
@@ -225,10 +225,10 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     const { data, signature } = encodeCall(call)
     const answer = await session.answer('eth_call', [{ to, data }, 'latest'])
     if (answer.kind === 'refused') {
-      throw new Problem('unprocessable', { detail: `${signature} of ${to} was undone: ${answer.reason}` })
+      throw new Problem('unprocessable', { detail: `${signature} of ${to} reverted: ${answer.reason}` })
     }
     const returned = bytes.safeParse(answer.result)
-    if (!returned.success) throw failed('it answered a call with something that is no bytes')
+    if (!returned.success) throw failed('the endpoint answered a call with a value that is not bytes')
     try {
       return decodeReturned(call.returns, returned.data)
     } catch (cause) {

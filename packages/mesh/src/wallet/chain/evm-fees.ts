@@ -21,7 +21,7 @@ export type EvmFees = Pick<EvmUnsigned, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
 /** The current gas price, with room for the base fee to rise. */
 export async function feesOf({ session, failed }: Pick<EvmSession, 'session' | 'failed'>): Promise<EvmFees> {
   const { baseFeePerGas } = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
-  if (baseFeePerGas === undefined) throw failed('it reports no base fee')
+  if (baseFeePerGas === undefined) throw failed('the endpoint reports no base fee')
   const tip = await session.ask('eth_maxPriorityFeePerGas', [], quantitySchema)
   const maxPriorityFeePerGas = tip === 0n ? 1n : tip
   return { maxPriorityFeePerGas, maxFeePerGas: baseFeeTimes * baseFeePerGas + maxPriorityFeePerGas }
@@ -33,6 +33,6 @@ export async function feeMaxOf(
   { gasLimit, maxFeePerGas, data }: Pick<EvmUnsigned, 'gasLimit' | 'maxFeePerGas' | 'data'>,
 ): Promise<bigint> {
   const onTop = await rollupFeeOf(session, name, { data, gasLimit })
-  if (onTop === null) throw failed('it does not report the costs of a transaction beside its gas')
+  if (onTop === null) throw failed('the endpoint does not report the costs of a transaction besides its gas')
   return gasLimit * maxFeePerGas + onTop
 }

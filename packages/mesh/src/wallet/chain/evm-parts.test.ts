@@ -101,7 +101,7 @@ describe('a call', () => {
     const text = Buffer.from('paused\u202e').toString('hex')
     const data = `0x08c379a0${'20'.padStart(64, '0')}${(text.length / 2).toString(16).padStart(64, '0')}${text.padEnd(64, '0')}`
     expect(revertReason(data)).toBe('paused')
-    expect(revertReason('0x')).toBe('it gave no reason')
+    expect(revertReason('0x')).toBe('the contract gave no reason')
   })
 })
 

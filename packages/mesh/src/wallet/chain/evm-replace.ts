@@ -27,8 +27,8 @@ export async function replaceEvm(
   const holds = await session.ask('eth_getBalance', [from, 'latest'], quantitySchema)
   if (holds < after.value + feeMaxRaw) {
     throw new Problem('unprocessable', {
-      detail: `${from} holds too little ${evmChains[name].coin} for the higher fee`,
-      repair: 'Send it some first, or wait until fees are lower.',
+      detail: `${from} has too little ${evmChains[name].coin} for the higher fee`,
+      repair: 'Send coins to this address first, or wait until fees are lower.',
     })
   }
   return {

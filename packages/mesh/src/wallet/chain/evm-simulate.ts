@@ -86,14 +86,15 @@ export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Pr
   const first = await simulateCalls(session, [wire(call)])
   if (first.kind === 'none') return traceCall(session, call, first.reason)
   const [done] = first.calls
-  if (done === undefined) return { kind: 'unknown', reason: 'its simulation has no call in it' }
+  if (done === undefined) return { kind: 'unknown', reason: 'the simulation contains no call' }
   if (done.status !== 1n)
     return { kind: 'fails', reason: reasonOf(done.error?.data ?? done.returnData, done.error?.message) }
   const seen = effectsOf(call.from, { logs: done.logs, sentRaw: call.value })
   const [tokens, named] = [tokensOf(call, seen), addressesIn(call)]
   if (tokens.length > tokensMax)
-    return { kind: 'unknown', reason: `it touches more than ${tokensMax} tokens` }
-  if (named.length > namedMax) return { kind: 'unknown', reason: `it names more than ${namedMax} addresses` }
+    return { kind: 'unknown', reason: `the call uses more than ${tokensMax} tokens` }
+  if (named.length > namedMax)
+    return { kind: 'unknown', reason: `the call names more than ${namedMax} addresses` }
   const told = await measured(session, call, { seen, tokens: distinct([...tokens, ...named]), named })
   return told.kind === 'moves' ? { ...told, others: othersOf(call, told.effects, done.logs) } : told
 }
@@ -132,7 +133,7 @@ async function measured(
   const both = await simulateCalls(session, [...asks, wire(call), ...asks])
   if (both.kind === 'none') return { kind: 'unknown', reason: both.reason }
   if (both.calls.length !== 2 * asks.length + 1) {
-    return { kind: 'unknown', reason: 'its simulation has another number of calls than it was asked for' }
+    return { kind: 'unknown', reason: 'the simulation contains another number of calls than requested' }
   }
   // No answer means that the contract is not a fungible token.
   const told = (at: number): bigint | null => {
@@ -169,7 +170,7 @@ async function simulateCalls(session: RpcSession, calls: readonly object[]) {
     return { kind: 'none', reason: answer.reason, isMissing: answer.code === noMethod } as const
   const read = simulatedSchema.safeParse(answer.result)
   if (!read.success)
-    return { kind: 'none', reason: 'its simulation is of another form', isMissing: false } as const
+    return { kind: 'none', reason: 'the simulation has an unknown form', isMissing: false } as const
   return { kind: 'done', calls: read.data[0]?.calls ?? [] } as const
 }
 
@@ -188,22 +189,23 @@ async function traceCall(session: RpcSession, call: EvmCallRequest, before: stri
   if (answer.kind === 'refused') {
     return {
       kind: 'unknown',
-      reason: `neither eth_simulateV1 (${before}) nor debug_traceCall (${answer.reason})`,
+      reason: `the endpoint supports neither eth_simulateV1 (${before}) nor debug_traceCall (${answer.reason})`,
     }
   }
   const frame = frameSchema.safeParse(answer.result)
-  if (!frame.success) return { kind: 'unknown', reason: 'its trace is of another form' }
+  if (!frame.success) return { kind: 'unknown', reason: 'the trace has an unknown form' }
   if (frame.data.error != null)
     return { kind: 'fails', reason: reasonOf(frame.data.output ?? '0x', frame.data.error) }
   const logs = logsOf(frame.data, 0)
-  if (logs === null) return { kind: 'unknown', reason: `it calls more than ${traceDepthMax} levels deep` }
+  if (logs === null)
+    return { kind: 'unknown', reason: `the call is nested deeper than ${traceDepthMax} levels` }
   const effects = effectsOf(call.from, { logs, sentRaw: call.value })
   if (letsTakeInSilence(call, effects))
-    return { kind: 'unknown', reason: 'a token does not say what it lets others take' }
+    return { kind: 'unknown', reason: 'a token does not report its allowances' }
   const asked = distinct([...(call.data === '0x' ? [] : [call.to]), ...calledIn(frame.data)])
   const silent = asked.filter((one) => !tellsOf(one, effects) && !isOrdered(call, one))
   if (silent.length > tokensMax)
-    return { kind: 'unknown', reason: `it calls more than ${tokensMax} contracts` }
+    return { kind: 'unknown', reason: `the call uses more than ${tokensMax} contracts` }
   const hidden = await hiddenBy(session, call, { silent, logs })
   return {
     kind: 'moves',

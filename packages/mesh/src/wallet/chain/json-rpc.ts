@@ -100,7 +100,7 @@ export function createJsonRpc(
     } catch (error) {
       // The library's message and an address that contains a key must not leave this function.
       if (error instanceof Problem || signal.aborted) throw error
-      throw failed(`${url.host} could not be asked`, error)
+      throw failed(`${url.host} cannot be reached`, error)
     } finally {
       deadline.clear()
     }
@@ -108,7 +108,7 @@ export function createJsonRpc(
 
   function readAnswer(text: string, id: number): RpcAnswer {
     const reply = parsed(text)
-    if (reply.id !== id) throw failed('it answered another question than it was asked')
+    if (reply.id !== id) throw failed('the endpoint answered with another id than that of the request')
     if (reply.error == null) return { kind: 'result', result: reply.result }
     return { kind: 'refused', code: reply.error.code, reason: plainLine(reply.error.message) }
   }
@@ -117,12 +117,12 @@ export function createJsonRpc(
     try {
       return replySchema.parse(readJsonExactly(text, jsonLimits.serverReply))
     } catch (cause) {
-      throw failed('it answered in a form that is not JSON-RPC', cause)
+      throw failed('the answer is not JSON-RPC', cause)
     }
   }
 
   function failed(what: string, cause?: unknown): Problem {
-    return new Problem('upstream-failed', { detail: `the RPC of ${name}: ${what}`, cause })
+    return new Problem('upstream-failed', { detail: `the RPC endpoint of ${name} failed: ${what}`, cause })
   }
 
   async function readBounded(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Buffer> {
@@ -131,7 +131,7 @@ export function createJsonRpc(
     for await (const chunk of body) {
       signal.throwIfAborted()
       bytes += chunk.length
-      if (bytes > replyMaxBytes) throw failed(`its answer has more than ${replyMaxBytes} bytes`)
+      if (bytes > replyMaxBytes) throw failed(`the answer has more than ${replyMaxBytes} bytes`)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks)
@@ -148,9 +148,10 @@ export function createJsonRpc(
         answer,
         ask: async (method, params, schema) => {
           const said = await answer(method, params)
-          if (said.kind === 'refused') throw failed(`it refused: ${said.reason} (${said.code})`)
+          if (said.kind === 'refused')
+            throw failed(`the endpoint rejected the call: ${said.reason} (${said.code})`)
           const read = schema.safeParse(said.result)
-          if (!read.success) throw failed(`it answered ${method} with something of another form`)
+          if (!read.success) throw failed(`the answer to ${method} has an unknown form`)
           return read.data
         },
       }

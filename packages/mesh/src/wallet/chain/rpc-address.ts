@@ -20,7 +20,7 @@ export function rpcOf(
   throw new Problem('not-configured', {
     detail:
       credential === undefined
-        ? `no RPC is set up for ${name}: the owner writes {"wallet": {"chains": {"${name}": {"rpc_url": "https://..."}}}} into config/settings.json`
-        : `the RPC of ${name} wants its address: put FLOTILLA_SYSTEM_${credential.toUpperCase()}=https://... into .env and start the mesh again`,
+        ? `no RPC endpoint is set up for ${name}: the owner writes {"wallet": {"chains": {"${name}": {"rpc_url": "https://..."}}}} into config/settings.json`
+        : `the RPC endpoint of ${name} has no address: put FLOTILLA_SYSTEM_${credential.toUpperCase()}=https://... into .env in the home and restart the mesh`,
   })
 }

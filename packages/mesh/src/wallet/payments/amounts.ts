@@ -8,11 +8,13 @@ export function baseUnits(amount: string, decimals: number): bigint {
   const [, whole, fraction = ''] = /^(\d{1,60})(?:\.(\d{1,60}))?$/.exec(amount) ?? []
   if (whole === undefined) {
     throw new Problem('bad-request', {
-      detail: 'an amount is digits, with a point where it is broken, such as 0.25',
+      detail: 'an amount must be digits, with a decimal point if needed, such as 0.25',
     })
   }
   if (fraction.length > decimals) {
-    throw new Problem('bad-request', { detail: `it has ${decimals} digits after the point at most` })
+    throw new Problem('bad-request', {
+      detail: `an amount of this coin or token may have at most ${decimals} digits after the point`,
+    })
   }
   return BigInt(whole + fraction.padEnd(decimals, '0'))
 }

@@ -144,7 +144,7 @@ describe('a payment is not signed where, while its chain was asked,', () => {
 
   test('a payment is not signed when its agent was replaced by one with another address while the chain was asked', async () => {
     const end = await during((_process, { on }) => void (on.sender = friend))
-    expect(end).toMatchObject({ state: 'failed', detail: expect.stringContaining('pays no more') })
+    expect(end).toMatchObject({ state: 'failed', detail: expect.stringContaining('may no longer pay') })
   })
 })
 

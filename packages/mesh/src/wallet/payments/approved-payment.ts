@@ -78,7 +78,7 @@ export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObj
     effects: effectsText(assessed.effects),
     payees: [...assessed.payees],
     summary: assessed.summary,
-    lines: [...assessed.lines, `A person is asked because ${assessed.reasons.join(', and ')}.`],
+    lines: [...assessed.lines, `This payment needs an approval because ${assessed.reasons.join(', and ')}.`],
     fee: assessed.feeLine,
   }
 }
@@ -86,8 +86,8 @@ export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObj
 /** The Problem `conflict` for a payment that differs from what was shown. Pure. */
 export function notAsShown(detail: string): Problem {
   return new Problem('conflict', {
-    detail: `it is not what was shown any more, so nothing was signed: ${detail}`,
-    repair: 'Have the agent ask for it again, and look at what is shown then.',
+    detail: `the payment differs from the one that was shown, so nothing was signed: ${detail}`,
+    repair: 'Let the agent request the payment again, and check what is shown then.',
   })
 }
 
@@ -98,24 +98,25 @@ export function requireAsShown(shown: ApprovedPayment, now: Assessed, signer: Si
   const refuse = (detail: string): never => {
     throw notAsShown(detail)
   }
-  if (signer.address !== shown.from) refuse(`it would leave ${signer.address}`)
+  if (signer.address !== shown.from) refuse(`the payment would leave from ${signer.address}`)
   const { charged_micro_usd: charged, fee_shown: fee, effects } = shown
   const before = charged - (fee?.micro_usd ?? 0)
   const after = now.chargedMicroUsd - (fee === null ? 0 : now.feeMicroUsd)
   // Rounded up, because each amount is counted in whole millionths.
   if (after > Math.ceil((before * (100 + driftPercent)) / 100)) {
     refuse(
-      `it counts for ${usdOfMicro(now.chargedMicroUsd)} USD, and ${usdOfMicro(charged)} were shown; more leaves by it, whatever its fee is`,
+      `the payment counts for ${usdOfMicro(now.chargedMicroUsd)} USD, and ${usdOfMicro(charged)} USD were shown; more than the fee has changed`,
     )
   }
   if (fee !== null && now.plan.feeMaxRaw > fee.raw * BigInt(feeTimesMax)) {
     refuse(
-      `its fee is at most ${usdOfMicro(now.feeMicroUsd)} USD, which is more than ${feeTimesMax} times the ${usdOfMicro(fee.micro_usd)} that were shown`,
+      `the fee is at most ${usdOfMicro(now.feeMicroUsd)} USD, which is more than ${feeTimesMax} times the ${usdOfMicro(fee.micro_usd)} that were shown`,
     )
   }
-  if ((effects === null) !== (now.effects === null)) refuse('what can be known of it has changed')
+  if ((effects === null) !== (now.effects === null))
+    refuse('the payment can no longer be simulated, or could not be simulated before')
   const more = effects === null || now.effects === null ? null : moreThan(effects, now.effects)
   if (more !== null) refuse(more)
   const other = now.payees.find((payee) => !shown.payees.some((one) => isSameAddress(one, payee)))
-  if (other !== undefined) refuse(`${other} may come by something through it, and was not shown`)
+  if (other !== undefined) refuse(`${other} may receive something from the payment, and was not shown`)
 }

@@ -87,7 +87,7 @@ export function createAssessPayment(deps: {
       feeMicroUsd: payment.fee.microUsd,
       summary: paymentSummary(payment),
       lines: paymentLines(payment),
-      feeLine: `Its fee is at most ${payment.fee.words}.`,
+      feeLine: `The fee is at most ${payment.fee.words}.`,
       reasons: approvalReasons(payment, {
         limitUsd: settings.approve_above_usd,
         isKnownPayee: (address) => payees.isKnownPayee(name, address),

@@ -22,7 +22,7 @@ describe('an order', () => {
     const open = Array.from({ length: 16 }, () => send('0.01'))
     await expect(send('0.01')).rejects.toMatchObject({
       code: 'rate-limited',
-      detail: 'as many payments are being looked into for this agent as one agent may have at once',
+      detail: 'the maximum for one agent is reached: too many payments that are being checked at once',
       retryAfterSeconds: 2,
     })
     gate.resolve()
@@ -48,7 +48,7 @@ describe('an order', () => {
     chain.plan = plan
     expect(await send('0.02', { as: { ...scout, agentId: 'ant' } })).toMatchObject({ state: 'paid' })
     const args = asked[0]?.args as JsonObject // what `ask` was given
-    expect(await pay.kind.carryOut(max, args)).toContain('It was signed')
+    expect(await pay.kind.carryOut(max, args)).toContain('The payment was signed')
     gate.resolve()
     const states = (await ends).map(({ status }) => status)
     expect(states.slice(0, 17)).toEqual([...Array<string>(16).fill('fulfilled'), 'rejected'])
@@ -68,7 +68,7 @@ describe('an order', () => {
     await clock.advance(1)
     expect(await late).toMatchObject({
       code: 'upstream-timeout',
-      detail: 'the chain or its prices took too long',
+      detail: 'the chain or the price sources did not answer in time',
     })
     expect(states()).toEqual([])
   })
@@ -79,11 +79,11 @@ describe('an order', () => {
     chain.plan = () => Promise.reject(new Error('it was planned'))
     await expect(send('0')).rejects.toMatchObject({
       code: 'bad-request',
-      detail: 'an amount is more than nothing',
+      detail: 'an amount must be greater than 0',
     })
     await expect(send('0.0000001', { token })).rejects.toMatchObject({
       code: 'bad-request',
-      detail: 'it has 6 digits after the point at most',
+      detail: 'an amount of this coin or token may have at most 6 digits after the point',
     })
     await expect(send('0.0000001')).rejects.toThrow('it was planned')
   })
@@ -107,7 +107,7 @@ describe('an order', () => {
     for (let times = 0; times < 16; times++) await send('0.01')
     await expect(send('0.01')).rejects.toMatchObject({
       code: 'rate-limited',
-      detail: `16 payments from ${sender} on base have no end yet`,
+      detail: `16 payments from ${sender} on base are not confirmed yet, the maximum; wait for one, or cancel one with flotilla wallet cancel PAYMENT`,
       retryAfterSeconds: 15,
     })
     chain.mine(3)
@@ -259,7 +259,9 @@ describe('what a person confirmed', () => {
     })
     const refused = {
       code: 'conflict',
-      detail: expect.stringContaining('what can be known of it has changed'),
+      detail: expect.stringContaining(
+        'the payment can no longer be simulated, or could not be simulated before',
+      ),
     }
     await ask()
     unknown()
@@ -282,7 +284,7 @@ describe('what a person confirmed', () => {
     const { args } = harness.asked[0] ?? {}
     await expect(harness.pay.kind.carryOut(owner as never, args as never)).rejects.toMatchObject({
       code: 'conflict',
-      detail: `it is not what was shown any more, so nothing was signed: it would leave ${token}`,
+      detail: `the payment differs from the one that was shown, so nothing was signed: the payment would leave from ${token}`,
     })
     expect(harness.states()).toEqual([])
   })
@@ -447,14 +449,14 @@ describe('who follows', () => {
     chain.mine(3)
     await poll()
     expect(journal.filter(({ action }) => action === 'wallet.stopped')).toHaveLength(1)
-    expect(manage.limits(owner).stopped).toContain('took the number of pay_')
+    expect(manage.limits(owner).stopped).toContain('has the nonce of payment pay_')
     expect(manage.resume(owner)).toMatchObject({
       stopped: null,
-      was_stopped: expect.stringContaining('took the number of pay_') as unknown,
+      was_stopped: expect.stringContaining('has the nonce of payment pay_') as unknown,
     })
     expect(manage.resume(owner)).toMatchObject({ stopped: null, was_stopped: null })
     expect(journal.filter(({ action }) => action === 'wallet.resumed')).toMatchObject([
-      { actor: 'human:cli', subject: 'seed', detail: { reason: expect.stringContaining('took the number') } },
+      { actor: 'human:cli', subject: 'seed', detail: { reason: expect.stringContaining('has the nonce') } },
     ])
   })
 

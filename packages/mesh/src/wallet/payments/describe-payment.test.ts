@@ -43,7 +43,7 @@ describe('a person is asked first', () => {
       { isKnownPayee: () => false },
     ],
     ['all of a token', aPayment({ grants: [{ ...sum, grant }] }), /take all of a token/, {}],
-    ['an unknown call', aPayment({ effects: null }), /is not known/, {}],
+    ['an unknown call', aPayment({ effects: null }), /are unknown/, {}],
     ['a token like another', aPayment({ imitations: ['the token x'] }), /the token x/, {}],
   ])('a person must approve %s', (...[, payment, reason, limits]) => {
     expect(approvalReasons(payment, { ...asked, ...limits })).toEqual([expect.stringMatching(reason)])
@@ -60,8 +60,8 @@ test('an address that a payment only names is distinguished from one that it pay
   const lines = paymentLines(
     aPayment({ payees: { paid: [friend ?? '', other ?? ''], others: [other ?? ''] } }),
   )
-  expect(lines.filter((line) => line.startsWith('It also'))).toEqual([
-    expect.stringContaining('It also names'),
+  expect(lines.filter((line) => line.startsWith('The call also'))).toEqual([
+    expect.stringContaining('The call also names'),
   ])
 })
 

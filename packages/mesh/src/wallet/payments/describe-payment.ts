@@ -47,7 +47,7 @@ export function paymentLines(payment: DescribedPayment): readonly string[] {
     ...payeeLines(payment),
     ...imitations.map((words) => `WARNING: ${words}.`),
     ...plan.warnings.map((warning) => `Note that ${warning}.`),
-    `It counts for ${usdOfMicro(chargedMicroUsd)} USD of the limits of the agent.`,
+    `The payment counts for ${usdOfMicro(chargedMicroUsd)} USD against the limits of the agent.`,
   ]
 }
 
@@ -64,12 +64,12 @@ export function approvalReasons(
     (address) => !describeAddress(address, compared).isNamed && !isKnownPayee(address),
   )
   return [
-    ...(chargedMicroUsd > limitUsd * 1_000_000 ? [`it counts for more than ${limitUsd} USD`] : []),
+    ...(chargedMicroUsd > limitUsd * 1_000_000 ? [`the payment counts for more than ${limitUsd} USD`] : []),
     ...first.map((address) => `${address} was never paid before`),
     ...(grants.some(({ grant }) => grant.unlimited)
-      ? ['it allows another address to take all of a token']
+      ? ['the payment allows another address to take all of a token']
       : []),
-    ...(effects === null ? ['what it moves is not known'] : []),
+    ...(effects === null ? ['the effects of the payment are unknown'] : []),
     ...hiddenWords(payment),
     ...imitations,
   ]
@@ -80,9 +80,9 @@ function hiddenWords({ chain, short = [], plan: { simulation } }: DescribedPayme
   const unseen = simulation.kind === 'moves' ? (simulation.unseen ?? []) : []
   return [
     ...short.map(
-      (asset) => `its simulation shows less of ${asset ?? chains[chain].coin} than what is ordered`,
+      (asset) => `the simulation shows a smaller amount of ${asset ?? chains[chain].coin} than requested`,
     ),
-    ...unseen.map((address) => `${address} does not say what the call does there`),
+    ...unseen.map((address) => `the contract ${address} does not report what the call does there`),
   ]
 }
 
@@ -90,11 +90,13 @@ function movesLines({ chain, leaving, effects, plan }: DescribedPayment): readon
   const gained = (effects?.changes ?? []).filter(({ raw }) => raw > 0n)
   const { simulation } = plan
   return [
-    ...(leaving.length === 0 ? [] : [`Leaves: ${leaving.map(({ words }) => words).join('; ')}.`]),
+    ...(leaving.length === 0 ? [] : [`Leaves the address: ${leaving.map(({ words }) => words).join('; ')}.`]),
     ...(effects === null
-      ? [`What else it moves is not known: ${simulation.kind === 'unknown' ? simulation.reason : ''}.`]
+      ? [
+          `The other effects of the payment are unknown: ${simulation.kind === 'unknown' ? simulation.reason : ''}.`,
+        ]
       : leaving.length === 0
-        ? ['Nothing leaves by it but its fee.']
+        ? ['Nothing leaves except the fee.']
         : []),
     ...(gained.length === 0
       ? []
@@ -107,7 +109,7 @@ function movesLines({ chain, leaving, effects, plan }: DescribedPayment): readon
 function grantLines({ grants, compared }: DescribedPayment): readonly string[] {
   return grants.map(({ grant, words }) =>
     grant.unlimited
-      ? `${describeAddress(grant.spender, compared).words} may take ALL of the token ${grant.asset} from then on, now and later; there are ${words}.`
+      ? `${describeAddress(grant.spender, compared).words} may take ALL of the token ${grant.asset} from then on, now and later; the address has ${words}.`
       : `${describeAddress(grant.spender, compared).words} may take ${words} from then on.`,
   )
 }
@@ -118,8 +120,8 @@ function payeeLines({ order, payees: { paid, others }, compared }: DescribedPaym
     .map((address) => {
       const { words } = describeAddress(address, compared)
       return others.includes(address)
-        ? `It also names ${words}, which may come by something through it.`
-        : `It also pays or empowers ${words}.`
+        ? `The call also names ${words}, which may receive something from it.`
+        : `The call also pays ${words}, or gives them permissions.`
     })
 }
 
@@ -154,11 +156,11 @@ function summaryOf(
   const moved = leaving.join(' and ')
   const rest = isKnown ? '' : '; its other effects are unknown'
   if (order.do === 'transfer') {
-    const paid = `pay ${moved || 'nothing but its fee'} to ${order.to} on ${chain}`
+    const paid = `pay ${moved || 'only its fee'} to ${order.to} on ${chain}`
     return `${[paid, ...letting].join(', and ')}${rest}`
   }
   const does = [...(moved === '' ? [] : [`moves ${moved}`]), ...letting]
-  const nothing = isKnown ? ['moves nothing but its fee'] : []
+  const nothing = isKnown ? ['moves only its fee'] : []
   const which = (does.length === 0 ? nothing : does).join(', and ')
   const called = `call ${plainLine(what, 100)} of ${order.contract} on ${chain}`
   return `${called}${which === '' ? '' : `, which ${which}`}${rest}`

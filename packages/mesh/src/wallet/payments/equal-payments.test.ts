@@ -32,7 +32,7 @@ describe('an equal payment', () => {
       state: 'waiting',
       approval_id: 'appr_1',
       joined:
-        'You asked for an equal payment already, and it waits as appr_1: one payment leaves for both, not two.',
+        'You already requested an equal payment, which waits for approval as appr_1. Both requests lead to one payment, not two.',
     })
     const [shown] = approvals.list(owner, { open: true, limit: 9 })
     expect(approvals.list(owner, { open: true, limit: 9 })).toHaveLength(1)

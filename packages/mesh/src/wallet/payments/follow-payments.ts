@@ -71,7 +71,7 @@ export function createFollowPayments(
       if (state === 'replaced') {
         stopWallet(
           deps,
-          `on ${after.chain}, a transaction that this mesh did not sign took the number of ${after.id} of ${after.sender}: another program pays from the same seed`,
+          `on ${after.chain}, a transaction that this mesh did not sign has the nonce of payment ${after.id} of ${after.sender}: another program pays from the same seed`,
         )
       }
       if (ended && news?.kind === 'landed') requireAsSimulated(after, news.effects)
@@ -198,8 +198,11 @@ function landedNews(
   of: Signature,
 ): { readonly news: IntentNews; readonly note: string } {
   if (of.cancelFeeMicroUsd === null) return { news: fate, note: '' }
-  if (fate.final) return { news: { kind: 'cancelled' }, note: `${of.txId} took its place` }
-  return { news: { kind: 'waiting' }, note: `${of.txId} takes its place, in block ${fate.block}` }
+  if (fate.final) return { news: { kind: 'cancelled' }, note: `transaction ${of.txId} replaced the payment` }
+  return {
+    news: { kind: 'waiting' },
+    note: `transaction ${of.txId} replaced the payment, in block ${fate.block}`,
+  }
 }
 
 /** The allowed share of the planned loss, in percent, because prices move between a simulation and its block. */
@@ -211,18 +214,18 @@ export function moreThan(planned: Effects, done: Effects): string | null {
     if (raw >= 0n) continue
     const meant = planned.changes.find((one) => isSameAsset(one.asset, asset))?.raw ?? 0n
     if (raw * 100n < meant * driftPercent)
-      return `${-raw} base units of ${asset ?? 'the coin'} left, and ${meant < 0n ? -meant : 0n} were to leave`
+      return `${-raw} base units of ${asset ?? 'the coin'} left the address, and the simulation showed ${meant < 0n ? -meant : 0n}`
   }
   for (const { asset, spender, raw, unlimited } of done.grants) {
     const meant = planned.grants.find(
       (one) => isSameAddress(one.asset, asset) && isSameAddress(one.spender, spender),
     )
     if (meant === undefined || (!meant.unlimited && (unlimited || raw > meant.raw))) {
-      return `${spender} may take ${unlimited ? 'all' : `${raw} base units`} of ${asset}, which it was not to`
+      return `${spender} may take ${unlimited ? 'all' : `${raw} base units`} of ${asset}, which the simulation did not show`
     }
   }
   const stranger = done.payees.find((payee) => !planned.payees.some((one) => isSameAddress(one, payee)))
-  return stranger === undefined ? null : `${stranger} was paid, which was not to be`
+  return stranger === undefined ? null : `${stranger} was paid, which the simulation did not show`
 }
 
 function messageOf(error: unknown): string {

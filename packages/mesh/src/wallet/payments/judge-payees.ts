@@ -18,7 +18,10 @@ export function describeAddress(
   if (alike === undefined) return { words: address, isNamed: false }
   const [whose, one] = alike
   const meant = whose === one ? one : `${whose} (${one})`
-  return { words: `${address} (WARNING: it begins and ends like ${meant}, and is another)`, isNamed: false }
+  return {
+    words: `${address} (WARNING: this address begins and ends like ${meant}, but differs)`,
+    isNamed: false,
+  }
 }
 
 /** True if both texts are the same address. Pure. */

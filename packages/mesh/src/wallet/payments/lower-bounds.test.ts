@@ -26,7 +26,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     chain.simulation = () => ({ kind: 'moves', effects: nothing })
     expect(await send('0.5', { token })).toMatchObject({
       state: 'waiting',
-      because: [`its simulation shows less of ${token} than what is ordered`],
+      because: [`the simulation shows a smaller amount of ${token} than requested`],
     })
     expect(asked[0]?.args).toMatchObject({
       charged_micro_usd: 500_001,
@@ -54,7 +54,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     chain.simulation = () => ({ kind: 'unknown', reason: 'no such method' })
     expect(await execute(text, [friend, '700000'], '0.1')).toMatchObject({
       state: 'waiting',
-      because: [`${token} was never paid before`, 'what it moves is not known'],
+      because: [`${token} was never paid before`, 'the effects of the payment are unknown'],
     })
     expect(asked[0]?.args).toMatchObject({ charged_micro_usd: 800_001 })
   })
@@ -63,7 +63,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     const { chain, execute } = aTokenHarness()
     chain.simulation = () => ({ kind: 'moves', effects: nothing, unseen: [other] })
     expect(await execute('f()', [])).toMatchObject({
-      because: [`${other} does not say what the call does there`],
+      because: [`the contract ${other} does not report what the call does there`],
     })
   })
 

@@ -64,7 +64,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const leave = enterPlaces(places, agentId, 'payments are being looked into')
+    const leave = enterPlaces(places, agentId, 'payments that are being checked')
     return inTime(signal, work).finally(leave)
   }
 
@@ -74,7 +74,11 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     void deps.clock
       .sleep(payTimeoutMs, AbortSignal.any([done.signal, signal]))
       .then(() =>
-        late.abort(new Problem('upstream-timeout', { detail: 'the chain or its prices took too long' })),
+        late.abort(
+          new Problem('upstream-timeout', {
+            detail: 'the chain or the price sources did not answer in time',
+          }),
+        ),
       )
       .catch(() => {})
     try {
@@ -89,7 +93,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     const decimals =
       token === undefined ? chains[chain].decimals : (await deps.chain(chain).token(token, signal)).decimals
     const raw = baseUnits(amount, decimals)
-    if (raw === 0n) throw new Problem('bad-request', { detail: 'an amount is more than nothing' })
+    if (raw === 0n) throw new Problem('bad-request', { detail: 'an amount must be greater than 0' })
     return { do: 'transfer', asset: token ?? null, to, raw }
   }
 
@@ -215,5 +219,5 @@ interface PaymentRequest extends CallRequest {
 }
 
 function joinedWords(approvalId: string): string {
-  return `You asked for an equal payment already, and it waits as ${approvalId}: one payment leaves for both, not two.`
+  return `You already requested an equal payment, which waits for approval as ${approvalId}. Both requests lead to one payment, not two.`
 }

@@ -49,7 +49,7 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
         // The queries took time: the approval may have expired, and the agent may be another one.
         requireInTime()
         if (deps.signerOf(agentId, chain).address !== signer.address)
-          throw notAsShown(`${signer.address} pays no more`)
+          throw notAsShown(`the address ${signer.address} may no longer pay`)
         return signing.sign(payment, assessed)
       })
       const { tx_id: txId, state } = await sent(viewOf(intent), signal)
@@ -80,5 +80,5 @@ function contractOf(order: Order): string | null {
 }
 
 function signedWords(txId: string, state: string): string {
-  return `It was signed as ${txId} and is ${state}; flotilla wallet history follows it to its end.`
+  return `The payment was signed as ${txId} and is ${state}; flotilla wallet history shows how it ends.`
 }

@@ -226,7 +226,7 @@ describe('a person is asked', () => {
     expect(words).toMatchObject({
       subject: 'scout',
       summary: `pay 0.1 ETH (0.1 USD) to ${stranger} on base`,
-      price: 'Its fee is at most 0.000001 ETH (0.000001 USD).',
+      price: 'The fee is at most 0.000001 ETH (0.000001 USD).',
     })
     expect(words.consequences).toContain(`To ${stranger}.`)
     expect(harness.pay.kind.wasDone(args as never)).toBeNull()
@@ -241,7 +241,10 @@ describe('a person is asked', () => {
 
   test("a payment above the owner's threshold needs approval, and all limits apply again at its confirmation", async () => {
     const harness = aPaymentsHarness({ record: { wallet_spend_limit_daily_usd: 3 } })
-    expect(await because(harness, harness.send('2'))).toEqual(['waiting', 'it counts for more than 1 USD'])
+    expect(await because(harness, harness.send('2'))).toEqual([
+      'waiting',
+      'the payment counts for more than 1 USD',
+    ])
     await harness.send('0.9')
     await harness.send('0.9')
     const { args } = harness.asked[0] ?? {}
@@ -271,7 +274,7 @@ describe('a person is asked', () => {
     moves(-2_500_000n)
     await expect(harness.pay.kind.carryOut(owner as never, args as never)).rejects.toMatchObject({
       code: 'conflict',
-      detail: expect.stringContaining('counts for 2.500001 USD, and 2.000001 were shown'),
+      detail: expect.stringContaining('counts for 2.500001 USD, and 2.000001 USD were shown'),
     })
     expect(harness.states()).toEqual([])
   })
@@ -300,7 +303,7 @@ describe('a person is asked', () => {
     })
     expect(await because(harness, asked)).toEqual([
       'waiting',
-      'it allows another address to take all of a token',
+      'the payment allows another address to take all of a token',
     ])
     // The summary must not say that nothing moves.
     const { summary, consequences } = harness.pay.kind.describe(harness.asked[0]?.args as never)
@@ -308,7 +311,7 @@ describe('a person is asked', () => {
       `call approve(address,uint256) of ${token} on base, which lets ${friend} take ALL of the token ${token}`,
     )
     expect(consequences).toContain(
-      `${friend} (friend) may take ALL of the token ${token} from then on, now and later; there are 0.5 of the token ${token}, which calls itself USDX (0.5 USD).`,
+      `${friend} (friend) may take ALL of the token ${token} from then on, now and later; the address has 0.5 of the token ${token}, which has the symbol USDX (0.5 USD).`,
     )
     expect(await harness.pay.simulate(scout, call, never)).toMatchObject({ counted_usd: 0.500001 })
   })
@@ -336,7 +339,7 @@ describe('a person is asked', () => {
         because: [`${stranger} was never paid before`, `${token} was never paid before`],
       })
       const { consequences } = pay.kind.describe(asked[0]?.args as never)
-      expect(consequences).toContain(`It also pays or empowers ${stranger}.`)
+      expect(consequences).toContain(`The call also pays ${stranger}, or gives them permissions.`)
     })
 
     test('an address that a call only names needs approval too, because it may receive something later', async () => {
@@ -355,12 +358,12 @@ describe('a person is asked', () => {
       })
       const args = asked[0]?.args as never
       expect(pay.kind.describe(args).consequences).toContain(
-        `It also names ${stranger.toLowerCase()}, which may come by something through it.`,
+        `The call also names ${stranger.toLowerCase()}, which may receive something from it.`,
       )
       names([stranger, token])
       await expect(pay.kind.carryOut(owner as never, args)).rejects.toMatchObject({
         code: 'conflict',
-        detail: expect.stringContaining(`${token} may come by something through it, and was not shown`),
+        detail: expect.stringContaining(`${token} may receive something from the payment, and was not shown`),
       })
       names([stranger])
       expect(await pay.kind.carryOut(owner as never, args)).toContain('is sent')
@@ -386,7 +389,7 @@ describe('a person is asked', () => {
       expect((await named(20)).asks_a_person).toHaveLength(20)
       await expect(named(21)).rejects.toMatchObject({
         code: 'not-simulated',
-        detail: 'it pays, empowers or names more than 20 addresses',
+        detail: 'the call pays, gives permissions to, or names more than 20 addresses',
       })
     })
 
@@ -396,7 +399,7 @@ describe('a person is asked', () => {
       chain.simulation = () => paying([stranger, token])
       await expect(pay.kind.carryOut(owner as never, asked[0]?.args as never)).rejects.toMatchObject({
         code: 'conflict',
-        detail: expect.stringContaining(`${token} was paid, which was not to be`),
+        detail: expect.stringContaining(`${token} was paid, which the simulation did not show`),
       })
       expect(states()).toEqual([])
     })
@@ -416,7 +419,7 @@ describe('a person is asked', () => {
         return manage.limits(owner).stopped
       }
       expect(await landed([friend, stranger])).toBe(
-        `pay_1 on base did more than its simulation showed: ${stranger} was paid, which was not to be`,
+        `pay_1 on base did more than its simulation showed: ${stranger} was paid, which the simulation did not show`,
       )
     })
   })
@@ -427,7 +430,7 @@ describe('a person is asked', () => {
     test('a look-alike token needs approval with a warning, whatever amount it counts for', async () => {
       const harness = aPaymentsHarness({ ...known, record: { wallet_allowed_contracts: [token] } })
       harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USD?' })
-      const words = `the token ${token} that calls itself USD? is not the USDC that you know`
+      const words = `the token ${token} with the symbol USD? is not the USDC that you know`
       expect(await because(harness, harness.send('0.01', { token }))).toEqual(['waiting', words])
       expect(harness.asked[0]?.args).toMatchObject({
         lines: expect.arrayContaining([`WARNING: ${words}.`]),
@@ -443,7 +446,7 @@ describe('a person is asked', () => {
       })
       const call = { chain: 'base' as const, contract: friend, function: 'swap()', args: [] }
       const { asks_a_person: reasons } = await harness.pay.simulate(scout, call, never)
-      expect(reasons).toEqual([`the token ${token} that calls itself USDC is not the USDC that you know`])
+      expect(reasons).toEqual([`the token ${token} with the symbol USDC is not the USDC that you know`])
     })
   })
 })
@@ -523,13 +526,13 @@ describe('what a call would move', () => {
     allowed.chain.simulation = refused.chain.simulation
     expect(await executed(allowed)).toMatchObject({
       state: 'waiting',
-      because: [`${token} was never paid before`, 'what it moves is not known'],
+      because: [`${token} was never paid before`, 'the effects of the payment are unknown'],
     })
     const { summary, consequences } = allowed.pay.kind.describe(allowed.asked[0]?.args as never)
     expect(summary).toBe(
       `call stake(uint256) of ${token} on base, which moves 0.25 ETH (0.25 USD); its other effects are unknown`,
     )
-    expect(consequences).toContain('What else it moves is not known: no such method.')
+    expect(consequences).toContain('The other effects of the payment are unknown: no such method.')
     const bare = await allowed.pay.execute(
       scout,
       { ...call, amount: undefined },
@@ -560,9 +563,9 @@ describe('what a call would move', () => {
     expect(await send('4', { token })).toMatchObject({ state: 'waiting' })
     const { summary, consequences } = pay.kind.describe(asked[0]?.args as never)
     expect(summary).toBe(
-      `pay 4 of the token ${token}, which calls itself USDX (4 USD) to ${friend} on base; its other effects are unknown`,
+      `pay 4 of the token ${token}, which has the symbol USDX (4 USD) to ${friend} on base; its other effects are unknown`,
     )
-    expect(consequences).toContain('It counts for 4.000001 USD of the limits of the agent.')
+    expect(consequences).toContain('The payment counts for 4.000001 USD against the limits of the agent.')
   })
 
   test('a call that would revert is refused', async () => {

@@ -85,7 +85,7 @@ export function createPayments(
       {
         name: 'flotilla_wallet_payments',
         kind: 'gauge',
-        description: 'Payments that agents have signed, by the state that they are in',
+        description: 'Signed payments of agents, by state',
         samples: intentStates.map((state) => ({ labels: { state }, value: table.countOf(state) })),
       },
     ],

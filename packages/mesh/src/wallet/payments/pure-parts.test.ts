@@ -100,13 +100,15 @@ describe('what a transaction did', () => {
     for (const one of [left(-103n), grant(friend, 51n), grant(token, 1n)]) {
       expect(moreThan(planned, one)).toEqual(expect.any(String))
     }
-    expect(moreThan({ ...planned, changes: [] }, left(-1n))).toContain('0 were to leave')
+    expect(moreThan({ ...planned, changes: [] }, left(-1n))).toContain('the simulation showed 0')
   })
 
   test('a payee or an unlimited allowance beyond the plan is detected', () => {
     const pays = (...payees: string[]) => ({ changes: [], payees, grants: [] })
     expect(moreThan(pays(friend, token), pays(friend.toLowerCase()))).toBeNull()
-    expect(moreThan(pays(friend), pays(friend, token))).toBe(`${token} was paid, which was not to be`)
+    expect(moreThan(pays(friend), pays(friend, token))).toBe(
+      `${token} was paid, which the simulation did not show`,
+    )
     const grants = (unlimited: boolean, raw: bigint) => ({
       changes: [],
       payees: [],
@@ -114,7 +116,7 @@ describe('what a transaction did', () => {
     })
     // An unlimited allowance is never part of a limited one, even if the balance is small.
     expect(moreThan(grants(false, 50n), grants(true, 5n))).toBe(
-      `${friend} may take all of ${token}, which it was not to`,
+      `${friend} may take all of ${token}, which the simulation did not show`,
     )
     expect(moreThan(grants(true, 5n), grants(true, 500n))).toBeNull()
   })
@@ -122,8 +124,10 @@ describe('what a transaction did', () => {
   test('the coin counts where the chain reports it, and assets are compared by identity', () => {
     const coin = (raw: bigint) => ({ changes: [{ asset: null, raw }], payees: [], grants: [] })
     expect(moreThan(coin(-100n), coin(-102n))).toBeNull()
-    expect(moreThan(coin(-100n), coin(-103n))).toBe('103 base units of the coin left, and 100 were to leave')
-    expect(moreThan(planned, coin(-1n))).toContain('0 were to leave')
+    expect(moreThan(coin(-100n), coin(-103n))).toBe(
+      '103 base units of the coin left the address, and the simulation showed 100',
+    )
+    expect(moreThan(planned, coin(-1n))).toContain('the simulation showed 0')
     const [one, other] = [
       'So11111111111111111111111111111111111111112',
       'so11111111111111111111111111111111111111112',
@@ -151,16 +155,16 @@ describe('an address', () => {
         const alike = `0x${friend.slice(2, 6)}${middle}${friend.slice(-4)}`
         fc.pre(alike.toLowerCase() !== friend.toLowerCase())
         const { words, isNamed } = describeAddress(alike, known)
-        expect(words).toContain('WARNING: it begins and ends like the bakery')
+        expect(words).toContain('WARNING: this address begins and ends like the bakery')
         expect(isNamed).toBe(false)
       }),
     )
     const other = `0x${token.slice(2, 6)}${'0'.repeat(32)}${token.slice(-4)}`
     expect(describeAddress(other, known).words).toBe(
-      `${other} (WARNING: it begins and ends like ${token}, and is another)`,
+      `${other} (WARNING: this address begins and ends like ${token}, but differs)`,
     )
     const alike = `0x${friend.slice(2, 6)}${'0'.repeat(32)}${friend.slice(-4)}`
-    expect(describeAddress(alike, known).words).toContain(`like the bakery (${friend}), and`)
+    expect(describeAddress(alike, known).words).toContain(`like the bakery (${friend}), but`)
   })
 
   test('an address that resembles a known one at only one end is shown without a warning', () => {

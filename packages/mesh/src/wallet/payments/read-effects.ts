@@ -72,7 +72,7 @@ export function payeesOf(chain: ChainName, { order, plan, effects }: Understood)
   )
   if (paid.length > payeesMax) {
     throw new Problem('not-simulated', {
-      detail: `it pays, empowers or names more than ${payeesMax} addresses`,
+      detail: `the call pays, gives permissions to, or names more than ${payeesMax} addresses`,
     })
   }
   return { paid, others }

@@ -67,14 +67,17 @@ describe('a payment that does not land', () => {
     expect(again).toMatchObject({ counted_usd: 0.500002, state: 'sent' })
     chain.mine(1)
     await poll()
-    expect(now()).toMatchObject({ state: 'sent', note: `${again.tx_id} takes its place, in block 1` })
+    expect(now()).toMatchObject({
+      state: 'sent',
+      note: `transaction ${again.tx_id} replaced the payment, in block 1`,
+    })
     chain.mine(2)
     await poll()
     expect(now()).toMatchObject({
       state: 'cancelled',
       chargedMicroUsd: 2,
       givenBackAt: null,
-      note: `${again.tx_id} took its place`,
+      note: `transaction ${again.tx_id} replaced the payment`,
     })
     expect(manage.limits(owner)).toMatchObject({ stopped: null, agents: [{ spent_today_usd: 0.000002 }] })
     expect(journal.map(({ action }) => action)).toContain('wallet.cancelling')
@@ -107,7 +110,7 @@ describe('a payment that does not land', () => {
     for (let times = 0; times < 3; times++) await replace(id, 'speed-up')
     await expect(replace(id, 'speed-up')).rejects.toMatchObject({
       code: 'conflict',
-      detail: `its fee would be more than ${paymentLimits.replacedFeeTimesMax} times what it was signed with`,
+      detail: `the fee would be more than ${paymentLimits.replacedFeeTimesMax} times the first fee of the payment`,
     })
     const { chain, ...other } = await stuck()
     const { replacing } = chain
@@ -120,14 +123,16 @@ describe('a payment that does not land', () => {
     }
     await expect(other.replace(other.id, 'cancel')).rejects.toMatchObject({
       code: 'conflict',
-      detail: `${other.id} was signed 6 times already`,
+      detail: `the payment ${other.id} was already signed 6 times, the maximum`,
     })
   })
 
   test('a payment that is being cancelled cannot be sped up', async () => {
     const { replace, id } = await stuck()
     await replace(id, 'cancel')
-    await expect(replace(id, 'speed-up')).rejects.toMatchObject({ detail: `${id} is being cancelled` })
+    await expect(replace(id, 'speed-up')).rejects.toMatchObject({
+      detail: `the payment ${id} is already being cancelled`,
+    })
     await expect(replace(id, 'cancel')).resolves.toMatchObject({ counted_usd: 0.500004 })
   })
 
@@ -144,7 +149,7 @@ describe('a payment that does not land', () => {
     await poll()
     await expect(replace(id, 'cancel')).rejects.toMatchObject({
       code: 'conflict',
-      detail: `${id} is landed: nothing can take its place any more`,
+      detail: `the payment ${id} is landed, so it can no longer be replaced`,
     })
     chain.mine(3)
     await poll()
@@ -173,7 +178,10 @@ describe('a payment that does not land', () => {
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     expect(both).toContainEqual({
       status: 'rejected',
-      reason: expect.objectContaining({ code: 'conflict', detail: `${id} was signed once more meanwhile` }),
+      reason: expect.objectContaining({
+        code: 'conflict',
+        detail: `the payment ${id} was signed again by another request`,
+      }),
     })
     expect(chain.received).toHaveLength(2)
   })

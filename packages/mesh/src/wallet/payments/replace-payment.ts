@@ -50,13 +50,13 @@ export function createReplacePayment({
     if (intent === null || chain === undefined) {
       throw new Problem('not-found', {
         detail: `there is no payment ${id}`,
-        repair: 'Look at its id in flotilla wallet history.',
+        repair: 'See the ids of payments with flotilla wallet history.',
       })
     }
     if (hasEnded(intent.state) || intent.state === 'landed') {
       throw new Problem('conflict', {
-        detail: `${id} is ${intent.state}: nothing can take its place any more`,
-        repair: 'Look at what became of it in flotilla wallet history.',
+        detail: `the payment ${id} is ${intent.state}, so it can no longer be replaced`,
+        repair: 'See its result with flotilla wallet history.',
       })
     }
     return { ...intent, chain }
@@ -68,14 +68,20 @@ export function createReplacePayment({
       throw new Problem('conflict', { detail, repair })
     }
     if (how === 'speed-up' && intent.cancelFeeMicroUsd !== null) {
-      refuse(`${intent.id} is being cancelled`, 'Cancel it once more for a higher fee.')
+      refuse(
+        `the payment ${intent.id} is already being cancelled`,
+        `Cancel it again for a higher fee: flotilla wallet cancel ${intent.id}`,
+      )
     }
     if (earlier.length >= paymentLimits.replacementsMax) {
-      refuse(`${intent.id} was signed ${earlier.length + 1} times already`, 'Wait until one of them lands.')
+      refuse(
+        `the payment ${intent.id} was already signed ${earlier.length + 1} times, the maximum`,
+        'Wait until the chain confirms one of them (flotilla wallet history).',
+      )
     }
     if (plan.feeMaxRaw > (earlier[0]?.feeRaw ?? feeBeforeRaw) * feeTimesMax) {
       refuse(
-        `its fee would be more than ${feeTimesMax} times what it was signed with`,
+        `the fee would be more than ${feeTimesMax} times the first fee of the payment`,
         'Wait until fees are lower.',
       )
     }
@@ -98,7 +104,7 @@ export function createReplacePayment({
       requireGoing(table)
       const before = requireWaiting(id)
       if (before.txId !== intent.txId) {
-        throw new Problem('conflict', { detail: `${id} was signed once more meanwhile` })
+        throw new Problem('conflict', { detail: `the payment ${id} was signed again by another request` })
       }
       const { plan, feeBeforeRaw } = replacement
       requireWithin(before, replacement, how)

@@ -56,27 +56,27 @@ async function told(
   return { simulated, ...words, harness }
 }
 
-const fee = 'Its fee is at most 0.000001 ETH (0.000001 USD).'
-const asked = (reasons: string) => `A person is asked because ${reasons}.`
+const fee = 'The fee is at most 0.000001 ETH (0.000001 USD).'
+const asked = (reasons: string) => `This payment needs an approval because ${reasons}.`
 const from = `On base, from ${sender}.`
 const calls = `Calls swap(uint256) of ${contract} with ["5"].`
 
 describe('a person sees of a call', () => {
   test('the description of a call that moves nothing says so, and that its fee counts', async () => {
     const { summary, consequences, price, simulated } = await told(doing({}))
-    expect(summary).toBe(`call swap(uint256) of ${contract} on base, which moves nothing but its fee`)
+    expect(summary).toBe(`call swap(uint256) of ${contract} on base, which moves only its fee`)
     const lines = [
       from,
       calls,
-      'Nothing leaves by it but its fee.',
-      'It counts for 0.000001 USD of the limits of the agent.',
+      'Nothing leaves except the fee.',
+      'The payment counts for 0.000001 USD against the limits of the agent.',
     ]
-    expect(consequences).toEqual([...lines, asked('it counts for more than 0 USD')])
+    expect(consequences).toEqual([...lines, asked('the payment counts for more than 0 USD')])
     expect(price).toBe(fee)
     expect(simulated).toEqual({
       would: [...lines, fee],
       counted_usd: 0.000001,
-      asks_a_person: ['it counts for more than 0 USD'],
+      asks_a_person: ['the payment counts for more than 0 USD'],
     })
   })
 
@@ -97,23 +97,24 @@ describe('a person sees of a call', () => {
       amount: '1',
       warnings: ['its issuer can freeze it'],
     })
-    const of = (amount: string) => `${amount} of the token ${token}, which calls itself USDX (${amount} USD)`
+    const of = (amount: string) =>
+      `${amount} of the token ${token}, which has the symbol USDX (${amount} USD)`
     expect(summary).toBe(
       `call swap(uint256) of ${contract} on base, which moves 1 ETH (1 USD) and ${of('2')}, and lets ${friend} take ${of('3')}, and lets ${stranger} take ALL of the token ${token}`,
     )
     expect(consequences).toEqual([
       from,
       calls,
-      `Leaves: 1 ETH (1 USD); ${of('2')}.`,
+      `Leaves the address: 1 ETH (1 USD); ${of('2')}.`,
       `Comes in: 7 base units of ${gained}.`,
       `${friend} (friend) may take ${of('3')} from then on.`,
-      `${stranger} may take ALL of the token ${token} from then on, now and later; there are ${of('4')}.`,
-      `It also pays or empowers ${stranger}.`,
-      `It also pays or empowers ${friend} (friend).`,
+      `${stranger} may take ALL of the token ${token} from then on, now and later; the address has ${of('4')}.`,
+      `The call also pays ${stranger}, or gives them permissions.`,
+      `The call also pays ${friend} (friend), or gives them permissions.`,
       'Note that its issuer can freeze it.',
-      'It counts for 10.000001 USD of the limits of the agent.',
+      'The payment counts for 10.000001 USD against the limits of the agent.',
       asked(
-        `it counts for more than 0 USD, and ${contract} was never paid before, and ${stranger} was never paid before, and it allows another address to take all of a token`,
+        `the payment counts for more than 0 USD, and ${contract} was never paid before, and ${stranger} was never paid before, and the payment allows another address to take all of a token`,
       ),
     ])
     expect(simulated.counted_usd).toBe(10.000001)
@@ -126,12 +127,12 @@ describe('a person sees of a call', () => {
         token,
       ]),
     )
-    expect(consequences.filter((line) => line.startsWith('It also'))).toEqual([
-      `It also pays or empowers ${stranger}.`,
-      `It also names ${token}, which may come by something through it.`,
+    expect(consequences.filter((line) => line.startsWith('The call also'))).toEqual([
+      `The call also pays ${stranger}, or gives them permissions.`,
+      `The call also names ${token}, which may receive something from it.`,
     ])
     expect(simulated.asks_a_person).toEqual([
-      'it counts for more than 0 USD',
+      'the payment counts for more than 0 USD',
       `${stranger} was never paid before`,
       `${token} was never paid before`,
     ])
@@ -146,9 +147,9 @@ describe('a person sees of a call', () => {
     harness.chain.tokens.set(gained.toLowerCase(), { decimals: 6, symbol: 'USDC' })
     const call = { chain: 'base' as const, contract, function: 'swap(uint256)', args: ['5'] }
     const { would, asks_a_person: reasons } = await harness.pay.simulate(scout, call, never)
-    const words = `the token ${gained} that calls itself USDC is not the USDC that is known`
+    const words = `the token ${gained} with the symbol USDC is not the USDC that is known`
     expect(would).toContain(`WARNING: ${words}.`)
-    expect(reasons).toEqual(['it counts for more than 0 USD', words])
+    expect(reasons).toEqual(['the payment counts for more than 0 USD', words])
   })
 
   test('the description of a call lists incoming assets even without a known symbol', async () => {
@@ -206,11 +207,11 @@ describe('a person is asked', () => {
     expect(await send('0.5', { token })).toMatchObject({ because: [`${stranger} was never paid before`] })
     const { summary, consequences } = pay.kind.describe(waiting[0]?.args as never)
     expect(summary).toBe(
-      `pay 0.5 of the token ${token}, which calls itself USDX (0.5 USD) to ${friend} on base`,
+      `pay 0.5 of the token ${token}, which has the symbol USDX (0.5 USD) to ${friend} on base`,
     )
     expect(consequences.slice(0, 2)).toEqual([from, `To ${friend} (friend).`])
-    expect(consequences.filter((line) => line.startsWith('It also'))).toEqual([
-      `It also pays or empowers ${stranger}.`,
+    expect(consequences.filter((line) => line.startsWith('The call also'))).toEqual([
+      `The call also pays ${stranger}, or gives them permissions.`,
     ])
   })
 })
@@ -235,7 +236,9 @@ describe('unknown effects of a payment', () => {
   test('a call with unknown effects is allowed by its own entry, in any letter case of the address', async () => {
     const entry = `base:${contract.toLowerCase()}:swap(uint256)`
     const { consequences } = await told(unknown, { wallet: { allow_unsimulated: ['x', entry] } })
-    expect(consequences.at(-1)).toBe(asked('it counts for more than 0 USD, and what it moves is not known'))
+    expect(consequences.at(-1)).toBe(
+      asked('the payment counts for more than 0 USD, and the effects of the payment are unknown'),
+    )
   })
 
   test('the effects of a coin payment are always known: it moves its amount', async () => {

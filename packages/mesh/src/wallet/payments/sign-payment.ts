@@ -138,7 +138,7 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
       deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
       if (table.openOf(asked.chain, asked.signer.address) >= openMax) {
         throw new Problem('rate-limited', {
-          detail: `${openMax} payments from ${asked.signer.address} on ${asked.chain} have no end yet`,
+          detail: `${openMax} payments from ${asked.signer.address} on ${asked.chain} are not confirmed yet, the maximum; wait for one, or cancel one with flotilla wallet cancel PAYMENT`,
           retryAfterSeconds: 15,
         })
       }

@@ -39,7 +39,7 @@ export async function worthOf(
   const attoUsd = await on.priceOf({ chain: on.name, token: asset }, signal)
   const microUsd = microUsdOf(raw, { decimals, attoUsd })
   // A token can claim any symbol.
-  const called = asset === null ? facts.symbol : `of the token ${asset}, which calls itself ${facts.symbol}`
+  const called = asset === null ? facts.symbol : `of the token ${asset}, which has the symbol ${facts.symbol}`
   const words = `${wholeUnits(raw, decimals)} ${called} (${usdOfMicro(microUsd)} USD)`
   return { asset, symbol: facts.symbol, words, microUsd }
 }
@@ -54,5 +54,5 @@ export function imitationBy(
   const imitated = imitatedBy({ address: token, symbol }, { ...names, ...ownNames })
   if (imitated === null) return null
   const known = imitated in ownNames ? 'you know' : 'is known'
-  return `the token ${token} that calls itself ${symbol} is not the ${imitated} that ${known}`
+  return `the token ${token} with the symbol ${symbol} is not the ${imitated} that ${known}`
 }

@@ -22,10 +22,10 @@ export function agreeOnPrice(quotes: readonly Quote[], now: number): AgreedPrice
   const stale = quotes.length - fresh.length
   if (sources.length < sourcesMin) {
     const old =
-      stale === 0 ? '' : `, ${stale} of them older than ${freshMs / 60_000} minutes or ahead of the time`
+      stale === 0 ? '' : `, ${stale} of them older than ${freshMs / 60_000} minutes or from the future`
     return {
       kind: 'none',
-      reason: `${sourcesMin} sources have to say what it is worth, and ${sources.length === 0 ? 'none' : sources.join()} does (${quotes.length} asked with an answer${old})`,
+      reason: `the prices of ${sourcesMin} sources are needed, and usable prices came from ${sources.length === 0 ? 'none' : sources.join()} (${quotes.length} answers${old})`,
     }
   }
   const [first = 0n, ...others] = fresh.map(({ attoUsd }) => attoUsd)
@@ -35,7 +35,10 @@ export function agreeOnPrice(quotes: readonly Quote[], now: number): AgreedPrice
   )
   if ((highest - lowest) * 100n > lowest * apartPercent) {
     const said = fresh.map(({ source, attoUsd }) => `${source} ${formatUsd(attoUsd)}`).join(', ')
-    return { kind: 'none', reason: `its prices are more than ${apartPercent} % apart: ${said}` }
+    return {
+      kind: 'none',
+      reason: `the prices of the sources differ by more than ${apartPercent} %: ${said}`,
+    }
   }
   return { kind: 'agreed', attoUsd: highest, sources }
 }

@@ -157,7 +157,7 @@ export function httpPriceSource(
         for await (const chunk of answer.body) {
           bytes += chunk.length
           if (bytes > replyMaxBytes)
-            throw new Problem('upstream-failed', { detail: `${kind} answers without end` })
+            throw new Problem('upstream-failed', { detail: `the answer of ${kind} is too long` })
           chunks.push(chunk)
         }
         const said = readJson(Buffer.concat(chunks).toString('utf8'), jsonLimits.serverReply)
@@ -180,11 +180,11 @@ export function httpPriceSource(
         const found = dialect.read(said, asset)
         if (found === null) return null
         const attoUsd = attoUsdOf(found.price)
-        if (attoUsd === null) throw new Error('it said no price')
+        if (attoUsd === null) throw new Error('the answer contains no price')
         return { source: kind, attoUsd, at: found.at === null ? at : found.at * 1000 }
       } catch (cause) {
         if (cause instanceof Problem || signal.aborted) throw cause
-        throw new Problem('upstream-failed', { detail: `${kind} said nothing that is a price`, cause })
+        throw new Problem('upstream-failed', { detail: `the answer of ${kind} contains no price`, cause })
       }
     },
   }

@@ -129,16 +129,17 @@ describe('prices agree', () => {
     const quotes = [quote('a', 15n * 10n ** 17n), quote('b', 5n * 10n ** 16n), quote('c', 1n)]
     expect(agreeOnPrice(quotes, now)).toEqual({
       kind: 'none',
-      reason: 'its prices are more than 2 % apart: a 1.500000 USD, b 0.050000 USD, c 0.000000 USD',
+      reason:
+        'the prices of the sources differ by more than 2 %: a 1.500000 USD, b 0.050000 USD, c 0.000000 USD',
     })
     expect(agreeOnPrice([quote('a', 1n), quote('b', 1n, 300_001)], now)).toEqual({
       kind: 'none',
       reason:
-        '2 sources have to say what it is worth, and a does (2 asked with an answer, 1 of them older than 5 minutes or ahead of the time)',
+        'the prices of 2 sources are needed, and usable prices came from a (2 answers, 1 of them older than 5 minutes or from the future)',
     })
     expect(agreeOnPrice([], now)).toEqual({
       kind: 'none',
-      reason: '2 sources have to say what it is worth, and none does (0 asked with an answer)',
+      reason: 'the prices of 2 sources are needed, and usable prices came from none (0 answers)',
     })
   })
 })
@@ -215,7 +216,7 @@ describe('a book of prices', () => {
   test('an asset without a price is refused with its name and the reason', async () => {
     const { priceOf, sources } = aBook()
     sources.pop()
-    const reason = '2 sources have to say what it is worth, and a does (1 asked with an answer)'
+    const reason = 'the prices of 2 sources are needed, and usable prices came from a (1 answers)'
     await expect(priceOf(coin, never)).rejects.toMatchObject({
       code: 'no-price',
       detail: `the coin of base has no price: ${reason}`,

@@ -53,11 +53,12 @@ export function createSeedFiles({
       if (keyText === null) return { kind: 'lost', fault: `${keyPath} is missing` }
       const key = Buffer.from(keyText.trim(), 'base64url')
       if (key.length !== sealKeyBytes) {
-        return { kind: 'lost', fault: `${keyPath} is not the key that was written there` }
+        return { kind: 'lost', fault: `${keyPath} does not contain the key that the mesh wrote` }
       }
       if (text === null) return { kind: 'key-only', fault: `${seedPath} is missing`, key }
       const reading = readJsonDocument(text, sealedSeedSchema)
-      if (!reading.ok) return { kind: 'lost', fault: `${seedPath} is not the seed that was written there` }
+      if (!reading.ok)
+        return { kind: 'lost', fault: `${seedPath} does not contain the seed that the mesh wrote` }
       return { kind: 'sealed', sealed: reading.document.value, key }
     },
     async stage(sealed, key) {

@@ -99,12 +99,15 @@ export function createSeedStore(deps: {
       if (expected !== null && address !== expected) {
         return hold({
           kind: 'lost',
-          fault: `the sealed seed is of ${address}, and this home had the one of ${expected}`,
+          fault: `the stored seed belongs to ${address}, but the wallet of this home has the seed of ${expected}`,
         })
       }
       if (scrypt !== null) return hold({ kind: 'locked', found })
       if (!(await openWith(found, null))) {
-        hold({ kind: 'lost', fault: 'the key does not open the sealed seed, or one of them was changed' })
+        hold({
+          kind: 'lost',
+          fault: 'the key does not decrypt the stored seed, or one of the two files was changed',
+        })
       }
     },
     async unlock(passphrase) {
@@ -181,6 +184,6 @@ export function lost(fault: string): Problem {
   return new Problem('conflict', {
     detail: `the seed of the wallet cannot be read: ${fault}`,
     repair:
-      'Put data/wallet-seed and data/wallet-key back as they were and start again, or take the words in with flotilla wallet import.',
+      'Restore data/wallet-seed and data/wallet-key from a backup and restart the mesh, or import the words of the seed with flotilla wallet import.',
   })
 }

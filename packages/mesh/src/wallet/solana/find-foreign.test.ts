@@ -54,7 +54,7 @@ describe('what the key of an address signed', () => {
     const { rpc, asked } = aFarEnd(numbered(1000 * pagesMax + 1))
     await expect(findForeign(rpc, me, { since, isOwn: () => true })).rejects.toMatchObject({
       code: 'upstream-failed',
-      detail: expect.stringContaining('more than 10000 transactions since it was checked last'),
+      detail: expect.stringContaining('more than 10000 transactions since the last check'),
     })
     expect(asked).toHaveLength(pagesMax)
   })

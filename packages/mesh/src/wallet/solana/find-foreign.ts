@@ -38,7 +38,7 @@ export async function findForeign(
   const looked = strange.slice(0, checkedMax)
   for (const entry of looked) {
     const record = await transactionOf(rpc, entry.signature)
-    if (record === null) throw rpc.failed('it names a transaction and does not have it')
+    if (record === null) throw rpc.failed('the endpoint lists a transaction that it does not have')
     const { accountKeys, header } = record.transaction.message
     if (accountKeys.slice(0, header.numRequiredSignatures).includes(address)) {
       return { foreign: entry.signature, seen: upTo(entry) }
@@ -68,7 +68,7 @@ async function signaturesSince(
     if (entries.length < signaturesMax || oldest === undefined || oldest.slot < known.slot) return all
   }
   throw rpc.failed(
-    `${address} had a part in more than ${pagesMax * signaturesMax} transactions since it was checked last, so that who signs for it is not known and nothing is signed`,
+    `${address} took part in more than ${pagesMax * signaturesMax} transactions since the last check, so the mesh cannot check its signers and signs nothing`,
   )
 }
 

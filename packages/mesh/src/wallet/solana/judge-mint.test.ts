@@ -46,13 +46,17 @@ function feeRule(older: [epoch: bigint, most: bigint, bps: number], newer: typeo
 
 test.each<readonly [string, readonly [number, Buffer], RegExp]>([
   ['that cannot be transferred', [9, Buffer.alloc(0)], /cannot be transferred/],
-  ['with a hook of a stranger', [14, Buffer.concat([nobody, somebody])], /program of a stranger/],
-  ['with a hook that is cut off', [14, nobody], /program of a stranger/],
+  ['with a hook of a stranger', [14, Buffer.concat([nobody, somebody])], /an unknown program/],
+  ['with a hook that is cut off', [14, nobody], /an unknown program/],
   ['that bears interest', [10, Buffer.alloc(52)], /bears interest/],
   ['that is scaled', [25, Buffer.alloc(56)], /scaled/],
   ['with an unknown extension', [99, Buffer.alloc(3)], /extension 99/],
-  ['with a fee of more than all', [1, feeRule([0n, 9n, 10_001], [0n, 9n, 10_001])], /fees cannot be read/],
-  ['with a rule of fees that is cut off', [1, Buffer.alloc(107)], /fees cannot be read/],
+  [
+    'with a fee of more than all',
+    [1, feeRule([0n, 9n, 10_001], [0n, 9n, 10_001])],
+    /fee rule of the token cannot be read/,
+  ],
+  ['with a rule of fees that is cut off', [1, Buffer.alloc(107)], /fee rule of the token cannot be read/],
 ])('a token %s is refused', (_what, extension, words) => {
   expect(verdictOf(extension)).toEqual({ refused: expect.stringMatching(words) })
 })

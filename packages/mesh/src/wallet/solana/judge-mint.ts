@@ -28,10 +28,10 @@ const fine = {
 } as const satisfies Readonly<Record<number, string>>
 
 const refusals: Readonly<Record<number, string>> = {
-  9: 'it cannot be transferred at all',
-  10: 'what people see of it is not the amount that is moved: it bears interest',
-  24: 'its amounts are hidden',
-  25: 'what people see of it is not the amount that is moved: it is scaled',
+  9: 'the token cannot be transferred at all',
+  10: 'the token bears interest, so the amount that people see is not the amount that moves',
+  24: 'the amounts of the token are hidden',
+  25: 'the token is scaled, so the amount that people see is not the amount that moves',
 }
 
 const extension = { transferFee: 1, defaultState: 6, permanentDelegate: 12, transferHook: 14, pausable: 26 }
@@ -42,28 +42,29 @@ const bpsWhole = 10_000n
  * payment lands, because fees change with epochs. Pure.
  */
 export function judgeMint(mint: Mint, epoch: bigint): MintVerdict {
-  const warnings = mint.canFreeze ? ['its issuer can freeze all holdings of it'] : []
+  const warnings = mint.canFreeze ? ['the issuer of the token can freeze all holdings'] : []
   for (const [number, data] of mint.extensions) {
     const refusal = refusals[number]
     if (refusal !== undefined) return { refused: refusal }
     if (number in fine) continue
     if (number === extension.permanentDelegate) {
-      if (isSomebody(data, 0)) warnings.push('its issuer can take it out of any account at any time')
+      if (isSomebody(data, 0))
+        warnings.push('the issuer of the token can take it out of any account at any time')
     } else if (number === extension.transferHook) {
-      if (isSomebody(data, 32)) return { refused: 'a program of a stranger runs with every transfer of it' }
+      if (isSomebody(data, 32)) return { refused: 'an unknown program runs with every transfer of the token' }
     } else if (number === extension.defaultState) {
-      if (data[0] !== 1) warnings.push('accounts of it are frozen until its issuer opens them')
+      if (data[0] !== 1) warnings.push('accounts of the token are frozen until its issuer opens them')
     } else if (number === extension.pausable) {
-      warnings.push('its issuer can stop all transfers of it')
-    } else return { refused: `it has a rule that is not known here (extension ${number})` }
+      warnings.push('the issuer of the token can stop all transfers')
+    } else return { refused: `the token has an unsupported rule (extension ${number})` }
   }
   const fee = mint.extensions.get(extension.transferFee)
   if (fee === undefined) return { refused: null, warnings, feeOf: null }
-  if (fee.length !== 108) return { refused: 'its rule of fees cannot be read' }
+  if (fee.length !== 108) return { refused: 'the fee rule of the token cannot be read' }
   const at = epoch >= fee.readBigUInt64LE(90) ? 90 : 72
   const maximum = fee.readBigUInt64LE(at + 8)
   const bps = BigInt(fee.readUInt16LE(at + 16))
-  if (bps > bpsWhole) return { refused: 'its rule of fees cannot be read' }
+  if (bps > bpsWhole) return { refused: 'the fee rule of the token cannot be read' }
   return { refused: null, warnings, feeOf: (raw) => feeOf(raw, { maximum, bps }) }
 }
 

@@ -72,8 +72,9 @@ export async function planTransfer(
   const sender = known(from, 'the sender')
   const to = known(order.to, order.to)
   if (to === sender) throw refused('sender and recipient are the same')
-  if (order.raw <= 0n || order.raw > rawMax) throw refused(`an amount has 1 to ${rawMax} base units`)
-  if (!hasKey(to)) throw refused(`${to} cannot be paid: it is an account of a program and has no private key`)
+  if (order.raw <= 0n || order.raw > rawMax) throw refused(`an amount must be 1 to ${rawMax} base units`)
+  if (!hasKey(to))
+    throw refused(`${to} cannot be paid: the address belongs to a program and has no private key`)
   const draft =
     order.asset === null
       ? await draftCoin(rpc, { from: sender, to, raw: order.raw })
@@ -123,7 +124,8 @@ async function draftToken(
   { from, to, mint, raw }: { from: Address; to: Address; mint: Address; raw: bigint },
 ): Promise<Draft> {
   const { program, decimals, verdict } = await readToken(rpc, mint)
-  if (verdict.refused !== null) throw refused(`the token ${mint} is not paid with: ${verdict.refused}`)
+  if (verdict.refused !== null)
+    throw refused(`payments with the token ${mint} are not supported: ${verdict.refused}`)
   const token = { program, mint, decimals }
   const [source, target] = await Promise.all([
     associatedAccount(from, program, mint),
@@ -154,7 +156,9 @@ async function draftToken(
     known: (fee) => heldFault(held, raw) ?? lamportsFault(lamportsOf(sender), fee),
     warnings: [
       ...verdict.warnings,
-      ...(fee === null || fee === 0n ? [] : [`its issuer keeps back ${fee} of ${raw} base units`]),
+      ...(fee === null || fee === 0n
+        ? []
+        : [`the issuer of the token keeps a fee of ${fee} of ${raw} base units`]),
     ],
   }
 }
@@ -185,10 +189,10 @@ async function simulated(
   })
   if (failed !== null) return { kind: 'fails', reason: draft.known(fee) ?? failureWords(failed) }
   if (accounts === null)
-    return { kind: 'unknown', reason: 'the RPC did not say what becomes of the accounts' }
+    return { kind: 'unknown', reason: 'the RPC endpoint did not report the accounts after the transaction' }
   const { lamports, tokenRaw, rent } = draft.lost(accounts)
   if (lamports - fee !== draft.meant.lamports || tokenRaw !== draft.meant.tokenRaw) {
-    return { kind: 'unknown', reason: 'the sender’s accounts changed while it was simulated' }
+    return { kind: 'unknown', reason: 'the sender’s accounts changed during the simulation' }
   }
   if (rent < 0n || rent > rentMaxLamports) {
     return { kind: 'unknown', reason: `the recipient’s new account would keep ${rent} lamports` }
@@ -203,18 +207,18 @@ async function simulated(
 
 function failureWords(failed: string): string {
   return failed.includes('InsufficientFundsForRent')
-    ? 'an account would be left with less than what the chain wants any account to hold'
+    ? 'an account would be left with less than the minimum balance of the chain'
     : plainLine(failed)
 }
 
 function lamportsFault(has: bigint, wanted: bigint): string | null {
-  return has < wanted ? `it holds ${has} lamports, and ${wanted} are wanted with the fee` : null
+  return has < wanted ? `the sender has ${has} lamports, and ${wanted} are needed with the fee` : null
 }
 
 function heldFault(held: ReturnType<typeof readTokenAccount>, raw: bigint): string | null {
-  if (held === null) return 'it holds nothing of this token'
-  if (held.frozen) return 'its account of this token is frozen'
-  return held.raw < raw ? `it holds ${held.raw} base units of this token` : null
+  if (held === null) return 'the sender has nothing of this token'
+  if (held.frozen) return 'the sender’s account of this token is frozen'
+  return held.raw < raw ? `the sender has only ${held.raw} base units of this token` : null
 }
 
 function lamportsOf(account: Account | null | undefined): bigint {
@@ -226,7 +230,7 @@ function rawOf(account: Account | null | undefined): bigint {
 }
 
 function known(text: string, what: string): Address {
-  if (readAddress(text) === null) throw refused(`${what.slice(0, 60)} is no address of Solana`)
+  if (readAddress(text) === null) throw refused(`${what.slice(0, 60)} is not an address of Solana`)
   return address(text)
 }
 

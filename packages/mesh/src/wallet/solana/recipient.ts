@@ -9,14 +9,16 @@ const systemProgram = '11111111111111111111111111111111'
  */
 export function recipientFault(account: Account | null): string | null {
   if (account === null) return null
-  if (account.executable) return 'it is a program'
+  if (account.executable) return 'the address is a program'
   if (account.owner === tokenProgram || account.owner === token2022Program) {
     const held = readTokenAccount(account.data)
-    if (held !== null) return `it is a token account: name its owner, ${held.owner}`
-    return readMint(account.data) === null ? 'it is not a wallet' : 'it is a token and not a wallet'
+    if (held !== null) return `the address is a token account; pay its owner ${held.owner} instead`
+    return readMint(account.data) === null
+      ? 'the address is not a wallet'
+      : 'the address is a token, not a wallet'
   }
-  if (account.owner !== systemProgram) return `it belongs to the program ${account.owner}`
-  return account.data.length === 0 ? null : 'it is not a wallet'
+  if (account.owner !== systemProgram) return `the address belongs to the program ${account.owner}`
+  return account.data.length === 0 ? null : 'the address is not a wallet'
 }
 
 /** Why this account could not receive a token; null if it can. Pure. */
@@ -27,7 +29,7 @@ export function tokenAccountFault(
   if (account === null || account.data.length === 0) return null
   const held = account.owner === program ? readTokenAccount(account.data) : null
   if (held === null || held.mint !== mint)
-    return 'another account is at the address of their account of this token'
-  if (held.owner !== owner) return `their account of this token was given to ${held.owner}`
-  return held.frozen ? 'their account of this token is frozen' : null
+    return 'another account uses the address of the recipient’s account of this token'
+  if (held.owner !== owner) return `the recipient’s account of this token now belongs to ${held.owner}`
+  return held.frozen ? 'the recipient’s account of this token is frozen' : null
 }

@@ -53,7 +53,8 @@ export async function readAccounts(
     [addresses, { encoding: 'base64', ...confirmed }],
     at(accountsSchema),
   )
-  if (value.length !== addresses.length) throw failed('it answered for other accounts than it was asked')
+  if (value.length !== addresses.length)
+    throw failed('the endpoint answered for other accounts than requested')
   return { slot: context.slot, accounts: value }
 }
 
@@ -67,7 +68,8 @@ export async function readLamports(
     [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, ...confirmed }],
     at(accountsSchema),
   )
-  if (value.length !== addresses.length) throw failed('it answered for other accounts than it was asked')
+  if (value.length !== addresses.length)
+    throw failed('the endpoint answered for other accounts than requested')
   return value.map((account) => account?.lamports ?? 0n)
 }
 
@@ -144,7 +146,7 @@ export async function signatureStatus(
     at(z.array(statusSchema.nullable()).length(1)),
   )
   const [status] = value
-  if (status === undefined) throw failed('it answered for other signatures than it was asked')
+  if (status === undefined) throw failed('the endpoint answered for other signatures than requested')
   return { slot: context.slot, status }
 }
 

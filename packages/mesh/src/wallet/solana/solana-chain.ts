@@ -29,13 +29,14 @@ export function createSolanaChain(
     async broadcast({ id, bytes }, signal) {
       const rpc = await open(signal)
       const told = await sendWire(rpc, bytes)
-      if (told !== id) throw rpc.failed('it says that it sent another transaction than it was given')
+      if (told !== id) throw rpc.failed('the endpoint reports that it sent another transaction')
     },
     replacing: () =>
       Promise.reject(
         new Problem('unprocessable', {
-          detail: `a payment on ${deps.name} holds no place that another could take`,
-          repair: 'Wait: it lands or expires by itself within minutes, and then counts no more.',
+          detail: `a payment on ${deps.name} cannot be replaced or cancelled`,
+          repair:
+            'Wait: the payment is confirmed or expires within minutes; an expired payment no longer counts.',
         }),
       ),
     async signedElsewhere(address, known, signal) {
@@ -61,7 +62,7 @@ function expiring(place: Place) {
 
 function noCalls(name: string): Problem {
   return new Problem('bad-request', {
-    detail: `programs of ${name} cannot be called: their calls say nothing of what they do`,
-    repair: 'Transfer its coin or a token, or use a contract of an EVM chain.',
+    detail: `programs of ${name} cannot be called, because their effects cannot be checked`,
+    repair: 'Transfer the coin of this chain or a token, or use a contract on an EVM chain.',
   })
 }

@@ -21,7 +21,9 @@ export async function openSolanaRpc(deps: SolanaRpcDeps, signal: AbortSignal): P
   const { genesis } = solanaChains[deps.name]
   const { open, failed } = createJsonRpc(deps, async ({ ask }) => {
     const said = await ask('getGenesisHash', [], hashSchema)
-    return said === genesis ? null : `its chain began with ${said}, and ${deps.name} with ${genesis}`
+    return said === genesis
+      ? null
+      : `the endpoint serves a chain with the genesis hash ${said}, but ${deps.name} has ${genesis}`
   })
   const { ask } = await open(signal)
   return { ask, failed }
