@@ -88,3 +88,62 @@ it.runIf(hasBrowser)(
     await context.close()
   },
 )
+
+/** Documents that show the text of a guarded origin, some without an origin of their own. */
+it.runIf(hasBrowser).each([
+  ['a frame in the page of another origin', (at: string) => `<iframe src="${at}"></iframe>`],
+  ['a frame in a sandbox', (at: string) => `<iframe sandbox="allow-scripts" src="${at}"></iframe>`],
+] as const)('nothing is copied or dragged from %s', async (_what, embedding) => {
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+  const context = await browser.newContext()
+  const other = 'http://other.test/'
+  await context.route(`${other}**`, (route) =>
+    route.fulfill({ contentType: 'text/html', body: embedding(origin) }),
+  )
+  await createCopyGuard({
+    context,
+    secrets: createSecrets(),
+    clearSelections: async () => undefined,
+    earlier: [origin],
+  })
+  const page = await context.newPage()
+  await page.goto(other)
+  const inner = page.frames().find((frame) => frame.url().startsWith(origin))
+  await inner?.click('#shown')
+  expect(await inner?.evaluate(prevented)).toEqual({ copy: true, cut: true, dragstart: true })
+  await context.close()
+})
+
+it.runIf(hasBrowser).each(['before', 'after'] as const)(
+  'nothing is copied or dragged from a document that a page generated %s it was guarded',
+  async (when) => {
+    const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+    const context = await browser.newContext()
+    const guard = await createCopyGuard({
+      context,
+      secrets: createSecrets(),
+      clearSelections: async () => undefined,
+      earlier: when === 'after' ? [origin] : [],
+    })
+    const page = await context.newPage()
+    await page.goto(origin)
+    await page.evaluate(`{
+    const frame = document.createElement('iframe')
+    frame.sandbox = 'allow-scripts'
+    frame.srcdoc = '<p id="shown">tops3cret-value</p>'
+    document.body.append(frame)
+  }`)
+    const inner = await page.waitForSelector('iframe').then((element) => element.contentFrame())
+    await inner?.click('#shown')
+    await guard.guard(origin)
+    expect(await inner?.evaluate(prevented)).toEqual({ copy: true, cut: true, dragstart: true })
+    await context.close()
+  },
+)
+
+/** Runs in a document: which of its events a listener of the browser service has prevented. */
+const prevented = `Object.fromEntries(['copy', 'cut', 'dragstart'].map((kind) => {
+  const event = new Event(kind, { bubbles: true, cancelable: true })
+  document.getElementById('shown').dispatchEvent(event)
+  return [kind, event.defaultPrevented]
+}))`

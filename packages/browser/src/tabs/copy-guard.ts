@@ -6,7 +6,8 @@ import type { Secrets } from './secrets.ts'
  * Prevents pages that may show a typed secret from copying it to other pages.
  *
  * 1. An origin is guarded until the profile is reset, from the time a secret is typed there or a page sends one there.
- * 2. A page of a guarded origin cannot copy, cut or drag, neither by keys and menus nor by its own scripts.
+ * 2. A page of a guarded origin cannot copy, cut or drag, neither by keys and menus nor by its own scripts. This holds
+ *    for its sandboxed documents and for all frames inside it as well.
  * 3. The clipboard and the primary selection are emptied before and after each action while a guarded page is in
  *    front, and once more after it was left, so that a selection is never pasted elsewhere.
  */
@@ -56,11 +57,20 @@ export async function createCopyGuard(deps: {
       page
         .frames()
         .map(async (frame) => {
-          const origin = await originOfFrame(frame)
-          if (origin !== null && origins.has(origin)) await frame.evaluate(guardScript(origin))
+          const origin = await guardedOriginOf(frame)
+          if (origin !== null) await frame.evaluate(guardScript(origin))
         })
         .map((installed) => installed.catch(() => undefined)),
     )
+  }
+
+  /** The guarded origin of a frame or of a frame around it; null without one. */
+  async function guardedOriginOf(frame: Frame): Promise<string | null> {
+    for (let at: Frame | null = frame; at !== null; at = at.parentFrame()) {
+      const origin = await originOfFrame(at)
+      if (origin !== null && origins.has(origin)) return origin
+    }
+    return null
   }
 
   async function hasGuarded(page: Page): Promise<boolean> {
@@ -125,7 +135,9 @@ export function originOf(address: string): string | null {
 function guardScript(origin: string): string {
   return `(() => {
     const mark = Symbol.for('flotilla.copy-guard')
-    if (self.origin !== ${JSON.stringify(origin)} || self[mark]) return
+    // A sandboxed document has no origin of its own; its address, or a document around it, says whose text it shows.
+    const origins = [self.origin, location.origin, ...(location.ancestorOrigins ?? [])]
+    if (!origins.includes(${JSON.stringify(origin)}) || self[mark]) return
     Object.defineProperty(self, mark, { value: true })
     const stop = (event) => {
       event.preventDefault()
