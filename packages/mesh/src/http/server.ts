@@ -11,6 +11,7 @@ import { webhookPublicEndpoints } from '@flotilla/protocol/webhook-api'
 import type { Log } from '../platform/index.ts'
 import { answersWith } from './answer-headers.ts'
 import type { AnswerHeaders } from './answer-headers.ts'
+import { requestsInChunks, tinyChunks } from './bound-chunks.ts'
 import { boundConnections, connectionBounds } from './bound-connections.ts'
 import type { ConnectionBounds } from './bound-connections.ts'
 import { drainRefused } from './drain-refused.ts'
@@ -45,6 +46,7 @@ export function createServer(
     http: {
       maxHeaderSize: headersMaxBytes,
       ServerResponse: Answer,
+      IncomingMessage: requestsInChunks((socket) => refuseTinyChunks(socket, headers)),
       shouldUpgradeCallback: wantsSocket,
     },
     // Errors before routing do not reach the error handler.
@@ -116,7 +118,19 @@ function refuseBrokenHttp(
   }
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
   const detail = tooLarge ? 'the headers are too large' : 'this is not a request of HTTP/1.1'
-  const body = problemJson(new Problem(tooLarge ? 'body-too-large' : 'bad-request', { detail }), randomUUID())
+  writeProblem(socket, new Problem(tooLarge ? 'body-too-large' : 'bad-request', { detail }), headers)
+}
+
+/** The body is not read any more, and the connection ends with the answer. */
+function refuseTinyChunks(socket: Socket, headers: AnswerHeaders): void {
+  socket.pause()
+  writeProblem(socket, new Problem('bad-request', { detail: tinyChunks }), headers)
+  socket.destroySoon()
+}
+
+/** Writes a problem by hand, because there is no request to reply to. */
+function writeProblem(socket: Socket, problem: Problem, headers: AnswerHeaders): void {
+  const body = problemJson(problem, randomUUID())
   const text = JSON.stringify(body)
   socket.end(
     [

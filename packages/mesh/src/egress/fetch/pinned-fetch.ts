@@ -7,6 +7,7 @@ import { destinationOf } from '../policy/destination.ts'
 import { pinnedLookup } from '../policy/check-destination.ts'
 import { createChooseRoute } from '../policy/choose-route.ts'
 import type { Route, RouteDeps } from '../policy/choose-route.ts'
+import { boundChunks } from './bound-chunks.ts'
 import { connectorThrough, ProxyFailed } from '../../platform/index.ts'
 import type { Carried } from '../../credentials/index.ts'
 
@@ -64,7 +65,7 @@ export function createPinnedFetch(deps: RouteDeps): PinnedFetch {
       maxHeaderSize: 64 * 1024,
     })
     try {
-      const reply = await client.request({
+      const reply = await client.compose(boundChunks).request({
         path: `${url.pathname}${url.search}`,
         method: request.method,
         headers: { 'accept-encoding': 'gzip, deflate, br', ...request.headers },

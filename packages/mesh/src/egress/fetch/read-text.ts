@@ -34,6 +34,7 @@ export async function readBytes(reply: PinnedReply, signal: AbortSignal): Promis
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason
+    if (error instanceof Problem) throw error
     throw new Problem('upstream-failed', {
       detail: 'the answer was interrupted or cannot be decompressed',
       cause: error,

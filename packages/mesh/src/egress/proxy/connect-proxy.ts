@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import { linkedAgentOf } from '../../http/index.ts'
+import { linkedAgentOf, requestsInChunks } from '../../http/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { forwardAbsolute } from './forward-absolute.ts'
 import type { OpenTunnel } from './open-tunnel.ts'
@@ -62,6 +62,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
     requireHostHeader: false,
     insecureHTTPParser: false,
     noDelay: true,
+    IncomingMessage: requestsInChunks((socket) => socket.destroy()),
   })
   deps.bound(server)
 

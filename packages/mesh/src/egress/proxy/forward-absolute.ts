@@ -2,6 +2,8 @@ import { request as httpRequest } from 'node:http'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { Problem } from '@flotilla/protocol/problem'
+import { boundAnswerChunks } from '../../http/index.ts'
+import { answerInTinyChunks } from '../fetch/bound-chunks.ts'
 import { textOf } from '../policy/destination.ts'
 import type { CheckedTunnel } from './open-tunnel.ts'
 import { onwardRequestHeaders, returnedHeaders } from './proxied-headers.ts'
@@ -62,7 +64,10 @@ export async function forwardAbsolute(
 
 function answerOf(onward: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    onward.once('response', resolve)
+    onward.once('response', (reply) => {
+      boundAnswerChunks(reply, answerInTinyChunks)
+      resolve(reply)
+    })
     onward.once('error', reject)
     onward.once('upgrade', (_reply, socket) => {
       socket.destroy()

@@ -1,0 +1,67 @@
+import { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+
+/**
+ * A parser takes as long for a chunk of one byte as for one of 64 KB, before any share of an agent is charged, and all
+ * sockets that are ready are read in one stretch of the event loop. A body may have some chunks of any size; further ones
+ * must have this many bytes on average. Packets of the network count as chunks.
+ */
+const bytesPerChunk = 16
+/** Chunks of any size in the body of a request, which clients send in large ones, and of an answer of another server. */
+const freeChunks = { ofRequest: 1024, ofAnswer: 4096 } as const
+
+/** The detail of the problem for a request that was refused for its chunks. */
+export const tinyChunks = 'the body comes in chunks of a few bytes; send it in larger ones'
+
+export interface ChunkBound {
+  /** Counts a chunk of so many bytes; false if the body has too many tiny ones. */
+  takes(bytes: number): boolean
+  /** What was counted, as text. */
+  counted(): string
+}
+
+export function createChunkBound(of: keyof typeof freeChunks): ChunkBound {
+  let chunks = 0
+  let bytes = 0
+  return {
+    takes: (more) => {
+      chunks += 1
+      bytes += more
+      return chunks <= freeChunks[of] + bytes / bytesPerChunk
+    },
+    counted: () => `${bytes} bytes in ${chunks} chunks`,
+  }
+}
+
+/**
+ * Requests of a server whose bodies may not come in tiny chunks. `refuse` is called once with the connection of such a
+ * request, which must end; no more of its body is passed on.
+ */
+export function requestsInChunks(refuse: (socket: Socket) => void): typeof IncomingMessage {
+  return class extends IncomingMessage {
+    #bound = createChunkBound('ofRequest')
+    #isRefused = false
+
+    override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
+      // A false answer would stop the connection once more for each chunk that is parsed already.
+      if (this.#isRefused) return true
+      if (chunk !== null && !this.#bound.takes(chunk.length)) {
+        this.#isRefused = true
+        refuse(this.socket)
+        return false
+      }
+      return super.push(chunk, encoding)
+    }
+  }
+}
+
+/** The same for an answer to a request of Node's own client, from its `response` event on; it fails with the error. */
+export function boundAnswerChunks(answer: IncomingMessage, errorOf: (counted: string) => Error): void {
+  const bound = createChunkBound('ofAnswer')
+  const push = answer.push.bind(answer)
+  answer.push = (chunk: Buffer | null, encoding) => {
+    if (chunk === null || bound.takes(chunk.length)) return push(chunk, encoding)
+    if (!answer.destroyed) answer.destroy(errorOf(bound.counted()))
+    return false
+  }
+}

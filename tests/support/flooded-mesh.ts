@@ -1,0 +1,154 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { DatabaseSync } from 'node:sqlite'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { expect } from 'vitest'
+import { agentAtWork, knock, longWork } from './agent-at-work.ts'
+import type { AgentAtWork } from './agent-at-work.ts'
+import { editPermissions } from './edit-permissions.ts'
+import { eventually } from './eventually.ts'
+import { repositoryRoot, startMesh } from './mesh-process.ts'
+import type { MeshProcess } from './mesh-process.ts'
+
+/**
+ * What waits for the loop waits as long as its thread works in one stretch. Stretches are measured in time on the
+ * processor, so that a busy machine judges nothing.
+ */
+const stretchMaxMs = 100
+/** Part of all that the mesh works in a flood that longer stretches may have: the 99th percentile, and a collection of garbage. */
+export const longPartMax = 0.05
+const callsOfFlood = 48
+const callsAtOnce = 16
+/** In the place of a status, for an answer that broke off. */
+export const cutOff = 0
+
+/** Calls of one agent through one entrance. */
+export interface Flood {
+  readonly what: string
+  readonly atOnce?: number
+  readonly calls?: number
+  /** It uses up its share of the loop on the way, and is refused then. */
+  readonly isEnded?: boolean
+  /** True if the mesh ends an answer that it has begun. */
+  readonly isCutOff?: boolean
+  call(by: AgentAtWork): Promise<{ readonly status: number }>
+}
+
+export interface FloodedMesh {
+  readonly mesh: MeshProcess
+  /** An agent at work that has all of its share of the loop. */
+  aFlooder(id: string, may?: Partial<PermissionRecord>, mcpServer?: string): Promise<AgentAtWork>
+  /** Floods while a second agent and a person call; returns the share of the work in long stretches, and all figures as text. */
+  flood(by: AgentAtWork, flood: Flood): Promise<{ readonly longPart: number; readonly figures: string }>
+  close(): Promise<void>
+}
+
+const sum = (of: readonly number[]): number => of.reduce((all, one) => all + one, 0)
+
+/** A mesh that measures its stretches, with rows that `writeRows` wrote into its database before it was started. */
+export async function startFloodedMesh(options: {
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly writeRows?: (database: DatabaseSync, home: string) => void
+}): Promise<FloodedMesh> {
+  const folder = mkdtempSync(join(tmpdir(), 'flotilla-stretches-'))
+  const mesh = await startMesh({
+    cassettes: { works: longWork },
+    settings: options.settings,
+    environment: {
+      NODE_OPTIONS: `--import ${join(repositoryRoot, 'tests', 'support', 'loop-stretches.mjs')}`,
+      FLOTILLA_TEST_STRETCHES: join(folder, 'stretches.json'),
+    },
+  })
+  await mesh.createWorker('second')
+  if (options.writeRows !== undefined) {
+    await mesh.terminate()
+    const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
+    try {
+      database.exec('BEGIN')
+      options.writeRows(database, mesh.home)
+      database.exec('COMMIT')
+    } finally {
+      database.close()
+    }
+    await mesh.restart()
+  }
+  const second = await agentAtWork(mesh, 'second')
+
+  /** Time on the processor between two rounds of the mesh's loop, since this was asked the last time, milliseconds. */
+  async function stretches(): Promise<readonly number[]> {
+    const path = join(folder, 'stretches.json')
+    rmSync(path, { force: true })
+    process.kill(mesh.pid, 'SIGUSR2')
+    return eventually('the mesh has written its stretches', async () => {
+      try {
+        return JSON.parse(readFileSync(path, 'utf8')) as number[]
+      } catch {
+        return null
+      }
+    })
+  }
+
+  async function statusesOf(by: AgentAtWork, { call, atOnce = callsAtOnce, calls = callsOfFlood }: Flood) {
+    const answers: number[] = []
+    let left = calls
+    const one = async (): Promise<void> => {
+      while (left-- > 0) {
+        const status = await call(by).then(
+          (reply) => reply.status,
+          () => cutOff,
+        )
+        answers.push(status)
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, one))
+    return answers
+  }
+
+  return {
+    mesh,
+    aFlooder: async (id, may = {}, mcpServer) => {
+      await mesh.createWorker(id)
+      await editPermissions(mesh, id, { allowed_apis: ['http', 'llm'], ...may })
+      if (mcpServer !== undefined) {
+        const value = { set: { wiki: { url: mcpServer } }, remove: [] }
+        const edited = await mesh.call(controlEndpoints.agentEdit, {
+          params: { id },
+          body: { field: 'mcpServers', value, reason: '' },
+        })
+        expect(edited.status, edited.text).toBe(200)
+      }
+      return agentAtWork(mesh, id)
+    },
+    flood: async (by, flood) => {
+      await stretches()
+      const flooding = statusesOf(by, flood)
+      for (let times = 0; times < 5; times++) {
+        const listed = await knock(second, { method: 'GET', path: '/mesh/blackboard?prefix=none' })
+        expect([listed.status, (await mesh.call(meshHumanEndpoints.status)).status]).toEqual([200, 200])
+      }
+      const answers = await flooding
+      const all = await stretches()
+      // A flood that was refused at the gate would show nothing. A model that the agent may not ask is known later.
+      const refused = [
+        401,
+        403,
+        ...(flood.isCutOff === true ? [] : [cutOff]),
+        ...(flood.isEnded === true ? [] : [429]),
+      ]
+      expect(answers.filter((status) => !refused.includes(status)).length, answers.join(' ')).toBeGreaterThan(
+        0,
+      )
+      const long = all.filter((ms) => ms > stretchMaxMs)
+      const figures = `${Math.max(...all)} ms at most, of ${sum(all)}: ${answers.join(' ')}`
+      return { longPart: sum(long) / sum(all), figures }
+    },
+    close: async () => {
+      await mesh.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
