@@ -191,7 +191,7 @@ withEngine(
       )
       const ended = once(child, 'exit')
       child.stdout.on('data', (piece: Buffer) => {
-        if (piece.toString().includes('Reading what keeper')) child.kill('SIGKILL')
+        if (piece.toString().includes('Reading the data of keeper')) child.kill('SIGKILL')
       })
       await ended
       await eventually('the agent goes on', async () => {

@@ -224,7 +224,7 @@ describe('a backup', () => {
     await killedAt(
       ['backup', '--file', file, ...(isSoak ? [] : ['--secrets', 'plain'])],
       mesh.home,
-      /Reading what left/,
+      /Reading the data of left/,
     )
     expect(existsSync(file)).toBe(false)
     // The agent in the backup continues its conversation.
@@ -240,7 +240,7 @@ describe('a backup', () => {
     const file = join(folder, isSoak ? 'to-restore' : 'spoken')
     if (isSoak) expect((await made(file)).code).toBe(0)
     const home = join(folder, 'half')
-    await killedAt(['restore', '--file', file], home, /Writing what left/)
+    await killedAt(['restore', '--file', file], home, /Writing the data of left/)
     const half = openMesh(home, options)
     await expect(half.restart()).rejects.toThrow(/restore into .* was cut off/)
     const again = await command(home, 'restore', file, ...opened())
@@ -305,7 +305,7 @@ describe('a backup', () => {
     const backup = await command(mesh.home, 'backup', join(disk.folder, 'backup'), '--secrets-in-plain')
     expect(backup.code).not.toBe(0)
     expect(backup.err).toContain(disk.folder)
-    expect(backup.err).toMatch(/needs \d+ MB where .* and \d+ MB are free/)
+    expect(backup.err).toMatch(/needs \d+ MB on the disk of .*, which has \d+ MB free/)
     expect(await readdir(disk.folder)).toEqual([])
   })
 
