@@ -242,7 +242,7 @@ describe('a backup', () => {
     const home = join(folder, 'half')
     await killedAt(['restore', '--file', file], home, /Writing the data of left/)
     const half = openMesh(home, options)
-    await expect(half.restart()).rejects.toThrow(/restore into .* was cut off/)
+    await expect(half.restart()).rejects.toThrow(/restore into .* was interrupted/)
     const again = await command(home, 'restore', file, ...opened())
     expect(again.code, again.err).toBe(0)
     const whole = openMesh(home, options)

@@ -211,7 +211,7 @@ it(
     const half = await agentClaims()
     // A mesh refuses to start on an incomplete restore, and its pod is replaced by one that waits.
     await typist.type([line('enter', 'rollout'), working()[0] ?? ''])
-    const refuses = async () => (await typist.try(`${inMesh} logs mesh-0`)).said.includes('was cut off')
+    const refuses = async () => (await typist.try(`${inMesh} logs mesh-0`)).said.includes('was interrupted')
     await until(refuses, patient(120_000), 'the mesh does not begin')
     await typist.type([line('enter', 'restore.yaml'), `${inMesh} delete pod mesh-0`])
     const startedAt = performance.now()
