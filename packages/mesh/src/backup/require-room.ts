@@ -94,8 +94,8 @@ export async function requireRoomForRestore(
   const largest = agents.toSorted((one, other) => other.bytes - one.bytes).slice(0, largestNamedMax)
   const named = largest.map(({ agent, bytes }) => `${agent} (${inMb(bytes)})`).join(', ')
   throw new Problem('disk-full', {
-    detail: `the backup needs ${inMb(needed)} on the disk of ${home} (${await diskWords(home)})${named === '' ? '' : `; most of it is the data of ${named}`}`,
+    detail: `the backup needs at least ${inMb(needed)} on the disk of ${home} (${await diskWords(home)})${named === '' ? '' : `; most of it is the data of ${named}`}`,
     repair:
-      'Free some room there, name a folder on another disk with --home, or leave an agent out with --without AGENT; nothing was written.',
+      'Free space on that disk, name a folder on another one with --home, or leave an agent out with --without AGENT; nothing was written.',
   })
 }
