@@ -3,6 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ModelAnswer, PromptMessage } from '../llm/language-model.ts'
 import { askRepaired } from './ask-repaired.ts'
+import { clearableResults, savedByClearing, withoutResults } from './clear-results.ts'
 import { learnFromOverflow, learnFromUsage } from './calibration.ts'
 import { compactConversation, flushFacts, keepWords, planCut } from './compact-conversation.ts'
 import type { ContextKeep, ContextTurn } from './context-turn.ts'
@@ -15,8 +16,10 @@ import { shortenMessages } from './shorten-messages.ts'
 
 /** Rejections because of length that one question survives; each makes it smaller. */
 const overflowsMax = 4
-/** Maximum number of steps: a flush, a compaction and a prune. More steps would mean that a step had no effect. */
-const stepsMax = 4
+/** Maximum number of steps: a flush, a clearing, a compaction and a prune. More would mean that a step had no effect. */
+const stepsMax = 5
+/** Clearing results changes the prompt, so that a provider's cache is lost: it must save this share of the window. */
+const clearMinShare = 0.15
 const pruneToShare = 0.6
 /** Below this much room the answer is bounded, so that prompt and answer fit the window together. */
 const answerRoomTokens = 16_384
@@ -78,19 +81,42 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     )
     return true
   }
+  /** Returns false when the whole results could not be written to disk. */
+  const clear = async (
+    turn: ContextTurn,
+    { results, size }: { results: ReturnType<typeof clearableResults>; size: ContextSize },
+  ): Promise<boolean> => {
+    const { state } = turn
+    // Facts are read from whole results.
+    await flushFacts(deps, turn, { messages: state.messages, size })
+    const words = sanitizeForPrompt('Old tool results were cut.')
+    const keptIn = await keepWords(deps, turn, { messages: results, what: 'shortened', words })
+    if (keptIn === null) return false
+    state.messages = withoutResults(state.messages, results, keptIn)
+    await turn.saveCheckpoint(state)
+    deps.log.info(
+      { runId: state.runId, results: results.length },
+      'cut old tool results of a conversation; the full text is in a transcript',
+    )
+    return true
+  }
   /** `belowCounted`: the last request had this many tokens and was rejected. */
   const fit = async (turn: ContextTurn, belowCounted: number): Promise<ContextSize> => {
     const { state } = turn
+    let mayClear = true
     for (let steps = 0; ; steps += 1) {
       const size = await measure(turn)
+      const results = clearableResults(state.messages)
+      const canClear = mayClear && isWorthClearing(size, savedByClearing(results))
       const cut = planCut(state.messages, { size, pinFirst: turn.pinFirst })
-      const standing = { ...size, flushed: state.flushed, canCut: cut.worthIt }
+      const standing = { ...size, flushed: state.flushed, canClear, canCut: cut.worthIt }
       const isSmaller = size.counted < belowCounted
       const step = decideContext(standing)
       const isNeeded = step === 'none' && !isSmaller ? 'prune' : step
       if (isNeeded === 'none') return size
       if (steps >= stepsMax) return lastResort(size, belowCounted)
       if (isNeeded === 'flush') await flushFacts(deps, turn, { messages: state.messages, size })
+      else if (isNeeded === 'clear') mayClear = await clear(turn, { results, size })
       else if (isNeeded === 'compact') await compactConversation(deps, turn, { cut, size })
       else if (!(await prune(turn, size))) return lastResort(size, belowCounted)
     }
@@ -165,6 +191,10 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       if (cut.worthIt) await compactConversation(deps, turn, { cut, size })
     },
   }
+}
+
+function isWorthClearing({ tokens, counted, windowTokens }: ContextSize, savedRough: number): boolean {
+  return (savedRough * tokens) / Math.max(1, counted) >= windowTokens * clearMinShare
 }
 
 /** A fallback model counts in its own way. */

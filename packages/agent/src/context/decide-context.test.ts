@@ -13,5 +13,15 @@ test.each([
   [1.5, true, true, 'compact'],
 ] as const)('at %d of the window, flushed %s, with groups to cut %s: %s', (...row) => {
   const [share, flushed, canCut, step] = row
-  expect(decideContext({ tokens: share * 1000, windowTokens: 1000, flushed, canCut })).toBe(step)
+  const standing = { tokens: share * 1000, windowTokens: 1000, flushed, canClear: false, canCut }
+  expect(decideContext(standing)).toBe(step)
+})
+
+test.each([
+  [0.69, 'none'],
+  [0.7, 'clear'],
+  [1.5, 'clear'],
+] as const)('at %d of the window, with old results to cut: %s', (share, step) => {
+  const standing = { tokens: share * 1000, windowTokens: 1000, flushed: true, canClear: true, canCut: true }
+  expect(decideContext(standing)).toBe(step)
 })

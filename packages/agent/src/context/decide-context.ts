@@ -4,21 +4,25 @@ export interface ContextStanding {
   readonly windowTokens: number
   /** Facts of this segment of the conversation were saved. */
   readonly flushed: boolean
+  /** Cutting old tool results would save enough to be worth a changed prompt. */
+  readonly canClear: boolean
   /** There are groups that a cut would remove. */
   readonly canCut: boolean
 }
 
 /**
- * `flush` saves facts and changes nothing else, `compact` replaces the oldest groups by a summary, `prune`
- * shortens what is left when nothing more can be cut.
+ * `flush` saves facts and changes nothing else, `clear` cuts old tool results, which costs no call of a model, `compact`
+ * replaces the oldest groups by a summary, `prune` shortens what is left when nothing more can be cut.
  */
-export type ContextStep = 'none' | 'flush' | 'compact' | 'prune'
+export type ContextStep = 'none' | 'flush' | 'clear' | 'compact' | 'prune'
 
 export const contextShares = { flush: 0.6, compact: 0.7, warn: 0.8, prune: 0.9 } as const
 
 /** Pure. */
-export function decideContext({ tokens, windowTokens, flushed, canCut }: ContextStanding): ContextStep {
+export function decideContext(standing: ContextStanding): ContextStep {
+  const { tokens, windowTokens, flushed, canClear, canCut } = standing
   const share = tokens / windowTokens
+  if (share >= contextShares.compact && canClear) return 'clear'
   if (share >= contextShares.compact && canCut) return 'compact'
   if (share >= contextShares.prune) return 'prune'
   return share >= contextShares.flush && !flushed ? 'flush' : 'none'

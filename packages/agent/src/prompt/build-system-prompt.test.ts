@@ -14,10 +14,15 @@ const parts = {
 } as const
 
 test('the day comes last, so that all before it stays the same', () => {
-  const today = buildSystemPrompt(parts)
-  const tomorrow = buildSystemPrompt({ ...parts, now: parts.now + 24 * 3600 * 1000 })
+  const today = buildSystemPrompt({ ...parts, mode: 'task' })
+  const tomorrow = buildSystemPrompt({ ...parts, mode: 'task', now: parts.now + 24 * 3600 * 1000 })
   expect(today.endsWith('2030-01-02 (UTC).')).toBe(true)
   expect(today.slice(0, -20)).toBe(tomorrow.slice(0, -20))
+})
+
+test.each(['chat', 'heartbeat'] as const)('a new day does not change the prompt of a %s', (mode) => {
+  const tomorrow = { ...parts, mode, now: parts.now + 24 * 3600 * 1000 }
+  expect(buildSystemPrompt(tomorrow)).toBe(buildSystemPrompt({ ...parts, mode }))
 })
 
 test('a task has to be closed and a conversation does not', () => {
@@ -26,7 +31,7 @@ test('a task has to be closed and a conversation does not', () => {
 })
 
 test('what was learnt comes after the files and before the day', () => {
-  const prompt = buildSystemPrompt(parts)
+  const prompt = buildSystemPrompt({ ...parts, mode: 'task' })
   expect(prompt.indexOf('be kind')).toBeLessThan(prompt.indexOf('the sea is wet'))
   expect(prompt.indexOf('the sea is wet')).toBeLessThan(prompt.indexOf('Today is'))
 })

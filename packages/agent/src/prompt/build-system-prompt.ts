@@ -5,6 +5,9 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 /** The kind of work: a turn of a conversation, a task, a heartbeat, or a part of any as a sub-agent. */
 export type PromptMode = 'chat' | 'task' | 'heartbeat' | 'subagent'
 
+/** In the others each message comes with its time, and a new day must not change the prompt of a conversation. */
+const datedModes: readonly PromptMode[] = ['task', 'subagent']
+
 export interface SystemPromptParts {
   readonly agentId: string
   readonly role: PromptText
@@ -21,8 +24,8 @@ export interface SystemPromptParts {
 
 /**
  * The system prompt. Pure. What all runs of the agent share comes first, up to the bootstrap files, so that a provider's
- * prompt cache of one run also serves runs of other kinds. Then come the rules of this kind, the learnings, and last the
- * date. What changes every minute is not part of it (`moment-message`).
+ * prompt cache of one run also serves runs of other kinds. Then come the rules of this kind, the learnings, and last, for
+ * work without timed messages, the date. The time of a message is not part of it (`moment-message`).
  */
 export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
   const sections: PromptText[] = [
@@ -34,7 +37,9 @@ export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
     modeRules[parts.mode],
     parts.observations,
     parts.learnings,
-    sanitizeForPrompt(`Today is ${new Date(parts.now).toISOString().slice(0, 10)} (UTC).`),
+    datedModes.includes(parts.mode)
+      ? sanitizeForPrompt(`Today is ${new Date(parts.now).toISOString().slice(0, 10)} (UTC).`)
+      : sanitizeForPrompt(''),
   ]
   return joinPromptText(
     sections.filter((section) => section !== ''),
