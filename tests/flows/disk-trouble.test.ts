@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { isAlive } from '../../packages/mesh/src/sandbox/process/process-record.ts'
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
+import { flotillaWith } from '../support/flotilla-command.ts'
 import { openMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { canMount, mountAt } from '../support/small-disk.ts'
@@ -74,6 +75,48 @@ describe.skipIf(!canMount)('a mesh in trouble with its disk', () => {
     await disk.drain()
     await mesh.restart()
     expect((await mesh.ask('hello', { session: 'after' })).outcome?.text).toBe('Yes.')
+  })
+
+  it('refuses new work while another file system is mounted over its home, keeps its settings, and heals', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
+    onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+    for (const name of ['config', 'cassettes']) mkdirSync(join(home, name))
+    const settings = join(home, 'config', 'settings.json')
+    writeFileSync(settings, JSON.stringify({ default_model: 'scripted/disk' }))
+    writeFileSync(join(home, 'cassettes', 'disk.json'), JSON.stringify(aCassette({ turns: [says('Yes.')] })))
+    const mesh = openMesh(home)
+    onTestFinished(async () => {
+      await mesh.terminate()
+    })
+    await mesh.restart()
+    const { pid } = mesh
+    await mesh.ask('hello')
+    const { unmount } = mountAt(home, { sizeMb: 8 })
+    let isMounted = true
+    onTestFinished(() => {
+      if (isMounted) unmount()
+    })
+    expect((await mesh.call(meshHumanEndpoints.readyz)).json()['problems']).toMatchObject([
+      { id: 'storage-failing', detail: expect.stringContaining('another file system is where') as unknown },
+    ])
+    const body = { message: 'hello', session: 's' }
+    const asked = await mesh.call(meshHumanEndpoints.chat, { params: { id: 'operator' }, body })
+    expect([asked.status, asked.json()['code']]).toEqual([503, 'storage-failing'])
+    // An edit would be made on the wrong disk.
+    await expect(mesh.createWorker('none')).rejects.toThrow(/another file system|storage-failing|503/)
+    const second = await flotillaWith({ home }, 'start', '--runtime', 'process')
+    expect(second.code).toBe(1)
+    expect(second.err).toContain(`process ${pid}`)
+    const status = async () => (await mesh.call(meshHumanEndpoints.status)).json()
+    await eventually('the settings were checked', async () =>
+      JSON.stringify(await status()).includes('another file system'),
+    )
+    expect((await status())['default_model']).toMatchObject({ name: 'scripted/disk' })
+    unmount()
+    isMounted = false
+    await eventually('it is ready', () => isReady(mesh))
+    expect((await mesh.ask('hello', { session: 'after' })).outcome?.text).toBe('Yes.')
+    expect(mesh.pid).toBe(pid)
   })
 
   it('a mesh in trouble with its disk lives through a limit of open files that it has reached, and works once the limit is higher', async () => {

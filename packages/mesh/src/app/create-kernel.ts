@@ -1,4 +1,4 @@
-import { createFileEditor, watchSettings } from '../config/index.ts'
+import { createDeviceGuard, createFileEditor, watchSettings } from '../config/index.ts'
 import type { DataPaths, FileEditor, SettingsFile } from '../config/index.ts'
 import { createVault } from '../credentials/index.ts'
 import { createEffectOnce } from '../effects/index.ts'
@@ -46,7 +46,7 @@ interface KernelParts {
  * verified here, before anything reads it.
  */
 export async function createKernel({ env, paths, log, fence, agentPort }: KernelParts) {
-  const editor = createFileEditor()
+  const editor = createFileEditor(createDeviceGuard(paths.home))
   await writeFirstPermissions(paths)
   const { database, diskSpace } = openStorage({
     path: paths.database,

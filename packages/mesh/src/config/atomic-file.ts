@@ -135,10 +135,19 @@ export interface FileEditor {
   edit(path: string, edit: TextEdit, mode?: number): Promise<void>
 }
 
-/** Create one per process: its locks are in memory, and only one mesh uses the home folder. */
-export function createFileEditor(): FileEditor {
+/**
+ * Create one per process: its locks are in memory, and only one mesh uses the home folder. `requireHome` rejects while an
+ * edit would write to another disk.
+ */
+export function createFileEditor(requireHome: () => Promise<void> = async () => {}): FileEditor {
   const turns = createTurns()
-  return { edit: (path, edit, mode) => turns.take([path], () => editOnce(path, edit, mode)) }
+  return {
+    edit: (path, edit, mode) =>
+      turns.take([path], async () => {
+        await requireHome()
+        await editOnce(path, edit, mode)
+      }),
+  }
 }
 
 async function editOnce(path: string, edit: TextEdit, mode?: number): Promise<void> {

@@ -1,5 +1,7 @@
+import { dirname } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import { readTextFile, sameStamp, stampOf } from './atomic-file.ts'
+import { createDeviceGuard } from './device-guard.ts'
 import type { FileStamp } from './atomic-file.ts'
 
 /** Half of the second within which a change by hand must be noticed. */
@@ -25,6 +27,7 @@ export async function followFile(deps: {
 }): Promise<FollowedFile> {
   const { path, clock } = deps
   const stopping = new AbortController()
+  const requireDevice = createDeviceGuard(dirname(path))
   let stamp: FileStamp | null = null
   let reading: Promise<void> = Promise.resolve()
   /** True if the last check failed: the next one reads the file even if it did not change. */
@@ -33,6 +36,7 @@ export async function followFile(deps: {
   async function load(): Promise<void> {
     try {
       // The stamp is taken first: a write between the two is then seen by the next poll.
+      await requireDevice()
       stamp = await stampOf(path)
       const text = await readTextFile(path)
       isOwed = deps.take(text) === 'again'

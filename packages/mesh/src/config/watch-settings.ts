@@ -1,7 +1,9 @@
+import { dirname } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { applyEdits, modify } from 'jsonc-parser'
 import { sameStamp, stampOf } from './atomic-file.ts'
+import { createDeviceGuard } from './device-guard.ts'
 import type { FileEditor, FileStamp } from './atomic-file.ts'
 import { stripEnvironmentOnly } from './environment-only.ts'
 import { parseSettings, readSettingsFile } from './settings-file.ts'
@@ -44,6 +46,7 @@ export async function watchSettings(deps: {
   readonly onStripped: (names: readonly string[]) => void
 }): Promise<SettingsFile> {
   const stopping = new AbortController()
+  const requireDevice = createDeviceGuard(dirname(deps.path))
   await strip()
   /** Undefined after a failed check: the next check reads the file even if it did not change. */
   let stamp: FileStamp | null | undefined = await stampOf(deps.path)
@@ -65,6 +68,7 @@ export async function watchSettings(deps: {
 
   async function readIfChanged(): Promise<void> {
     try {
+      await requireDevice()
       const found = await stampOf(deps.path)
       if (stamp !== undefined && sameStamp(found, stamp)) return
       stamp = found

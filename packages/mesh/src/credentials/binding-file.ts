@@ -1,7 +1,8 @@
+import { dirname } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import { readJsonDocument, readTextFile, sameStamp, stampOf } from '../config/index.ts'
+import { createDeviceGuard, readJsonDocument, readTextFile, sameStamp, stampOf } from '../config/index.ts'
 import type { FileEditor, FileStamp } from '../config/index.ts'
 import type { Log } from '../platform/index.ts'
 import { isCredentialName } from './credential-tiers.ts'
@@ -75,6 +76,7 @@ type Reading = { readonly bindings: Bindings; readonly broken: string | null }
 export async function createBindingFile(deps: BindingFileDeps): Promise<BindingStore> {
   const { path, editor, clock, log } = deps
   const stopping = new AbortController()
+  const requireDevice = createDeviceGuard(dirname(path))
   /** The stamp of the file at the last read; undefined after a failed read, so that the next poll reads again. */
   let stamp: FileStamp | null | undefined
   let current: Reading = { bindings: new Map(), broken: null }
@@ -84,6 +86,7 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
     const before = current.broken
     try {
       // Takes the stamp first, so that the next poll detects a write in between.
+      await requireDevice()
       stamp = await stampOf(path)
       current = readBindings(await readTextFile(path))
     } catch (error) {

@@ -1,6 +1,7 @@
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import { awayWords } from '../config/index.ts'
 import { storageFaultOf } from './storage-fault.ts'
 import type { StorageFault } from './storage-fault.ts'
 
@@ -42,11 +43,14 @@ export function createDiskSpace(options: {
   readonly freeRoom?: (folder: string) => FreeRoom
 }): DiskSpace {
   const { folder, clock, freeRoom = freeRoomOf } = options
+  const began = identityOf(folder)
   /** Why the last write failed; null once one has succeeded. */
   let failed: StorageTrouble | null = null
 
   function trouble(): StorageTrouble | null {
     try {
+      // The database stays open on the old file system, so that accepted work ends, while files would go to the new one.
+      if (identityOf(folder) !== began) return { code: 'storage-failing', detail: awayWords(folder) }
       return shortageOf(freeRoom(folder), folder) ?? failed
     } catch (error) {
       return failureOf(error, folder) ?? { code: 'storage-failing', detail: `${folder} cannot be read` }
@@ -81,6 +85,12 @@ export function createDiskSpace(options: {
       }
     },
   }
+}
+
+/** Device and inode; null if the folder does not exist. */
+function identityOf(folder: string): string | null {
+  const found = statSync(folder, { throwIfNoEntry: false })
+  return found ? `${found.dev} ${found.ino}` : null
 }
 
 function shortageOf({ bytes, files }: FreeRoom, folder: string): StorageTrouble | null {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing, syncFolder } from '../../config/index.ts'
+import { createDeviceGuard, isMissing, syncFolder } from '../../config/index.ts'
 import { removeTree } from '../../platform/index.ts'
 
 /** Stores the bytes of artifacts: one folder per agent, one file per name, readable only by the mesh. */
@@ -26,8 +26,10 @@ const stagedPrefix = '.staged-'
 
 /** `newSuffix` returns a unique name: two concurrent saves of one name must not share a temporary file. */
 export function createArtifactFiles(folder: string, newSuffix: () => string): ArtifactFiles {
+  const requireDevice = createDeviceGuard(folder)
   return {
     stage: async (agentId, content) => {
+      await requireDevice()
       const directory = join(folder, artifactFolderName(agentId))
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const staged = join(directory, `${stagedPrefix}${newSuffix()}`)

@@ -1,7 +1,8 @@
+import { dirname } from 'node:path'
 import { cronLimits } from '@flotilla/protocol/cron-api'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import { readJsonDocument, readTextFile, sameStamp, stampOf } from '../../config/index.ts'
+import { createDeviceGuard, readJsonDocument, readTextFile, sameStamp, stampOf } from '../../config/index.ts'
 import type { FileEditor, FileStamp } from '../../config/index.ts'
 import { cronJobSchema } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
@@ -64,6 +65,7 @@ export function createCronFile(deps: {
   let jobs: readonly CronJob[] = []
   let broken: string | null = null
   let held: CronJob | null = null
+  const requireDevice = createDeviceGuard(dirname(path))
   const lock = (): HeartbeatLock => ({ held, required: held !== null })
 
   function keep(whole: readonly CronJob[]): void {
@@ -110,6 +112,7 @@ export function createCronFile(deps: {
     },
     async poll() {
       try {
+        await requireDevice()
         // The stamp is taken first, so that the next poll detects a write in between.
         const found = await stampOf(path)
         if (stamp !== undefined && sameStamp(found, stamp)) return false

@@ -1,4 +1,5 @@
-import { readTextFile, sameStamp, stampOf } from '../../config/index.ts'
+import { dirname } from 'node:path'
+import { createDeviceGuard, readTextFile, sameStamp, stampOf } from '../../config/index.ts'
 import type { FileStamp } from '../../config/index.ts'
 import { readWatchers } from './read-watchers.ts'
 import type { WatchersReading } from './read-watchers.ts'
@@ -22,10 +23,12 @@ export function createWatchersFile(path: string): WatchersFile {
   let stamp: FileStamp | null | undefined
   let rules: readonly WatchRule[] = []
   let broken: string | null = null
+  const requireDevice = createDeviceGuard(dirname(path))
 
   return {
     refresh: async () => {
       try {
+        await requireDevice()
         // The stamp is taken first, so that the next poll detects a write in between.
         const found = await stampOf(path)
         if (stamp !== undefined && sameStamp(found, stamp)) return false
