@@ -19,7 +19,10 @@ message Scope { string name = 1; string version = 2; }
 message ScopeSpans { Scope scope = 1; repeated Span spans = 2; string schema_url = 3; }
 message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; string schema_url = 3; }
 message ExportTraceServiceRequest { repeated ResourceSpans resource_spans = 1; }
+message ExportTracePartialSuccess { int64 rejected_spans = 1; string error_message = 2; }
+message ExportTraceServiceResponse { ExportTracePartialSuccess partial_success = 1; }
 `
+const responseType = protobuf.parse(definition).root.lookupType('ExportTraceServiceResponse')
 const requestType = protobuf.parse(definition).root.lookupType('ExportTraceServiceRequest')
 
 const attributes = z
@@ -65,8 +68,14 @@ export interface OtlpReceiver {
   close(): Promise<void>
 }
 
-/** A trace collector's endpoint on loopback, which parses OTLP by its protobuf definition. */
-export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+/**
+ * A trace collector's endpoint on loopback, which parses OTLP by its protobuf definition. With `partialSuccess` it
+ * answers each batch with that.
+ */
+export async function startOtlpReceiver(
+  partialSuccess: { readonly rejectedSpans?: number; readonly errorMessage?: string } | null = null,
+): Promise<OtlpReceiver> {
+  const answer = partialSuccess === null ? '' : responseType.encode({ partialSuccess }).finish()
   const spans: ReceivedSpan[] = []
   const requests: { headers: NodeJS.Dict<string | string[]>; body: Buffer }[] = []
   const server = createServer((request, reply) => {
@@ -74,7 +83,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       requests.push({ headers: request.headers, body })
       if (request.url === '/v1/traces') spans.push(...spansIn(body))
       reply.writeHead(request.url === '/v1/traces' ? 200 : 404, { 'content-type': 'application/x-protobuf' })
-      reply.end()
+      reply.end(answer)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

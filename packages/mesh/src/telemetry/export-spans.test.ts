@@ -54,7 +54,7 @@ async function sent(
         proxies,
       },
       '0',
-      (_spans, error) => void lost.push(error),
+      { lost: (_spans, error) => void lost.push(error), refused: (refusal) => void lost.push(refusal) },
     )
     for (let index = 0; index < traces; index++) for (const span of spansOf(index)) out.send(span)
     await out.close()
@@ -110,7 +110,7 @@ test('spans that found no room in the queue are counted, and the loss is reporte
       proxies: noProxies,
     },
     '0',
-    (spans) => void lost.push(spans),
+    { lost: (spans) => void lost.push(spans), refused: () => {} },
   )
   for (let index = 0; index < 2000; index++) for (const span of spansOf(index)) out.send(span)
   await out.close()
@@ -133,11 +133,40 @@ test('one agent fills its part of the queue at most, and the spans of another ar
       proxies: noProxies,
     },
     '0',
-    () => {},
+    { lost: () => {}, refused: () => {} },
   )
   for (let index = 0; index < 5000; index++) for (const span of spansOf(index, 'busy')) out.send(span)
   for (const span of spansOf(5000, 'quiet')) out.send(span)
   await out.close()
   const quiet = traceIdOf('run_5000')
   expect(receiver.spans.filter(({ traceId }) => traceId === quiet)).toHaveLength(2)
+})
+
+test.each([
+  [
+    { rejectedSpans: 2, errorMessage: `too old\n${'!'.repeat(5000)}` },
+    { spans: 2, words: `too old ${'!'.repeat(192)}` },
+  ],
+  [{ rejectedSpans: 1 }, { spans: 1, words: '' }],
+  [{ errorMessage: 'use another endpoint' }, { spans: 0, words: 'use another endpoint' }],
+])('what the collector refuses of a batch is reported with a bounded reason: %j', async (said, reported) => {
+  const receiver = await startOtlpReceiver(said)
+  onTestFinished(receiver.close)
+  const refusals: unknown[] = []
+  const out = createSpanExport(
+    {
+      url: `${receiver.url}/v1/traces`,
+      headers: {},
+      timeoutMs: 10_000,
+      serviceName: 's',
+      resource: {},
+      sampling: { sampler: 'always_on', ratio: 1 },
+      proxies: noProxies,
+    },
+    '0',
+    { lost: (_spans, error) => void refusals.push(error), refused: (refusal) => void refusals.push(refusal) },
+  )
+  for (const span of spansOf(1)) out.send(span)
+  await out.close()
+  expect(refusals).toEqual([reported])
 })

@@ -16,6 +16,8 @@ import { createFairShare } from '../intake/index.ts'
 import { httpAgentThrough } from '../platform/index.ts'
 import type { OutboundProxies } from '../platform/index.ts'
 import { schemaUrl } from './conventions.ts'
+import { followRefusals } from './follow-refusals.ts'
+import type { CollectorRefusal } from './follow-refusals.ts'
 import type { Span } from './span.ts'
 
 /**
@@ -35,6 +37,12 @@ export interface SpanExport {
 /** Called with the number of spans that waited in vain for room, or that the collector did not accept after retries. */
 export type ReportLost = (spans: number, error: unknown) => void
 
+export interface ExportReports {
+  readonly lost: ReportLost
+  /** Called for each batch that the collector accepted in part. */
+  readonly refused: (refusal: CollectorRefusal) => void
+}
+
 /**
  * Exports OTLP with the official SDK. This file and its packages are loaded only if an endpoint is set
  * (`docs/decisions/2026-11-23-build-traces-from-events.md`). Spans arrive when they have ended, with the ids that
@@ -43,8 +51,9 @@ export type ReportLost = (spans: number, error: unknown) => void
 export function createSpanExport(
   otlp: OtlpSettings & { readonly proxies: OutboundProxies },
   version: string,
-  reportLost: ReportLost,
+  { lost: reportLost, refused }: ExportReports,
 ): SpanExport {
+  const ignoreRefusals = followRefusals(refused)
   const next = { traceId: '', spanId: '' }
   const toCollector = new OTLPTraceExporter({
     url: otlp.url,
@@ -139,7 +148,11 @@ export function createSpanExport(
       if (span.status === 'error') sent.setStatus({ code: SpanStatusCode.ERROR })
       sent.end(span.endedAt)
     },
-    close: () => provider.shutdown().finally(reportOverflow),
+    close: () =>
+      provider.shutdown().finally(() => {
+        reportOverflow()
+        ignoreRefusals()
+      }),
   }
 }
 

@@ -55,11 +55,22 @@ export function telemetryModule(
     start: async () => {
       if (needs.otlp === null) return
       const { createSpanExport } = await import('./export-spans.ts')
-      sender = createSpanExport({ ...needs.otlp, proxies: needs.proxies }, productVersion, (spans, error) => {
-        log.warn(
-          { spans, err: error },
-          'failed to export spans to the collector; they are kept in the database only',
-        )
+      let isRefusalKnown = false
+      sender = createSpanExport({ ...needs.otlp, proxies: needs.proxies }, productVersion, {
+        lost: (spans, error) =>
+          log.warn(
+            { spans, err: error },
+            'failed to export spans to the collector; they are kept in the database only',
+          ),
+        refused: ({ spans, words }) => {
+          metrics.refused(spans)
+          if (isRefusalKnown) return
+          isRefusalKnown = true
+          log.warn(
+            { spans, reason: words },
+            'the collector accepted a batch of spans in part; later refusals are counted in flotilla_spans_refused_total',
+          )
+        },
       })
       log.info({ host: new URL(needs.otlp.url).host }, 'traces are exported by OTLP')
     },

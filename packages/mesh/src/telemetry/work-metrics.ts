@@ -21,6 +21,8 @@ export interface WorkMetrics {
   modelCalled(call: ModelCalled): void
   /** Counts a span that was not kept because there were too many. */
   dropped(): void
+  /** Counts spans that the collector refused. */
+  refused(spans: number): void
   read(): readonly Metric[]
 }
 
@@ -47,6 +49,7 @@ export function createWorkMetrics(): WorkMetrics {
   })
   const models = new Map<string, { input: number; output: number; usd: number }>()
   let droppedSpans = 0
+  let refusedSpans = 0
 
   function boundedModel(model: string): string {
     return models.has(model) || models.size < modelsMax ? model : otherName
@@ -70,6 +73,9 @@ export function createWorkMetrics(): WorkMetrics {
     },
     dropped: () => {
       droppedSpans += 1
+    },
+    refused: (spans) => {
+      refusedSpans += spans
     },
     read: () => [
       runs.metric(),
@@ -97,6 +103,12 @@ export function createWorkMetrics(): WorkMetrics {
         description:
           'Parts of traces that were not kept, since one run had too many or they could not be written',
         samples: [{ value: droppedSpans }],
+      },
+      {
+        name: 'flotilla_spans_refused_total',
+        kind: 'counter',
+        description: 'Spans that the collector refused in batches that it accepted in part',
+        samples: [{ value: refusedSpans }],
       },
     ],
   }
