@@ -140,6 +140,25 @@ withEngine(
             `[ "$(systemctl show -P MainPID flotilla)" != "${first}" ] && flotilla status >/dev/null 2>&1`,
           )
 
+          // While systemd waits before a restart, status says so, and a start in the background is handed to it.
+          const dropIn = '/etc/systemd/system/flotilla.service.d'
+          await said(`mkdir ${dropIn} && printf '[Service]\\nRestartSec=600\\n' > ${dropIn}/slow.conf`)
+          await said(`systemctl daemon-reload && kill -9 ${await pidOf()}`)
+          await until('[ "$(systemctl show -P SubState flotilla)" = auto-restart ]')
+          const waiting = await machine.run('flotilla status')
+          expect([waiting.code, waiting.err]).toEqual([
+            3,
+            expect.stringContaining('activating, auto-restart'),
+          ])
+          expect((await machine.run('flotilla start')).err).toContain('systemd keeps the mesh')
+          const optioned = await machine.run('flotilla start -d --port 8500')
+          expect(optioned.err).toContain('code kept-by-systemd')
+          const handed = JSON.parse(await said('flotilla start -d --json'))
+          expect(`${handed.pid}`).toBe(await pidOf())
+          expect(await said('flotilla status')).toContain('Supervisor: systemd')
+          expect((await machine.run('flotilla start -d')).err).toContain('already runs')
+          await said(`rm -r ${dropIn} && systemctl daemon-reload`)
+
           await machine.put(await anotherRelease('99.0.0', ''))
           const upgraded = JSON.parse(
             await said('cd /root && flotilla upgrade --from release-99.0.0.tgz --yes --json'),

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import { join } from 'node:path'
 import { isolationRungs } from '@flotilla/protocol/isolation'
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { makeHome } from '@flotilla/protocol/home-folder'
@@ -14,6 +15,7 @@ import { alreadySupervised } from '../mesh-process/other-supervisor.ts'
 import { askSupervisor } from '../mesh-process/supervisor-socket.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { endMesh, startMesh } from '../mesh-process/start-mesh.ts'
+import { serviceCommand, serviceLog, serviceOf, startService } from '../mesh-process/systemd-service.ts'
 import { choiceLines } from '../set-up/model-choice.ts'
 import type { ModelChoice } from '../set-up/model-choice.ts'
 import { askForModel } from '../set-up/set-up-model.ts'
@@ -50,6 +52,9 @@ Examples:
 async function start(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place } = context
   await refuseSecond(context)
+  const service = await serviceOf(place.home)
+  if (service !== null && flagOption(line, 'detach')) return startBySystemd(context, line)
+  if (service !== null && !['inactive', 'failed'].includes(service.active)) throw keptBySystemd(place.home)
   makeHome(fs, place.home)
   const asked = askedRuntime(line)
   const { runtime } = asked
@@ -83,8 +88,41 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   if (!detached) await untilStopped(context, mesh)
 }
 
+/** Hands a start in the background to the service of the home: a supervisor beside it would start a second mesh. */
+async function startBySystemd(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, place, clock } = context
+  const { runtime, cluster } = askedRuntime(line)
+  const asked = [place.port, runtime, cluster, isolationAsked(line)]
+  if (asked.some((option) => option !== undefined)) {
+    throw new CommandFailed('kept-by-systemd', {
+      detail: `systemd keeps the mesh of ${place.home} and starts it by its unit, so that options of this command have no effect.`,
+      repair: `Write them into ${join(place.home, '.env')}, and leave them out here. Or remove the unit: flotilla service uninstall`,
+      exitCode: exitCodes.usage,
+    })
+  }
+  terminal.progress.step('Starting the mesh as a service')
+  const { pid, url } = await startService(place.home, clock).catch((cause: unknown) => {
+    throw new CommandFailed('mesh-ended', {
+      detail: cause instanceof Error ? cause.message : String(cause),
+      repair: `Run flotilla doctor, and read its log: ${serviceLog()}`,
+    })
+  })
+  terminal.progress.done()
+  await settleIn(context, line, { pid, url, logPath: serviceLog(), notices: [] })
+}
+
+function keptBySystemd(home: string): CommandFailed {
+  return new CommandFailed('mesh-already-runs', {
+    detail: `systemd keeps the mesh of ${home} and is starting it.`,
+    repair: `Wait for it, or end it first: ${serviceCommand('stop')}`,
+  })
+}
+
+/** What the setup of a mesh that has just started needs to know of it. */
+type NewMesh = Pick<StartedMesh, 'pid' | 'url' | 'logPath' | 'notices'>
+
 /** Sets up a mesh that has just started (model, wallet, template) before its address is printed. */
-async function settleIn(context: CommandContext, line: CommandLine, mesh: StartedMesh): Promise<void> {
+async function settleIn(context: CommandContext, line: CommandLine, mesh: NewMesh): Promise<void> {
   const { terminal, place } = context
   const created = await applyTemplate(context, mesh, textOption(line, 'template'))
   const choice = await firstChoice(context, mesh)
@@ -109,7 +147,7 @@ async function settleIn(context: CommandContext, line: CommandLine, mesh: Starte
 }
 
 /** At the first start asks the person at the terminal for a model. Null if there is no terminal or a model is set. */
-async function firstChoice(context: CommandContext, mesh: StartedMesh): Promise<ModelChoice | null> {
+async function firstChoice(context: CommandContext, mesh: NewMesh): Promise<ModelChoice | null> {
   const { terminal, input } = context
   if (input.isTTY !== true || !terminal.isInteractive) return null
   const client = await context.meshAt({ url: mesh.url, home: context.place.home })
@@ -119,7 +157,7 @@ async function firstChoice(context: CommandContext, mesh: StartedMesh): Promise<
 }
 
 /** Asks the person at the terminal for the wallet's passphrase, if it has one. True if the wallet is open then. */
-async function unlockAtStart(context: CommandContext, mesh: StartedMesh): Promise<boolean> {
+async function unlockAtStart(context: CommandContext, mesh: NewMesh): Promise<boolean> {
   const { terminal, input } = context
   if (input.isTTY !== true || !terminal.isInteractive) return false
   const client = await context.meshAt({ url: mesh.url, home: context.place.home })
@@ -182,7 +220,7 @@ async function refuseSecond({ place: { home }, clock }: CommandContext): Promise
 
 async function applyTemplate(
   context: CommandContext,
-  mesh: StartedMesh,
+  mesh: NewMesh,
   name: string | undefined,
 ): Promise<readonly string[]> {
   if (name === undefined) return []

@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process'
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Command } from 'commander'
 import { commandAction, flagOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -10,11 +7,17 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { meshMain } from '../mesh-process/mesh-paths.ts'
+import {
+  isSystem,
+  isThere,
+  serviceCommand,
+  serviceLog,
+  serviceState,
+  systemctl,
+  unitName,
+  unitPath,
+} from '../mesh-process/systemd-service.ts'
 import { systemdUnit } from '../reference/systemd-unit.ts'
-
-const unitName = 'flotilla.service'
-/** The time limit for systemctl; it includes a mesh that stops its agents. */
-const answerMaxMs = 120_000
 
 export function addServiceCommand(program: Command, deps: CliDeps): void {
   const service = program
@@ -51,14 +54,6 @@ async function show({ terminal }: CommandContext): Promise<void> {
   )
 }
 
-const isSystem = (): boolean => process.getuid?.() === 0
-
-function unitPath(): string {
-  return isSystem()
-    ? join('/etc/systemd/system', unitName)
-    : join(homedir(), '.config/systemd/user', unitName)
-}
-
 async function install(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place } = context
   const unit = systemdUnit({
@@ -93,14 +88,11 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
   await systemctl('restart', unitName)
   terminal.progress.done()
   terminal.printJson({ path, started: true })
-  terminal.print(
-    `systemd keeps the mesh of ${place.home} running (${path}).`,
-    `Its log: journalctl ${isSystem() ? '' : '--user '}-u flotilla`,
-  )
+  terminal.print(`systemd keeps the mesh of ${place.home} running (${path}).`, `Its log: ${serviceLog()}`)
   const { proxyVariables } = context.environment
   if (proxyVariables.length > 0) {
     terminal.hint(
-      `The service does not have ${proxyVariables.join(', ')} of this shell, because every user can read a unit. Write them into ${join(place.home, '.env')}, then: systemctl ${isSystem() ? '' : '--user '}restart flotilla`,
+      `The service does not have ${proxyVariables.join(', ')} of this shell, because every user can read a unit. Write them into ${join(place.home, '.env')}, then: ${serviceCommand('restart')}`,
     )
   }
 }
@@ -121,60 +113,4 @@ export async function removeService(): Promise<string | null> {
   await rm(path, { force: true })
   if (hasManager) await systemctl('daemon-reload')
   return path
-}
-
-/** The state of the mesh as a systemd service. */
-export interface ServiceState {
-  /** 0 while it is not running. */
-  readonly pid: number
-  /** The number of automatic restarts since the last manual start. */
-  readonly restarts: number
-  readonly active: string
-}
-
-/** Returns null if there is no unit of Flotilla. */
-export async function serviceState(): Promise<ServiceState | null> {
-  if (!(await isThere(unitPath()))) return null
-  const manager = isSystem() ? [] : ['--user']
-  const words = [...manager, 'show', '--property=MainPID,NRestarts,ActiveState', unitName]
-  const shown = await promisify(execFile)('systemctl', words, { timeout: answerMaxMs }).catch(() => null)
-  if (shown === null) return null
-  const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(shown.stdout)?.[1] ?? ''
-  return { pid: Number(value('MainPID')), restarts: Number(value('NRestarts')), active: value('ActiveState') }
-}
-
-/** Lets systemd start or stop its mesh. */
-export async function controlService(verb: 'start' | 'stop'): Promise<void> {
-  // This resets the restart counter, and allows a start after too many failures.
-  if (verb === 'start') await systemctl('reset-failed', unitName).catch(() => undefined)
-  await systemctl(verb, unitName)
-}
-
-/** Returns the last log lines of the service; empty if this user may not read them. */
-export async function lastWordsOfService(): Promise<string> {
-  const manager = isSystem() ? [] : ['--user']
-  const words = [...manager, '--unit', unitName, '--lines', '20', '--output', 'cat', '--no-pager']
-  const read = await promisify(execFile)('journalctl', words, { timeout: answerMaxMs }).catch(() => null)
-  return read?.stdout.trim() ?? ''
-}
-
-async function systemctl(...words: readonly string[]): Promise<void> {
-  const manager = isSystem() ? [] : ['--user']
-  try {
-    await promisify(execFile)('systemctl', [...manager, ...words], { timeout: answerMaxMs })
-  } catch (error) {
-    const said: unknown = Reflect.get(Object(error), 'stderr')
-    throw new CommandFailed('systemd-refused', {
-      detail: `systemctl ${words.join(' ')} failed: ${typeof said === 'string' && said !== '' ? said.trim() : String(error)}`,
-      repair:
-        'flotilla service install --print shows the unit, for machines that are managed in another way.',
-    })
-  }
-}
-
-function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }

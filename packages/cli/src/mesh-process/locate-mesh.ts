@@ -5,6 +5,8 @@ import { readMeshFile } from './mesh-file.ts'
 import { meshLogPath } from './mesh-paths.ts'
 import { askSupervisor } from './supervisor-socket.ts'
 import type { SupervisorState } from './supervisor-socket.ts'
+import { serviceCommand, serviceLog, serviceOf } from './systemd-service.ts'
+import type { ServiceState } from './systemd-service.ts'
 
 export interface Place {
   readonly home: string
@@ -27,6 +29,10 @@ export async function locateMesh(place: Place, environment: Environment): Promis
   if (found?.alive === true) return found.mesh.url
   const supervisor = await askSupervisor(place.home)
   if (supervisor !== null) throw betweenStarts(place.home, supervisor)
+  const service = await serviceOf(place.home)
+  if (service !== null && (service.active !== 'inactive' || service.pid !== 0)) {
+    throw keptBySystemd(place.home, service)
+  }
   throw new CommandFailed('mesh-not-running', {
     detail:
       found === null
@@ -44,6 +50,22 @@ function betweenStarts(home: string, { pid, restarts, last_exit: lastExit }: Sup
   return new CommandFailed('mesh-not-running', {
     detail: `The mesh of ${home} is not running: ${lastExit === null ? 'it is being started' : `it ended (${lastExit})`}. Its supervisor (process ${pid}) has restarted it ${restarts} times and keeps trying.`,
     repair: `Try again soon, or end it with flotilla stop (see the end of its log: ${meshLogPath(home)}).`,
+    exitCode: exitCodes.meshNotRunning,
+  })
+}
+
+/** systemd keeps the mesh of the home, and it does not answer yet, or not any more. */
+function keptBySystemd(home: string, { active, sub, restarts, exitStatus }: ServiceState): CommandFailed {
+  const state = `${active}${sub === '' || sub === active ? '' : `, ${sub}`}`
+  const ended = exitStatus === 0 ? '' : ` Its last process ended with ${exitStatus}.`
+  const next =
+    active === 'failed' ? 'systemd does not start it again.' : 'systemd starts it, and keeps trying.'
+  return new CommandFailed('mesh-not-running', {
+    detail: `The mesh of ${home} does not answer; its service is ${state}, restarted ${restarts} times.${ended} ${next}`,
+    repair:
+      active === 'failed'
+        ? `Read its log: ${serviceLog()}. Then start it with: flotilla start -d`
+        : `Try again soon, or end it with: ${serviceCommand('stop')}`,
     exitCode: exitCodes.meshNotRunning,
   })
 }

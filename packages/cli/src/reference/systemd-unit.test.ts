@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, test } from 'vitest'
-import { systemdUnit } from './systemd-unit.ts'
+import { homeInUnit, systemdUnit } from './systemd-unit.ts'
 
 const place = {
   node: process.execPath,
@@ -20,6 +20,9 @@ describe('the unit of the mesh', () => {
     const unit = systemdUnit(place)
     expect(unit).toContain('"/opt/flot illa/main.mjs" "serve" "--home" "/srv/50%%/$$HOME \\"x\\""')
     expect(unit).toContain('NoNewPrivileges=yes')
+    expect(unit).toContain('RequiresMountsFor="/srv/50%%/$HOME \\"x\\""')
+    expect(homeInUnit(unit)).toBe(place.home)
+    expect(homeInUnit('[Service]\nExecStart=/bin/true\n')).toBeNull()
   })
 
   test('the unit of one user requests nothing that only the system manager can grant', () => {

@@ -12,14 +12,22 @@ export interface UnitPlace {
   readonly system: boolean
 }
 
-/** A command-line word escaped for systemd: without specifiers, variables and separators. Pure. */
+/** A path escaped for systemd: without specifiers and separators. Pure. */
+function quoted(text: string): string {
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
+}
+
+/** A command-line word escaped for systemd, also without variables. Pure. */
 function word(text: string): string {
-  const plain = text
-    .replaceAll('\\', '\\\\')
-    .replaceAll('"', '\\"')
-    .replaceAll('%', '%%')
-    .replaceAll('$', '$$$$')
-  return `"${plain}"`
+  return quoted(text).replaceAll('$', '$$$$')
+}
+
+/** The home that the command of a unit names; null if it names none. Pure. */
+export function homeInUnit(unit: string): string | null {
+  const found = /^ExecStart=.* "--home" "((?:[^"\\]|\\.)*)"/m.exec(unit)?.[1]
+  return found === undefined
+    ? null
+    : found.replaceAll('$$', '$').replaceAll('%%', '%').replaceAll(/\\(.)/g, '$1')
 }
 
 /**
@@ -31,6 +39,8 @@ export function systemdUnit({ node, mesh, home, path, system }: UnitPlace): stri
   return `[Unit]
 Description=Flotilla, the mesh of ${home.replaceAll('%', '%%')}
 Documentation=man:flotilla(1)
+# Without its disk the mesh would begin another fleet in the empty folder.
+RequiresMountsFor=${quoted(home)}
 ${system ? 'Wants=network-online.target\nAfter=network-online.target docker.service\n' : ''}
 [Service]
 Type=exec

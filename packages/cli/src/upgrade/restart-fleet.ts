@@ -3,16 +3,15 @@ import { readFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as z from 'zod/mini'
-import { controlService, lastWordsOfService, serviceState } from '../commands/systemd.ts'
+import { controlService, serviceState, startService } from '../mesh-process/systemd-service.ts'
 import type { CommandContext } from '../context.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
-import { parseJsonLine, parseMeshLine } from '../mesh-process/mesh-lines.ts'
+import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
 import { meshFilePath } from '../mesh-process/mesh-paths.ts'
 import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 
 /** The first start of a release builds the image for agents. */
 const startMaxMs = 900_000
-const pollEveryMs = 300
 const saidMaxBytes = 1024 * 1024
 
 /** How the mesh of a home was running when the upgrade began. */
@@ -55,7 +54,10 @@ export async function stopFleet(context: CommandContext, fleet: RunningFleet): P
  * the error of the start.
  */
 export async function startFleet(context: CommandContext, root: string, fleet: RunningFleet): Promise<void> {
-  if (fleet.isService) return startService(context)
+  if (fleet.isService) {
+    await startService(context.place.home, context.clock)
+    return
+  }
   const words = ['start', '--detach', '--home', context.place.home, '--port', `${fleet.port}`]
   const runtime = fleet.runtime === 'process' ? ['--runtime', 'process'] : []
   const isolation = fleet.isolation === null ? [] : ['--isolation', fleet.isolation]
@@ -70,28 +72,6 @@ export async function startFleet(context: CommandContext, root: string, fleet: R
     const words = typeof said === 'string' ? said.trim().split('\n').slice(-8).join('\n  ') : ''
     throw new Error(words === '' ? String(error) : words, { cause: error })
   }
-}
-
-async function startService({ clock, place }: CommandContext): Promise<void> {
-  await controlService('start')
-  const end = clock.now() + startMaxMs
-  for (;;) {
-    if ((await readMeshFile(place.home))?.alive === true) return
-    const state = await serviceState()
-    // systemd would retry forever.
-    if (state === null || state.restarts > 0 || state.active === 'failed' || clock.now() > end) {
-      await controlService('stop').catch(() => undefined)
-      throw new Error(`systemd could not start it: ${reasonIn(await lastWordsOfService())}`)
-    }
-    await clock.sleep(pollEveryMs)
-  }
-}
-
-/** The mesh's own reason for its end, else the last lines that it printed. */
-function reasonIn(printed: string): string {
-  const lines = printed.split('\n')
-  const told = lines.map(parseMeshLine).findLast(({ kind }) => kind === 'problem')
-  return told?.kind === 'problem' ? told.detail : (lines.at(-1)?.slice(0, 400) ?? '')
 }
 
 const copyPattern = /^mesh\.db\.before-\d+$/
