@@ -56,6 +56,26 @@ it('a permission that matches nothing and a budget below one call are taken, wit
   expect((await notices()).length).toBe(2)
 })
 
+it('budgets of the fleet and of projects, and cron jobs that never fire, are listed by status and doctor', async () => {
+  const { mesh, at, notices } = await aMesh()
+  expect((await flotilla(at, 'budget', 'fleet', '--daily', '0.01')).code).toBe(0)
+  expect((await flotilla(at, 'budget', 'project:garden', '--daily', '0.02')).code).toBe(0)
+  const job = { id: 'digest', agent: 'operatr', schedule: '0 9 * * *', message: 'Write the digest.' }
+  const path = join(mesh.home, 'config', 'cron.json')
+  const { jobs } = JSON.parse(await readFile(path, 'utf8')) as { jobs: readonly object[] }
+  await writeFile(path, JSON.stringify({ jobs: [...jobs, job] }))
+  await eventually('the notices are there', async () => (await notices()).length === 3)
+  expect(await notices()).toEqual([
+    expect.stringContaining('the daily budget of the fleet is USD 0.01, and one small call'),
+    expect.stringContaining('the daily budget of project garden is USD 0.02, and one small call'),
+    'cron job digest: there is no agent operatr; did you mean operator?',
+  ])
+  const doctor = await flotilla(at, 'doctor')
+  expect(doctor.out).toContain(
+    'setting-without-effect  cron job digest: there is no agent operatr; did you mean operator?',
+  )
+})
+
 it('a watcher of a folder that does not exist is taken, and its answer says that it waits', async () => {
   const { mesh } = await aMesh()
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-watched-'))

@@ -43,10 +43,23 @@ async function doctor(context: CommandContext): Promise<void> {
     timeoutMs,
   })
   terminal.progress.done()
-  const { findings } = findingsSchema.parse(answer)
+  const findings = [...findingsSchema.parse(answer).findings, ...(await noticesOfMesh(context))]
   terminal.printJson({ findings })
   terminal.hint(...findings.flatMap((finding) => findingLines(finding, terminal.color)))
   if (findings.some((finding) => finding.level === 'error')) context.setExitCode(exitCodes.failed)
+}
+
+/** Settings without effect, which only a running mesh knows; empty if no mesh answers. */
+async function noticesOfMesh({ mesh, signal }: CommandContext): Promise<readonly Finding[]> {
+  const reply = await mesh()
+    .then((client) => client.call('status', { signal }))
+    .catch(() => null)
+  return (reply?.notices ?? []).map((notice) => ({
+    id: 'setting-without-effect',
+    ok: false,
+    level: 'warning',
+    detail: notice,
+  }))
 }
 
 export function findingLines(finding: Finding, color: Color): string[] {

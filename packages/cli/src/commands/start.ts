@@ -91,8 +91,7 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
 /** Hands a start in the background to the service of the home: a supervisor beside it would start a second mesh. */
 async function startBySystemd(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place, clock } = context
-  const { runtime, cluster } = askedRuntime(line)
-  const asked = [place.port, runtime, cluster, isolationAsked(line)]
+  const asked = [place.port, askedRuntime(line).runtime, isolationAsked(line)]
   if (asked.some((option) => option !== undefined)) {
     throw new CommandFailed('kept-by-systemd', {
       detail: `systemd keeps the mesh of ${place.home} and starts it by its unit, so that options of this command have no effect.`,

@@ -89,8 +89,52 @@ describe('the proxy of an address', () => {
     ['.BÜCHER.example:443', 'https://x.xn--bcher-kva.example', true],
     ['xn--bcher-kva.example', 'https://bücher.example', true],
     ['', 'https://a.com', false],
+    ['192.168.*', 'http://192.168.7.1:8080', true],
+    ['192.168.*', 'http://192.169.7.1', false],
+    ['192.168.*', 'https://192.168.example.com', false],
+    ['10.*:8080', 'http://10.1.2.3:8080', true],
+    ['10.*:8080', 'http://10.1.2.3', false],
+    ['<local>', 'https://intranet', true],
+    ['<LOCAL>', 'http://intranet:8080', true],
+    ['<local>', 'https://intranet.corp', false],
+    ['<local>', 'http://10.1.2.3', false],
+    ['<local>', 'http://[fd00::1]', false],
+    ['*.example.com', 'https://example.com', true],
+    ['.example.com', 'https://example.com', true],
+    ['*.example.com', 'https://an-example.com', false],
+    ['https://a.com', 'https://a.com', false],
+    ['[fd00::]/8', 'http://[fd00::1]', true],
   ])('NO_PROXY=%s and %s: direct is %s', (entries, url, isDirect) => {
     expect(through({ ALL_PROXY: proxy, NO_PROXY: entries }, url)).toBe(isDirect ? null : proxy)
+  })
+
+  test.each([
+    ['https://a.com', 'name the host alone'],
+    ['http://ann:secret@a.com/x', 'name the host alone'],
+    ['a.com:99999', 'its port is not a number from 1 to 65535'],
+    ['a.com:https', 'its port is not a number from 1 to 65535'],
+    ['10.0.0.0/33', 'it is not a network'],
+    ['a.com/8', 'it is not a network'],
+    ['api.*.com', 'a star stands only before a whole name'],
+    ['a*.com', 'a star stands only before a whole name'],
+    ['10.*.1.2', 'a star stands only before a whole name'],
+    ['[fd00:x]:80', 'it is not an IPv6 address'],
+    ['<everything>', 'it is not the name of a host'],
+    ['.', 'it names no host'],
+  ])('an entry of NO_PROXY that cannot be used is named with the reason: %s', (entry, reason) => {
+    const { directFaults } = readProxies({ ALL_PROXY: proxy, no_proxy: `b.com,${entry}` })
+    expect(directFaults).toEqual([expect.stringContaining(reason)])
+    expect(directFaults[0]).toMatch(/^no_proxy: .+ has no effect: /)
+    expect(directFaults.join()).not.toMatch(/secret|ann/)
+  })
+
+  test('names a bounded number of entries without effect, and says that more than a thousand are not used', () => {
+    const many = Array.from({ length: 1001 }, (_, index) => `https://a${index}.com`).join()
+    const { directFaults } = readProxies({ ALL_PROXY: proxy, NO_PROXY: many })
+    expect(directFaults.slice(20)).toEqual([
+      'NO_PROXY: 980 more entries have no effect',
+      'NO_PROXY: only the first 1000 entries are used',
+    ])
   })
 
   test('the proxy of an address shows no user and no password, and hands them on as the header', () => {

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList } from 'node:net'
+import { bareHost, isWithin, readNoProxy } from './no-proxy.ts'
 
 /** A company's proxy for outbound connections. */
 export interface Proxy {
@@ -23,6 +24,8 @@ export interface ProxyRules {
   readonly forPrograms: () => Readonly<Record<string, string>>
   /** One sentence per variable that has no effect; never with its value, which may hold a password. */
   readonly faults: readonly string[]
+  /** One sentence per entry of `NO_PROXY` that has no effect. */
+  readonly directFaults: readonly string[]
 }
 
 type Variables = Readonly<Record<string, string | undefined>>
@@ -33,13 +36,12 @@ export const noProxies: ProxyRules = {
   proxies: [],
   direct: [],
   faults: [],
+  directFaults: [],
   forPrograms: () => ({}),
 }
 
 const defaultPorts = { 'http:': 80, 'https:': 443 } as const
 const names = ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'] as const
-/** The maximum number of evaluated NO_PROXY entries. */
-const entriesMax = 1000
 
 /**
  * Reads the variables in both spellings; the lower-case one wins, as in curl. A name that `variables` has in either spelling
@@ -68,15 +70,13 @@ export function readProxies(variables: Variables, file: Variables = {}): ProxyRu
   }
   const all = proxyFor('all_proxy')
   const byProtocol = { http: proxyFor('http_proxy') ?? all, https: proxyFor('https_proxy') ?? all }
-  const noProxy = spellingsOf('no_proxy')
-  const direct = (noProxy.find(([, value]) => value !== '')?.[1] ?? '')
-    .split(/[\s,]+/)
-    .filter((entry) => entry !== '')
-    .slice(0, entriesMax)
+  const [noProxy = 'no_proxy', written = ''] = spellingsOf('no_proxy').find(([, value]) => value !== '') ?? []
+  const direct = readNoProxy(noProxy, written)
   return {
     proxies,
-    direct,
+    direct: direct.entries,
     faults,
+    directFaults: direct.faults,
     forPrograms: () =>
       Object.fromEntries(
         names.flatMap((name) => {
@@ -90,7 +90,7 @@ export function readProxies(variables: Variables, file: Variables = {}): ProxyRu
       const host = bareHost(url.hostname)
       const port = Number(url.port) || defaultPorts[isPlain ? 'http:' : 'https:']
       if (proxy === null || isLoopback(host) || isWithin(fleets, host)) return null
-      return direct.some((entry) => isDirect(entry, host, port)) ? null : proxy
+      return direct.includes(host, port) ? null : proxy
     },
   }
 }
@@ -131,13 +131,6 @@ function decoded(text: string): string {
   }
 }
 
-function bareHost(hostname: string): string {
-  return hostname
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
-    .toLowerCase()
-}
-
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
@@ -152,48 +145,4 @@ fleets.addSubnet('10.64.0.0', 10, 'ipv4')
 function isLoopback(host: string): boolean {
   if (host === 'localhost' || host.endsWith('.localhost')) return true
   return isWithin(loopback, host)
-}
-
-function isWithin(list: BlockList, host: string): boolean {
-  const family = isIP(host)
-  return family !== 0 && list.check(host, family === 4 ? 'ipv4' : 'ipv6')
-}
-
-/**
- * Whether one entry of NO_PROXY matches this host: `*`, a name with all its subdomains (also as `.name` and
- * `*.name`), an address, or a network in CIDR form. All but the last may have a port.
- */
-function isDirect(entry: string, host: string, port: number): boolean {
-  if (entry === '*') return true
-  if (entry.includes('/')) return isInNetwork(entry, host)
-  const [, name = '', only] = /^(\[[^\]]*\]|[^:]*|.*:.*:.*?)(?::(\d{1,5}))?$/.exec(entry) ?? []
-  if (only !== undefined && isIP(bareHost(entry)) === 0 && Number(only) !== port) return false
-  const meant = bareHost(isIP(bareHost(entry)) === 0 ? name : entry).replace(/^\*?\./, '')
-  if (meant === '') return false
-  if (isIP(meant) !== 0) return isSameAddress(meant, host)
-  const ascii = asciiName(meant)
-  return host === ascii || host.endsWith(`.${ascii}`)
-}
-
-/** Converts an international name to the form of URLs (punycode). */
-function asciiName(name: string): string {
-  const isAscii = /^[ -~]*$/.test(name)
-  return isAscii || !URL.canParse(`http://${name}`) ? name : new URL(`http://${name}`).hostname
-}
-
-function isInNetwork(entry: string, host: string): boolean {
-  const [address = '', bits = ''] = entry.split('/')
-  const family = isIP(bareHost(address))
-  const most = family === 4 ? 32 : 128
-  if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) return false
-  const network = new BlockList()
-  network.addSubnet(bareHost(address), Number(bits), family === 4 ? 'ipv4' : 'ipv6')
-  return isWithin(network, host)
-}
-
-function isSameAddress(one: string, host: string): boolean {
-  if (isIP(host) === 0) return false
-  const list = new BlockList()
-  list.addAddress(one, isIP(one) === 4 ? 'ipv4' : 'ipv6')
-  return isWithin(list, host)
 }

@@ -1,4 +1,4 @@
-import type { DenialCounts, PermissionStore } from '../access/index.ts'
+import type { Caller, DenialCounts, PermissionStore } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import type { Blackboard } from '../collaboration/blackboard/index.ts'
 import { isolationWish } from '../config/index.ts'
@@ -54,7 +54,10 @@ interface Asked {
   readonly control: MeshModule<Control>
   readonly approvals: MeshModule<ApprovalDesk>
   readonly pauses: MeshModule<Pauses>
-  readonly cron: MeshModule<{ broken(): string | null }>
+  readonly cron: MeshModule<{
+    broken(): string | null
+    list(caller: Caller): { readonly jobs: ReturnType<NoticeDeps['jobs']> }
+  }>
   readonly wallet: MeshModule<Wallet>
 }
 
@@ -69,7 +72,7 @@ interface Needs {
     preset(): { readonly name: string; readonly from: string } | null
   }
   readonly vault: NoticeDeps['vault']
-  readonly environment: { readonly proxies: { readonly proxies: readonly unknown[] } }
+  readonly environment: { readonly proxies: NoticeDeps['proxies'] }
   readonly permissions: PermissionStore
   readonly denials: DenialCounts
   readonly settings: SettingsFile
@@ -80,7 +83,7 @@ interface Needs {
 /** Wires the module that reports health, status and metrics to people, probes, the operator and local programs. */
 export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null> {
   const { modules, home } = needs
-  const { agents, approvals, runs, control, spending } = modules
+  const { agents, approvals, runs, control, spending, cron } = modules
   const startedAt = kernel.clock.now()
   const uptimeSeconds = () => (kernel.clock.now() - startedAt) / 1000
   const readiness = () => readinessOf(needs)
@@ -103,7 +106,9 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
   const notices = createOwnerNotices(kernel, {
     ...needs,
     registry: agents.api.registry,
-    hasProxy: needs.environment.proxies.proxies.length > 0,
+    proxies: needs.environment.proxies,
+    budgets: () => spending.api.budgets.list({ kind: 'system' }),
+    jobs: () => cron.api.list({ kind: 'system' }).jobs,
   })
   const status = createFleetStatus(kernel, {
     notices: notices.list,

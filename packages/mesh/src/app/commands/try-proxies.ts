@@ -28,6 +28,7 @@ export async function triedProxies(
   const flags = `${env['NODE_OPTIONS'] ?? ''} ${process.execArgv.join(' ')}`
   return proxyFindings({
     faults: environment.proxies.faults,
+    directFaults: environment.proxies.directFaults,
     proxies: tried,
     direct,
     egress,

@@ -6,7 +6,9 @@ const egress = { use_proxy: false, proxy_resolves_names: false }
 
 describe('what doctor says of proxies', () => {
   test('doctor reports a direct connection if no proxy is set', () => {
-    expect(proxyFindings({ proxies: [], direct: [], faults: [], certificates, egress })).toMatchObject([
+    expect(
+      proxyFindings({ proxies: [], direct: [], faults: [], directFaults: [], certificates, egress }),
+    ).toMatchObject([
       { id: 'proxy', level: 'ok', detail: 'no proxy is set: the mesh connects directly' },
       { id: 'egress-proxy', detail: "agents' requests, programs and browsers connect directly" },
       { id: 'certificates', level: 'ok', detail: "certificate authorities: Node's list" },
@@ -22,7 +24,14 @@ describe('what doctor says of proxies', () => {
         fault: 'the proxy http://old:80 does not answer (ENOTFOUND)',
       },
     ]
-    const [one, other] = proxyFindings({ proxies, direct: ['.corp'], faults: [], certificates, egress })
+    const [one, other] = proxyFindings({
+      proxies,
+      direct: ['.corp'],
+      faults: [],
+      directFaults: [],
+      certificates,
+      egress,
+    })
     expect(one).toMatchObject({
       level: 'ok',
       detail:
@@ -37,7 +46,14 @@ describe('what doctor says of proxies', () => {
   test('an unreadable file of certificates is a warning', () => {
     const found = { extraFile: '/etc/corp.pem', extraFault: 'ENOENT', usesSystem: true }
     expect(
-      proxyFindings({ proxies: [], direct: [], faults: [], certificates: found, egress })[2],
+      proxyFindings({
+        proxies: [],
+        direct: [],
+        faults: [],
+        directFaults: [],
+        certificates: found,
+        egress,
+      })[2],
     ).toMatchObject({
       level: 'warning',
       detail: expect.stringContaining('/etc/corp.pem') as unknown,
@@ -54,6 +70,7 @@ describe('what doctor says of proxies', () => {
       proxies,
       direct: [],
       faults: [],
+      directFaults: [],
       certificates: { ...certificates, extraFile: '/etc/corp.pem' },
       egress: { use_proxy, proxy_resolves_names },
     })
@@ -67,6 +84,7 @@ describe('what doctor says of proxies', () => {
       proxies: [],
       direct: [],
       faults: [],
+      directFaults: [],
       certificates,
       egress: { use_proxy: true, proxy_resolves_names: false },
     })

@@ -27,11 +27,13 @@ export function proxyFindings(known: {
   readonly direct: readonly string[]
   /** One sentence for each variable that has no effect. */
   readonly faults: readonly string[]
+  /** One sentence for each entry of NO_PROXY that has no effect. */
+  readonly directFaults: readonly string[]
   readonly certificates: CertificatesKnown
   /** `egress.use_proxy` and `egress.proxy_resolves_names`. */
   readonly egress: { readonly use_proxy: boolean; readonly proxy_resolves_names: boolean }
 }): readonly DoctorFinding[] {
-  const { proxies, direct, faults, certificates, egress } = known
+  const { proxies, direct, faults, directFaults, certificates, egress } = known
   const exempt = ['loopback', 'the networks of agents', ...direct].join(', ')
   const tried = proxies.map(({ name, shown, fault }) =>
     fault === null
@@ -46,6 +48,13 @@ export function proxyFindings(known: {
     ...(tried.length === 0 ? [ok('proxy', 'no proxy is set: the mesh connects directly')] : tried),
     egressFinding(egress, proxies),
     ...faults.map((words) => warning('proxy', words, 'Set an http or https proxy as http://HOST:PORT.')),
+    ...directFaults.map((words) =>
+      warning(
+        'proxy',
+        words,
+        'Write a name, *.name, an address, 10.1.*, a network such as 10.0.0.0/8, or <local>; a name or an address may have a port.',
+      ),
+    ),
     certificateFinding(certificates),
     ...(egress.use_proxy && certificates.extraFile !== null ? [interceptedFinding] : []),
   ]

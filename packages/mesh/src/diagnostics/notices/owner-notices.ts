@@ -1,7 +1,9 @@
 import { channelFields } from '@flotilla/protocol/channel-fields'
+import type { BudgetView } from '@flotilla/protocol/money-api'
 import { channelNames } from '@flotilla/protocol/people'
 import type { PermissionStore } from '../../access/index.ts'
 import type { AgentRegistry } from '../../agents/index.ts'
+import type { ProxyRules } from '../../config/index.ts'
 import type { Vault } from '../../credentials/index.ts'
 import type { Kernel, SetThing } from '../../kernel/index.ts'
 import { namesMany, priceOf, resolveModel } from '../../models/index.ts'
@@ -9,6 +11,8 @@ import type { KnownModels } from '../../models/index.ts'
 import { nanoPerUsd } from '../../spending/index.ts'
 import { budgetNotices, smallestCall } from './budget-notices.ts'
 import type { SmallestCost } from './budget-notices.ts'
+import { jobNotices } from './job-notices.ts'
+import type { NoticedJob } from './job-notices.ts'
 import { permissionNotices } from './permission-notices.ts'
 import { settingNotices } from './setting-notices.ts'
 
@@ -26,8 +30,11 @@ export interface NoticeDeps {
   >
   readonly vault: Pick<Vault, 'names'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
-  readonly registry: Pick<AgentRegistry, 'find' | 'list'>
-  readonly hasProxy: boolean
+  readonly registry: Pick<AgentRegistry, 'find' | 'list' | 'isArchived'>
+  readonly proxies: Pick<ProxyRules, 'proxies' | 'faults' | 'directFaults'>
+  /** Budgets of the fleet, the projects and the agents. */
+  readonly budgets: () => readonly Pick<BudgetView, 'scope' | 'id' | 'daily' | 'monthly'>[]
+  readonly jobs: () => readonly NoticedJob[]
 }
 
 /** Notices about what owners configured and what currently has no effect. */
@@ -41,7 +48,7 @@ export interface OwnerNotices {
 /** Answers `setNotices` for the use cases that set one thing, and follows the files that owners edit by hand. */
 export function createOwnerNotices(
   kernel: Pick<Kernel, 'clock' | 'hooks' | 'log' | 'settings'>,
-  { catalog, vault, permissions, registry, hasProxy }: NoticeDeps,
+  { catalog, vault, permissions, registry, proxies, ...deps }: NoticeDeps,
 ): OwnerNotices {
   const agentIds = () => registry.list().map(({ id }) => id)
 
@@ -87,6 +94,16 @@ export function createOwnerNotices(
     return budgetNotices(limits, costOf(agentId === null ? catalog.defaultModel() : modelOf(agentId)))
   }
 
+  function ofSharedBudgets(): readonly string[] {
+    return deps.budgets().flatMap(({ scope, id, daily, monthly }) => {
+      // Those of agents are in their records.
+      if (scope === 'agent') return []
+      const name = scope === 'fleet' ? 'the fleet' : `project ${id}`
+      const limits = { dailyUsd: daily.limit_usd, monthlyUsd: monthly.limit_usd }
+      return ofBudget({ kind: 'budget', name, agentId: null, ...limits })
+    })
+  }
+
   function list(): readonly string[] {
     const settings = kernel.settings()
     const { system } = vault.names()
@@ -98,13 +115,17 @@ export function createOwnerNotices(
         systemNames: system,
         doubtsOf: (url) => kernel.hooks.outboundDoubts.ask({ url, agentId: null }),
         modelFault,
-        hasProxy,
+        hasProxy: proxies.proxies.length > 0,
         channels: channelNames.filter((name) => hasToken(channelFields[name])),
       }),
       ...budgetNotices(
         [{ name: 'tasks.max_usd', usd: settings.tasks.max_usd }],
         costOf(catalog.defaultModel()),
       ),
+      ...proxies.faults,
+      ...proxies.directFaults,
+      ...ofSharedBudgets(),
+      ...jobNotices(deps.jobs(), { agents: agentIds(), archived: agentIds().filter(registry.isArchived) }),
       ...registry
         .list()
         .flatMap(({ id, budget }) => [
