@@ -101,7 +101,10 @@ export const edgeImports: readonly EdgeImport[] = [
   },
   {
     module: '@opentelemetry/api',
-    allowed: ['packages/mesh/src/telemetry/export-spans.ts'],
+    allowed: [
+      'packages/mesh/src/telemetry/export-spans.ts',
+      'packages/mesh/src/telemetry/follow-refusals.ts',
+    ],
     why: 'loaded where an owner set up OTLP, and nowhere else',
   },
   {

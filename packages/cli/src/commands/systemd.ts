@@ -16,7 +16,7 @@ import {
   systemctl,
   unitName,
   unitPath,
-} from '../mesh-process/systemd-service.ts'
+} from '../mesh-process/systemd-control.ts'
 import { systemdUnit } from '../reference/systemd-unit.ts'
 
 export function addServiceCommand(program: Command, deps: CliDeps): void {

@@ -5,8 +5,8 @@ import { readMeshFile } from './mesh-file.ts'
 import { meshLogPath } from './mesh-paths.ts'
 import { askSupervisor } from './supervisor-socket.ts'
 import type { SupervisorState } from './supervisor-socket.ts'
-import { serviceCommand, serviceLog, serviceOf } from './systemd-service.ts'
-import type { ServiceState } from './systemd-service.ts'
+import { serviceCommand, serviceLog, serviceOf } from './systemd-control.ts'
+import type { ServiceState } from './systemd-control.ts'
 
 export interface Place {
   readonly home: string

@@ -1,6 +1,6 @@
 import { readMeshFile } from './mesh-file.ts'
 import { askSupervisor } from './supervisor-socket.ts'
-import { serviceState } from './systemd-service.ts'
+import { serviceState } from './systemd-control.ts'
 
 /** What restarts the mesh of a home when it ends by itself. */
 export interface Supervision {

@@ -23,7 +23,7 @@ const portMax = 65_535
  * Reads the value of `name`, which is separated by commas or white space. An entry is one of:
  *
  * - `*`: every host;
- * - a name, which stands for its subdomains too, also as `.name` and `*.name`;
+ * - a name, which includes its subdomains, also as `.name` and `*.name`;
  * - `<local>`: every name without a dot, as on Windows;
  * - an address, in brackets or not, or a network in CIDR form;
  * - the beginning of an IPv4 address, as in `192.168.*`.
@@ -97,7 +97,7 @@ function readPlace(place: string): Matches | string {
   const name = address.replace(/^\*?\./, '')
   if (name === '') return 'it names no host'
   if (name.includes('*'))
-    return 'a star stands only before a whole name (*.example.com) or at the end of an address (10.1.*)'
+    return 'write a star only before a whole name (*.example.com) or at the end of an address (10.1.*)'
   const ascii = asciiName(name)
   if (ascii === null) return 'it is not the name of a host'
   return (host) => host === ascii || host.endsWith(`.${ascii}`)

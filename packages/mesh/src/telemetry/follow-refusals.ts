@@ -1,6 +1,8 @@
 import { diag, DiagLogLevel } from '@opentelemetry/api'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { oneLine } from '@flotilla/protocol/one-line'
 import * as z from 'zod'
+import { readJsonQuietly } from '../intake/index.ts'
 
 /** What a collector said about a batch that it accepted in part. */
 export interface CollectorRefusal {
@@ -39,17 +41,9 @@ export function followRefusals(refused: (refusal: CollectorRefusal) => void): ()
 /** Null for an answer without a refusal. */
 function readRefusal(answer: unknown): CollectorRefusal | null {
   if (typeof answer !== 'string' || answer.length > refusalMaxChars) return null
-  const read = z.string().transform(parsed).pipe(refusalSchema).safeParse(answer)
+  const read = refusalSchema.safeParse(readJsonQuietly(answer, jsonLimits.serverReply))
   if (!read.success) return null
   const { rejectedSpans: spans, errorMessage } = read.data
   const words = oneLine(errorMessage ?? '', wordsMaxChars)
   return spans === 0 && words === '' ? null : { spans, words }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
