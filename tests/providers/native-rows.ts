@@ -1,58 +1,20 @@
-import type { NormalAnswer } from './oddity.ts'
-
-/** One oddity of the native wire of Anthropic, Google or Bedrock. */
-export interface NativeOddity {
-  readonly what: string
-  readonly source: string
-  readonly kind: 'anthropic' | 'google' | 'bedrock'
-  readonly wire: string
-  readonly normal: NormalAnswer | { readonly problem: string; readonly says?: string }
-}
-
-function named(event: { readonly type: string; readonly [name: string]: unknown }): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
-}
-const start = (usage: object = { input_tokens: 10, output_tokens: 1 }): string =>
-  named({
-    type: 'message_start',
-    message: {
-      id: 'msg_1',
-      type: 'message',
-      role: 'assistant',
-      model: 'claude-sonnet-4-5',
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      usage,
-    },
-  })
-const open = (index: number, content_block: object): string =>
-  named({ type: 'content_block_start', index, content_block })
-const delta = (index: number, piece: object): string =>
-  named({ type: 'content_block_delta', index, delta: piece })
-const close = (index: number): string => named({ type: 'content_block_stop', index })
-const ended = (reason: string | null, usage: object | null = { output_tokens: 5 }): string =>
-  named({
-    type: 'message_delta',
-    delta: { stop_reason: reason, stop_sequence: null },
-    ...(usage ? { usage } : {}),
-  })
-const stop = named({ type: 'message_stop' })
-const text = (index: number, words: string): string =>
-  open(index, { type: 'text', text: '' }) + delta(index, { type: 'text_delta', text: words }) + close(index)
-const json = (index: number, partial_json: string): string =>
-  delta(index, { type: 'input_json_delta', partial_json })
-const tool = (id: string, input: unknown = {}): object => ({ type: 'tool_use', id, name: 'look', input })
-
-const plain = { text: 'Hello', end: 'stop' } as const
-const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
-const anthropic = (what: string, wire: string, normal: NativeOddity['normal']): NativeOddity => ({
-  what,
-  source: 'docs.claude.com, streaming messages, and versioning',
-  kind: 'anthropic',
-  wire,
-  normal,
-})
+import {
+  anthropic,
+  close,
+  delta,
+  ended,
+  json,
+  named,
+  one,
+  open,
+  plain,
+  start,
+  stop,
+  text,
+  tool,
+} from './native-events.ts'
+import type { NativeOddity } from './native-events.ts'
+import { reportedStreams } from './native-reported.ts'
 
 const gem = (candidates: unknown, more: object = {}): string =>
   `data: ${JSON.stringify({ candidates, usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 }, ...more })}\n\n`
@@ -292,6 +254,7 @@ export const nativeOddities: readonly NativeOddity[] = [
     (start() + text(0, 'Hello') + ended('end_turn') + stop).replace(/^event: .*\n/gm, ''),
     plain,
   ),
+  ...reportedStreams,
   google('a call cannot be read', gem([{ finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }]), {
     problem: 'upstream-failed',
     says: 'MALFORMED_FUNCTION_CALL',

@@ -5,7 +5,7 @@ import { createNormalWriter } from '../../packages/mesh/src/models/formats/answe
 import { startLlmGateway } from '../support/llm-gateway.ts'
 import type { LlmGatewayUnderTest } from '../support/llm-gateway.ts'
 import { nativeOddities } from './native-rows.ts'
-import type { NativeOddity } from './native-rows.ts'
+import type { NativeOddity } from './native-events.ts'
 import { done, end, hello, whole } from './oddity.ts'
 import { wholeMessages } from './whole-rows.ts'
 

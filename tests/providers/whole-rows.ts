@@ -1,4 +1,4 @@
-import type { NativeOddity } from './native-rows.ts'
+import type { NativeOddity } from './native-events.ts'
 
 const message = (content: unknown, more: object = {}): string =>
   JSON.stringify({

@@ -25,7 +25,8 @@ export interface ClaudeMender {
  * servers omit or repeat parts:
  *
  * - a whole message counts as its events;
- * - a missing or repeated start of the message, id, model, role or usage is filled in or removed;
+ * - a missing or repeated start of the message, id, model, role or usage is filled in or removed; the start of another
+ *   message behind content is an error, because a proxy has joined two answers;
  * - blocks are numbered in their order, and each has a start and a stop;
  * - text and input in the start of a block become its first delta;
  * - a stream that ends with `message_stop` but without a reason ends as `end_turn` or `tool_use`.
@@ -34,6 +35,7 @@ export interface ClaudeMender {
  */
 export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMender {
   let hasBegun = false
+  let id = ''
   let hasReason = false
   let isOver = false
   let hasCalls = false
@@ -46,6 +48,22 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     if (hasBegun) return []
     hasBegun = true
     return [{ type: 'message_start', message: filledMessage({}) }]
+  }
+
+  function first(event: Members): readonly Members[] {
+    hasBegun = true
+    const message = membersOf(event['message'])
+    const mended = filledMessage(message, keepsUnknown)
+    id = idOf(message)
+    outputTokens = membersOf(mended['usage'])['output_tokens'] ?? 0
+    return [mended === message ? event : { ...event, message: mended }]
+  }
+
+  /** A repeated start is removed. One of another message, behind content, would mix two answers. */
+  function again(message: Members): readonly Members[] {
+    if (count === 0 || idOf(message) === '' || idOf(message) === id) return []
+    const words = 'the stream began a second answer before the first one had ended'
+    return [{ type: 'error', error: { type: 'api_error', message: words } }]
   }
 
   function close(given: unknown): readonly Members[] {
@@ -119,14 +137,8 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     switch (event['type']) {
       case 'message':
         return eventsOfMessage(event).flatMap(take)
-      case 'message_start': {
-        if (hasBegun) return []
-        hasBegun = true
-        const message = membersOf(event['message'])
-        const mended = filledMessage(message, keepsUnknown)
-        outputTokens = membersOf(mended['usage'])['output_tokens'] ?? 0
-        return [mended === message ? event : { ...event, message: mended }]
-      }
+      case 'message_start':
+        return hasBegun ? again(membersOf(event['message'])) : first(event)
       case 'content_block_start':
         return start(event)
       case 'content_block_delta':
@@ -152,6 +164,10 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     take,
     end: () => (hasReason && !isOver ? stop({ type: 'message_stop' }) : []),
   }
+}
+
+function idOf(message: Members): string {
+  return typeof message['id'] === 'string' ? message['id'] : ''
 }
 
 /** The counts that strict readers accept; other members of a usage differ between versions of the API. */
