@@ -131,6 +131,7 @@ const names = [
   'lab/m',
   'lab/tools',
   'lab/own',
+  ...['quoted', 'nested', 'choice', 'value', 'form', 'bound', 'twice', 'wrong'].map((name) => `lab/${name}`),
   'lab/translated',
   ...rows.map((_row, index) => modelOfRow(index)),
   ...unhealed.map((_row, index) => modelOfRow(100 + index)),
@@ -290,4 +291,125 @@ describe('a member that a model refuses', () => {
       expect(bodies.length).toBeLessThanOrEqual(2)
     },
   )
+
+  const everything = {
+    tool_choice: 'auto',
+    parallel_tool_calls: false,
+    temperature: 0.5,
+    reasoning_effort: 'low',
+    max_tokens: 10,
+  }
+  const described = (description: string) => [
+    {
+      type: 'function',
+      function: { name: 'look', description, parameters: { type: 'object', properties: {} } },
+    },
+  ]
+  const descriptionOf = (body: Record<string, unknown>) =>
+    (body['tools'] as { function: { description: string } }[] | undefined)?.[0]?.function.description ??
+    'plain'
+
+  test.each([
+    ['a Python server', (text: string) => `'${text}' is not valid under any of the given schemas`],
+    ['a server with a rejection of its own', (text: string) => `Tool is not supported: ${text}`],
+    [
+      'a server that repeats the request',
+      (text: string) => `[{'msg': 'bad', 'input': {'description': "${text}"}}]`,
+    ],
+  ])('a refused member is not learnt from words of the caller that %s quotes', async (_server, quote) => {
+    refuseWhere((body) => {
+      const text = descriptionOf(body)
+      return text === 'plain' ? null : openai(quote(text), null, null)
+    })
+    const list = 'unsupported: max_tokens, temperature, tool_choice, parallel_tool_calls, reasoning_effort'
+    const refused = await ask('lab/quoted', { tools: described(list), ...everything })
+    expect(refused.status).toBe(400)
+    expect(bodies.length).toBeLessThanOrEqual(2)
+    expect((await ask('lab/quoted', { tools: described('plain'), ...everything })).status).toBe(200)
+    expect(bodies.at(-1)).toMatchObject(everything)
+  })
+
+  test.each([
+    'tools[0].function.parameters.properties.temperature',
+    'tools.0.temperature',
+    'messages[0].user',
+  ])(
+    'a refused member is not learnt from the path %s, which leads into the text of the caller',
+    async (param) => {
+      refuseWhere((body) =>
+        body['tools'] === undefined ? null : openai('not supported', param, 'unsupported_parameter'),
+      )
+      expect((await ask('lab/nested', { tools, ...everything, user: 'u1' })).status).toBe(400)
+      expect(bodies).toHaveLength(1)
+    },
+  )
+
+  test('a refused member is never left out where it changes the answer', async () => {
+    const refusal = openai('this model does not support tool_choice', 'tool_choice', 'unsupported_parameter')
+    refuseWhere((body) => (body['tool_choice'] === undefined ? null : refusal))
+    for (const choice of ['required', 'none', { type: 'function', function: { name: 'look' } }])
+      expect((await ask('lab/choice', { tools, tool_choice: choice })).status).toBe(400)
+    expect(bodies).toHaveLength(3)
+    expect((await ask('lab/choice', { tools, tool_choice: 'auto' })).status).toBe(200)
+    expect((await ask('lab/choice', { tools, tool_choice: 'required' })).status).toBe(400)
+    expect(bodies.at(-1)).toMatchObject({ tool_choice: 'required' })
+  })
+
+  test('a refused member is learnt for the refused value alone', async () => {
+    const refusal = openai("Unsupported value: 'reasoning_effort'", 'reasoning_effort', 'unsupported_value')
+    refuseWhere((body) => (body['reasoning_effort'] === 'odd' ? refusal : null))
+    expect((await ask('lab/value', { reasoning_effort: 'odd' })).status).toBe(200)
+    expect(bodies).toHaveLength(2)
+    expect((await ask('lab/value', { reasoning_effort: 'high' })).status).toBe(200)
+    expect(bodies.at(-1)).toMatchObject({ reasoning_effort: 'high' })
+    expect((await ask('lab/value', { reasoning_effort: 'odd' })).status).toBe(200)
+    expect(bodies).toHaveLength(4)
+  })
+
+  test('a refused member is learnt for requests with the same members alone', async () => {
+    const refusal = openai(
+      "'temperature' is not supported with top_p",
+      'temperature',
+      'unsupported_parameter',
+    )
+    refuseWhere((body) => (body['top_p'] !== undefined && body['temperature'] !== undefined ? refusal : null))
+    expect((await ask('lab/form', { temperature: 0.5, top_p: 0.5 })).status).toBe(200)
+    expect((await ask('lab/form', { temperature: 0.5 })).status).toBe(200)
+    expect(bodies.at(-1)).toMatchObject({ temperature: 0.5 })
+  })
+
+  test('a refused member that is the bound of the answer keeps its name if only its value is refused', async () => {
+    refuseWhere((body) =>
+      body['max_tokens'] === undefined
+        ? null
+        : openai('max_tokens above 4096 is not supported', 'max_tokens', 'unsupported_value'),
+    )
+    expect((await ask('lab/bound', { max_tokens: 10 })).status).toBe(400)
+    expect(bodies).toHaveLength(1)
+  })
+
+  test('a refused member is learnt one at a time, and only if the model accepted the request right after', async () => {
+    refuseWhere((body) => {
+      if (body['seed'] !== undefined) return openai("property 'seed' is unsupported", null, null)
+      return body['top_p'] === undefined ? null : openai("property 'top_p' is unsupported", null, null)
+    })
+    const counts: number[] = []
+    for (let call = 0; call < 3; call++) {
+      bodies = []
+      expect((await ask('lab/twice', { seed: 7, top_p: 0.5 })).status).toBe(200)
+      counts.push(bodies.length)
+    }
+    expect(counts).toEqual([3, 2, 1])
+  })
+
+  test('a refused member is not learnt if the model refuses the request without it too', async () => {
+    refuseWhere((body) => {
+      if (body['seed'] !== 7) return null
+      return openai("property 'top_p' is unsupported", null, null)
+    })
+    expect((await ask('lab/wrong', { seed: 7, top_p: 0.5 })).status).toBe(400)
+    expect(bodies).toHaveLength(2)
+    expect((await ask('lab/wrong', { seed: 8, top_p: 0.5 })).status).toBe(200)
+    expect(bodies.at(-1)).toMatchObject({ top_p: 0.5 })
+  })
 })
