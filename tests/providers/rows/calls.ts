@@ -84,6 +84,22 @@ export const callOddities: readonly Oddity[] = [
     normal: one,
   },
   {
+    what: 'parallel calls without arguments all have the index 0 and no ids',
+    source: 'huggingface/smolagents: handle parallel tool calls with same index in streaming mode',
+    wire:
+      call({ index: 0, function: { name: 'look', arguments: '' } }) +
+      call({ index: 0, function: { name: 'get_time', arguments: '' } }) +
+      endOfCalls +
+      done,
+    normal: {
+      calls: [
+        ['look', '{}'],
+        ['get_time', '{}'],
+      ],
+      end: 'tool_calls',
+    },
+  },
+  {
     what: 'the name comes in pieces',
     source: 'continuedev/continue: Fix tool call delta name streaming logic',
     wire:

@@ -196,6 +196,16 @@ describe('a conversation rewritten', () => {
     expect(rewriteHistory([said('x'), answered('', ['a', 'go', '{}']), result('a', 'y')], 'empty')).toBeNull()
   })
 
+  test.each([
+    [String.raw`{"q":"\\ud83d\ude00"}`, String.raw`{"q":"\\ud83d\ufffd"}`],
+    [String.raw`{"q":"\ud83d"}`, String.raw`{"q":"\ufffd"}`],
+    [String.raw`{"q":"a\u0000b"}`, String.raw`{"q":"ab"}`],
+  ])('a rewritten conversation for text has %s as %s', (written, expected) => {
+    const messages = [said('x'), answered('', ['a', 'go', written]), result('a', 'y')]
+    const [, turn] = rewriteHistory(messages, 'text') ?? []
+    expect(turn).toMatchObject({ toolCalls: [{ arguments: expected }] })
+  })
+
   test('a rewritten conversation for text has no half of a pair of surrogates left in arguments', () => {
     const messages = [said('x'), answered('', ['a', 'go', '{"q":"\ud83d"}']), result('a', 'y')]
     expect(JSON.stringify(rewriteHistory(messages, 'text'))).not.toContain('\\ud83d')

@@ -1,5 +1,6 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { jsonWithoutZeros, wellFormedJson } from '@flotilla/protocol/well-formed-json'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { steeredText } from '../loop/notices.ts'
 import { isMoment } from '../prompt/moment-message.ts'
@@ -56,7 +57,7 @@ function cleaned(message: PromptMessage): PromptMessage {
     const toolCalls = message.toolCalls.map((call) => ({
       id: call.id,
       name: call.name,
-      arguments: call.arguments.toWellFormed().replaceAll('\0', ''),
+      arguments: jsonWithoutZeros(wellFormedJson(call.arguments)),
     }))
     const content = toolCalls.length === 0 ? words(message.content) : sanitizeForPrompt(message.content)
     return { role: 'assistant', content, toolCalls }

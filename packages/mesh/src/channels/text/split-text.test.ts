@@ -160,6 +160,40 @@ const markdown = fc
   .array(block, { minLength: 1, maxLength: 6 })
   .map((blocks) => blocks.join('\n\n').slice(0, answerCharsMax - 1))
 
+const indentedLines = fc
+  .array(
+    fc
+      .tuple(
+        fc.constantFrom('', ' ', '   ', '    ', '\t', ' \t'),
+        fc.constantFrom('```', '~~~', 'word', '- a', ''),
+      )
+      .map(([indent, line]) => indent + line),
+    { minLength: 1, maxLength: 6 },
+  )
+  .map((lines) => lines.join('\n'))
+
+test('a text that begins with indented lines has the same words and code on the webhook channel', () => {
+  fc.assert(
+    fc.property(indentedLines, (text) => {
+      const [piece] = pieces('webhook', text)
+      const whole = read(cleanText(text).text, true)
+      expect(piece === undefined).toBe(whole.text.trim() === '')
+      if (piece === undefined) return
+      const sent = read(piece, true)
+      expect(sent.openFence).toBe('')
+      expect(sent.text.trim()).toBe(whole.text.trim())
+      expect(sent.runs.some(({ style }) => style.block !== null)).toBe(
+        whole.runs.some(({ style }) => style.block !== null),
+      )
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('an indented fence at the beginning stays code on the webhook channel', () => {
+  expect(pieces('webhook', '\n\t```\ncode\n\nafter')).toEqual(['\t```\ncode\n\nafter'])
+})
+
 const everyChannel = channelNames.map((channel) => [channel] as const)
 
 describe.each(everyChannel)('the text of an agent, for %s', (channel) => {

@@ -108,7 +108,7 @@ export function createSplitSteps(): (split: TextToSplit) => Generator<void, Spli
     const read = yield* readMarkdown(source, spelling.keepsLinks)
     const whole = withCutMark(read, clean)
     if (channel === 'webhook' && !clean.wasCut && !read.refusedLink && isPlainMarkdown(source)) {
-      const closed = [source.trim(), read.openFence].filter((part) => part !== '').join('\n')
+      const closed = [withoutBlankEnds(source), read.openFence].filter((part) => part !== '').join('\n')
       const asItIs = [leadOf(lead), closed].filter((part) => part !== '').join('\n\n')
       if (asItIs.length <= spelling.charsMax)
         return { pieces: whole.text.trim() === '' ? [] : [asItIs], wasCut: clean.wasCut }
@@ -120,6 +120,11 @@ export function createSplitSteps(): (split: TextToSplit) => Generator<void, Spli
 /** Appended after parsing, so that it does not become part of a cut code block. */
 function withCutMark(whole: RunText, { wasCut }: { readonly wasCut: boolean }): RunText {
   return wasCut ? joinRuns([...whole.runs, { text: `\n\n${cutMark}`, style: plainStyle }]) : whole
+}
+
+/** Removes blank lines at both ends; the indentation of the first line stays, because it may make the line code. */
+function withoutBlankEnds(source: string): string {
+  return source.trimEnd().replace(/^(?:[^\S\n]*\n)+/, '')
 }
 
 /** True if no client could interpret the text as HTML. */

@@ -118,7 +118,8 @@ function pathIn(refusal: string): string {
   if (!isJsonObject(body)) return ''
   const error = isJsonObject(body['error']) ? body['error'] : body
   const [detail] = Array.isArray(body['detail']) ? body['detail'] : []
-  const loc = isJsonObject(detail) && Array.isArray(detail['loc']) ? detail['loc'].join('.') : null
+  const loc =
+    isJsonObject(detail) && Array.isArray(detail['loc']) ? detail['loc'].map(String).join('.') : null
   const param = error['param'] ?? loc
   if (typeof param !== 'string') return ''
   return param

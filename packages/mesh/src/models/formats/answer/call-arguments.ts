@@ -1,5 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { jsonLimits } from '@flotilla/protocol/limits'
+import { wellFormedJson } from '@flotilla/protocol/well-formed-json'
 import { readJsonQuietly } from '../../../intake/index.ts'
 import { jsonTextsIn } from './json-texts.ts'
 import { mendJson } from './mend-json.ts'
@@ -22,10 +23,10 @@ const encodingsMax = 3
  * Pure.
  */
 export function settleArguments(pieces: readonly string[]): readonly string[] {
-  const joined = wellFormed(pieces.join(''))
+  const joined = wellFormedJson(pieces.join(''))
   const plain = objectIn(joined)
   if (plain !== null) return [plain]
-  const last = wellFormed(pieces.at(-1) ?? '')
+  const last = wellFormedJson(pieces.at(-1) ?? '')
   const isCumulative = pieces.every((piece, at) => at === 0 || piece.startsWith(pieces[at - 1] ?? ''))
   const whole = isCumulative ? objectIn(last) : null
   if (whole !== null) return [whole]
@@ -48,7 +49,7 @@ function objectIn(text: string): string | null {
     // Some models wrap the single arguments object in a list.
     if (Array.isArray(value) && value.length === 1 && isJsonObject(value[0])) return inner.slice(1, -1).trim()
     if (typeof value !== 'string') return null
-    inner = wellFormed(value).trim()
+    inner = wellFormedJson(value).trim()
   }
   return null
 }
@@ -64,13 +65,3 @@ function severalIn(text: string): readonly string[] | null {
 
 /** Leftovers of servers after an object: brackets, and end marks such as `</tool_call>` and `<|im_end|>`. */
 const templateMarks = /^(?:[\s}\]]|<\/[a-z_]{1,40}>|<\|[^|<>]{1,40}\|>)*$/
-
-/** Half of a surrogate pair, written as an escape. A backslash before the escape makes it plain text. */
-const halfEscape =
-  /(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2}))/g
-
-/** Replaces halves of surrogate pairs, which several providers reject in later requests. Pure. */
-export function wellFormed(text: string): string {
-  const whole = text.isWellFormed() ? text : text.toWellFormed()
-  return /\\u[dD][89a-fA-F]/.test(whole) ? whole.replace(halfEscape, '$1\\ufffd') : whole
-}

@@ -55,7 +55,8 @@ export interface SaidCalls {
  *
  * - no call is open, or the index is another;
  * - it has a name and another id, unless it continues incomplete arguments under the same name;
- * - it has another name, and the arguments of the open call are complete or the piece has neither id nor index.
+ * - it has another name, and the arguments of the open call are complete or the piece has neither id nor index;
+ * - it has another name, no piece of the call had an id, and the open call has no arguments yet.
  *
  * A repeated name counts once; a name that arrives in pieces is joined. Throws the Problem `provider-unreadable`.
  */
@@ -79,7 +80,10 @@ export function createSaidCalls(): SaidCalls {
     }
     if (piece.name === '' || call.name === '') return false
     if (piece.id !== '' && piece.id === call.id) return hasOtherName && call.brackets.areClosed()
-    if (hasOtherName) return call.brackets.areClosed() || piece.index === null
+    // Servers that send a name in pieces give the call an id; without any id, another name is another call.
+    const isUnnumbered = piece.id === '' && call.id === '' && call.pieces.length === 0
+    const continues = piece.name.startsWith(call.name)
+    if (hasOtherName) return call.brackets.areClosed() || piece.index === null || (isUnnumbered && !continues)
     // The piece repeats the same name after complete arguments, and has no id or index: it is a second call.
     return piece.index === null && piece.id === '' && call.brackets.areClosed() && piece.arguments !== ''
   }

@@ -267,6 +267,11 @@ describe('a conversation for its next reader', () => {
       [ask, say('assistant', 'a'), say('user', '[Instruction of the system] be brief\n\nlook')],
     ],
     ['an instruction of a developer', [say('developer', 'be brief'), ask], [say('system', 'be brief'), ask]],
+    [
+      'two instructions at the beginning',
+      [say('system', 'be brief'), say('developer', 'be kind'), ask],
+      [say('system', 'be brief\n\nbe kind'), ask],
+    ],
     ['an instruction without words', [say('system', ' '), say('system', []), ask], [ask]],
     [
       'two users in a row',
@@ -340,6 +345,7 @@ describe('a conversation for its next reader', () => {
       'c2',
       '{"at":1}',
       '{"at":"\\ud83d"}',
+      '{"at":"\\\\ud83d\\ude00"}',
       '[1]',
       '{',
     ),

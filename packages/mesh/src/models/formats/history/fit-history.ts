@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
+import { wellFormedJson } from '@flotilla/protocol/well-formed-json'
 import { readJsonQuietly } from '../../../intake/index.ts'
-import { wellFormed } from '../answer/call-arguments.ts'
 import { fitTurns } from './fit-turns.ts'
 import type { HistoryRules } from './history-rules.ts'
 import { thoughtsFor } from './thoughts-for.ts'
@@ -142,7 +142,7 @@ function fitCall(call: JsonObject, id: string): JsonObject {
 }
 
 function argumentsOf(value: JsonValue | undefined): string {
-  const text = wellFormed(typeof value === 'string' ? value : JSON.stringify(value ?? {}))
+  const text = wellFormedJson(typeof value === 'string' ? value : JSON.stringify(value ?? {}))
   return isJsonObject(readJsonQuietly(text, jsonLimits.modelBody)) ? text : '{}'
 }
 

@@ -63,7 +63,8 @@ function joinedWith(before: JsonValue | undefined, next: JsonValue, joinsParts: 
   if (!isJsonObject(before) || !isJsonObject(next) || before['role'] !== next['role']) return null
   const { role } = next
   // An answer with calls must be followed by their results, so it is not joined.
-  const isOpen = role === 'user' || (role === 'assistant' && before['tool_calls'] === undefined)
+  const isOpen =
+    role === 'user' || role === 'system' || (role === 'assistant' && before['tool_calls'] === undefined)
   if (!isOpen) return null
   return { ...before, ...next, content: joinedContent(before['content'], next['content'], joinsParts) }
 }
