@@ -64,4 +64,42 @@ describe('the clock of the jobs', () => {
       expect(await firings(schedule)).toEqual(eachTick)
     },
   )
+
+  it('a tick after a long downtime gives way to the event loop between due times of one job', async () => {
+    let breaths = 0
+    const published: number[] = []
+    const events = {
+      publish: () => {
+        published.push(breaths)
+        return undefined as never
+      },
+    }
+    const { cron, add, clock, rows } = await startCron({ parts: { events } })
+    const ids: string[] = []
+    for (const agent of ['clerk', 'cook', 'guard']) {
+      const { id } = await add({
+        agent,
+        schedule: '* * * * *',
+        timezone: 'America/New_York',
+        message: 'look',
+      })
+      ids.push(id)
+    }
+    await clock.leap(30 * 24 * 60 * minute)
+    published.length = 0
+    const over = new AbortController()
+    const counting = (async () => {
+      for (; !over.signal.aborted; breaths++) await breath()
+    })()
+    await cron.tick()
+    over.abort()
+    await counting
+    for (const id of ids)
+      expect(rows(id)).toMatchObject([
+        { state: 'skipped', count: 5000, countExact: false },
+        { state: 'fired' },
+      ])
+    // 5000 due times of each job in steps of 50; the first and the last job are two plans apart.
+    expect(Math.max(...published) - Math.min(...published)).toBeGreaterThanOrEqual(190)
+  })
 })

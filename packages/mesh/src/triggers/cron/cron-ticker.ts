@@ -11,6 +11,15 @@ export const firedPerTickMax = 100
 /** Jobs between two yields to the event loop. Each job is a commit. */
 const jobsPerBreath = 10
 
+/** Yields to the event loop between steps; a job with few due times takes one step. */
+async function inSteps<T>(steps: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+    await breath()
+  }
+}
+
 export interface CronTicker {
   /** Fires what is due and returns the number of jobs. Never rejects. */
   tick(): Promise<number>
@@ -38,9 +47,12 @@ export function createCronTicker({
     for (const live of due) {
       if (signal?.aborted) break
       // The job may have been replaced in the meantime.
-      if (schedule.find(live.job.id) !== live) continue
+      const isSame = () => schedule.find(live.job.id) === live
+      if (!isSame()) continue
       try {
-        fire.due(live)
+        const planned = await inSteps(fire.plan(live))
+        if (signal?.aborted) break
+        if (isSame()) fire.due(live, planned)
       } catch (error) {
         log.error(
           { jobId: live.job.id, err: error },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunInput } from '@flotilla/protocol/run'
 import type { Caller } from '../../access/index.ts'
@@ -5,8 +6,8 @@ import type { RunRecord } from '../../runs/index.ts'
 import { askHeartbeat } from './ask-heartbeat.ts'
 import type { CronJob, LiveJob } from './cron-job.ts'
 import { findObstacle } from './find-obstacle.ts'
-import { planDues } from './plan-dues.ts'
-import type { DuePlan } from './plan-dues.ts'
+import { planDues, planDuesInSteps } from './plan-dues.ts'
+import type { DuePlan, DueRange } from './plan-dues.ts'
 import { beginRow, obstacleOfError, recordFired, recordMissed, recordSkipped } from './record-firing.ts'
 import type { Firing } from './record-firing.ts'
 
@@ -22,8 +23,13 @@ export const heartbeatsAtOnceMax = 100
  * 3. A pause holds the last due time, which fires once when the pause ends. Earlier ones are skipped.
  */
 export interface FireJob {
-  /** Fires what is due of a job. Returns false if nothing was due. */
-  due(live: LiveJob): boolean
+  /**
+   * Fires what is due of a job. Returns false if nothing was due. A plan that no longer fits the job is made anew, with
+   * fewer due times counted exactly.
+   */
+  due(live: LiveJob, planned?: PlannedDues): boolean
+  /** Plans what is due of a job, in steps between which the caller yields to the event loop. */
+  plan(live: LiveJob): Generator<void, PlannedDues>
   /** Repeats heartbeat requests that were interrupted. */
   resume(): void
   /** The number of heartbeat requests in progress. */
@@ -32,12 +38,21 @@ export interface FireJob {
   idle(): Promise<void>
 }
 
+/** A plan and the range that it covers. */
+export interface PlannedDues extends DueRange {
+  readonly plan: DuePlan | null
+}
+
 const asSystem: Caller = { kind: 'system' }
 
 export function createFireJob(firing: Firing): FireJob {
   const { asking } = firing
   return {
-    due: (live) => fireDue(firing, live),
+    due: (live, planned) => fireDue(firing, live, planned),
+    *plan(live) {
+      const range = rangeOf(firing, live, firing.deps.kernel.clock.now())
+      return { ...range, plan: yield* planDuesInSteps(live.schedule, range) }
+    },
     resume: () => resume(firing),
     pending: () => asking.size,
     idle: async () => {
@@ -46,14 +61,22 @@ export function createFireJob(firing: Firing): FireJob {
   }
 }
 
-function fireDue(firing: Firing, live: LiveJob): boolean {
-  const { kernel } = firing.deps
-  const { table, schedule } = firing.jobs
-  const { job } = live
-  const now = kernel.clock.now()
-  if (!job.enabled) return false
+function rangeOf({ jobs: { table, schedule } }: Firing, { job }: LiveJob, until: number): DueRange {
   const after = schedule.accountedUntil(job.id)
-  const plan = planDues(live.schedule, { after, until: now, taken: table.taken(job.id, after, now) })
+  return { after, until, taken: table.taken(job.id, after, until) }
+}
+
+function fireDue(firing: Firing, live: LiveJob, planned?: PlannedDues): boolean {
+  const { kernel } = firing.deps
+  const { schedule } = firing.jobs
+  const { job } = live
+  if (!job.enabled) return false
+  const present = kernel.clock.now()
+  // The clock may have been set back, or a person may have fired the job, since the plan was made.
+  const now = planned === undefined ? present : Math.min(planned.until, present)
+  const range = rangeOf(firing, live, now)
+  const holds = planned !== undefined && isDeepStrictEqual(range, rangeIn(planned))
+  const plan = holds ? planned.plan : planDues(live.schedule, range)
   try {
     kernel.database.transaction(() => {
       const isHeld = plan !== null && !actUnlessPaused(firing, live, { plan, now })
@@ -74,6 +97,10 @@ function fireDue(firing: Firing, live: LiveJob): boolean {
     })
   }
   return plan !== null
+}
+
+function rangeIn({ after, until, taken }: DueRange): DueRange {
+  return { after, until, taken }
 }
 
 interface DueNow {

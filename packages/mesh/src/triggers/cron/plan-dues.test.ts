@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Schedule } from './cron-schedule.ts'
-import { dueBetween, nextDues, planDues } from './plan-dues.ts'
+import { dueBetween, nextDues, planDues, planDuesInSteps } from './plan-dues.ts'
 
 const minute = 60_000
 const minutely: Schedule = { kind: 'cron', expression: '* * * * *', timezone: 'UTC' }
@@ -78,5 +78,31 @@ describe('the next due times', () => {
 
   it('a disabled job or one that is never due again has no next due times', () => {
     expect(nextDues(live(Infinity, false), 0)).toEqual([])
+  })
+})
+
+describe('the plan of a long downtime', () => {
+  const day = 24 * 60 * minute
+  const after = Date.parse('2026-01-01T00:00:00Z')
+  const minutely: Schedule = { kind: 'cron', expression: '* * * * *', timezone: 'America/New_York' }
+
+  it('a plan of 5000 due times gives way to the event loop between its steps', () => {
+    const range = { after, until: after + 30 * day, taken: [] }
+    const steps = planDuesInSteps(minutely, range)
+    let count = 0
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) count++
+    expect(count).toBeGreaterThanOrEqual(100)
+    expect(step.value).toEqual({
+      fire: after + 30 * day,
+      missed: [{ first: after + minute, last: after + 30 * day - minute, count: 5000, exact: false }],
+    })
+  })
+
+  it('a plan that is made in one go counts fewer due times and has the same ends', () => {
+    expect(planDues(minutely, { after, until: after + 30 * day, taken: [] })).toEqual({
+      fire: after + 30 * day,
+      missed: [{ first: after + minute, last: after + 30 * day - minute, count: 500, exact: false }],
+    })
   })
 })

@@ -9,31 +9,62 @@ export interface DuePlan {
   readonly missed: readonly DueStretch[]
 }
 
+/** The times to plan: those after `after`, up to `until`, without those in `taken`, which already have rows. */
+export interface DueRange {
+  readonly after: number
+  readonly until: number
+  readonly taken: readonly number[]
+}
+
+/** The due times that one step computes; a due time of an expression takes about 60 microseconds. */
+const duesPerStep = 50
+/** The due times that are counted exactly where the plan is made in one go. */
+const countedAtOnceMax = 500
+
 /**
  * Plans the due times in (`after`, `until`]: the last one fires once, however late, and earlier ones are missed. Due
  * times in `taken` already have rows, for example after the clock was set back, and are left out. Null if nothing is
  * due. Pure.
  */
-export function planDues(
+export function planDues(schedule: Schedule, range: DueRange): DuePlan | null {
+  return whole(planDuesInSteps(schedule, range, countedAtOnceMax))
+}
+
+/** As `planDues`, with more due times counted exactly, in steps between which the caller yields to the event loop. */
+export function* planDuesInSteps(
   schedule: Schedule,
-  { after, until, taken }: { after: number; until: number; taken: readonly number[] },
-): DuePlan | null {
+  { after, until, taken }: DueRange,
+  exactMax = countedMax,
+): Generator<void, DuePlan | null> {
   const missed: DueStretch[] = []
   let from = after
   for (const own of [...taken].sort((left, right) => left - right)) {
     if (own <= from || own > until) continue
-    missed.push(...wholeStretch(schedule, from, own - 1))
+    missed.push(...(yield* wholeStretch(schedule, { from, until: own - 1, exactMax })))
     from = own
   }
-  const rest = dueBetween(schedule, from, until)
+  const rest = yield* duesInSteps(schedule, { from, until, exactMax })
   if (rest?.missed) missed.push(rest.missed)
   if (!rest && missed.length === 0) return null
   return { fire: rest?.latest ?? null, missed }
 }
 
+function whole<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+interface Counting {
+  readonly from: number
+  readonly until: number
+  readonly exactMax: number
+}
+
 /** Returns a range with all due times after `after` up to `until`; empty if no due time exists. */
-function wholeStretch(schedule: Schedule, after: number, until: number): DueStretch[] {
-  const found = dueBetween(schedule, after, until)
+function* wholeStretch(schedule: Schedule, counting: Counting): Generator<void, DueStretch[]> {
+  const found = yield* duesInSteps(schedule, counting)
   if (!found) return []
   const { latest, missed } = found
   if (!missed) return [{ first: latest, last: latest, count: 1, exact: true }]
@@ -61,7 +92,14 @@ export interface DueTimes {
 
 /** The due times in the range (`after`, `until`]; null if none exists. Pure. */
 export function dueBetween(schedule: Schedule, after: number, until: number): DueTimes | null {
-  const first = nextDue(schedule, after)
+  return whole(duesInSteps(schedule, { from: after, until, exactMax: countedMax }))
+}
+
+function* duesInSteps(
+  schedule: Schedule,
+  { from, until, exactMax }: Counting,
+): Generator<void, DueTimes | null> {
+  const first = nextDue(schedule, from)
   if (first === null || first > until) return null
   const second = nextDue(schedule, first)
   if (second === null || second > until) return { latest: first, missed: null }
@@ -70,40 +108,33 @@ export function dueBetween(schedule: Schedule, after: number, until: number): Du
     const latest = first + count * schedule.everyMs
     return { latest, missed: { first, last: latest - schedule.everyMs, count, exact: true } }
   }
-  return countOneByOne(schedule, { first, second, until })
-}
-
-function countOneByOne(
-  schedule: Schedule,
-  { first, second, until }: { first: number; second: number; until: number },
-): DueTimes {
   let [last, latest, count] = [first, second, 1]
   for (;;) {
     const next = nextDue(schedule, latest)
     if (next === null || next > until) return { latest, missed: { first, last, count, exact: true } }
-    if (count >= countedMax) break
+    if (count >= exactMax) break
     ;[last, latest, count] = [latest, next, count + 1]
+    if (count % duesPerStep === 0) yield
   }
-  const ends = lastTwo(schedule, { from: latest, until })
-  return { latest: ends.latest, missed: { first, last: ends.last, count, exact: false } }
+  const end = lastDue(schedule, { from: latest, until })
+  yield
+  return {
+    latest: end,
+    missed: { first, last: lastDue(schedule, { from: last, until: end - 1 }), count, exact: false },
+  }
 }
 
-/** The last two due times up to `until`, searched backwards in growing steps. */
-function lastTwo(
-  schedule: Schedule,
-  { from, until }: { from: number; until: number },
-): { last: number; latest: number } {
-  for (let back = 120_000; ; back *= 4) {
-    const start = Math.max(from, until - back)
-    let found: number[] = []
-    for (let due = nextDue(schedule, start); due !== null && due <= until; due = nextDue(schedule, due)) {
-      found = [...found.slice(-1), due]
-    }
-    const [last, latest] = found
-    if (last !== undefined && latest !== undefined) return { last, latest }
-    // At least one due time lies between the last counted one and the end.
-    if (start === from) return { last: from, latest: last ?? from }
+/** The last due time in (`from`, `until`], which has one. Halves the range, so it computes few due times. */
+function lastDue(schedule: Schedule, { from, until }: { from: number; until: number }): number {
+  let [low, high] = [from, until]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    const next = nextDue(schedule, middle)
+    // A due time after the middle is before the end: the last one is at least that.
+    if (next !== null && next <= until) low = next - 1
+    else high = middle
   }
+  return high
 }
 
 /** The next due time after a time; infinite for a job that is disabled or never due again. Pure. */
