@@ -430,7 +430,8 @@ describe('stopping and restarting', () => {
         return mark
       }
       await fleet.connection.ensureRunning('w', patient)
-      // The start was interrupted at its beginning, before the old agent was ended.
+      // The first call carries out the whole operation and returns its mark; repeating it with that
+      // mark must end nothing that was started since.
       const begun = await cutOff(null)
       expect(runtime.started).toHaveLength(way === 'restart' ? 2 : 1)
       await fleet.connection.ensureRunning('w', patient)
