@@ -211,7 +211,10 @@ describe('a channel that is added', () => {
       'add',
       'telegram',
     )
-    expect(again).toMatchObject({ code: 0, out: expect.stringContaining('An owner is already paired there') })
+    expect(again).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('An owner is already paired on this channel'),
+    })
   })
 
   it('a removed channel is disconnected at once and its token deleted; a channel that is added again receives messages again', async () => {

@@ -84,7 +84,9 @@ describe('a conversation', () => {
     const asked = messages.filter(({ role }) => role === 'user').map(({ text }) => text)
     expect(asked).toEqual(['hello there', 'wait'])
     const said = await command('reset-chat', 'left')
-    expect(said.out).toMatch(/^The conversation default begins anew; its \d+ messages are archived\.\n$/)
+    expect(said.out).toMatch(
+      /^The conversation default starts from the beginning; its \d+ messages are archived\.\n$/,
+    )
     expect(await historyOf(mesh, 'default')).toMatchObject({ total: 0, messages: [] })
     const archives = join(mesh.dataOf('left'), '.flotilla', 'archives')
     const kept = await Promise.all(

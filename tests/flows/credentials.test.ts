@@ -215,7 +215,7 @@ describe('a request for a credential', () => {
     verifies('resources:permission:can-request-user-credentials')
     const run = await mesh.ask('need a key', { agent: 'clerk' })
     expect(run.outcome?.text).toContain('can_request_user_credentials')
-    expect((await cli(['credentials', 'requests'])).out).toContain('No agent has asked.')
+    expect((await cli(['credentials', 'requests'])).out).toContain('No agent has requested a credential.')
   })
 
   it('a request for a credential reaches the owner, outlives the mesh, and its answer comes as a run of the conversation that asked', async () => {
@@ -249,7 +249,7 @@ describe('a request for a credential', () => {
     }
     const open = requests.find(({ state }) => state === 'open')
     const said = await cli(['credentials', 'deny', open?.id ?? '', '--reason', 'not this year'])
-    expect(said.out).toContain('operator is informed that the request for wiki was rejected')
+    expect(said.out).toContain('The request for wiki is rejected, and operator is informed')
     await eventually('the operator heard', async () =>
       (await mesh.runs()).find(({ outcome }) => outcome?.text === 'Then not.'),
     )

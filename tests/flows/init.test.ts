@@ -49,7 +49,7 @@ it('flotilla init without a terminal and options says what to give, and begins n
   const { code, out, err } = await typed(['init'])
   expect(code).toBe(2)
   expect(out).toBe('')
-  expect(err).toContain('--provider NAME with the key on standard input, or --demo')
+  expect(err).toContain('--provider NAME and send its key on standard input, or use --demo')
   await expect(readFile(join(home, 'data', 'mesh.json'))).rejects.toMatchObject({ code: 'ENOENT' })
 })
 

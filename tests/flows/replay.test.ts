@@ -334,7 +334,7 @@ describe('the command line', () => {
     const forked = await cli('fork', id, '--model', 'scripted/other', '--step', '2', '--max-usd', '0.5')
     expect(forked.code, forked.err).toBe(0)
     expect(forked.out).toMatch(/^The other one counts \d+\.\n/)
-    expect(forked.out).toContain('From that step with scripted/other')
+    expect(forked.out).toContain('From the fork on, with scripted/other')
     const wrong = await cli('fork', id, '--model', 'nowhere/none')
     expect(wrong.code).toBe(1)
     expect(wrong.err).toContain('unprocessable')

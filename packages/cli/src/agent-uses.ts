@@ -46,7 +46,7 @@ export function usesLines(
 ): string[] {
   const left = uses.length - shownMax
   return [
-    color.warning(`These things give work to agent ${agentId}:`),
+    color.warning(`Triggers that give work to agent ${agentId}:`),
     ...uses.slice(0, shownMax).map((use) => `  ${use}`),
     ...(left > 0 ? [`  … and ${left} more`] : []),
   ]

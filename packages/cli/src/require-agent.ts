@@ -22,7 +22,8 @@ export async function requireAgent(
   const nearest = nearestNames(agentId, [...new Set([...ids, operatorAgentId])], namesMax)
   throw new CommandFailed('unknown-agent', {
     detail: `There is no agent “${oneLine(agentId, nameColumnsMax)}”. The nearest names are ${nearest.join(', ')}.`,
-    repair: 'flotilla agents lists all. To talk to one, name it first: flotilla chat operator "...".',
+    repair:
+      'List the agents with flotilla agents. To talk to an agent, name it first: flotilla chat operator "...".',
     exitCode: exitCodes.usage,
   })
 }

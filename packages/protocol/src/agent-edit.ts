@@ -77,7 +77,11 @@ export const agentEditSchema = z.discriminatedUnion('field', [
       set: z._default(mcpServersSchema, {}),
       remove: z._default(
         z
-          .array(z.string().check(z.refine((name) => mcpNameFault(name) === null, 'no name of a server')))
+          .array(
+            z
+              .string()
+              .check(z.refine((name) => mcpNameFault(name) === null, 'this is not a valid name of a server')),
+          )
           .check(z.maxLength(mcpServersMax)),
         [],
       ),

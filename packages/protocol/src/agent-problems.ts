@@ -19,21 +19,22 @@ export const agentProblems = {
     status: 503,
     title: 'The agent is quarantined: it was restarted too often',
     retryable: true,
-    repair: 'Its work waits until it is healthy; flotilla restart tries it now.',
+    repair:
+      'Its work waits until the agent is healthy again. To start the agent now: flotilla restart AGENT.',
   },
   'browser-unavailable': {
     status: 503,
     title: 'No browser is available for this agent',
     retryable: true,
     repair:
-      'Continue without it (http_request reads pages as text), or retry in a minute; flotilla browser and flotilla doctor show the owner why.',
+      'Continue without the browser (http_request reads pages as text), or retry in a minute; flotilla browser and flotilla doctor show the owner why.',
   },
   'browsers-full': {
     status: 503,
     title: 'The maximum number of browsers is open',
     retryable: true,
     repair:
-      'Retry in a few minutes, or continue without it. Idle browsers close by themselves; browser.max_live in config/settings.json sets the maximum.',
+      'Retry in a few minutes, or continue without a browser. Idle browsers close automatically; browser.max_live in config/settings.json sets the maximum.',
   },
   'spawn-refused': {
     status: 409,
@@ -46,6 +47,6 @@ export const agentProblems = {
     status: 400,
     title: 'The agent id is reserved',
     retryable: false,
-    repair: `Choose another id in the field id; ${reservedAgentIds.slice(0, -1).join(', ')} and ${reservedAgentIds.at(-1)} are taken (flotilla status shows who is there).`,
+    repair: `Choose another id in the field id; ${reservedAgentIds.slice(0, -1).join(', ')} and ${reservedAgentIds.at(-1)} are reserved, and flotilla status lists the ids in use.`,
   },
 } as const satisfies Record<string, ProblemKind>

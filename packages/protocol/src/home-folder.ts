@@ -27,7 +27,7 @@ export function makeHome(files: FolderFiles, path: string): void {
     } catch (error) {
       if (error instanceof Problem) throw error
       if (codeOf(error) === 'EEXIST' && isFolder(files, folder)) continue
-      throw unusable(path, `${folder} cannot be made (${codeOf(error)})`, error)
+      throw unusable(path, `${folder} cannot be created (${codeOf(error)})`, error)
     }
   }
 }

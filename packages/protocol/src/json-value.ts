@@ -16,7 +16,7 @@ export type JsonValue = z.infer<ReturnType<typeof z.json>>
 export const jsonValueSchema = z.pipe(
   z.custom<JsonValue>(
     (value) => isJson(value, jsonDepthMax),
-    `no JSON, or nested deeper than ${jsonDepthMax} levels`,
+    `the value is not JSON, or is nested deeper than ${jsonDepthMax} levels`,
   ),
   z.transform((value: JsonValue): JsonValue => withoutPrototypes(value)),
 )

@@ -118,7 +118,7 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   EIO: 'the disk reports an error',
   EFBIG: 'the file has reached its size limit',
-  EPIPE: 'the reader of the log has gone',
+  EPIPE: 'the program that reads the log has ended',
   EAGAIN: 'the reader of the log is too slow',
 }
 

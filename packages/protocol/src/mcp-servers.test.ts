@@ -26,20 +26,22 @@ describe('a server as it is configured', () => {
       [{ command: '' }, 'command is a text of 1 to 4096'],
       [{ command: 'a', args: 'b' }, 'args is a list of texts'],
       [{ command: 'a', env: { '1': 'x' } }, 'env.1 is not a name'],
-      [{ command: 'a', env: { FLOTILLA_AGENT_ID: 'x' } }, 'the product’s own'.replace('’', "'")],
+      [{ command: 'a', env: { FLOTILLA_AGENT_ID: 'x' } }, 'are reserved'],
       [{ command: 'a', cwd: '/' }, 'there is no field cwd'],
       [{ command: 'a', startupTimeoutMs: 5 }, 'from 500 to 120000'],
       [{ url: 'ftp://a.example' }, 'begins with https://'],
       [{ url: 'no address' }, 'url is not an address'],
       [{ url: 'https://$CRED{host}/mcp' }, 'the host cannot be a handle'],
       [{ url: 'https://a.example/$CRED{' }, 'a handle is $CRED{name}'],
-      [{ url: 'https://u:secret@a.example/' }, 'a password stands in the vault'],
+      [{ url: 'https://u:secret@a.example/' }, 'store it as a credential'],
       [withHeaders({ 'mcp-session-id': 'x' }), 'set by the transport'],
       [withHeaders({ 'x-key': 'a\nb' }), 'not one line'],
       [withHeaders({ authorization: 'Bearer abc' }), 'flotilla credentials set NAME --host a.example'],
     ]
     for (const [raw, words] of cases) expect(faultOf(raw), JSON.stringify(raw)).toContain(words)
-    expect(() => mcpServersSchema.parse({ 'a b': { command: 'c' } })).toThrow('is no name of a server')
+    expect(() => mcpServersSchema.parse({ 'a b': { command: 'c' } })).toThrow(
+      'is not a valid name of a server',
+    )
     const many = Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`s${at}`, { command: 'c' }]))
     expect(() => mcpServersSchema.parse(many)).toThrow('at most 16')
   })

@@ -108,7 +108,7 @@ export function readMcpServer(
   raw: unknown,
 ): { readonly server: McpServer; readonly fault: null } | { readonly server: null; readonly fault: string } {
   const no = (fault: string) => ({ server: null, fault }) as const
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return no('it is not an object')
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return no('the server is not an object')
   const [local, remote] = ['command' in raw, 'url' in raw]
   if (local === remote) {
     return no('give either command (a program inside the container) or url (a server on the network)')
@@ -119,7 +119,7 @@ export function readMcpServer(
     return no(
       issue?.code === 'unrecognized_keys'
         ? `there is no field ${issue.keys.join(', ').slice(0, 100)}`
-        : (issue?.message ?? 'it is not a server'),
+        : (issue?.message ?? 'the entry is not a valid server'),
     )
   }
   const server = parsed.data
@@ -136,7 +136,7 @@ function localFault({ command, args, env }: LocalMcpServer): string | null {
     ...Object.entries(env).map(([name, value]) => [`env.${name}`, value] as const),
   ]
   for (const [where, value] of texts) {
-    if (value.includes('\0')) return `${where} has a zero character`
+    if (value.includes('\0')) return `${where} contains a null character`
     if (value.length > 8192) return `${where} is longer than 8192 characters`
     if (value.includes(handleStart)) {
       return `${where}: a handle is refused in a local program, because its value would enter the agent's container; use a server with a url, whose handles are filled in outside, or $CRED{...} in http_request`
@@ -144,7 +144,7 @@ function localFault({ command, args, env }: LocalMcpServer): string | null {
   }
   for (const name of names) {
     if (!variablePattern.test(name)) return `env.${name.slice(0, 60)} is not a name of a variable`
-    if (name.startsWith('FLOTILLA_')) return `env.${name}: names with FLOTILLA_ are the product's own`
+    if (name.startsWith('FLOTILLA_')) return `env.${name}: names that begin with FLOTILLA_ are reserved`
   }
   return null
 }
@@ -161,7 +161,7 @@ function remoteFault({ url, headers }: RemoteMcpServer): string | null {
   if (host.includes(handleStart)) return 'url: the host cannot be a handle'
   if (parsed.hash !== '') return 'url has no part after #'
   if (parsed.password !== '' && !/:[^@/:]*\$CRED\{/.test(rest)) {
-    return 'url: a password stands in the vault: write https://user:$CRED{name}@host'
+    return 'url: a password may not be written here; store it as a credential and write https://user:$CRED{name}@host'
   }
   if (Object.keys(headers).length > 32) return 'headers has at most 32 entries'
   for (const [name, value] of Object.entries(headers)) {
@@ -185,7 +185,7 @@ function remoteFault({ url, headers }: RemoteMcpServer): string | null {
 export function mcpNameFault(name: string): string | null {
   return namePattern.test(name)
     ? null
-    : `${name.slice(0, 60)} is no name of a server: 1 to 32 of A-Z a-z 0-9 _ -, starting with a letter or digit`
+    : `${name.slice(0, 60)} is not a valid name of a server: 1 to 32 of A-Z a-z 0-9 _ -, starting with a letter or digit`
 }
 
 /** All servers of an agent; an issue names the server and its error. */

@@ -14,21 +14,21 @@ export const modelProblems = {
     title: 'The model provider rejected part of the conversation',
     retryable: false,
     repair:
-      'Remove or rewrite the part that the detail names. An agent repairs it once by itself; after that, rephrase the message or start a new conversation with flotilla reset.',
+      'Remove or rewrite the part that the detail names. An agent repairs the conversation once automatically; after that, rephrase the message or start a new conversation with flotilla reset.',
   },
   'model-call-rejected': {
     status: 400,
     title: 'The model provider rejected the request',
     retryable: false,
     repair:
-      'Correct what the detail names, in the words of the provider; flotilla models shows the settings of the model.',
+      'Correct what the detail names, which quotes the provider; flotilla models shows the settings of the model.',
   },
   'provider-unreadable': {
     status: 502,
     title: 'The answer of the model provider cannot be read',
     retryable: true,
     repair:
-      'Try again; if it comes again, check that the base URL is that of the API, and report the detail: flotilla models shows the provider, flotilla runs RUN the run.',
+      'Try again. If the error persists, check that base_url is the address of the API, and report the detail; flotilla models shows the provider, flotilla runs RUN the run.',
   },
   'model-unknown': {
     status: 404,

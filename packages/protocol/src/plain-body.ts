@@ -7,5 +7,5 @@ import { Problem } from './problem.ts'
 export function requirePlainBody(headers: { readonly 'content-encoding'?: unknown }): void {
   const encoding = headers['content-encoding']
   if (encoding === undefined || (typeof encoding === 'string' && /^\s*identity\s*$/i.test(encoding))) return
-  throw new Problem('unsupported-encoding', { detail: 'no packed body is taken here' })
+  throw new Problem('unsupported-encoding', { detail: 'the API does not accept compressed bodies' })
 }

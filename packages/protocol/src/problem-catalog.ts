@@ -95,7 +95,8 @@ export const problemCatalog = {
     status: 403,
     title: 'The credential is not bound to this host',
     retryable: false,
-    repair: 'Send it to a host that it is bound to, or ask the owner: flotilla credentials bind NAME HOST.',
+    repair:
+      'Send the credential to a host that it is bound to, or ask the owner to bind this host: flotilla credentials bind NAME HOST.',
   },
   'address-refused': {
     status: 403,
@@ -154,28 +155,29 @@ export const problemCatalog = {
     status: 409,
     title: 'Another process uses this home',
     retryable: true,
-    repair: 'See it with flotilla status, stop it with flotilla stop, or choose another home with --home.',
+    repair:
+      'See the process with flotilla status, end it with flotilla stop, or choose another home with --home.',
   },
   'home-unusable': {
     status: 500,
     title: 'The home directory cannot be created or used',
     retryable: false,
     repair:
-      'Choose a folder on a local disk that the user of the mesh can write to, with --home or FLOTILLA_HOME, or free space for this one.',
+      'Choose a folder on a local disk that the user of the mesh can write to, with --home or FLOTILLA_HOME, or free space on the disk of this home.',
   },
   'wrong-home': {
     status: 409,
     title: 'The mesh that answers belongs to another home',
     retryable: false,
     repair:
-      'Choose its home with --home, or start the mesh of your home on another port: flotilla start -d --home HOME --port PORT.',
+      'Choose the home of that mesh with --home, or start the mesh of your home on another port: flotilla start -d --home HOME --port PORT.',
   },
   'webhook-full': {
     status: 503,
     title: 'The webhook cannot remember more bodies, so it cannot detect repetitions',
     retryable: false,
     repair:
-      'See its history with flotilla webhooks deliveries HOOK; sign id and timestamp, set repeats: accept, or use another webhook.',
+      'See the history of the webhook with flotilla webhooks deliveries HOOK; sign id and timestamp, set repeats: accept, or use another webhook.',
   },
   'webhook-disabled': {
     status: 409,
@@ -208,38 +210,39 @@ export const problemCatalog = {
     status: 409,
     title: 'The action differs from the one that was requested',
     retryable: false,
-    repair: 'Look at it again (flotilla pending), and confirm what it shows now.',
+    repair: 'Review the action again with flotilla pending, then confirm what is shown now.',
   },
   'approval-used': {
     status: 409,
     title: 'The approval is already decided',
     retryable: false,
     repair:
-      'See the decision with flotilla pending --all, and request the action again if it is still wanted.',
+      'See the decision with flotilla pending --all, and request the action again if you still need it.',
   },
   'edit-overtaken': {
     status: 409,
     title: 'The value was changed by another edit',
     retryable: false,
-    repair: 'See the current value with flotilla changes, and edit that.',
+    repair: 'See the current value with flotilla changes, then repeat your edit.',
   },
   'undo-overtaken': {
     status: 409,
     title: 'The value was changed again',
     retryable: false,
-    repair: 'Compare the current value with the one you want (flotilla changes), and edit it.',
+    repair:
+      'Compare the current value with the one you want (flotilla changes), then change the value with flotilla edit.',
   },
   'undo-used': {
     status: 409,
     title: 'The change was already undone',
     retryable: false,
-    repair: 'See the current value with flotilla changes, and edit it if it is not what you want.',
+    repair: 'See the current value with flotilla changes, and change it with flotilla edit if needed.',
   },
   'hand-off-refused': {
     status: 409,
     title: 'The hand-off would create a cycle or is too deep',
     retryable: false,
-    repair: 'Do the work here, or hand it to an agent outside the chain (the chain: flotilla tasks).',
+    repair: 'Do the work yourself, or hand it off to an agent outside the chain (see flotilla tasks).',
   },
   'agent-busy': {
     status: 409,
@@ -252,13 +255,13 @@ export const problemCatalog = {
     status: 410,
     title: 'The approval expired before a person decided',
     retryable: false,
-    repair: 'Request the action again if it is still wanted; flotilla pending --all shows the old request.',
+    repair: 'Request the action again if you still need it; flotilla pending --all shows the old request.',
   },
   'undo-expired': {
     status: 410,
     title: 'The change can no longer be undone',
     retryable: false,
-    repair: 'Edit the value instead; flotilla changes shows what it was.',
+    repair: 'Change the value with flotilla edit instead; flotilla changes shows the earlier value.',
   },
   'body-too-large': {
     status: 413,
@@ -290,7 +293,8 @@ export const problemCatalog = {
     status: 422,
     title: 'The price of the model is unknown',
     retryable: false,
-    repair: 'Set its price under models in config/settings.json, or declare it local.',
+    repair:
+      'Set the price of the model under models in config/settings.json, or set "local": true for a model of your own.',
   },
   'lane-full': {
     status: 429,
@@ -325,7 +329,7 @@ export const problemCatalog = {
     status: 503,
     title: 'No mesh answers at this address',
     retryable: true,
-    repair: 'Start it with flotilla start -d, or choose another with --home, --port or --url.',
+    repair: 'Start the mesh with flotilla start -d, or choose another mesh with --home, --port or --url.',
   },
   'agent-unavailable': {
     status: 503,

@@ -6,7 +6,7 @@ export const runProblems = {
     status: 500,
     title: 'The run was interrupted and could not be continued',
     retryable: true,
-    repair: 'Start it again; flotilla runs RUN shows what was done.',
+    repair: 'Start the run again; flotilla runs RUN shows what was done.',
   },
   'tool-loop-terminated': {
     status: 500,
@@ -33,7 +33,7 @@ export const runProblems = {
     title: 'The model returned no usable answer',
     retryable: true,
     repair:
-      'Retry, or choose another model: flotilla models shows their state, default_model in config/settings.json names the default.',
+      'Retry, or choose another model: flotilla models shows the state of each, default_model in config/settings.json names the default.',
   },
   'no-capable-agent': {
     status: 404,
@@ -47,18 +47,19 @@ export const runProblems = {
     title: 'The run may not send more messages',
     retryable: false,
     repair:
-      'Continue with the answers received so far and state what is missing; flotilla messages shows them.',
+      'Continue with the answers received so far and state what is missing; flotilla messages shows the messages.',
   },
   cancelled: {
     status: 499,
     title: 'The run was cancelled',
     retryable: false,
-    repair: 'Start it again if it is still wanted; flotilla runs RUN shows how far it came.',
+    repair: 'Start the run again if you still need it; flotilla runs RUN shows how far it got.',
   },
   expired: {
     status: 504,
     title: 'The run waited too long',
     retryable: false,
-    repair: 'Start it again; flotilla status shows long queues, flotilla pending what waits for a person.',
+    repair:
+      'Start the run again; flotilla status shows long queues, flotilla pending the approvals that wait for a person.',
   },
 } as const satisfies Record<string, ProblemKind>

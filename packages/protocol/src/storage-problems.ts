@@ -14,14 +14,14 @@ export const storageProblems = {
     title: 'The storage of the mesh cannot be written',
     retryable: true,
     repair:
-      'Check the disk of the home: whether it is mounted read-only, reports errors, or another program holds the database (flotilla doctor). The mesh goes on by itself once a write succeeds.',
+      'Check the disk of the home: whether it is mounted read-only, reports errors, or another program holds the database (flotilla doctor). The mesh continues automatically once a write succeeds.',
   },
   'too-many-files': {
     status: 503,
     title: 'The mesh has too many open files',
     retryable: true,
     repair:
-      'Ask again soon: open files are closed as their work ends. Where it goes on, raise the limit (ulimit -n, or LimitNOFILE= of the service), then flotilla stop and flotilla start -d.',
+      'Try again soon: files are closed as work ends. If the error persists, raise the limit (ulimit -n, or LimitNOFILE= of the service), then flotilla stop and flotilla start -d.',
   },
   'data-full': {
     status: 507,

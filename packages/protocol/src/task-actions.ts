@@ -54,8 +54,14 @@ export const taskActions = {
     words:
       'you cannot continue without an answer: the note is your question, sent at once to the agent or person that gave the task; then end your turn, you are called again with the answer',
   },
-  done: { from: unblocked, to: 'done', by: 'assignee', tool: 'complete_task', words: 'it is done' },
-  fail: { from: unblocked, to: 'failed', by: 'assignee', tool: 'complete_task', words: 'it cannot be done' },
+  done: { from: unblocked, to: 'done', by: 'assignee', tool: 'complete_task', words: 'the task is done' },
+  fail: {
+    from: unblocked,
+    to: 'failed',
+    by: 'assignee',
+    tool: 'complete_task',
+    words: 'the task cannot be done',
+  },
   blocked: {
     from: unblocked,
     to: 'blocked',
@@ -91,21 +97,27 @@ export const taskActions = {
     tool: 'manage_task',
     words: 'cancels an open task together with its subtasks',
   },
-  begin: { from: [...notWorked, 'blocked'], to: 'working', by: 'mesh', tool: null, words: 'its run began' },
+  begin: {
+    from: [...notWorked, 'blocked'],
+    to: 'working',
+    by: 'mesh',
+    tool: null,
+    words: 'the run of the task began',
+  },
   assume: {
     from: unblocked,
     to: 'done',
     by: 'mesh',
     tool: null,
     words:
-      'its agent ended without complete_task although reminded; its last words are the unconfirmed result',
+      'the agent ended without complete_task although it was reminded; its last text is the unconfirmed result',
   },
   lose: {
     from: unblocked,
     to: 'blocked',
     by: 'mesh',
     tool: null,
-    words: 'the fleet could not work on it, or what it needs did not come',
+    words: 'the fleet could not work on the task, or a task that it needs failed',
   },
 } as const satisfies Record<string, TaskAction>
 export type TaskActionName = keyof typeof taskActions
@@ -189,9 +201,9 @@ export const taskOutcomes = ['accepted', 'rework', 'rejected'] as const
 export type TaskOutcome = (typeof taskOutcomes)[number]
 
 export const outcomeWords: Readonly<Record<TaskOutcome, string>> = {
-  accepted: 'it is what was wanted',
-  rework: 'it must be done again with your comment: the same agent gets a new task',
-  rejected: 'it is of no use',
+  accepted: 'the result is what you wanted',
+  rework: 'the task must be done again with your comment: the same agent gets a new task',
+  rejected: 'the result is of no use',
 }
 
 /** Why a task is blocked: its agent's question, a failure of the fleet, a dependency, or its budget. */

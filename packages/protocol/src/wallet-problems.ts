@@ -13,7 +13,7 @@ export const walletProblems = {
     status: 409,
     title: 'The wallet is locked',
     retryable: false,
-    repair: 'The owner unlocks it with flotilla wallet unlock, once after each start of the mesh.',
+    repair: 'The owner unlocks the wallet with flotilla wallet unlock, once after each start of the mesh.',
   },
   'seed-revealed': {
     status: 410,

@@ -132,7 +132,8 @@ async function backup(context: CommandContext, line: CommandLine): Promise<void>
       `${agent} was not frozen throughout the backup: it has much data, or its runtime cannot freeze it. Files that it changed meanwhile may be inconsistent.`,
     )
   }
-  if (made.secrets && !made.encrypted) terminal.note('Anyone who gets this file has the keys in it.')
+  if (made.secrets && !made.encrypted)
+    terminal.note('This backup contains the keys without encryption: anyone who gets the file can use them.')
 }
 
 async function verify(context: CommandContext, line: CommandLine): Promise<void> {

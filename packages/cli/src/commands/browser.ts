@@ -76,7 +76,9 @@ async function browser(context: CommandContext, line: CommandLine): Promise<void
 function whatOf({ reason, page, hand_over: handOver }: BrowserView): string {
   if (reason !== null) return reason
   if (handOver !== null) {
-    return handOver.by === null ? 'a page needs a person: take over with --open' : `${handOver.by} has it`
+    return handOver.by === null
+      ? 'a page needs a person: take over with --open'
+      : `${handOver.by} controls the browser`
   }
   return page === null ? '' : page.url
 }

@@ -103,9 +103,7 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
   const client = await context.mesh()
   const values = await readChannelValues(context, name)
   const answersTo = textOption(line, 'answersTo')
-  terminal.progress.step(
-    name === 'webhook' ? 'Switching the channel on' : `Asking ${name} whether it knows the tokens`,
-  )
+  terminal.progress.step(name === 'webhook' ? 'Switching the channel on' : `Checking the tokens with ${name}`)
   const added = await client
     .call('channelAdd', {
       params: { name },
@@ -127,11 +125,11 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
     terminal.print(`${field}, generated and shown only once:`, value)
   }
   if (name === 'whatsapp') terminal.hint(channel.repair === '' ? whatsAppNext : channel.repair)
-  if (pairing === null) return terminal.print('An owner is already paired there.')
+  if (pairing === null) return terminal.print('An owner is already paired on this channel.')
   printCode(context, name, pairing.code)
   if (channel.state !== 'connected') {
     terminal.hint(
-      `It is not connected yet (${channel.detail || channel.state}): send the code when flotilla channels says so.`,
+      `The channel is not connected yet (${channel.detail || channel.state}): send the code when flotilla channels shows the channel as connected.`,
     )
   }
   const { wait } = line.options
@@ -154,7 +152,7 @@ async function pair(context: CommandContext, line: CommandLine): Promise<void> {
 function printCode({ terminal }: CommandContext, name: ChannelName, code: string): void {
   terminal.print(
     code,
-    `${name === 'webhook' ? 'Send it as the text of a message of yours' : `Send it to the bot on ${name} in a private chat`} within ten minutes. The account that sends it first is paired with you.`,
+    `${name === 'webhook' ? 'Send the code as the text of a message from you' : `Send the code to the bot on ${name} in a private chat`} within ten minutes. The account that sends it first is paired with you.`,
   )
 }
 

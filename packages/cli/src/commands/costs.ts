@@ -81,7 +81,7 @@ function costTable(report: Reply<'costReport'>): string[] {
       { title: titles[report.by] },
       { title: 'SPENT', align: 'right' },
       ...(isUnsure ? [{ title: 'UNCONFIRMED', align: 'right' as const }] : []),
-      { title: report.by === 'day' ? 'OF THE DEAREST' : 'SHARE' },
+      { title: report.by === 'day' ? 'SHARE' : 'SHARE' },
       { title: 'CALLS', align: 'right' },
       { title: 'TOKENS IN', align: 'right' },
       { title: 'OUT', align: 'right' },

@@ -76,7 +76,7 @@ export async function createWorker(
   terminal.hint(
     `${agent.id} is created, with ${formatUsd(agent.budget.daily_usd)} a day and ${formatUsd(agent.budget.monthly_usd)} a month. Talk to it with: flotilla chat ${agent.id}`,
   )
-  terminal.hint(`Its heartbeat is off. flotilla heartbeat ${agent.id} --every 15m switches it on. ${cost}`)
+  terminal.hint(`Its heartbeat is off. To switch it on: flotilla heartbeat ${agent.id} --every 15m. ${cost}`)
 }
 
 function budgetOf(line: CommandLine) {

@@ -181,7 +181,9 @@ async function requests(context: CommandContext): Promise<void> {
     one.description,
   ])
   const titles = ['REQUEST', 'STATE', 'AGENT', 'NAME', 'SERVICE', 'WHAT FOR'].map((title) => ({ title }))
-  context.terminal.print(...(rows.length === 0 ? ['No agent has asked.'] : renderTable(titles, rows)))
+  context.terminal.print(
+    ...(rows.length === 0 ? ['No agent has requested a credential.'] : renderTable(titles, rows)),
+  )
 }
 
 async function deny(context: CommandContext, line: CommandLine): Promise<void> {
@@ -193,7 +195,7 @@ async function deny(context: CommandContext, line: CommandLine): Promise<void> {
     signal: context.signal,
   })
   context.terminal.printJson(reply)
-  context.terminal.print(`${reply.agent_id} is informed that the request for ${reply.name} was rejected.`)
+  context.terminal.print(`The request for ${reply.name} is rejected, and ${reply.agent_id} is informed.`)
 }
 
 function whereTo(view: CredentialView): string {

@@ -207,7 +207,7 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
   }
   if (Object.keys(body).length === 0)
     throw new CommandFailed('nothing-to-change', {
-      detail: 'Nothing to change was given.',
+      detail: 'The command names nothing to change.',
       repair: 'See flotilla cron set --help.',
     })
   const job = await (

@@ -26,7 +26,7 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   const uses = await usesOf(client, id, signal)
   if (uses.length > 0) terminal.note(...usesLines(id, uses, terminal))
   if (!flagOption(line, 'yes')) {
-    const beside = uses.length === 0 ? '' : ` though ${uses.length} things give it work`
+    const beside = uses.length === 0 ? '' : ` , although ${uses.length} triggers give it work`
     await confirmByTyping(context, {
       what: `delete removes agent ${id} and its data permanently${beside}`,
       question: `Delete agent ${id} and its data permanently?`,

@@ -93,10 +93,10 @@ export async function heartbeatCost(
 
 /** Says why the heartbeat was skipped, and how to run it. */
 const skips: Readonly<Record<string, string>> = {
-  'nothing-to-do': 'its rules are the default, nothing happened, and nothing waits',
+  'nothing-to-do': 'the rules of the agent are the default, nothing has changed, and nothing waits',
   overlap: 'the previous heartbeat is still running or queued',
   archived: 'the agent is archived',
-  paused: 'it is paused',
+  paused: 'the agent is paused',
 }
 
 function skipWords(agentId: string, reason: string): string {
@@ -120,7 +120,7 @@ function endWords({ skipped, run_id: runId, rules_left_out: leftOut }: Heartbeat
 
 export function rows(heartbeats: readonly HeartbeatView[]): string[] {
   return renderTable(
-    [{ title: 'AGENT' }, { title: 'LOOKS AROUND' }, { title: 'LAST (UTC)' }, { title: 'WHAT CAME OF IT' }],
+    [{ title: 'AGENT' }, { title: 'LOOKS AROUND' }, { title: 'LAST (UTC)' }, { title: 'RESULT' }],
     heartbeats.map(({ agent_id: id, schedule, locked, archived, last }) => [
       id,
       archived ? 'archived' : `${schedule ?? 'manual only'}${locked && schedule !== null ? ' (locked)' : ''}`,

@@ -16,7 +16,7 @@ export function addHibernateCommand(program: Command, deps: CliDeps): void {
         const client = await context.mesh()
         const agent = await client.call('agentHibernate', { params: { id }, signal: context.signal })
         context.terminal.printJson(agent)
-        context.terminal.print(`${id} sleeps until its next work.`)
+        context.terminal.print(`${id} is hibernated; its next work starts it.`)
       }),
     )
 }

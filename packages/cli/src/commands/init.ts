@@ -56,8 +56,8 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
   const provider = textOption(line, 'provider')
   if (!asks && provider === undefined && !flagOption(line, 'demo')) {
     throw new CommandFailed('nobody-to-ask', {
-      detail: 'There is no terminal to ask at, and no option names a model.',
-      repair: 'Name it: --provider NAME with the key on standard input, or --demo.',
+      detail: 'The command cannot ask, because there is no terminal, and no option names a model.',
+      repair: 'Name a provider with --provider NAME and send its key on standard input, or use --demo.',
       exitCode: exitCodes.usage,
     })
   }
@@ -109,7 +109,7 @@ async function refuseAgent(context: CommandContext, line: CommandLine, client: M
   if (fault === null) return
   throw new CommandFailed('bad-agent', {
     detail: fault,
-    repair: 'Name another with --agent, or leave it out.',
+    repair: 'Name another agent with --agent, or leave out --agent.',
     exitCode: exitCodes.usage,
   })
 }
@@ -151,7 +151,7 @@ async function askName(context: CommandContext, client: MeshClient): Promise<str
     context.terminal.note(fault)
   }
   const { terminal } = context
-  terminal.note(terminal.typed('Make one later: flotilla agent add NAME --role "What it is for."'))
+  terminal.note(terminal.typed('Create an agent later: flotilla agent add NAME --role "What it is for."'))
   return null
 }
 

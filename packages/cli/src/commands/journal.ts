@@ -121,7 +121,9 @@ async function exportRows(context: CommandContext, line: CommandLine): Promise<v
 async function accept(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('journalAccept', { signal: context.signal })
   context.terminal.printJson(reply)
-  context.terminal.print(reply.accepted === null ? 'Nothing was broken.' : `Accepted: ${reply.accepted}.`)
+  context.terminal.print(
+    reply.accepted === null ? 'The audit log was not broken.' : `Accepted: ${reply.accepted}.`,
+  )
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -152,8 +154,8 @@ async function verify(context: CommandContext): Promise<void> {
   context.terminal.printJson(verified)
   context.terminal.print(
     verified.ok
-      ? `The chain of ${verified.rows} rows holds${verified.after === undefined ? '' : `, after row ${verified.after}`}.`
-      : `The chain is broken after ${verified.rows} rows: ${verified.detail ?? 'no detail'}`,
+      ? `The hash chain of ${verified.rows} rows is intact${verified.after === undefined ? '' : `, after row ${verified.after}`}.`
+      : `The hash chain is broken after ${verified.rows} rows: ${verified.detail ?? 'no detail'}`,
   )
   const { accepted } = verified
   if (verified.ok && accepted) {

@@ -58,10 +58,10 @@ async function resume(context: CommandContext, line: CommandLine): Promise<void>
   const { terminal } = context
   terminal.printJson(reply)
   terminal.print(
-    `${reply.agent_id ?? 'The fleet'} goes on; ${formatCount(reply.released, 'held run')} may begin.`,
+    `${reply.agent_id ?? 'The fleet'} is resumed; ${formatCount(reply.released, 'held run')} may begin.`,
   )
   if (reply.still_paused.length > 0) {
-    terminal.hint(`Still paused: ${reply.still_paused.join(', ')}. To go on: flotilla resume AGENT`)
+    terminal.hint(`Still paused: ${reply.still_paused.join(', ')}. To resume one: flotilla resume AGENT`)
   }
 }
 

@@ -48,7 +48,8 @@ async function pending(context: CommandContext, line: CommandLine): Promise<void
   })
   terminal.printJson(reply)
   const asking = terminal.json ? [] : await questionsOf(context)
-  if (reply.pending.length + asking.length === 0) return terminal.print('Nothing waits for you.')
+  if (reply.pending.length + asking.length === 0)
+    return terminal.print('No action or question waits for you.')
   for (const one of reply.pending) terminal.print(...approvalLines(one, context), '')
   if (reply.pending.some(({ state }) => state === 'pending')) {
     terminal.hint('Decide with: flotilla confirm <id>, or flotilla cancel <id>')

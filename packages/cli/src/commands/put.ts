@@ -33,7 +33,7 @@ async function put(context: CommandContext, line: CommandLine): Promise<void> {
   if (bytes.length > wireLimits.uploadMaxBytes) {
     throw new CommandFailed('file-too-large', {
       detail: `${file} has ${formatBytes(bytes.length)}; an upload may have at most ${formatBytes(wireLimits.uploadMaxBytes)}.`,
-      repair: 'Compress it, or upload it in pieces.',
+      repair: 'Compress the file, or upload it in parts.',
     })
   }
   const reply = await (

@@ -30,7 +30,7 @@ async function reset(context: CommandContext, line: CommandLine): Promise<void> 
       detail: `The mesh of ${place.home} is still running (process ${running.pid}).`,
       repair: environment.isPod
         ? 'Put its pod into restore mode (deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and run the command there.'
-        : 'Stop it first: flotilla stop',
+        : 'Stop the mesh first: flotilla stop',
     })
   }
   if (!flagOption(line, 'yes')) {

@@ -141,7 +141,7 @@ async function settleIn(context: CommandContext, line: CommandLine, mesh: NewMes
     ...(choice === null ? [] : choiceLines(choice)),
     'Ask it something:  flotilla chat operator',
     'Look at it:        flotilla open',
-    flagOption(line, 'detach') ? 'End it:            flotilla stop' : 'Ctrl-C stops it.',
+    flagOption(line, 'detach') ? 'Stop it:           flotilla stop' : 'Ctrl-C stops it.',
   )
 }
 
@@ -188,7 +188,7 @@ export function isolationAsked(line: CommandLine): IsolationRung | undefined {
 
 export function nothingIsolated(): CommandFailed {
   return new CommandFailed('usage', {
-    detail: '--runtime process has no isolation, so an isolation level cannot be chosen.',
+    detail: '--runtime process has no isolation, so no isolation level can be chosen.',
     repair: 'Leave out --runtime process, or --isolation and --sandbox.',
     exitCode: exitCodes.usage,
   })
@@ -207,13 +207,13 @@ async function refuseSecond({ place: { home }, clock }: CommandContext): Promise
     }
     throw new CommandFailed('mesh-already-runs', {
       detail: `The mesh of ${home} ended (${supervisor.last_exit}), and its supervisor (process ${supervisor.pid}) starts it again.`,
-      repair: 'Wait for it, or run flotilla stop and then flotilla start.',
+      repair: 'Wait until the mesh has restarted, or run flotilla stop and then flotilla start -d.',
     })
   }
   if (found?.alive !== true) return
   throw new CommandFailed('mesh-already-runs', {
     detail: `A mesh already runs in ${home}: process ${found.mesh.pid} on ${found.mesh.url}.`,
-    repair: 'Use it, end it with flotilla stop, or name another home with --home.',
+    repair: 'Use that mesh, stop it with flotilla stop, or name another home with --home.',
   })
 }
 

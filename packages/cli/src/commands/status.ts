@@ -105,8 +105,8 @@ function rungWords(
 function dataWords({ data_bound: bound, data_limit_mb: limitMb }: Reply<'status'>['runtime']): string {
   const how = {
     volume: 'by a volume of that size',
-    meter: 'counted every minute; over it they are stopped',
-    unknown: 'not known yet how',
+    meter: 'measured every minute; an agent above the limit is stopped',
+    unknown: 'not known yet how it is enforced',
   }[bound]
   return `Data of agents: ${limitMb} MB each, ${how}.`
 }

@@ -45,7 +45,7 @@ async function steer(context: CommandContext, line: CommandLine): Promise<void> 
 export function whereItWent(steer: SteerView): string[] {
   if (steer.became_run_id !== null) {
     return [
-      `${steer.agent_id} was not working on that: the message is now run ${steer.became_run_id}.`,
+      `${steer.agent_id} was not working in that conversation: the message is now run ${steer.became_run_id}.`,
       `See it with flotilla runs ${steer.became_run_id}.`,
     ]
   }

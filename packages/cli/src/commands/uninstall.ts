@@ -50,7 +50,7 @@ async function uninstall(context: CommandContext, line: CommandLine): Promise<vo
     terminal.progress.fail()
     throw new CommandFailed('uninstall-stopped', {
       detail: `Failed to remove the fleet: ${error instanceof Error ? error.message : 'unknown reason'}`,
-      repair: `Fix that, or remove only the fleet: flotilla reset --home ${place.home}`,
+      repair: `Repair what the message names, or remove only the fleet: flotilla reset --home ${place.home}`,
     })
   })
   await rm(caches, { recursive: true, force: true })

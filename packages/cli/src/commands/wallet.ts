@@ -209,7 +209,8 @@ async function newPassphrase(context: CommandContext): Promise<string> {
     return requireLine(linesOf(await readAll(context.input))[0], 'a passphrase')
   }
   const typed = await askHidden(context, 'New passphrase of the wallet: ')
-  if ((await askHidden(context, 'The same once more: ')) === typed) return requireLine(typed, 'a passphrase')
+  if ((await askHidden(context, 'The same passphrase again: ')) === typed)
+    return requireLine(typed, 'a passphrase')
   throw new CommandFailed('no-value', {
     detail: 'The passphrases are different; nothing was changed.',
     repair: 'Run the command again, and type the same passphrase twice.',
@@ -223,7 +224,7 @@ function linesOf(text: string): readonly string[] {
 function requireLine(typed: string | undefined, what: string): string {
   if (typed !== undefined && typed.trim() !== '') return typed
   throw new CommandFailed('no-value', {
-    detail: `The command needs ${what}, but the input is empty.`,
+    detail: `The command needs ${what}, but standard input is empty.`,
     repair: 'Type it when asked, or send it on standard input.',
   })
 }

@@ -55,7 +55,7 @@ async function list(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('watchers', { signal })
   terminal.printJson(reply)
   if (reply.broken !== null) {
-    terminal.print(reply.broken, 'Until that is fixed, the last valid file applies.')
+    terminal.print(reply.broken, 'Until config/watchers.yaml is corrected, its last valid version applies.')
   }
   if (reply.watchers.length === 0) {
     terminal.hint(

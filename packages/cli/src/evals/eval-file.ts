@@ -93,12 +93,12 @@ export interface EvalFile extends Omit<z.output<typeof fileSchema>, 'cases' | 'a
 /** Throws `CommandFailed` with the field and the reason. `agent` is used where a case names none. Pure. */
 export function readEvalFile(source: string, agent: string | undefined): EvalFile {
   if (source.length > evalBounds.fileMaxChars)
-    throw wrong(`it is longer than ${evalBounds.fileMaxChars} characters`)
+    throw wrong(`the file is longer than ${evalBounds.fileMaxChars} characters`)
   let content: unknown
   try {
     content = parse(source, { schema: 'core', uniqueKeys: true, maxAliasCount: evalBounds.aliasesMax })
   } catch (error) {
-    throw wrong(error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it is not YAML')
+    throw wrong(error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'the file is not YAML')
   }
   const parsed = fileSchema.safeParse(content)
   if (!parsed.success) {

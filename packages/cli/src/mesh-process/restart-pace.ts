@@ -34,9 +34,9 @@ export type NextStep =
   | { readonly restart: true; readonly delayMs: number; readonly failures: number }
 
 export function nextStep(end: MeshEnd, failures: number): NextStep {
-  if (end.code === 0) return { restart: false, why: 'it was asked to end' }
+  if (end.code === 0) return { restart: false, why: 'the mesh was asked to end' }
   if (end.code === ownerMustActExitCode) {
-    return { restart: false, why: 'a restart cannot fix it; the owner must change something first' }
+    return { restart: false, why: 'a restart cannot repair the cause; the owner must change something first' }
   }
   const count = end.wasReady && end.livedMs >= soundAfterMs ? 1 : failures + 1
   const most = storageProblems.includes(end.problem) ? storageDelayMs : longestDelayMs

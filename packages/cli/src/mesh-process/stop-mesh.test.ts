@@ -25,6 +25,6 @@ test('a mesh that does not end in time is named itself, not the supervisor that 
   await expect(stopped).rejects.toMatchObject({
     code: 'stop-timed-out',
     message: expect.stringContaining(`process ${meshPid}`),
-    repair: expect.stringContaining(`kill -9 ${meshPid} `),
+    repair: expect.stringContaining(`kill -9 ${meshPid},`),
   })
 })

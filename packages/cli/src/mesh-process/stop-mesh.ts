@@ -48,7 +48,7 @@ export async function stopMeshProcess(
     if (clock.now() > end) {
       throw new CommandFailed('stop-timed-out', {
         detail: `The mesh (process ${meshPid}) has not ended after ${endsWithinMs / 1000} s.`,
-        repair: `Its log shows what it waits for. kill -9 ${meshPid} loses nothing: the next start adopts its containers.`,
+        repair: `Read flotilla logs to see what the mesh waits for, or end it with kill -9 ${meshPid}, which loses nothing: the next start adopts its containers.`,
       })
     }
     await clock.sleep(askEveryMs, signal)

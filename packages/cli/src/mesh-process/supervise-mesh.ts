@@ -58,7 +58,7 @@ export async function superviseMesh(home: string, meshWords: readonly string[]):
       return end.code ?? 1
     }
     failures = next.failures
-    log(`the mesh ended by itself (${endWords(end)}); it is started again in ${next.delayMs} ms`)
+    log(`the mesh ended unexpectedly (${endWords(end)}); restarting it in ${next.delayMs} ms`)
     state.next_start_at = systemClock.now() + next.delayMs
     await systemClock.sleep(next.delayMs, stopping.signal).catch(() => undefined)
     if (stopping.signal.aborted) return 0
@@ -124,6 +124,6 @@ function unreachable(error: unknown) {
   return {
     code: 'supervisor-failed',
     detail: `The supervisor of the mesh cannot open its socket: ${error instanceof Error ? error.message : String(error)}`,
-    repair: 'Raise the limit of open files (ulimit -n) if it is reached. Or start without -d.',
+    repair: 'Raise the limit of open files (ulimit -n) if that is the cause, or start without -d.',
   }
 }

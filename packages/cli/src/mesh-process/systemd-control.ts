@@ -96,7 +96,7 @@ export async function startService(home: string, clock: Clock): Promise<MeshFile
     const state = await serviceState()
     if (state === null || state.restarts > 0 || state.active === 'failed' || clock.now() > end) {
       await controlService('stop').catch(() => undefined)
-      throw new Error(`systemd could not start it: ${reasonIn(await lastWordsOfService())}`)
+      throw new Error(`systemd could not start the mesh: ${reasonIn(await lastWordsOfService())}`)
     }
     await clock.sleep(pollEveryMs)
   }

@@ -179,20 +179,19 @@ export const administrationCommands: readonly SlashCommand[] = [
   {
     name: 'pending',
     usage: '[id]',
-    summary: 'What waits for you',
+    summary: 'Actions and questions that wait for you',
     run: async ({ run, rest }) => run(['pending', '--', ...rest.slice(0, 1)]),
   },
   {
     name: 'confirm',
     usage: '<id>',
-    summary:
-      'Lets something happen that waits for you, once you have seen it; /cancel keeps it from happening',
+    summary: 'Approves an action that waits for you, after showing its effect; /cancel rejects it',
     run: confirm,
   },
   {
     name: 'undo',
     usage: '<token>',
-    summary: 'Takes back a change of an agent',
+    summary: 'Undoes a change of an agent',
     run: async ({ run, rest }) => run(['undo', '--', wanted(rest[0], '/undo <token>')]),
   },
   {
@@ -205,7 +204,7 @@ export const administrationCommands: readonly SlashCommand[] = [
   {
     name: 'project',
     usage: 'list | use [name] | info [name]',
-    summary: 'Agents that work for one thing; the one in use is who /broadcast asks',
+    summary: 'Projects of agents; /broadcast asks the members of the project in use',
     verbs: ['list', 'use', 'info'],
     takes: 'project',
     run: project,
@@ -218,7 +217,7 @@ async function confirm({ client, terminal, run, rest, ask }: SlashCall): Promise
   const { digest, state } = await client.call('pendingOne', { params })
   await run(['pending', '--', params.id])
   if (state !== 'pending') return
-  const typed = await ask('Let it happen? Type yes: ', false)
+  const typed = await ask('Approve this action? Type yes: ', false)
   if (typed.trim() !== 'yes') return terminal.print('Nothing was changed.')
   const done = await client.call('pendingConfirm', { params, body: { digest } })
   terminal.print(`${done.id} is ${done.state}: ${printable(done.detail)}`)

@@ -63,5 +63,5 @@ export function sessionRows({ sessions, total }: ChatSessions): string[] {
 export function resetLine({ session, archived_messages: count }: ChatResetReply): string {
   const name = oneLine(session, 200)
   if (count === 0) return `Nothing was said yet in the conversation ${name}.`
-  return `The conversation ${name} begins anew; its ${count} messages are archived.`
+  return `The conversation ${name} starts from the beginning; its ${count} messages are archived.`
 }

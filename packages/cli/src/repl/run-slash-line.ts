@@ -46,7 +46,7 @@ export async function runSlashLine(
       rest,
       say: steering.say,
       use: async (agentId) => {
-        refuseWhile(streaming, 'Another agent is talked to')
+        refuseWhile(streaming, 'You can switch to another agent only')
         await requireAgent(context, client, agentId)
         talk.agentId = agentId
       },
@@ -58,7 +58,7 @@ export async function runSlashLine(
         return () => talk.interrupts.during(null)
       },
       ask: async (question, isSecret) => {
-        refuseWhile(streaming, 'It is asked for')
+        refuseWhile(streaming, 'This command asks for input, which is possible only')
         const answer = await talk.ask(question, isSecret)
         if (answer === null) throw interrupted()
         return answer
@@ -73,8 +73,8 @@ export async function runSlashLine(
 function refuseWhile(streaming: boolean, what: string): void {
   if (!streaming) return
   throw new CommandFailed('answer-streams', {
-    detail: `${what} at the prompt, and an answer is coming just now.`,
-    repair: 'Type it again after the answer; Ctrl-C ends the answer now.',
+    detail: `${what} while no answer is being written.`,
+    repair: 'Type the command again after the answer; Ctrl-C cancels the answer.',
   })
 }
 
@@ -85,5 +85,5 @@ function unknownWords(name: string): string {
     nearestShown,
   )
   const shown = nearest.map((one) => `/${one}`).join(' or ')
-  return `There is no /${oneLine(name, nameColumnsMax)}. ${shown === '' ? '' : `Did you mean ${shown}? `}/help lists what there is.`
+  return `There is no /${oneLine(name, nameColumnsMax)}. ${shown === '' ? '' : `Did you mean ${shown}? `}/help lists all commands.`
 }

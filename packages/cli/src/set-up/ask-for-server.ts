@@ -53,7 +53,7 @@ export async function printUnpriced(
   try {
     const { models } = await client.call('models', { signal })
     const problem = models.find((one) => one.id === id)?.problem ?? null
-    if (problem !== null) terminal.note(`${shown} cannot be called yet: ${problem}.`)
+    if (problem !== null) terminal.note(`The model ${shown} cannot be called yet: ${problem}.`)
   } catch (error) {
     signal.throwIfAborted()
     terminal.note(`${shown} is saved. Failed to check whether its price is known:`)

@@ -90,7 +90,7 @@ export function namedOffer(providers: readonly ProviderOffer[], wanted: string):
 }
 
 /** What an empty answer to the question for a key means. */
-type Enter = 'nothing' | 'no key' | 'the kept key'
+type Enter = 'nothing' | 'no key' | 'the stored key'
 
 /**
  * Null if no key is asked for: none is needed, or the stored one is used with the address it was stored for. Pure.
@@ -98,7 +98,8 @@ type Enter = 'nothing' | 'no key' | 'the kept key'
 function enterMeans(offer: ProviderOffer, { baseUrl, anew }: WantedModel): Enter | null {
   if (!offer.needs_key) return null
   const staysThere = baseUrl === undefined || isSamePlace(baseUrl, offer.address?.url ?? offer.base_url)
-  if (offer.key !== 'none' && staysThere) return anew === true && offer.key === 'file' ? 'the kept key' : null
+  if (offer.key !== 'none' && staysThere)
+    return anew === true && offer.key === 'file' ? 'the stored key' : null
   return baseUrl === undefined || isSamePlace(baseUrl, offer.base_url) ? 'nothing' : 'no key'
 }
 

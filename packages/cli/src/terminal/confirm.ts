@@ -26,7 +26,7 @@ export async function confirmByTyping(context: CommandContext, asked: Confirmati
   if (typed !== asked.answer) {
     throw new CommandFailed('not-confirmed', {
       detail: 'Nothing was changed.',
-      repair: `Type ${asked.answer} to do it.`,
+      repair: `Run the command again, and type ${asked.answer} when asked.`,
     })
   }
   terminal.note('')

@@ -16,7 +16,7 @@ test('an editor that fails changes nothing, and what it left is kept and named',
   const failed = openEditor('false', { name: 'role.txt', text: 'Reads.' })
   await expect(failed).rejects.toMatchObject({ code: 'editor-failed' })
   const told: unknown = await failed.catch((error: unknown) => error)
-  const path = /file is (\S+)\.$/.exec(told instanceof Error ? told.message : '')?.[1] ?? ''
+  const path = /text is in (\S+)\.$/.exec(told instanceof Error ? told.message : '')?.[1] ?? ''
   onTestFinished(() => rm(dirname(path), { recursive: true, force: true }))
   expect(existsSync(path)).toBe(true)
 })

@@ -28,7 +28,7 @@ export async function openEditor(
   })
   if (code !== 0) {
     throw new CommandFailed('editor-failed', {
-      detail: `The editor ${editor} ended with ${code ?? 'a signal'}, so nothing was changed. Its file is ${path}.`,
+      detail: `The editor ${editor} ended with ${code ?? 'a signal'}, so nothing was changed. The edited text is in ${path}.`,
       repair: 'Set another editor with EDITOR, or pass the value as an argument: @file reads it from a file.',
     })
   }

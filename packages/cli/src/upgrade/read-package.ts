@@ -33,7 +33,7 @@ export async function readPackage(file: string, sha256Wanted: string | undefined
   if (sha256Wanted !== undefined && sha256Wanted.toLowerCase() !== sha256) {
     throw new CommandFailed('package-unsound', {
       detail: `${file} has the SHA-256 ${sha256}, which differs from --sha256.`,
-      repair: 'Download it again.',
+      repair: 'Download the file again, or correct the digest after --sha256.',
     })
   }
   const names = new Set((await tar(file, ['--list'])).split('\n'))
@@ -44,12 +44,17 @@ export async function readPackage(file: string, sha256Wanted: string | undefined
     (name) => name !== '' && (!name.startsWith('package/') || /(^|\/)\.\.(\/|$)/.test(name)),
   )
   if (missing.length > 0 || strange.length > 0) {
-    throw unsound(file, missing.length > 0 ? `it has no ${missing[0] ?? ''}` : `it holds ${strange[0] ?? ''}`)
+    throw unsound(
+      file,
+      missing.length > 0
+        ? `the package has no ${missing[0] ?? ''}`
+        : `the package contains ${strange[0] ?? ''}`,
+    )
   }
   const manifest = manifestSchema.safeParse(
     parseJsonLine(await tar(file, ['--extract', '--to-stdout', 'package/package.json'])),
   )
-  if (!manifest.success) throw unsound(file, 'its package.json is not that of Flotilla')
+  if (!manifest.success) throw unsound(file, 'the package.json is not that of Flotilla')
   return { file, version: manifest.data.version, sha256 }
 }
 
