@@ -128,6 +128,53 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
       { moves: [{ asset: token, to: friend, raw: 7n }], lets: [] },
     ],
     ['burn(uint256)', ['7'], { moves: [{ asset: token, to: token, raw: 7n }], lets: [] }],
+    ['burn(uint256,bytes)', ['7', '0x'], { moves: [{ asset: token, to: token, raw: 7n }], lets: [] }],
+    ['burnFrom(address,uint256)', [sender, '7'], { moves: [{ asset: token, to: token, raw: 7n }], lets: [] }],
+    ['burnFrom(address,uint256)', [other, '7'], { moves: [], lets: [] }],
+    ...[
+      'operatorSend(address,address,uint256,bytes,bytes)',
+      'transferFromAndCall(address,address,uint256)',
+      'transferFromAndCall(address,address,uint256,bytes)',
+      'move(address,address,uint256)',
+    ].flatMap((called) => [
+      [called, [sender, friend, '7'], { moves: [{ asset: token, to: friend, raw: 7n }], lets: [] }] as const,
+      [called, [other, friend, '7'], { moves: [], lets: [] }] as const,
+    ]),
+    ['push(address,uint256)', [friend, '7'], { moves: [{ asset: token, to: friend, raw: 7n }], lets: [] }],
+    ...[
+      'approveAndCall(address,uint256)',
+      'approveAndCall(address,uint256,bytes)',
+      'increaseApproval(address,uint256)',
+    ].map(
+      (called) =>
+        [called, [friend, '7'], { moves: [], lets: [{ asset: token, spender: friend, raw: 7n }] }] as const,
+    ),
+    ...[
+      'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)',
+      'permit(address,address,uint256,uint256,bytes)',
+    ].flatMap((called) => [
+      [
+        called,
+        [sender, friend, '7', '9'],
+        { moves: [], lets: [{ asset: token, spender: friend, raw: 7n }] },
+      ] as const,
+      [called, [other, friend, '7', '9'], { moves: [], lets: [] }] as const,
+    ]),
+    [
+      'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)',
+      [sender, friend, '0', '0', true],
+      { moves: [], lets: [{ asset: token, spender: friend, raw: 2n ** 256n - 1n }] },
+    ],
+    [
+      'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)',
+      [sender, friend, '0', '0', false],
+      { moves: [], lets: [] },
+    ],
+    [
+      'authorizeOperator(address)',
+      [friend],
+      { moves: [], lets: [{ asset: token, spender: friend, raw: 2n ** 256n - 1n }] },
+    ],
     [
       'approve(address,uint256)',
       [friend, '7'],

@@ -15,17 +15,47 @@ type TokenCall = (
   on: { readonly contract: string; readonly from: string },
 ) => Partial<Ordered>
 
+const transferOf: TokenCall = ([to, raw], { contract }) => moves(contract, to, raw)
+const transferFromOf: TokenCall = ([owner, to, raw], { contract, from }) =>
+  isOwn(owner, from) ? moves(contract, to, raw) : {}
+const burnFromOf: TokenCall = ([owner, raw], { contract, from }) =>
+  isOwn(owner, from) ? moves(contract, contract, raw) : {}
+const approveOf: TokenCall = ([spender, raw], { contract }) => lets(contract, spender, raw)
+const permitOf: TokenCall = ([owner, spender, raw], { contract, from }) =>
+  isOwn(owner, from) ? lets(contract, spender, raw) : {}
+/** An allowance without a limit. */
+const unlimited = String(2n ** 256n - 1n)
+
 /** Token functions whose arguments state the amount; arguments of other functions say nothing about amounts. */
 const tokenCalls: Readonly<Record<string, TokenCall>> = {
-  'transfer(address,uint256)': ([to, raw], { contract }) => moves(contract, to, raw),
-  'transferAndCall(address,uint256)': ([to, raw], { contract }) => moves(contract, to, raw),
-  'transferAndCall(address,uint256,bytes)': ([to, raw], { contract }) => moves(contract, to, raw),
-  'send(address,uint256,bytes)': ([to, raw], { contract }) => moves(contract, to, raw),
-  'transferFrom(address,address,uint256)': ([owner, to, raw], { contract, from }) =>
-    isOwn(owner, from) ? moves(contract, to, raw) : {},
+  'transfer(address,uint256)': transferOf,
+  'transferAndCall(address,uint256)': transferOf,
+  'transferAndCall(address,uint256,bytes)': transferOf,
+  'transferFrom(address,address,uint256)': transferFromOf,
+  'transferFromAndCall(address,address,uint256)': transferFromOf,
+  'transferFromAndCall(address,address,uint256,bytes)': transferFromOf,
   'burn(uint256)': ([raw], { contract }) => moves(contract, contract, raw),
-  'approve(address,uint256)': ([spender, raw], { contract }) => lets(contract, spender, raw),
-  'increaseAllowance(address,uint256)': ([spender, raw], { contract }) => lets(contract, spender, raw),
+  'burnFrom(address,uint256)': burnFromOf,
+  'approve(address,uint256)': approveOf,
+  'approveAndCall(address,uint256)': approveOf,
+  'approveAndCall(address,uint256,bytes)': approveOf,
+  'increaseAllowance(address,uint256)': approveOf,
+  'increaseApproval(address,uint256)': approveOf,
+  'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)': permitOf,
+  'permit(address,address,uint256,uint256,bytes)': permitOf,
+  // DAI: an allowance of all or nothing, and two more names for a transfer.
+  'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)': (
+    [owner, spender, , , isAllowed],
+    { contract, from },
+  ) => (isOwn(owner, from) && isAllowed !== false ? lets(contract, spender, unlimited) : {}),
+  'push(address,uint256)': transferOf,
+  'move(address,address,uint256)': transferFromOf,
+  // ERC-777
+  'send(address,uint256,bytes)': transferOf,
+  'operatorSend(address,address,uint256,bytes,bytes)': transferFromOf,
+  'burn(uint256,bytes)': ([raw], { contract }) => moves(contract, contract, raw),
+  'operatorBurn(address,uint256,bytes,bytes)': burnFromOf,
+  'authorizeOperator(address)': ([operator], { contract }) => lets(contract, operator, unlimited),
   // Permit2 keeps allowances of other tokens.
   'approve(address,address,uint160,uint48)': ([token, spender, raw]) => lets(token, spender, raw),
   'transferFrom(address,address,uint160,address)': ([owner, to, raw, token], { from }) =>
