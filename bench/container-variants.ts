@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type Dockerode from 'dockerode'
 import { agentSandbox } from '../packages/mesh/src/agents/lifecycle/agent-sandbox.ts'
-import { containerOptions } from '../packages/mesh/src/sandbox/docker/container-options.ts'
+import { containerOptions } from '../packages/mesh/src/sandbox/hardening/container-options.ts'
 import { atStartShare } from '../packages/mesh/src/sandbox/docker/own-share.ts'
 import { startShareOf } from '../packages/mesh/src/sandbox/start-shares.ts'
 import { writeFileAtomically } from '../packages/mesh/src/config/atomic-file.ts'

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Dockerode from 'dockerode'
-import { volumeName } from '../packages/mesh/src/sandbox/docker/container-options.ts'
+import { volumeName } from '../packages/mesh/src/sandbox/hardening/container-options.ts'
 import { holdToShare } from '../packages/mesh/src/sandbox/docker/own-share.ts'
 import { sandboxName, sandboxSizes } from '../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { containerGroup } from './cgroup.ts'

@@ -173,7 +173,7 @@ export const unguardedFiles: readonly { readonly file: string; readonly why: str
     why: 'asks what an agent may, to tell it so, and does nothing for a caller',
   },
   {
-    file: 'agents/registry/agent-registry.ts',
+    file: 'agents/administration/agent-registry.ts',
     why: 'puts what is asked of the registry together; `list-agents` asks the guard',
   },
   {
@@ -221,7 +221,7 @@ export const jsonParsers: readonly JsonParser[] = [
   },
   { file: 'access/journal-grants.ts', why: 'a row, and the permissions file as it was taken in' },
   { file: 'effects/effect-once.ts', why: 'a row that the mesh wrote' },
-  { file: 'sandbox/docker/engine-dialect.ts', why: 'a file of ours' },
+  { file: 'sandbox/engine/engine-dialect.ts', why: 'a file of ours' },
   { file: 'sandbox/docker/watch-ends.ts', why: 'the engine’s own events' },
   { file: 'sandbox/image/bundle-agent.ts', why: 'a file that the mesh writes' },
   { file: 'sandbox/image/image-uses.ts', why: 'the notes of which home uses which image' },

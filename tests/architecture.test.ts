@@ -96,6 +96,34 @@ describe('the architecture', () => {
     expect(importCircles(imports)).toEqual([])
   })
 
+  test('no two folders of the mesh import each other', () => {
+    const folders = new Set(
+      imports
+        .map(({ from, to }) => [posix.dirname(from), posix.dirname(to)] as const)
+        .filter(
+          ([from, to]) => from.startsWith(meshSources) && to.startsWith(meshSources) && isBeside(from, to),
+        )
+        .map(([from, to]) => `${from} ${to}`),
+    )
+    const mutual = [...folders].filter((pair) => folders.has(pair.split(' ').toReversed().join(' ')))
+    expect(folders.size).toBeGreaterThan(100)
+    expect(mutual).toEqual([])
+
+    /** True unless one folder contains the other: the wiring of a folder and its parts know each other. */
+    function isBeside(from: string, to: string): boolean {
+      return !`${from}/`.startsWith(`${to}/`) && !`${to}/`.startsWith(`${from}/`)
+    }
+  })
+
+  test('adapters of the sandbox import nothing of each other', () => {
+    const adapterOf = (path: string) => /\/sandbox\/(docker|kubernetes|process)\//.exec(path)?.[1]
+    const offenders = imports.filter(({ from, to }) => {
+      const [source, target] = [adapterOf(from), adapterOf(to)]
+      return source !== undefined && target !== undefined && source !== target
+    })
+    expect(offenders).toEqual([])
+  })
+
   test('a module is entered by its index', () => {
     const offenders = imports.filter(({ from, to }) => {
       const [source, target] = [moduleOf(from), moduleOf(to)]

@@ -31,7 +31,7 @@ export const wideRecords: readonly WideRecord[] = [
   { record: 'mesh/config/environment.ts Environment', membersMax: 22, why: 'the environment, a value each' },
   { record: 'mesh/approvals/approval-record.ts ApprovalRecord', membersMax: 15, why: 'a row' },
   { record: 'mesh/replay/exchange-table.ts ExchangeTable', membersMax: 13, why: 'statements of one table' },
-  { record: 'mesh/runs/lifecycle/run-record.ts RunRecord', membersMax: 28, why: 'a row' },
+  { record: 'mesh/runs/ledger/run-record.ts RunRecord', membersMax: 28, why: 'a row' },
   { record: 'mesh/runs/steering/steer-table.ts SteerRecord', membersMax: 14, why: 'a row' },
   {
     record: 'mesh/sandbox/docker/docker-options.ts DockerRuntimeOptions',

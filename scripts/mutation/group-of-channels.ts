@@ -7,13 +7,13 @@ export const groupOfChannels = {
   files: [
     `${channels}/delivery/is-wanted.ts`,
     `${channels}/delivery/notice-text.ts`,
-    `${channels}/intake/agent-busy.ts`,
-    `${channels}/intake/join-album.ts`,
-    `${channels}/intake/plain-message.ts`,
+    `${channels}/messages/agent-busy.ts`,
+    `${channels}/messages/join-album.ts`,
+    `${channels}/messages/plain-message.ts`,
   ],
   tests: [
     `${channels}/delivery/*.test.ts`,
-    `${channels}/intake/{agent-busy,join-album,plain-message}.test.ts`,
+    `${channels}/messages/{agent-busy,join-album,plain-message}.test.ts`,
   ],
 }
 

@@ -27,7 +27,7 @@ import {
   browserContainerOptions,
   browserVolumeName,
 } from '../../packages/mesh/src/sandbox/docker/browser-container.ts'
-import { engineDialect } from '../../packages/mesh/src/sandbox/docker/engine-dialect.ts'
+import { engineDialect } from '../../packages/mesh/src/sandbox/engine/engine-dialect.ts'
 import type { Engine } from '../../packages/mesh/src/sandbox/engine/connect-engine.ts'
 import { ensureBrowserImage } from '../../packages/mesh/src/sandbox/image/browser-image.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'

@@ -10,7 +10,7 @@ import {
   labelKeys,
   volumeLabels,
   volumeName,
-} from '../../packages/mesh/src/sandbox/docker/container-options.ts'
+} from '../../packages/mesh/src/sandbox/hardening/container-options.ts'
 import { lostHomes } from '../../packages/mesh/src/sandbox/docker/lost-homes.ts'
 import { unusedInEngine } from '../../packages/mesh/src/sandbox/docker/unused-in-engine.ts'
 import { followEngine } from '../../packages/mesh/src/sandbox/image/engine-images.ts'

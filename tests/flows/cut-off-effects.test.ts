@@ -320,9 +320,9 @@ const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/wallet/read': 'it asks a chain, and changes nothing',
   'POST /mesh/mcp': 'its effect is outside and has no key: it is made once, and never again',
   'POST /mesh/operator/agents/{}/archive':
-    'said again it changes nothing, and it has no key: packages/mesh/src/agents/registry/archive-agent.test.ts',
+    'said again it changes nothing, and it has no key: packages/mesh/src/agents/administration/archive-agent.test.ts',
   'POST /mesh/operator/agents/{}/unarchive':
-    'said again it changes nothing, and it has no key: packages/mesh/src/agents/registry/archive-agent.test.ts',
+    'said again it changes nothing, and it has no key: packages/mesh/src/agents/administration/archive-agent.test.ts',
   'POST /mesh/operator/agents/{}/restart':
     'its effect is a sandbox: packages/mesh/src/agents/lifecycle/start-agent.test.ts',
   'POST /mesh/operator/templates/{}/apply':

@@ -124,14 +124,14 @@ export const equivalents: readonly Equivalent[] = [
       ],
     ]),
   ]),
-  ...inFile('packages/mesh/src/runs/lifecycle/lease.ts', [
+  ...inFile('packages/mesh/src/runs/dispatch/lease.ts', [
     {
       line: 'if (run.leaseUntil !== null && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
       becomes: 'if (true && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
       reason: 'no lease counts as one until 1970 there, of which nothing is left either',
     },
   ]),
-  ...inFile('packages/mesh/src/runs/lifecycle/change-run.ts', [
+  ...inFile('packages/mesh/src/runs/ledger/change-run.ts', [
     {
       line: '...(code === undefined ? {} : { code }),',
       becomes: '...(false ? {} : { code }),',

@@ -15,7 +15,7 @@ export const equivalentsOfChannels: readonly Equivalent[] = [
       reason: 'the minute in which the hours end is no quiet one, so that no end is this very moment',
     },
   ]),
-  ...inFile('packages/mesh/src/channels/intake/plain-message.ts', [
+  ...inFile('packages/mesh/src/channels/messages/plain-message.ts', [
     {
       line: "const placeIds = [place.conversationId, place.threadId ?? '']",
       becomes: 'const placeIds = [place.conversationId, place.threadId ?? "Stryker was here!"]',

@@ -1,7 +1,7 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { IsolationWish } from '@flotilla/protocol/isolation'
-import { sinceOf, troubleOf } from './lifecycle/agent-state.ts'
+import { sinceOf, troubleOf } from './registry/agent-state.ts'
 import type { Placed } from './lifecycle/agent-placing.ts'
 import { isArchived } from './registry/agent-table.ts'
 import type { AgentRow } from './registry/agent-table.ts'

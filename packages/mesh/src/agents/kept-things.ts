@@ -12,7 +12,7 @@ import type { Journal } from '../journal/index.ts'
 import { reachMaxMs } from '../kernel/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import type { AgentConnection, FactsAsked } from './connection/agent-connection.ts'
-import type { AgentRegistry } from './registry/agent-registry.ts'
+import type { AgentRegistry } from './administration/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 import { shownFact, shownFolder, shownTool } from './sanitize-shown.ts'
 

@@ -6,7 +6,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard } from '../access/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Log } from '../platform/index.ts'
-import type { AgentRegistry } from './registry/agent-registry.ts'
+import type { AgentRegistry } from './administration/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 
 /** The time limit for the answer of a running agent about its servers, in milliseconds. */

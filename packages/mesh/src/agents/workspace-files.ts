@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { Caller, Guard } from '../access/index.ts'
 import { reachMaxMs } from '../kernel/index.ts'
-import type { AgentRegistry } from './registry/agent-registry.ts'
+import type { AgentRegistry } from './administration/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 
 /** Files below an agent's /data, for callers that may manage or view the fleet. */

@@ -2,7 +2,7 @@ import { sessionNameMaxChars, terminalSession } from '@flotilla/protocol/chat-hi
 import { heartbeatSession } from '@flotilla/protocol/heartbeat-reply'
 import type { Origin } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
-import type { RunRecord } from './lifecycle/run-record.ts'
+import type { RunRecord } from './ledger/run-record.ts'
 
 /**
  * The session of a caller that names none. The owner's terminal has its own; every other caller has one for each

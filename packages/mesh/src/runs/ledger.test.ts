@@ -4,8 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
 import type { LedgerHarness, LedgerHarnessOptions } from '../testing/ledger-harness.ts'
-import { turnMaxMs } from './lifecycle/expire-runs.ts'
-import { silenceMaxMs } from './lifecycle/run-pulses.ts'
+import { turnMaxMs } from './dispatch/expire-runs.ts'
+import { silenceMaxMs } from './dispatch/run-pulses.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {

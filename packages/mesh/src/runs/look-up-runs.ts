@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Caller, Guard } from '../access/index.ts'
 import type { RunQueries } from './ledger.ts'
-import type { RunSearch } from './lifecycle/search-runs.ts'
+import type { RunSearch } from './ledger/search-runs.ts'
 
 /** Reads runs for callers that may view the fleet. */
 export interface LookUpRuns {

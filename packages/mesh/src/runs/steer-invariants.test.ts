@@ -8,7 +8,7 @@ import type { FakeRun } from '../testing/fake-agents.ts'
 import { patient } from '../../../../tests/support/patience.ts'
 import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
 import type { LedgerHarness } from '../testing/ledger-harness.ts'
-import { ticketFor } from './lifecycle/live-runs.ts'
+import { ticketFor } from './ledger/live-runs.ts'
 
 const agentIds = ['operator', 'ada'] as const
 

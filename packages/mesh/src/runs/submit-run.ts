@@ -14,9 +14,9 @@ import type { Hooks } from '../kernel/index.ts'
 import type { Database, DiskSpace } from '../storage/index.ts'
 import type { Hook } from '../kernel/index.ts'
 import { refuseReserved } from './conversation.ts'
-import { announceRun } from './lifecycle/change-run.ts'
-import type { RunRecord } from './lifecycle/run-record.ts'
-import type { IdempotencyMark, RunTable } from './lifecycle/run-table.ts'
+import { announceRun } from './ledger/change-run.ts'
+import type { RunRecord } from './ledger/run-record.ts'
+import type { IdempotencyMark, RunTable } from './ledger/run-table.ts'
 import type { SteerTable } from './steering/steer-table.ts'
 
 /** Retry-After of a full lane, seconds. */

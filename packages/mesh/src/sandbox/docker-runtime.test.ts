@@ -6,7 +6,7 @@ import {
   useDockerHome,
   withEngine,
 } from '../../../../tests/docker/sandbox-lane.ts'
-import { agentCommand, volumeName } from './docker/container-options.ts'
+import { agentCommand, volumeName } from './hardening/container-options.ts'
 import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
 import { sandboxName, sandboxSizes } from './sandbox-spec.ts'
 import { patient } from '../../../../tests/support/patience.ts'

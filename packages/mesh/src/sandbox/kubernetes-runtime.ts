@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { freshBytes, type Log } from '../platform/index.ts'
-import { labelKeys } from './docker/container-options.ts'
+import { labelKeys } from './hardening/container-options.ts'
 import type { PodGround } from './kubernetes/agent-objects.ts'
 import { claimName } from './kubernetes/agent-objects.ts'
 import { checkCluster } from './kubernetes/check-cluster.ts'

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import type Dockerode from 'dockerode'
-import { ulimitsOf } from './docker/engine-dialect.ts'
+import { ulimitsOf } from './engine/engine-dialect.ts'
 import type { Engine } from './engine/connect-engine.ts'
 import { SandboxError } from './sandbox-error.ts'
 

@@ -29,3 +29,11 @@ export function sandboxWords(error: SandboxError): { readonly detail: string; re
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** The error of a restore into data that exists. */
+export function dataThere(where: string): SandboxError {
+  return new SandboxError(
+    'data-there',
+    `The folder ${where} already has data.\nRepair: restore into an empty home.`,
+  )
+}

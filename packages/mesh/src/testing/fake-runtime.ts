@@ -1,10 +1,9 @@
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
-import { dataThere } from '../sandbox/process/process-data.ts'
 import { tarArchive, tarFile } from '../sandbox/tar-archive.ts'
-import { seedEntries } from '../sandbox/docker/seed-files.ts'
-import { reasonOf, SandboxError } from '../sandbox/sandbox-error.ts'
+import { seedEntries } from '../sandbox/hardening/seed-entries.ts'
+import { dataThere, reasonOf, SandboxError } from '../sandbox/sandbox-error.ts'
 import type {
   DataUse,
   RungTrial,

@@ -20,8 +20,8 @@ import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts
 import type { ManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createLedger } from '../runs/ledger.ts'
 import type { Ledger, LedgerDeps } from '../runs/ledger.ts'
-import type { RunRecord } from '../runs/lifecycle/run-record.ts'
-import type { RunTasks } from '../runs/lifecycle/run-tasks.ts'
+import type { RunRecord } from '../runs/ledger/run-record.ts'
+import type { RunTasks } from '../runs/ledger/run-tasks.ts'
 import type { SteerRunInput } from '../runs/steering/steer-run.ts'
 import type { SteerRecord } from '../runs/steering/steer-table.ts'
 

@@ -1,5 +1,5 @@
 import type { ChainName } from '@flotilla/protocol/wallet-api'
-import { isSameAddress } from './payments/judge-payees.ts'
+import { isSameAddress } from './chain/address-key.ts'
 
 /**
  * Tokens that others imitate, each at the one address that its issuer gives for that chain:

@@ -9,7 +9,7 @@ import type { AgentTokens } from '../connection/agent-tokens.ts'
 import type { AgentMutex } from './agent-mutex.ts'
 import type { Briefings } from '../briefing/briefings.ts'
 import type { McpServerTable } from '../registry/mcp-server-table.ts'
-import type { SeedFiles } from '../registry/seed-files.ts'
+import type { SeedFiles } from '../connection/seed-files.ts'
 import type { Kernel } from '../../kernel/index.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { AgentContext } from './agent-context.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { refuseArchived } from '../registry/agent-table.ts'
-import { isAtRest } from './agent-state.ts'
+import { isAtRest } from '../registry/agent-state.ts'
 import { stopInTurn } from './stop-agent.ts'
 
 /**

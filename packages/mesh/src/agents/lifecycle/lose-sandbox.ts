@@ -1,5 +1,5 @@
 import type { AgentContext } from './agent-context.ts'
-import { judgeLoss, restartsKept } from './restart-backoff.ts'
+import { judgeLoss, restartsKept } from '../registry/restart-backoff.ts'
 
 /**
  * Moves an agent whose sandbox ended unexpectedly: it is restarted after a pause, or after too many losses

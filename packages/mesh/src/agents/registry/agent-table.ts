@@ -3,9 +3,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
-import { restOf, restingStates, sinceOf, transition, troubleOf } from '../lifecycle/agent-state.ts'
-import type { AgentEvent, AgentState, RestingState } from '../lifecycle/agent-state.ts'
-import type { Losses } from '../lifecycle/restart-backoff.ts'
+import { restOf, restingStates, sinceOf, transition, troubleOf } from './agent-state.ts'
+import type { AgentEvent, AgentState, RestingState } from './agent-state.ts'
+import type { Losses } from './restart-backoff.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
 
 /** One agent: its record, its lifecycle state, and the id of the start that created its sandbox. */

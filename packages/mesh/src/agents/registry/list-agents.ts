@@ -2,8 +2,8 @@ import type { agentSummarySchema } from '@flotilla/protocol/mesh-agent-api'
 import type * as z from 'zod'
 import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
 import type { Hooks } from '../../kernel/index.ts'
-import { isForGood, restOf } from '../lifecycle/agent-state.ts'
-import type { AgentState } from '../lifecycle/agent-state.ts'
+import { isForGood, restOf } from './agent-state.ts'
+import type { AgentState } from './agent-state.ts'
 import type { AgentTable } from './agent-table.ts'
 
 export type AgentSummary = z.infer<typeof agentSummarySchema>

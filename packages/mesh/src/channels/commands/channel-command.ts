@@ -6,8 +6,8 @@ import type { RunLifecycle, RunQueries, RunQueue, RunSteering, Runs } from '../.
 import type { Spending } from '../../spending/index.ts'
 import type { ChannelButton, ConversationPlace } from '../adapter.ts'
 import type { RunPlaces } from '../delivery/run-places.ts'
-import type { PlainMessage } from '../intake/plain-message.ts'
-import type { TalkTable } from '../intake/talk-table.ts'
+import type { PlainMessage } from '../messages/plain-message.ts'
+import type { TalkTable } from '../messages/talk-table.ts'
 
 /** What commands call. Each is the use case that the people's routes call too, with its own permission checks. */
 export interface CommandDeps {

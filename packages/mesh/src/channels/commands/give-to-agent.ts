@@ -1,8 +1,8 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sessionAt } from '../conversation.ts'
-import { isForwarding } from '../intake/forwarded-text.ts'
-import { requireRoom } from '../intake/agent-busy.ts'
+import { isForwarding } from '../messages/forwarded-text.ts'
+import { requireRoom } from '../messages/agent-busy.ts'
 import type { CommandCall, CommandDeps } from './channel-command.ts'
 
 /**

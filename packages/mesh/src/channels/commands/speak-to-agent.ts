@@ -2,15 +2,18 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ChannelName } from '@flotilla/protocol/people'
 import type { Guard } from '../../access/index.ts'
 import { channelLimits } from '../channel-limits.ts'
-import { voiceRefusal } from '../intake/bring-files.ts'
-import { albumTimes, joinAlbum } from '../intake/join-album.ts'
-import type { FileWork } from '../intake/message-table.ts'
-import type { PlainFile } from '../intake/plain-message.ts'
-import type { StrangerTable } from '../intake/stranger-table.ts'
-import type { WriteDeps } from '../intake/write-answer.ts'
+import { albumTimes, joinAlbum } from '../messages/join-album.ts'
+import type { FileWork } from '../messages/message-table.ts'
+import type { PlainFile } from '../messages/plain-message.ts'
+import type { StrangerTable } from '../messages/stranger-table.ts'
+import type { WriteDeps } from './write-answer.ts'
 import type { CommandCall, CommandDeps, CommandReply } from './channel-command.ts'
 import { agentButtons, agentHere, noAgentWords } from './find-agent.ts'
 import { giveToAgent } from './give-to-agent.ts'
+
+/** The reply to a voice note that cannot be transcribed. */
+export const voiceRefusal =
+  'Voice notes are not supported here, because no transcription model is configured. Please write your message as text.'
 
 export type SpeakDeps = CommandDeps &
   WriteDeps & {

@@ -5,10 +5,10 @@ import type { SettledRun } from '../../kernel/index.ts'
 import type { RunDelivery } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
 import { channelLimits } from '../channel-limits.ts'
-import type { TalkTable } from '../intake/talk-table.ts'
-import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
+import type { TalkTable } from '../messages/talk-table.ts'
+import type { Letter, LetterEnd, LetterTable } from '../messages/letter-table.ts'
 import { outcomeText, restText } from './outcome-letter.ts'
-import type { RunFiles } from './run-files.ts'
+import type { RunFiles } from '../messages/run-files.ts'
 import type { RunPlaces } from './run-places.ts'
 
 export interface DeliverOutcomes {

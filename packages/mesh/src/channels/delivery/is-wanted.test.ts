@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ChannelFailure } from '../adapter.ts'
 import { createIsWanted } from './is-wanted.ts'
-import type { Letter } from './letter-table.ts'
+import type { Letter } from '../messages/letter-table.ts'
 
 type Deps = Parameters<typeof createIsWanted>[0]
 

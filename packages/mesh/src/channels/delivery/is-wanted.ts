@@ -1,7 +1,7 @@
 import type { ChannelName } from '@flotilla/protocol/people'
 import { ChannelFailure } from '../adapter.ts'
-import type { TalkTable } from '../intake/talk-table.ts'
-import type { Letter } from './letter-table.ts'
+import type { TalkTable } from '../messages/talk-table.ts'
+import type { Letter } from '../messages/letter-table.ts'
 import { noticePrefix } from './tell-notices.ts'
 
 /**

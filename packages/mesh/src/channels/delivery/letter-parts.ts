@@ -1,8 +1,8 @@
 import type { ChannelAdapter } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { SplitChannelText } from '../text/index.ts'
-import type { Letter } from './letter-table.ts'
-import type { SentFile } from './run-files.ts'
+import type { Letter } from '../messages/letter-table.ts'
+import type { SentFile } from '../messages/run-files.ts'
 
 /** One message of a letter: text, the whole answer as a file, or an artifact of the agent. */
 export type LetterPart =

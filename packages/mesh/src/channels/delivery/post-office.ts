@@ -3,7 +3,7 @@ import type { Log } from '../../platform/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { createRungWork } from '../work-when-rung.ts'
-import type { LetterTable } from './letter-table.ts'
+import type { LetterTable } from '../messages/letter-table.ts'
 import type { SendLetter } from './send-letter.ts'
 
 /** The longest sleep without a wake-up, in milliseconds. */

@@ -5,8 +5,8 @@ import { ChannelFailure } from '../adapter.ts'
 import type { SplitChannelText } from '../text/index.ts'
 import { leadOf } from './letter-parts.ts'
 import type { LetterPart } from './letter-parts.ts'
-import type { Letter } from './letter-table.ts'
-import type { SentFile } from './run-files.ts'
+import type { Letter } from '../messages/letter-table.ts'
+import type { SentFile } from '../messages/run-files.ts'
 
 export interface SendFileDeps {
   readonly split: SplitChannelText

@@ -7,7 +7,7 @@ import type { Database } from '../../storage/index.ts'
 import { channelLimits, sendBackoff } from '../channel-limits.ts'
 import { partsOf } from './letter-parts.ts'
 import type { LetterPart } from './letter-parts.ts'
-import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
+import type { Letter, LetterEnd, LetterTable } from '../messages/letter-table.ts'
 import { sendFile } from './send-file.ts'
 import type { SendFileDeps } from './send-file.ts'
 

@@ -5,9 +5,9 @@ import type { HumanCaller } from '../../access/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { ChangedIdentity } from '../adapter.ts'
-import type { MessageTable } from '../intake/message-table.ts'
-import type { TalkTable } from '../intake/talk-table.ts'
-import type { LetterTable } from './letter-table.ts'
+import type { MessageTable } from '../messages/message-table.ts'
+import type { TalkTable } from '../messages/talk-table.ts'
+import type { LetterTable } from '../messages/letter-table.ts'
 
 export interface TellIdentityChangeDeps {
   readonly database: Database

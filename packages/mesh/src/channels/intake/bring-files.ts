@@ -11,16 +11,12 @@ import type { ChannelAdapter } from '../adapter.ts'
 import { channelLimits, fileBackoff } from '../channel-limits.ts'
 import { createRungWork } from '../work-when-rung.ts'
 import { fetchFile, fileFault, whyNoFile } from './fetch-file.ts'
-import { forwardedFiles } from './forwarded-text.ts'
+import { forwardedFiles } from '../messages/forwarded-text.ts'
 import { withSpoken } from './hear-voice.ts'
 import type { HearVoice, SpokenWords } from './hear-voice.ts'
-import type { FileWork } from './message-table.ts'
-import { problemText, writeReply } from './write-answer.ts'
-import type { WriteDeps } from './write-answer.ts'
-
-/** The reply to a voice note that cannot be transcribed. */
-export const voiceRefusal =
-  'Voice notes are not supported here, because no transcription model is configured. Please write your message as text.'
+import type { FileWork } from '../messages/message-table.ts'
+import { problemText, writeReply } from '../commands/write-answer.ts'
+import type { WriteDeps } from '../commands/write-answer.ts'
 
 /** The longest sleep without a wake-up, in milliseconds. */
 const idleMs = 30_000

@@ -5,7 +5,7 @@ import { createFakeAdapter } from '../../testing/fake-channel.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { fetchFile, fileFault, whyNoFile } from './fetch-file.ts'
-import type { PlainFile } from './plain-message.ts'
+import type { PlainFile } from '../messages/plain-message.ts'
 
 const mb = 1024 * 1024
 const file = (fields: Partial<PlainFile> = {}): PlainFile => ({

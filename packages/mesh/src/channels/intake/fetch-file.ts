@@ -4,7 +4,7 @@ import { voiceLimits } from '../../models/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
-import type { PlainFile } from './plain-message.ts'
+import type { PlainFile } from '../messages/plain-message.ts'
 
 /** Voice notes have the limit of the transcription model, because they are not stored as files. */
 const bytesMaxOf = (kind: PlainFile['kind']) =>

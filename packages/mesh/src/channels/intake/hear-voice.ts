@@ -5,7 +5,7 @@ import type { Transcribe } from '../../models/index.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { tellableDetail } from '../delivery/owner-figures.ts'
-import { withForwarded } from './forwarded-text.ts'
+import { withForwarded } from '../messages/forwarded-text.ts'
 
 export interface SpokenNote {
   readonly caller: HumanCaller

@@ -6,9 +6,9 @@ import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { PassedOver } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
-import type { LetterTable } from '../delivery/letter-table.ts'
+import type { LetterTable } from '../messages/letter-table.ts'
 import type { ReceiveMessage } from './receive-message.ts'
-import type { TalkTable } from './talk-table.ts'
+import type { TalkTable } from '../messages/talk-table.ts'
 
 export interface PassOverDeps {
   readonly database: Database

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Problem } from '@flotilla/protocol/problem'
-import type { ModelForm } from '../providers/llm-provider.ts'
+import type { ModelForm } from '../llm-provider.ts'
 import type { StreamForm } from './sse-parser.ts'
 import type { PromptFound } from './prompt/prompt-found.ts'
 import type { Spelling } from './spelling.ts'

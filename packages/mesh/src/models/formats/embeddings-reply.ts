@@ -1,5 +1,5 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import type { ProviderReply } from '../providers/llm-provider.ts'
+import type { ProviderReply } from '../llm-provider.ts'
 
 /** Writes vectors as an answer of `/v1/embeddings`: numbers or, if requested, little-endian floats in base64. Pure. */
 export function embeddingsReply(made: {

@@ -9,7 +9,7 @@ import { readCountParameters } from '../formats/messages-parameters.ts'
 import { problemFromRefusal, replyOf } from './provider-problem.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
-import { collect } from '../providers/collect-reply.ts'
+import { collect } from '../wire/collect-reply.ts'
 import { serverToolTerms } from '../catalog/server-tools.ts'
 import type { Hold } from './reply-body.ts'
 

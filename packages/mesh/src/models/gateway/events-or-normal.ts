@@ -1,6 +1,6 @@
-import { createByteStream, pipeBytes } from '../providers/byte-stream.ts'
-import type { ByteFlow, ByteSink } from '../providers/byte-stream.ts'
-import type { ProviderReply } from '../providers/llm-provider.ts'
+import { createByteStream, pipeBytes } from '../wire/byte-stream.ts'
+import type { ByteFlow, ByteSink } from '../wire/byte-stream.ts'
+import type { ProviderReply } from '../llm-provider.ts'
 
 /** The first bytes of a stream of events: a byte order mark and blanks, then a known field. */
 const beginsAsEvents = /^(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?\s*:/

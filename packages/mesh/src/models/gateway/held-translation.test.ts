@@ -4,9 +4,9 @@ import { startWireUpstream } from '../../../../../tests/support/wire-upstream.ts
 import { randomId, systemClock } from '../../platform/system-clock.ts'
 import { createSecret } from '../../credentials/secret.ts'
 import { createAiSdkProvider } from '../providers/ai-sdk-provider.ts'
-import type { LlmProvider } from '../providers/llm-provider.ts'
-import { collect } from '../providers/collect-reply.ts'
-import { messagesOverChat } from '../formats/translate/messages-over-chat.ts'
+import type { LlmProvider } from '../llm-provider.ts'
+import { collect } from '../wire/collect-reply.ts'
+import { messagesOverChat } from '../providers/messages-over-chat.ts'
 
 const { signal } = new AbortController()
 const answer = JSON.stringify({

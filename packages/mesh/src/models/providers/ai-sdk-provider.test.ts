@@ -7,8 +7,8 @@ import { createSecret } from '../../credentials/secret.ts'
 import goldenRequests from '../../../../../tests/support/golden-requests.json' with { type: 'json' }
 import { createAiSdkProvider } from './ai-sdk-provider.ts'
 import type { SdkKind } from './ai-sdk/sdk-rules.ts'
-import { describeLlmProvider } from './llm-provider.conformance.ts'
-import type { LlmProvider } from './llm-provider.ts'
+import { describeLlmProvider } from '../llm-provider.conformance.ts'
+import type { LlmProvider } from '../llm-provider.ts'
 
 const models: Readonly<Record<SdkKind, { wire: WireKind; model: string }>> = {
   anthropic: { wire: 'anthropic', model: 'claude-haiku-4-5' },

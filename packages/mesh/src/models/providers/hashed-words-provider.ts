@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { badRequest } from '../formats/json-body.ts'
 import { textInputs } from '../formats/embeddings-parameters.ts'
 import { embeddingsReply } from '../formats/embeddings-reply.ts'
-import type { LlmProvider } from './llm-provider.ts'
+import type { LlmProvider } from '../llm-provider.ts'
 
 /** The one model of this provider. */
 const hashedWordsModel = 'hashed-words'

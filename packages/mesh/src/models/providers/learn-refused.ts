@@ -6,8 +6,8 @@ import { readJsonQuietly } from '../../intake/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { members, withoutMember } from '../refusals/optional-members.ts'
 import { refusedMember } from '../refusals/refused-member.ts'
-import { spendIn } from './collect-reply.ts'
-import type { LlmProvider, ProviderRequest } from './llm-provider.ts'
+import { spendIn } from '../wire/collect-reply.ts'
+import type { LlmProvider, ProviderRequest } from '../llm-provider.ts'
 import { readRefusalText } from './read-reply-text.ts'
 
 /** The time for which a refused member is remembered, milliseconds; the provider may accept it later. */

@@ -6,7 +6,7 @@ import { startWireUpstream } from '../../../../../tests/support/wire-upstream.ts
 import { expect, test } from 'vitest'
 import { randomId, systemClock } from '../../platform/system-clock.ts'
 import { createSecret } from '../../credentials/secret.ts'
-import { describeLlmProvider } from './llm-provider.conformance.ts'
+import { describeLlmProvider } from '../llm-provider.conformance.ts'
 import { createMakeProvider } from './make-provider.ts'
 import type { ProviderSetup } from './provider-setup.ts'
 import { createScriptedProvider } from './scripted-provider.ts'

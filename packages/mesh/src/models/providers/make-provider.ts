@@ -6,13 +6,13 @@ import { createAiSdkProvider } from './ai-sdk-provider.ts'
 import { createAnthropicProvider } from './anthropic-provider.ts'
 import { createHashedWordsProvider } from './hashed-words-provider.ts'
 import { learningProvider } from './learn-refused.ts'
-import type { LlmProvider } from './llm-provider.ts'
+import type { LlmProvider } from '../llm-provider.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 import { boundFieldAt } from './provider-setup.ts'
 import type { ProviderSetup } from './provider-setup.ts'
 import { fitChat } from '../formats/translate/fit-chat.ts'
 import { requireFewTools, toolLimitsOf } from '../formats/translate/tool-limits.ts'
-import { messagesOverChat } from '../formats/translate/messages-over-chat.ts'
+import { messagesOverChat } from './messages-over-chat.ts'
 
 /** `name` is the provider's name in the settings. */
 export type MakeProvider = (setup: ProviderSetup, name?: string) => LlmProvider

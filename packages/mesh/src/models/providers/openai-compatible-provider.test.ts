@@ -7,8 +7,8 @@ import {
 } from '../../../../../tests/support/llm-upstream.ts'
 import { createSecret } from '../../credentials/secret.ts'
 import { answerTranscript, aTranscriptionServer } from '../../../../../tests/support/transcription-server.ts'
-import { describeLlmProvider, describeTranscriber } from './llm-provider.conformance.ts'
-import type { ProviderRequest } from './llm-provider.ts'
+import { describeLlmProvider, describeTranscriber } from '../llm-provider.conformance.ts'
+import type { ProviderRequest } from '../llm-provider.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 
 describeLlmProvider('openai-compatible', async () => {

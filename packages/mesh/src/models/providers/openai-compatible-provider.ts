@@ -1,6 +1,6 @@
 import type { TunnelProxy } from '../../platform/index.ts'
 import type { Secret } from '../../credentials/index.ts'
-import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
+import type { LlmProvider, ModelForm, ProviderRequest } from '../llm-provider.ts'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'

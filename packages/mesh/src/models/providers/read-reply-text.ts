@@ -1,4 +1,4 @@
-import type { ProviderReply } from './llm-provider.ts'
+import type { ProviderReply } from '../llm-provider.ts'
 
 /** Reads an answer as text, up to `maxBytes`. Rejects if the connection breaks. */
 export function readReplyText(reply: ProviderReply, maxBytes: number): Promise<string> {

@@ -1,5 +1,5 @@
-import { spendIn } from './collect-reply.ts'
-import type { CallBounds } from './llm-provider.ts'
+import { spendIn } from '../wire/collect-reply.ts'
+import type { CallBounds } from '../llm-provider.ts'
 
 /** Reads the bytes of an answer and writes them in another form; `end` returns the rest. */
 export interface AnswerWriter {

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { countingIds } from '../../../../../tests/support/collected-ports.ts'
 import { aModelPath, startLlmServer, workerCaller } from '../../../../../tests/support/model-harness.ts'
 import { systemClock } from '../../platform/system-clock.ts'
-import { describeLlmProvider } from './llm-provider.conformance.ts'
+import { describeLlmProvider } from '../llm-provider.conformance.ts'
 import { createScriptedProvider } from './scripted-provider.ts'
 
 async function folderWith(cassettes: Readonly<Record<string, object | string>>): Promise<string> {

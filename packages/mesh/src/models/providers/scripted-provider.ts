@@ -7,7 +7,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { readJsonDocument, readTextFile } from '../../config/index.ts'
 import { cassetteNamePattern, cassetteSchema } from '../recording/cassette.ts'
 import type { Cassette } from '../recording/cassette.ts'
-import type { LlmProvider } from './llm-provider.ts'
+import type { LlmProvider } from '../llm-provider.ts'
 import { playCassette } from '../recording/play-cassette.ts'
 import { scriptedChunks, scriptedCompletion } from './scripted-reply.ts'
 

@@ -4,7 +4,7 @@ import type { ChatMessage } from '@flotilla/protocol/llm-exchange'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Cassette, CassetteTrack, CassetteTurn } from './cassette.ts'
 import { idPrefixes } from '@flotilla/protocol/ids'
-import type { LlmProvider, ProviderReply, ProviderRequest } from '../providers/llm-provider.ts'
+import type { LlmProvider, ProviderReply, ProviderRequest } from '../llm-provider.ts'
 import { triggerText } from './play-cassette.ts'
 import { readAnswer } from './read-answer.ts'
 

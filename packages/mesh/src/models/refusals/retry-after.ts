@@ -1,4 +1,4 @@
-import type { ProviderReply } from '../providers/llm-provider.ts'
+import type { ProviderReply } from '../llm-provider.ts'
 
 /** The longest wait that is read from a provider, milliseconds; a longer one counts as this. */
 export const retryAfterMaxMs = 24 * 3_600_000

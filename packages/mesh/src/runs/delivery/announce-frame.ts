@@ -4,7 +4,7 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { EventBus } from '../../events/index.ts'
-import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { RunRecord } from '../ledger/run-record.ts'
 
 /** Maximum length of one frame that people see, characters; the agent's result holds the whole output. */
 const textMaxChars = 20_000

@@ -15,8 +15,8 @@ import { createLookUpRuns } from '../look-up-runs.ts'
 import { runPeopleRoutes } from '../people.routes.ts'
 import { createRunOutcomes } from './tell-outcome.ts'
 import type { RunView } from '@flotilla/protocol/run'
-import type { RunRecord } from '../lifecycle/run-record.ts'
-import { createRunTable } from '../lifecycle/run-table.ts'
+import type { RunRecord } from '../ledger/run-record.ts'
+import { createRunTable } from '../ledger/run-table.ts'
 
 /** Far more than the kernel buffers for a reader that does not read. */
 const longAnswer = 'x'.repeat(24 * 1024 * 1024)

@@ -1,8 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { AgentConnections } from '../../agents/index.ts'
 import type { Log } from '../../platform/index.ts'
-import type { RunRecord } from '../lifecycle/run-record.ts'
-import type { RunTable } from '../lifecycle/run-table.ts'
+import type { RunRecord } from '../ledger/run-record.ts'
+import type { RunTable } from '../ledger/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 import { steerMessage } from './steer-view.ts'
 

@@ -1,5 +1,5 @@
 import type { Origin } from '@flotilla/protocol/origin'
-import type { RunTable } from '../lifecycle/run-table.ts'
+import type { RunTable } from '../ledger/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
 /** Maximum runs that one query reads. Beyond it the result is treated as having no known person behind it. */

@@ -5,7 +5,7 @@ import type { SteerState } from '@flotilla/protocol/steer'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
-import type { IdempotencyMark } from '../lifecycle/run-table.ts'
+import type { IdempotencyMark } from '../ledger/run-table.ts'
 
 /** A steer in the ledger. Times are milliseconds since 1970. */
 export interface SteerRecord {

@@ -2,10 +2,10 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
-import type { LiveRuns } from '../lifecycle/live-runs.ts'
+import type { LiveRuns } from '../ledger/live-runs.ts'
 import { recordSteer } from './record-steer.ts'
 import type { SteerRecorders } from './record-steer.ts'
-import type { RunTable } from '../lifecycle/run-table.ts'
+import type { RunTable } from '../ledger/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
 /**

@@ -18,12 +18,13 @@ import {
   volumeLabels,
   volumeName,
   type ContainerGround,
-} from './container-options.ts'
+} from '../hardening/container-options.ts'
 import { inspectSchema, stateOf, type InspectedContainer } from './container-state.ts'
-import type { EngineDialect } from './engine-dialect.ts'
+import type { EngineDialect } from '../engine/engine-dialect.ts'
 import { atStartShare, holdToShare } from './own-share.ts'
-import type { Behind, Rungs } from './rungs.ts'
-import { seedEntries } from './seed-files.ts'
+import type { Behind } from '../isolation/behind.ts'
+import type { Rungs } from './rungs.ts'
+import { seedEntries } from '../hardening/seed-entries.ts'
 import { unlessStatus } from './unless-status.ts'
 
 /** Minimum time for stopping a machine, which includes killing an agent that does not end by itself, milliseconds. */

@@ -9,7 +9,7 @@ import {
   startContainer,
   stopContainer,
 } from './agent-container.ts'
-import { labelKeys, volumeName } from './container-options.ts'
+import { labelKeys, volumeName } from '../hardening/container-options.ts'
 import { runningState } from './container-state.ts'
 import { engineWithImage, expectEnd, preparedEngine } from './docker-home.ts'
 import type { DockerHome } from './docker-home.ts'

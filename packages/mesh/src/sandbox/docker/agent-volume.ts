@@ -6,7 +6,7 @@ import type { DataBound } from '../sandbox-runtime.ts'
 import type { SandboxSpec } from '../sandbox-spec.ts'
 import type { LimitedVolumes } from '../volume/limited-volumes.ts'
 import type { VolumeDisk } from '../volume/volume-image.ts'
-import { volumeLabels, volumeName } from './container-options.ts'
+import { volumeLabels, volumeName } from '../hardening/container-options.ts'
 
 const volumeSchema = z.looseObject({ Options: z.record(z.string(), z.string()).nullish() })
 

@@ -1,8 +1,8 @@
 import type Dockerode from 'dockerode'
 import { browserServiceVariables as names } from '@flotilla/protocol/browser-service-api'
 import { homeTag, sandboxHardening, spelledName } from '../sandbox-spec.ts'
-import { hardenedHost, labelKeys } from './container-options.ts'
-import type { ContainerGround } from './container-options.ts'
+import { hardenedHost, labelKeys } from '../hardening/container-options.ts'
+import type { ContainerGround } from '../hardening/container-options.ts'
 
 /** Options of one agent's browser container. */
 export interface BrowserSpec {

@@ -13,9 +13,10 @@ import { inspectedOf, removeContainer } from './agent-container.ts'
 import type { PreparedEngine } from './agent-container.ts'
 import { openAgentVolume } from './agent-volume.ts'
 import { browserContainerOptions, browserName, browserVolumeName } from './browser-container.ts'
-import { labelKeys, volumeLabels } from './container-options.ts'
-import { listSchema, logText } from './container-state.ts'
-import { engineDialect } from './engine-dialect.ts'
+import { labelKeys, volumeLabels } from '../hardening/container-options.ts'
+import { logText } from '../engine/log-text.ts'
+import { listSchema } from './container-state.ts'
+import { engineDialect } from '../engine/engine-dialect.ts'
 import { unlessStatus } from './unless-status.ts'
 
 const lastWordsMaxChars = 300

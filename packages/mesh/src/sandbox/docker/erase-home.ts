@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { removePrivateNetwork } from '../network/private-network.ts'
-import { labelKeys } from './container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 
 const containersSchema = z.array(z.looseObject({ Id: z.string(), Image: z.string().nullish() }))
 const volumesSchema = z.looseObject({ Volumes: z.array(z.looseObject({ Name: z.string() })).nullish() })

@@ -1,5 +1,5 @@
 import { inspectContainer, inspectedOf } from './agent-container.ts'
-import { labelKeys } from './container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import { preparedEngine } from './docker-home.ts'
 import type { DockerHome } from './docker-home.ts'
 import { listContainers } from './list-containers.ts'

@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { sandboxName } from '../sandbox-spec.ts'
-import { labelKeys } from './container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import { listSchema } from './container-state.ts'
 
 /** The containers of a home's agents, including ended ones. */

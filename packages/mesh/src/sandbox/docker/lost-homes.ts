@@ -5,7 +5,7 @@ import type { SocketHints } from '../engine/socket-candidates.ts'
 import { knownHomes } from '../image/image-uses.ts'
 import type { KnownHome } from '../image/image-uses.ts'
 import { homeTag } from '../sandbox-spec.ts'
-import { labelKeys } from './container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import { eraseHome } from './erase-home.ts'
 
 /**

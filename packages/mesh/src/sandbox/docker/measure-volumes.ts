@@ -4,7 +4,7 @@ import { runOnce } from '../run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import type { DataUse } from '../sandbox-runtime.ts'
 import { countMaxSeconds, countScript, foldersPerCountMax, readCounts } from '../volume/measure-use.ts'
-import { labelKeys, volumeName } from './container-options.ts'
+import { labelKeys, volumeName } from '../hardening/container-options.ts'
 
 const volumesSchema = z.looseObject({
   Volumes: z

@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import type { SandboxSpec } from '../sandbox-spec.ts'
-import { labelKeys } from './container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import type { InspectedContainer } from './container-state.ts'
 import { unlessStatus } from './unless-status.ts'
 

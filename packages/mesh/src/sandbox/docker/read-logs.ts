@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
-import { logText } from './container-state.ts'
+import { logText } from '../engine/log-text.ts'
 
 /** The maximum number of requested log lines; the log's rotation limits the size of a line. */
 const logLinesMax = 2_000

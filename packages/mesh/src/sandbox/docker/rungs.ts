@@ -1,15 +1,8 @@
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { createGvisor, type GvisorOptions } from '../gvisor/try-gvisor.ts'
 import { createMachines, type MachineBase, type MachinesOptions } from '../machine/machines.ts'
-import type { MachineGround } from '../machine/machine-plan.ts'
+import type { Behind } from '../isolation/behind.ts'
 import type { RungTrial } from '../sandbox-runtime.ts'
-import type { GvisorGround } from './container-options.ts'
-
-/** What separates an agent from this machine's kernel, in addition to the settings of every container. */
-export type Behind =
-  | { readonly rung: 'container' }
-  | { readonly rung: 'gvisor'; readonly gvisor: GvisorGround }
-  | { readonly rung: 'microvm'; readonly machine: MachineGround }
 
 /** The isolation levels of one engine, tested by running something on them. */
 export interface Rungs {

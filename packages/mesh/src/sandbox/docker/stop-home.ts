@@ -2,7 +2,7 @@ import { findEngine } from '../engine/find-engine.ts'
 import type { SocketHints } from '../engine/socket-candidates.ts'
 import { homeTag } from '../sandbox-spec.ts'
 import { stopContainer } from './agent-container.ts'
-import { labelKeys } from './container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import { listSchema } from './container-state.ts'
 
 export interface StoppedHome {

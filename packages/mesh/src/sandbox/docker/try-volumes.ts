@@ -8,7 +8,7 @@ import { hasLoopDevices } from '../volume/volume-facts.ts'
 import { volumePrograms, volumeSupport } from '../volume/volume-support.ts'
 import type { VolumePrograms } from '../volume/volume-image.ts'
 import { openAgentVolume } from './agent-volume.ts'
-import { hardenedHost, labelKeys, volumeName, type ContainerGround } from './container-options.ts'
+import { hardenedHost, labelKeys, volumeName, type ContainerGround } from '../hardening/container-options.ts'
 import { warmCommand } from './warm-page-cache.ts'
 
 /** Id of the trial's volume; no agent can have it. */

@@ -5,7 +5,7 @@ import type { SocketHints } from '../engine/socket-candidates.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { forgetImages, unusedImages } from '../image/prune-images.ts'
 import { homeTag } from '../sandbox-spec.ts'
-import { labelKeys } from './container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import { throwAwayRoles } from './list-containers.ts'
 
 /** The mesh's own throw-away containers take less than this, also on a slow machine. */

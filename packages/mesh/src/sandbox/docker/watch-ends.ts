@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
-import { labelKeys } from './container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 
 const reconnectMs = 500
 

@@ -4,7 +4,7 @@ import {
   labelKeys,
   type ContainerGround,
   type GvisorGround,
-} from '../docker/container-options.ts'
+} from '../hardening/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'

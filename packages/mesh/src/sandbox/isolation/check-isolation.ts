@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../docker/container-options.ts'
-import type { Behind } from '../docker/rungs.ts'
+import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../hardening/container-options.ts'
+import type { Behind } from './behind.ts'
 import { probeMachine } from '../machine/try-machine.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'

@@ -1,5 +1,5 @@
 import { onceFolderVariable } from '@flotilla/protocol/agent-link'
-import { agentCommand, fixedEnvironment, labelKeys } from '../docker/container-options.ts'
+import { agentCommand, fixedEnvironment, labelKeys } from '../hardening/container-options.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag, sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../../platform/index.ts'
-import { labelKeys } from '../docker/container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import { homeTag } from '../sandbox-spec.ts'
 import { workThrough } from '../work-through.ts'
 import type { PodGround } from './agent-objects.ts'

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { labelKeys } from '../docker/container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
 
 /**

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { labelKeys } from '../docker/container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import type { SandboxState } from '../sandbox-runtime.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 

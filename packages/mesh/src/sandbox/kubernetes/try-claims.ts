@@ -1,7 +1,7 @@
 import type { V1PersistentVolumeClaim } from '@kubernetes/client-node'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { DataBound } from '../sandbox-runtime.ts'
-import { labelKeys } from '../docker/container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import { homeTag, sandboxSizes } from '../sandbox-spec.ts'
 import { claimOf, helperPod, nodesNeed } from './agent-objects.ts'
 import { unlessRefused } from './connect-cluster.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { logText } from '../docker/container-state.ts'
+import { logText } from '../engine/log-text.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 
 /** How a machine ended, as its launcher reports it. */

@@ -5,7 +5,7 @@ import {
   labelKeys,
   largestFileBytes,
   type ContainerGround,
-} from '../docker/container-options.ts'
+} from '../hardening/container-options.ts'
 import { sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
 import type { TarEntry } from '../tar-archive.ts'
 import { tarArchive } from '../tar-archive.ts'

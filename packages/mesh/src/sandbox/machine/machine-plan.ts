@@ -7,7 +7,7 @@ import {
   tmpFilesMax,
   type ContainerGround,
   type WallSize,
-} from '../docker/container-options.ts'
+} from '../hardening/container-options.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import { machineConfig } from './machine-config.ts'
 

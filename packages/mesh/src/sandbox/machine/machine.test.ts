@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import type { ContainerGround } from '../docker/container-options.ts'
+import type { ContainerGround } from '../hardening/container-options.ts'
 import { aSpec } from '../sandbox-runtime.conformance.ts'
 import { tarFile } from '../tar-archive.ts'
 import { readEnd } from './machine-end.ts'

@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/connect-engine.ts'
-import { labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import { labelKeys, type ContainerGround } from '../hardening/container-options.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
 import { processLimits } from './machine-options.ts'

@@ -1,6 +1,6 @@
 import { access, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { labelKeys } from '../docker/container-options.ts'
+import { labelKeys } from '../hardening/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { imageId } from '../image/known-images.ts'
 import { runOnce } from '../run-once.ts'

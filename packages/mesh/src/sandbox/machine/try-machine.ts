@@ -1,4 +1,4 @@
-import { guardedNode, labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import { guardedNode, labelKeys, type ContainerGround } from '../hardening/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { findKvm } from '../engine/find-kvm.ts'
 import type { ImageOptions } from '../image/ensure-image.ts'

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { ulimitsOf } from '../docker/engine-dialect.ts'
+import { ulimitsOf } from '../engine/engine-dialect.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { lastWords, runCommand } from '../run-command.ts'

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Clock } from '@flotilla/protocol/clock'
 import { readWhileHeld } from '../hold-while-reading.ts'
 import { requirePipes } from '../run-command.ts'
-import { SandboxError } from '../sandbox-error.ts'
+import { dataThere, SandboxError } from '../sandbox-error.ts'
 import type { DataReading } from '../sandbox-runtime.ts'
 
 /** Names are bytes: in another language `tar` would convert them to UTF-8 and back. */
@@ -147,13 +147,6 @@ export async function writeProcessData(folder: string, tar: AsyncIterable<Uint8A
       `Writing the data of an agent failed: tar reported: ${said}\nRepair: check the free space on the disk of the home.`,
     )
   }
-}
-
-export function dataThere(where: string): SandboxError {
-  return new SandboxError(
-    'data-there',
-    `The folder ${where} already has data.\nRepair: restore into an empty home.`,
-  )
 }
 
 /** Sends a signal to a process group; false if the group does not exist. Signal 0 only checks that. */

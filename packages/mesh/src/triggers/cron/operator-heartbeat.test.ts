@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import type { Caller } from '../../access/caller.ts'
-import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
+import type { RunRecord } from '../../runs/ledger/run-record.ts'
 import {
   aJob,
   noSignal,

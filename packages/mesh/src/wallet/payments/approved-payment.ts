@@ -6,7 +6,7 @@ import { usdOfMicro } from './amounts.ts'
 import type { Assessed } from './assess-payment.ts'
 import { moreThan } from './follow-payments.ts'
 import { effectsColumn, effectsText } from './intent-table.ts'
-import { isSameAddress } from './judge-payees.ts'
+import { isSameAddress } from '../chain/address-key.ts'
 import type { PaymentAsked, Signer } from './sign-payment.ts'
 
 /** How much the counted amount may exceed what a person was shown, in percent, because prices move. */

@@ -5,7 +5,7 @@ import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 import type { Effects } from '../chain/paying-chain.ts'
 import type { IntentRecord } from './intent-record.ts'
-import { addressKey } from './judge-payees.ts'
+import { addressKey } from '../chain/address-key.ts'
 
 const placeSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('nonce'), nonce: z.number() }),

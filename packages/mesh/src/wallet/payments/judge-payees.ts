@@ -1,3 +1,5 @@
+import { isSameAddress } from '../chain/address-key.ts'
+
 /** How many characters at each end of an address people compare, and an attacker imitates. */
 const comparedChars = 4
 
@@ -22,18 +24,6 @@ export function describeAddress(
     words: `${address} (WARNING: this address begins and ends like ${meant}, but differs)`,
     isNamed: false,
   }
-}
-
-/** True if both texts are the same address. Pure. */
-export function isSameAddress(one: string, other: string): boolean {
-  return addressKey(one) === addressKey(other)
-}
-
-/**
- * The form in which addresses are compared: case is irrelevant in hexadecimal and significant in base 58. Pure.
- */
-export function addressKey(address: string): string {
-  return address.startsWith('0x') ? address.toLowerCase() : address
 }
 
 function looksLike(one: string, other: string): boolean {

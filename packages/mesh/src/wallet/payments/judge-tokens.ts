@@ -1,5 +1,5 @@
 import { chains } from '@flotilla/protocol/wallet-api'
-import { isSameAddress } from './judge-payees.ts'
+import { isSameAddress } from '../chain/address-key.ts'
 
 /** Replaces every character of a symbol that is not plain. */
 const unknownChar = '?'

@@ -1,5 +1,5 @@
 import type { Effects, Order } from '../chain/paying-chain.ts'
-import { isSameAddress } from './judge-payees.ts'
+import { isSameAddress } from '../chain/address-key.ts'
 
 /** An amount of at least half the type's range means unlimited, because no token has such a supply. */
 const unlimitedFrom = 2n ** 255n

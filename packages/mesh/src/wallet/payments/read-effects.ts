@@ -3,7 +3,7 @@ import type { ChainName } from '@flotilla/protocol/wallet-api'
 import { plainLine } from '../chain/json-rpc.ts'
 import type { Effects, Order, Plan } from '../chain/paying-chain.ts'
 import { knownTokensOf } from '../known-tokens.ts'
-import { isSameAddress } from './judge-payees.ts'
+import { isSameAddress } from '../chain/address-key.ts'
 import { orderedAmounts } from './ordered-amounts.ts'
 import type { Ordered } from './ordered-amounts.ts'
 

@@ -5,7 +5,7 @@ import { knownTokensOf } from '../known-tokens.ts'
 import { microUsdOf } from '../prices/agree-on-price.ts'
 import type { PriceOf } from '../prices/price-list.ts'
 import { usdOfMicro, wholeUnits } from './amounts.ts'
-import { isSameAddress } from './judge-payees.ts'
+import { isSameAddress } from '../chain/address-key.ts'
 import { imitatedBy } from './judge-tokens.ts'
 
 /** An amount of an asset as text, and the value that counts. */

@@ -10,7 +10,7 @@ import type { PinnedFetch } from '../../egress/index.ts'
 import { readJson } from '../../intake/index.ts'
 import { productVersion } from '../../platform/index.ts'
 import { soldAs } from '../known-tokens.ts'
-import { addressKey } from '../payments/judge-payees.ts'
+import { addressKey } from '../chain/address-key.ts'
 import { attoUsdOf } from './agree-on-price.ts'
 import type { PricedAsset, PriceSource } from './price-source.ts'
 

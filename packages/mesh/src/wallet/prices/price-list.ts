@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Log } from '../../platform/index.ts'
-import { addressKey } from '../payments/judge-payees.ts'
+import { addressKey } from '../chain/address-key.ts'
 import { agreeOnPrice } from './agree-on-price.ts'
 import type { PricedAsset, PriceSource, Quote } from './price-source.ts'
 

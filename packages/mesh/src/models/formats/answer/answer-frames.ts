@@ -1,4 +1,4 @@
-import { createUnpacker } from '../../providers/unpack-body.ts'
+import { createUnpacker } from '../../wire/unpack-body.ts'
 import { createEventLines } from './event-lines.ts'
 import type { Frame } from './event-lines.ts'
 import { jsonTextsIn } from './json-texts.ts'

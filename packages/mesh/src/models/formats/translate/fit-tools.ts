@@ -1,6 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
-import { fitToolSchema } from '../../providers/ai-sdk/tool-schema.ts'
+import { fitToolSchema } from '../tool-schema.ts'
 import { fitStrict } from './strict-schema.ts'
 import type { ToolLimits } from './tool-limits.ts'
 

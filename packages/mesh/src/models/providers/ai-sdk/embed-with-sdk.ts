@@ -2,7 +2,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { badRequest } from '../../formats/json-body.ts'
 import { embeddingsReply } from '../../formats/embeddings-reply.ts'
 import { textInputs } from '../../formats/embeddings-parameters.ts'
-import type { ProviderReply, ProviderRequest } from '../llm-provider.ts'
+import type { ProviderReply, ProviderRequest } from '../../llm-provider.ts'
 import type { SdkModels } from './load-sdk.ts'
 
 /** Makes embeddings with a package, in as many calls as its limit requires. Throws the errors of the package. */

@@ -4,7 +4,7 @@ import { heedsLesson } from '../../../../../../tests/verifies.ts'
 import { sdkRules } from './sdk-rules.ts'
 import type { SdkKind } from './sdk-rules.ts'
 import { createToolNames } from './tool-names.ts'
-import { fitToolSchema } from './tool-schema.ts'
+import { fitToolSchema } from '../../formats/tool-schema.ts'
 import { thinkingRoom } from './thinking-room.ts'
 
 const kinds = Object.keys(sdkRules) as SdkKind[]

@@ -8,7 +8,7 @@ import type { ToolNames } from './tool-names.ts'
 import { thinkingRoom } from './thinking-room.ts'
 import type { ThinkingRoom } from './thinking-room.ts'
 import { isStrictSchema } from '../../formats/translate/strict-schema.ts'
-import { fitAnswerSchema, fitToolSchema } from './tool-schema.ts'
+import { fitAnswerSchema, fitToolSchema } from '../../formats/tool-schema.ts'
 
 interface OptionsAt {
   readonly kind: SdkKind

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { redact } from '../../../credentials/index.ts'
 import type { Secret } from '../../../credentials/index.ts'
-import type { ProviderReply } from '../llm-provider.ts'
+import type { ProviderReply } from '../../llm-provider.ts'
 import { dateIn, retryAfterIn } from '../../refusals/retry-after.ts'
 
 const messageMaxChars = 500

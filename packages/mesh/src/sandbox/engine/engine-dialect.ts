@@ -1,0 +1,84 @@
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type Dockerode from 'dockerode'
+import type { Engine } from './connect-engine.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
+
+/** The differences between Docker and Podman's compatible socket; no other code distinguishes them. */
+export interface EngineDialect {
+  /** Value of the `seccomp=` option: Docker takes the profile's content, Podman its path on this machine. */
+  readonly seccomp: string
+  readonly ulimits: Ulimits
+  /** Docker disables IPv6 inside containers by itself; Podman leaves link-local addresses. */
+  readonly sysctls: Readonly<Record<string, string>>
+  readonly logOptions: Dockerode.HostConfig['LogConfig']
+  /** Podman creates a mount's volume without its labels, so for Podman the mesh creates the volume first. */
+  readonly createsVolumesFirst: boolean
+  /** Whether the mesh must hold a bridge: Podman removes a bridge together with the last container on it. */
+  readonly holdsBridge: boolean
+  /** Whether the processor share of a running container can be changed; only recent releases of Podman support it. */
+  readonly changesShares: boolean
+  /** Events that mean the end of a container's process. */
+  readonly endActions: readonly string[]
+}
+
+export type Ulimits = NonNullable<Dockerode.HostConfig['Ulimits']>
+
+const { openFilesMax } = sandboxHardening
+/** Podman's service lowers its own limit to this value. */
+const podmanProcessesMax = 32_768
+
+export async function engineDialect(engine: Engine, recipeDirectory: string): Promise<EngineDialect> {
+  const profile = join(
+    recipeDirectory,
+    engine.architecture === 'x64' ? 'seccomp-x64.json' : 'seccomp-any.json',
+  )
+  if (engine.facts.flavour === 'podman') {
+    return {
+      seccomp: profile,
+      ulimits: await ulimitsOf(engine),
+      sysctls: (await hasIpv6())
+        ? { 'net.ipv6.conf.all.disable_ipv6': '1', 'net.ipv6.conf.default.disable_ipv6': '1' }
+        : {},
+      logOptions: { Type: 'k8s-file', Config: { 'max-size': '5m' } },
+      createsVolumesFirst: true,
+      holdsBridge: true,
+      changesShares: false,
+      endActions: ['die', 'died'],
+    }
+  }
+  return {
+    seccomp: JSON.stringify(JSON.parse(await readFile(profile, 'utf8'))),
+    ulimits: await ulimitsOf(engine),
+    sysctls: {},
+    logOptions: { Type: 'json-file', Config: { 'max-size': '5m', 'max-file': '2' } },
+    createsVolumesFirst: false,
+    holdsBridge: false,
+    changesShares: true,
+    endActions: ['die'],
+  }
+}
+
+/**
+ * Podman requests a limit of a million processes by default and fails if the host's own limit is lower. The
+ * limit counts all agents together, because they share a user id, so it is set to the highest allowed value.
+ * The cgroup limits each agent.
+ */
+export async function ulimitsOf(engine: Engine): Promise<Ulimits> {
+  const ulimits = [
+    { Name: 'nofile', Soft: openFilesMax, Hard: openFilesMax },
+    { Name: 'core', Soft: 0, Hard: 0 },
+  ]
+  if (engine.facts.flavour !== 'podman') return ulimits
+  const table = await readFile('/proc/self/limits', 'utf8').catch(() => '')
+  const ours = /^Max processes\s+\S+\s+(\d+)/m.exec(table)?.[1]
+  const processes = Math.min(podmanProcessesMax, ours === undefined ? Infinity : Number(ours))
+  return [...ulimits, { Name: 'nproc', Soft: processes, Hard: processes }]
+}
+
+async function hasIpv6(): Promise<boolean> {
+  return access('/proc/net/if_inet6').then(
+    () => true,
+    () => false,
+  )
+}
