@@ -116,20 +116,24 @@ function* duesInSteps(
     ;[last, latest, count] = [latest, next, count + 1]
     if (count % duesPerStep === 0) yield
   }
-  const end = lastDue(schedule, { from: latest, until })
-  yield
-  return {
-    latest: end,
-    missed: { first, last: lastDue(schedule, { from: last, until: end - 1 }), count, exact: false },
-  }
+  const end = yield* lastDue(schedule, { from: latest, until })
+  const before = yield* lastDue(schedule, { from: last, until: end - 1 })
+  return { latest: end, missed: { first, last: before, count, exact: false } }
 }
 
-/** The last due time in (`from`, `until`], which has one. Halves the range, so it computes few due times. */
-function lastDue(schedule: Schedule, { from, until }: { from: number; until: number }): number {
+/**
+ * The last due time in (`from`, `until`], which has one. Halves the range, so it computes few due times; one beyond a gap
+ * of months takes milliseconds, so each is a step.
+ */
+function* lastDue(
+  schedule: Schedule,
+  { from, until }: { from: number; until: number },
+): Generator<void, number> {
   let [low, high] = [from, until]
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
     const next = nextDue(schedule, middle)
+    yield
     // A due time after the middle is before the end: the last one is at least that.
     if (next !== null && next <= until) low = next - 1
     else high = middle
