@@ -88,6 +88,8 @@ const pollEveryMs = 300
  * before that; systemd would otherwise try forever.
  */
 export async function startService(home: string, clock: Clock): Promise<MeshFile> {
+  // A start of a unit that waits for its next restart waits for it too.
+  if ((await serviceState())?.sub.startsWith('auto-restart') === true) await controlService('stop')
   await controlService('start')
   const end = clock.now() + startMaxMs
   for (;;) {
