@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)('a ledger of many runs', () => {
     await expect.poll(() => list.getByRole('link').first().getAttribute('href')).toBe(first)
     await page.getByRole('searchbox', { name: 'Search runs' }).fill('the NEEDLE')
     // The run is not among those that one request searches.
-    await page.getByText('Older looks further back').waitFor()
+    await page.getByText('Older searches further back').waitFor()
     await older.click()
     await list.getByText('Where is the needle?').waitFor()
     expect(await older.isDisabled()).toBe(true)

@@ -120,7 +120,7 @@ withEngine(
         }
         expect(await written()).toBe('Say it kindly.')
         await page.locator('.toast').getByRole('button', { name: 'Undo' }).click()
-        await page.locator('.toast').getByText('scribe is as it was.').waitFor()
+        await page.locator('.toast').getByText('The change of scribe is undone.').waitFor()
         expect(await written()).not.toContain('Say it kindly.')
         expect(faults).toEqual([])
         await context.close()

@@ -24,7 +24,7 @@ const pages = [
   { name: 'triggers', path: '/triggers', shows: 'Send the morning report.' },
   { name: 'journal', path: '/journal', shows: 'agent.created' },
   { name: 'settings-providers', path: '/settings', shows: 'Default model' },
-  { name: 'settings-integrations', path: '/settings/integrations', shows: 'Nothing outside' },
+  { name: 'settings-integrations', path: '/settings/integrations', shows: 'No webhook can start' },
   { name: 'settings-channels', path: '/settings/channels', shows: 'No channel is on yet' },
   { name: 'settings-credentials', path: '/settings/credentials', shows: 'No credential is stored' },
   { name: 'settings-limits', path: '/settings/limits', shows: 'The whole fleet' },

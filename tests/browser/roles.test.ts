@@ -49,13 +49,13 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     return Object.fromEntries(found)
   }
 
-  const looksOnly = 'You are here as a viewer, who looks and changes nothing.'
-  const ownersOf = (role: PersonRole) => `Only owners may do this; you are here as a ${role}.`
+  const looksOnly = 'You are a viewer, so you may read but not change anything.'
+  const ownersOf = (role: PersonRole) => `Only owners may do this; you are a ${role}.`
 
   it('the dashboard shows a viewer everything to look at, and why nothing can be pressed', async () => {
     const { page, openWhole, faults, refused, context } = await pageOf('vic')
     await openWhole('/fleet', 'Spent today')
-    await page.getByText('who looks, and changes nothing').first().waitFor()
+    await page.getByText('who may read but not change anything').first().waitFor()
     expect(await buttonsOf(page, ['New agent …', 'Pause triggers', 'Edit scribe'])).toEqual({
       'New agent …': ownersOf('viewer'),
       'Pause triggers': ownersOf('viewer'),
@@ -94,18 +94,18 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
     expect(await buttonsOf(page, ['New agent …', 'Edit scribe', 'Edit courier'])).toEqual({
       'New agent …': ownersOf('member'),
       'Edit scribe': 'free',
-      'Edit courier': 'courier is not among the agents that you are granted.',
+      'Edit courier': 'You have no access to the agent courier.',
     })
     await page.getByRole('button', { name: 'Edit scribe' }).click()
     await page.getByRole('dialog').getByLabel('Role').fill('Reads licences, and says so.')
     await page.getByRole('button', { name: 'Review change' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('scribe: role saved').waitFor()
-    await openWhole('/agents/scribe?tab=permissions', 'May it …?')
+    await openWhole('/agents/scribe?tab=permissions', 'May this agent …?')
     await openWhole('/triggers', 'Send the morning report.')
     expect(await buttonsOf(page, ['New job …', 'Run now'])).toEqual({
       'New job …': 'free',
-      'Run now': 'courier is not among the agents that you are granted.',
+      'Run now': 'You have no access to the agent courier.',
     })
     await page.getByRole('button', { name: 'New job …' }).click()
     expect(

@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     const name = backups[0]?.name ?? ''
     expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
     for (const [passphrase, words] of [
-      ['not the passphrase', /is not whole, or cannot be read/],
+      ['not the passphrase', /is incomplete, or cannot be read/],
       ['a long sentence that nobody guesses', /is whole$/],
     ] as const) {
       await page.getByRole('button', { name: `Verify … ${name}` }).click()
@@ -144,7 +144,9 @@ describe.skipIf(!hasBrowser)('the settings', () => {
       await row.getByText('groq', { exact: true }).waitFor()
       // A typed key would go to the provider's usual address, and the page says so.
       await page.getByRole('combobox', { name: 'Provider', exact: true }).selectOption('groq')
-      await page.getByText(`Now it is ${own.baseUrl}. A key that you give goes to the usual one`).waitFor()
+      await page
+        .getByText(`The current address is ${own.baseUrl}. A new key is sent to the usual address`)
+        .waitFor()
       await row.getByRole('button', { name: /^Forget/ }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()
       await giveProof(mesh, page)
@@ -161,7 +163,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await open('/settings/credentials')
     await page.getByLabel('Name', { exact: true }).fill('github_token')
     await page.getByLabel('Value', { exact: true }).fill('ghp_0123456789abcdef')
-    await page.getByLabel('Hosts that it may go to').fill('api.github.com')
+    await page.getByLabel('Hosts that may receive the credential').fill('api.github.com')
     await page.getByRole('button', { name: 'Store' }).click()
     await giveProof(mesh, page)
     await page.getByRole('cell', { name: 'api.github.com' }).waitFor()

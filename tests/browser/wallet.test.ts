@@ -186,7 +186,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
     await page.getByText('The wallet signs no payments').waitFor()
     await page.getByText('another program pays from the same seed').waitFor()
     expect(await wrongWith(looked, 'wallet-stopped')).toEqual([])
-    await page.getByRole('button', { name: 'Let it sign again …' }).click()
+    await page.getByRole('button', { name: 'Resume the wallet …' }).click()
     await page.getByRole('button', { name: 'Sign again', exact: true }).click()
     await giveProof(mesh, page)
     await page.getByText('The wallet signs again.').waitFor()

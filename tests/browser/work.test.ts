@@ -18,7 +18,7 @@ import { giveTask, hostileFiles, startWorkFleet } from './work-fleet.ts'
 const views = [
   { name: 'work-board', path: '/work', shows: 'Write the report' },
   { name: 'work-list', path: '/work?as=list', shows: 'Write the report' },
-  { name: 'work-task', path: '/work/tasks/:task', shows: 'What happened to it' },
+  { name: 'work-task', path: '/work/tasks/:task', shows: 'History' },
   { name: 'work-projects', path: '/work/projects', shows: 'courier' },
   { name: 'work-project', path: '/work/projects/licences', shows: 'They are patient.' },
   { name: 'work-goals', path: '/work/goals', shows: 'No package without a licence' },
@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     await open('/blackboard?key=output%2Freport')
     await page.locator('[data-line=live]').first().waitFor()
-    await page.getByText('No version before this one is kept.').waitFor()
+    await page.getByText('No earlier version is stored.').waitFor()
     await mesh.invoke('scribe', 'write_blackboard', {
       key: 'output/report',
       value: { step: 2, by: 'scribe' },
@@ -197,7 +197,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
     await open('/blackboard/topics')
     await page.locator('[data-line=live]').first().waitFor()
     await page.getByRole('button', { name: 'builds/main' }).click()
-    await page.getByText('No message is kept').waitFor()
+    await page.getByText('This topic has no stored messages').waitFor()
     await mesh.invoke('scribe', 'publish_signal', {
       topic: 'builds/main',
       text: 'green <img src=x onerror=alert(1)>',

@@ -54,7 +54,7 @@ export function Palette({ close }: { readonly close: () => void }) {
             </ComboboxItem>
           ))}
         </ComboboxList>
-        {found.length === 0 && <p className="muted">Nothing is called that.</p>}
+        {found.length === 0 && <p className="muted">No page or agent has this name.</p>}
       </ComboboxProvider>
     </Dialog>
   )

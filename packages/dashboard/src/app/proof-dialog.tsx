@@ -24,7 +24,7 @@ export function ProofDialog() {
 
   return (
     <Dialog open onClose={() => proofs.answer(false)} className="dialog" backdrop={<div className="veil" />}>
-      <DialogHeading>Is it you?</DialogHeading>
+      <DialogHeading>Confirm that you are the owner</DialogHeading>
       <DialogDescription render={<div className="stack" />}>
         <p>{question}</p>
         <p>

@@ -78,7 +78,7 @@ function Who() {
   const { data: me } = useMesh('me')
   if (!me || (me.name === null && me.role === 'owner')) return null
   const words = {
-    viewer: 'who looks, and changes nothing',
+    viewer: 'who may read but not change anything',
     member: me.agents.length === 0 ? 'of no agent' : `of ${me.agents.join(', ')}`,
     owner: '',
   }[me.role]

@@ -6,7 +6,7 @@ const me = (role: PersonRole, agents: string[] = []) => ({ name: 'ann', role, ag
 
 describe('a button', () => {
   it('a button is disabled until the mesh has said who is signed in', () => {
-    expect(refusalOf(undefined, { call: 'status' })).toContain('not said yet')
+    expect(refusalOf(undefined, { call: 'status' })).toContain('still being loaded')
   })
 
   it('a button of an owner is free, whatever the agent', () => {
@@ -17,12 +17,16 @@ describe('a button', () => {
   it('a button of a member is free on granted agents, and on no other', () => {
     expect(refusalOf(me('member', ['ada']), { call: 'agentRestart', agent: 'ada' })).toBeNull()
     expect(refusalOf(me('member', ['*']), { call: 'agentRestart', agent: 'bob' })).toBeNull()
-    expect(refusalOf(me('member', ['ada']), { call: 'agentRestart', agent: 'bob' })).toContain('bob is not')
-    expect(refusalOf(me('member', ['*']), { call: 'chat', agent: 'operator' })).toContain('operator is not')
+    expect(refusalOf(me('member', ['ada']), { call: 'agentRestart', agent: 'bob' })).toContain(
+      'no access to the agent bob',
+    )
+    expect(refusalOf(me('member', ['*']), { call: 'chat', agent: 'operator' })).toContain(
+      'no access to the agent operator',
+    )
   })
 
   it('a button of a member that wants an owner by its call, or by what it does, says so', () => {
-    const wantsOwner = 'Only owners may do this; you are here as a member.'
+    const wantsOwner = 'Only owners may do this; you are a member.'
     expect(refusalOf(me('member', ['*']), { call: 'agentCreate' })).toBe(wantsOwner)
     const deed = { call: 'agentEdit', agent: 'ada', wants: 'owner' } as const
     expect(refusalOf(me('member', ['ada']), deed)).toBe(wantsOwner)
@@ -30,6 +34,8 @@ describe('a button', () => {
 
   it('a button of a viewer looks and does nothing else', () => {
     expect(refusalOf(me('viewer', ['ada']), { call: 'runs' })).toBeNull()
-    expect(refusalOf(me('viewer', ['ada']), { call: 'chat', agent: 'ada' })).toContain('looks and changes')
+    expect(refusalOf(me('viewer', ['ada']), { call: 'chat', agent: 'ada' })).toContain(
+      'may read but not change',
+    )
   })
 })

@@ -23,16 +23,16 @@ export function roleWords(role: PersonRole): string {
  * buttons; the mesh makes the decision. While the caller is unknown, every call is refused. Pure.
  */
 export function refusalOf(me: Reply<'me'> | undefined, { call, agent, wants }: Deed): string | null {
-  if (me === undefined) return 'The mesh has not said yet what you may.'
+  if (me === undefined) return 'Your permissions are still being loaded.'
   const { method, path } = peopleEndpoints[call]
   const wanted = wants ?? roleOfRoute(`${method} ${path}`)
   if (wanted === null || !roleReaches(me.role, wanted)) {
     return me.role === 'viewer' && wanted === 'member'
-      ? 'You are here as a viewer, who looks and changes nothing.'
-      : `Only owners may do this; you are here as ${roleWords(me.role)}.`
+      ? 'You are a viewer, so you may read but not change anything.'
+      : `Only owners may do this; you are ${roleWords(me.role)}.`
   }
   if (me.role === 'member' && agent !== undefined && !isGranted(me.agents, agent)) {
-    return `${agent} is not among the agents that you are granted.`
+    return `You have no access to the agent ${agent}.`
   }
   return null
 }

@@ -27,7 +27,7 @@ export function useEdits(agentId: string) {
       await withProof(proofs, 'changeUndo', () => client.call('changeUndo', { params: { token } }))
     }
     makeStale()
-    return `${agentId} is as it was.`
+    return `The change of ${agentId} is undone.`
   }
   return useMutation({
     mutationFn: async (edits: readonly AgentEdit[]) => {

@@ -172,7 +172,7 @@ export function SecretOnce({
   return (
     <div className="note warn" role="status">
       <strong>{title}</strong>
-      <span>It is shown this once. Put it where it belongs before you close this.</span>
+      <span>This secret is shown only once. Copy it to its destination before you close this.</span>
       <code className="secret mono">{secret}</code>
       {children}
       <div className="row">

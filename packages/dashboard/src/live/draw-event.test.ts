@@ -38,7 +38,7 @@ it('an event is one line: who, what, and where to read more', () => {
 it.each([
   [80, 8, 'has used 80 % of its 2026-11 budget of $10.00'],
   [100, 10, 'has used 100 % of its 2026-11 budget of $10.00'],
-  [100, 0, 'has too little left of its 2026-11 budget of $10.00 for its next call'],
+  [100, 0, 'has too little left of its 2026-11 budget of $10.00 for the next model call'],
 ])('a budget at %d percent of which %d are spent is described as it is', (percent, spent, what) => {
   const reached = { scope: 'agent', scope_id: 'clerk', period: '2026-11', limit_usd: 10 } as const
   const drawn = drawEvent({ type: 'budget.reached', ...reached, percent, spent_usd: spent })

@@ -101,7 +101,7 @@ export const eventDrawings: EventDrawings = {
   'model.cooling': (e) => ({
     tone: 'warn',
     who: e.model,
-    what: `is left alone for ${e.seconds} s after ${e.failures} failures: ${e.detail}`,
+    what: `is in cooldown for ${e.seconds} s after ${e.failures} failures: ${e.detail}`,
   }),
   'model.recovered': (e) => ({ tone: 'ok', who: e.model, what: 'answers again' }),
   'call.denied': (e) => ({ tone: 'warn', who: e.agent_id, what: `may not ${e.action}: ${e.reason}` }),
@@ -112,7 +112,7 @@ export const eventDrawings: EventDrawings = {
     who: e.scope_id || e.scope,
     what:
       e.percent >= 100 && e.spent_usd < e.limit_usd
-        ? `has too little left of its ${e.period} budget of ${formatUsd(e.limit_usd)} for its next call`
+        ? `has too little left of its ${e.period} budget of ${formatUsd(e.limit_usd)} for the next model call`
         : `has used ${e.percent} % of its ${e.period} budget of ${formatUsd(e.limit_usd)}`,
   }),
   'journal.broken': (e) => ({ tone: 'bad', who: 'journal', what: `is broken: ${e.detail}` }),
@@ -125,7 +125,7 @@ export const eventDrawings: EventDrawings = {
   'approval.settled': (e) => ({
     tone: e.state === 'done' || e.state === 'confirmed' ? 'ok' : 'neutral',
     who: e.agent_id,
-    what: `what it asked is ${e.state}`,
+    what: `has a decision: its request is ${e.state}`,
     runId: e.run_id ?? undefined,
   }),
   'agent.edited': (e) => ({
@@ -143,7 +143,7 @@ export const eventDrawings: EventDrawings = {
     who: e.agent_id,
     what: `job ${e.schedule}: ${e.action}${e.detail === '' ? '' : `, ${e.detail}`}`,
   }),
-  'wall.failed': (e) => ({ tone: 'bad', who: e.wall_id, what: `does not hold: ${e.detail}` }),
+  'wall.failed': (e) => ({ tone: 'bad', who: e.wall_id, what: `failed its isolation check: ${e.detail}` }),
   'work.paused': (e) => ({
     tone: 'warn',
     who: e.agent_id ?? 'fleet',
@@ -162,9 +162,9 @@ export const eventDrawings: EventDrawings = {
     runId: e.run_id,
   }),
   'watch.troubled': (e) => ({ tone: 'warn', who: e.watch, what: e.detail }),
-  'watch.recovered': (e) => ({ tone: 'ok', who: e.watch, what: 'is looked through again' }),
+  'watch.recovered': (e) => ({ tone: 'ok', who: e.watch, what: 'is scanned again' }),
   'watchers.broken': (e) => ({ tone: 'bad', who: 'watchers', what: `are broken: ${e.detail}` }),
-  'signal.published': (e) => ({ tone: 'neutral', who: e.from, what: `told ${e.topic}: ${e.text}` }),
+  'signal.published': (e) => ({ tone: 'neutral', who: e.from, what: `published on ${e.topic}: ${e.text}` }),
   'browser.opened': (e) => ({ tone: 'neutral', who: e.agent_id, what: 'has its browser open' }),
   'browser.page': (e) => ({
     tone: 'neutral',
@@ -182,7 +182,7 @@ export const eventDrawings: EventDrawings = {
     what:
       e.by === null
         ? `asks for a person in its browser: ${e.host}`
-        : `waits: ${formatActor(e.by)} has its browser`,
+        : `waits: ${formatActor(e.by)} controls its browser`,
   }),
   'browser.returned': (e) => ({ tone: 'ok', who: e.agent_id, what: returnedWords[e.how] }),
   'browser.closed': (e) => ({
@@ -191,11 +191,11 @@ export const eventDrawings: EventDrawings = {
     what: `has its browser closed: ${e.reason}`,
   }),
   'browser.failed': (e) => ({ tone: 'bad', who: e.agent_id, what: `lost its browser: ${e.reason}` }),
-  'topic.subscribed': (e) => ({ tone: 'neutral', who: e.agent_id, what: `listens to ${e.topic}` }),
+  'topic.subscribed': (e) => ({ tone: 'neutral', who: e.agent_id, what: `subscribed to ${e.topic}` }),
   'topic.unsubscribed': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `no longer listens to ${e.topic}`,
+    what: `unsubscribed from ${e.topic}`,
   }),
 }
 
@@ -226,7 +226,7 @@ export function runTone(state: Of<'run.changed'>['state']): Tone {
 function delayWords({ state, seconds, code }: Of<'model.delayed'>): string {
   switch (state) {
     case 'retries':
-      return `asks its model again in ${seconds} s${code === null ? '' : ` (${code})`}`
+      return `calls its model again in ${seconds} s${code === null ? '' : ` (${code})`}`
     case 'silent':
       return `has waited ${seconds} s for its model`
     case 'over':
@@ -237,6 +237,6 @@ function delayWords({ state, seconds, code }: Of<'model.delayed'>): string {
 const returnedWords = {
   returned: 'has its browser back',
   solved: 'has its browser back: its CAPTCHA was answered by the solver',
-  expired: 'waits no longer for a person in its browser',
-  lost: 'has no browser to be given back: it was closed',
+  expired: 'no longer waits for a person in its browser',
+  lost: 'lost its browser: it was closed',
 } as const

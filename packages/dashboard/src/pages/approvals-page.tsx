@@ -27,8 +27,8 @@ export function ApprovalsPage() {
       {asked.isSuccess && waiting === 0 && (
         <section className="card" aria-label="Waiting">
           <Empty title="Nothing waits for you">
-            What an agent may not do by itself, such as deleting another, is asked here first, with exactly
-            what would happen.
+            Actions that an agent may not do alone, such as deleting an agent, wait here for your decision,
+            with their exact effect.
           </Empty>
         </section>
       )}
@@ -39,12 +39,12 @@ export function ApprovalsPage() {
         <Card key={id} title={`Browser of ${id}`} more={<Badge tone="warn">waiting</Badge>}>
           <div className="body stack">
             <p className="plain-text">
-              {page?.host || 'A page'} wants to know whether a person is there. Take over, answer the page,
-              give back.
+              {page?.host || 'A page'} shows a CAPTCHA. Take over the browser, solve the CAPTCHA, and give the
+              browser back.
             </p>
             <div className="row">
               <Link href={`/agents/${encodeURIComponent(id)}`} className="button primary">
-                Look at it
+                Open the agent
               </Link>
             </div>
           </div>
@@ -58,8 +58,8 @@ export function ApprovalsPage() {
 function Open({ approval }: { readonly approval: ApprovalView }) {
   const [asking, setAsking] = useState(false)
   const stale = ['pending', 'status'] as const
-  const confirm = useAction('pendingConfirm', { done: 'It is done.', stale })
-  const refuse = useAction('pendingCancel', { done: 'It will not happen.', stale })
+  const confirm = useAction('pendingConfirm', { done: 'The action was carried out.', stale })
+  const refuse = useAction('pendingCancel', { done: 'The action is rejected.', stale })
   const busy = confirm.isPending || refuse.isPending
   const { id, summary, consequences, costs, args, digest, asked_by, kind, subject } = approval
   const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1).replaceAll('-', ' ')}: ${subject}`
@@ -125,8 +125,8 @@ function Open({ approval }: { readonly approval: ApprovalView }) {
             <p>{consequences.join(' ')}</p>
             <p>{costs.join(' ')}</p>
             <p className="small muted">
-              What you approve has the digest <span className="mono">{digest.slice(0, 12)}</span>; if it were
-              changed meanwhile, this would be refused.
+              The action that you approve has the digest <span className="mono">{digest.slice(0, 12)}</span>;
+              if the action was changed since, your approval is rejected.
             </p>
           </div>
         </Confirm>

@@ -71,7 +71,7 @@ export function CostsPage() {
               {data.total.usd === 0 ? (
                 <Empty title={data.total.calls === 0 ? 'No model was called yet' : 'Nothing was spent'}>
                   {data.total.calls === 0
-                    ? 'Each day gets a bar once agents spend.'
+                    ? 'Days appear here once agents have spent money.'
                     : 'The models that were called cost nothing; Settings has the price of each.'}
                 </Empty>
               ) : (

@@ -98,8 +98,8 @@ export function JournalPage() {
           {read.isPending && <Loading />}
           {read.isSuccess && rows.length === 0 && (
             <Empty title="No rows match">
-              Every decision and every effect is a row here, sealed by the one before it. Choose a longer time
-              or other words.
+              Every decision and every effect is a row, chained to the previous row by its hash. Choose a
+              longer time or other words.
             </Empty>
           )}
           {rows.length > 0 && <RowList rows={rows} chosen={chosen} onChoose={setChosen} />}
@@ -108,7 +108,7 @@ export function JournalPage() {
       </div>
       {read.data?.more && (
         <p className="small muted">
-          The newest {journalRowsMax} rows of that time are shown. Export has all of them.
+          The newest {journalRowsMax} rows of that time are shown. The export contains all of them.
         </p>
       )}
     </div>

@@ -165,7 +165,7 @@ function Happened({ run }: { readonly run: RunView }) {
           )
         })}
       </ol>
-      {told.data?.more && <p className="small muted body">More happened than is shown.</p>}
+      {told.data?.more && <p className="small muted body">The run has more events than are shown.</p>}
     </Card>
   )
 }

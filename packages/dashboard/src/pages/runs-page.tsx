@@ -87,10 +87,10 @@ export function RunsPage() {
         {runs.isSuccess && shown.length === 0 && (
           <Empty title={isAll ? 'Nothing ran yet' : 'No run matches'}>
             {isAll
-              ? 'Whatever makes an agent act is a run: a message, a job, a hand-off. Ask an agent something in Chat.'
+              ? 'Everything that an agent does is a run, started by a message, a job or a hand-off. Ask an agent something in Chat.'
               : older === null
                 ? 'Choose another agent or state, or other words.'
-                : 'None of the runs looked through so far; Older looks further back.'}
+                : 'None of the runs searched so far matches; Older searches further back.'}
           </Empty>
         )}
         {shown.length > 0 && <RunList key={before ?? ''} runs={shown} about={about} />}

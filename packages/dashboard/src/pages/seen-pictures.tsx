@@ -83,6 +83,6 @@ function SeenPicture({
 export function Drawn({ bytes, words }: { readonly bytes: Uint8Array; readonly words: string }) {
   const type = imageTypeOf(bytes)
   const url = useObjectUrl(bytes, type ?? 'application/octet-stream')
-  if (type === null) return <p className="muted">These bytes are no picture.</p>
+  if (type === null) return <p className="muted">This file is not a picture.</p>
   return url === null ? <Loading rows={2} /> : <img className="picture" src={url} alt={words} />
 }

@@ -60,8 +60,8 @@ export function AgentPage({ id }: { readonly id: string }) {
       {status.isPending && <Loading />}
       {status.error && <Failed error={status.error} retry={status.refetch} />}
       {status.isSuccess && !agent && (
-        <Empty title="There is no agent of this name">
-          It may have been deleted. The fleet lists those that are there.
+        <Empty title="No agent has this name">
+          It may have been deleted. The fleet page lists all agents.
         </Empty>
       )}
       {agent && (
@@ -95,7 +95,7 @@ function PutAway() {
   return (
     <Card title="Archived">
       <Empty title="An archived agent is not started">
-        What it keeps is still there. Unarchive it in Overview to look at it.
+        Its data is kept. Unarchive the agent in Overview to see the data.
       </Empty>
     </Card>
   )

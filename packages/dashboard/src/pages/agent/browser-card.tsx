@@ -27,7 +27,7 @@ export function BrowserCard({ agentId, may }: { readonly agentId: string; readon
       {browsers.isPending && <Loading rows={2} />}
       {browsers.error && <Failed error={browsers.error} retry={browsers.refetch} />}
       {hasTeaching && (
-        <Empty title={may ? 'There is no browser here' : 'It may not use the web'}>
+        <Empty title={may ? 'This fleet has no browsers' : 'The agent may not use the web'}>
           {may ? (
             unavailable !== null && asSentence(unavailable)
           ) : (
@@ -53,7 +53,7 @@ export function BrowserCard({ agentId, may }: { readonly agentId: string; readon
               <dd className="number">{browser.page.tabs}</dd>
             </dl>
           ) : (
-            <p className="small muted">It opens with its first use, or when you take over.</p>
+            <p className="small muted">The browser opens at its first use, or when you take over.</p>
           )}
           <Buttons
             agentId={agentId}
@@ -92,7 +92,10 @@ function Buttons({
   readonly canClose: boolean
   readonly handOver: { readonly by: string | null } | null
 }) {
-  const take = useAction('browserTakeOver', { done: `You have the browser of ${agentId}; it waits.`, stale })
+  const take = useAction('browserTakeOver', {
+    done: `You control the browser of ${agentId}; the agent waits.`,
+    stale,
+  })
   const give = useAction('browserGiveBack', { done: `${agentId} has its browser back.`, stale })
   const close = useAction('browserClose', { done: formatClosed, stale })
   const busy = take.isPending || give.isPending || close.isPending

@@ -36,7 +36,7 @@ function Change({ change }: { readonly change: ChangeView }) {
   const now = useNow()
   const [open, setOpen] = useState(false)
   const undo = useAction('changeUndo', {
-    done: `${formatField(change.field)} is as it was.`,
+    done: `The change of ${formatField(change.field)} is undone.`,
     stale: [
       'changes',
       'agentConfig',

@@ -65,7 +65,7 @@ export function FilesTab({ agentId }: { readonly agentId: string }) {
       </Card>
       {file === null ? (
         <Card title="No file is open">
-          <Empty title="Choose a file">It is shown as text, whatever it is, and can be saved as it is.</Empty>
+          <Empty title="Choose a file">Every file is shown as text, and can be downloaded unchanged.</Empty>
         </Card>
       ) : (
         <OpenFile key={file} agentId={agentId} path={file} />
@@ -123,7 +123,7 @@ function OpenFile({ agentId, path }: { readonly agentId: string; readonly path: 
         {file.isPending && <Loading />}
         {file.error && <Failed error={file.error} retry={file.refetch} />}
         {shown?.kind === 'binary' && (
-          <Empty title="This is not text">It can be downloaded; what is in it is not shown here.</Empty>
+          <Empty title="This is not text">The file can be downloaded, but is not shown here.</Empty>
         )}
         {shown?.kind === 'text' && shown.text === '' && <Empty title="The file is empty" />}
         {shown?.kind === 'text' && shown.text !== '' && (
@@ -131,7 +131,7 @@ function OpenFile({ agentId, path }: { readonly agentId: string; readonly path: 
             <Code value={shown.text} label={`Text of ${name}`} />
             {shown.cut && (
               <p className="row small muted">
-                <Badge tone="warn">cut</Badge> The beginning is shown; download it for the rest.
+                <Badge tone="warn">cut</Badge> Only the beginning is shown; download the file for the rest.
               </p>
             )}
           </>

@@ -11,7 +11,7 @@ it('the browser card says who has a browser before what it does', () => {
   expect(formatBrowser({ ...live, acting: true }).words).toBe('at work')
   expect(formatBrowser({ ...live, state: 'failed' }).tone).toBe('bad')
   expect(formatBrowser(asks)).toEqual({ tone: 'warn', words: 'asks for a person' })
-  expect(formatBrowser(taken).words).toBe('owner (terminal) has it')
+  expect(formatBrowser(taken).words).toBe('owner (terminal) controls the browser')
 })
 
 it('the browser card says of one that was not open that nothing was closed', () => {

@@ -9,7 +9,10 @@ export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' |
 } {
   if (browser?.hand_over) {
     const { by } = browser.hand_over
-    return { tone: 'warn', words: by === null ? 'asks for a person' : `${formatActor(by)} has it` }
+    return {
+      tone: 'warn',
+      words: by === null ? 'asks for a person' : `${formatActor(by)} controls the browser`,
+    }
   }
   switch (browser?.state) {
     case undefined:
@@ -27,7 +30,7 @@ export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' |
 
 /** Describes the result of closing a browser. Pure. */
 export function formatClosed({ agent_id: id, was_open: wasOpen }: ClosedBrowser): string {
-  return wasOpen ? 'The browser is closed; its tabs come back.' : `No browser of ${id} was open.`
+  return wasOpen ? 'The browser is closed; its next use restores the tabs.' : `No browser of ${id} was open.`
 }
 
 /** The requests for a person that no person has accepted yet. Pure. */

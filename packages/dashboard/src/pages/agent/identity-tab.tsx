@@ -12,7 +12,7 @@ import { Changes } from './changes.tsx'
 
 /** The purpose of each file, in a few words. */
 const purposes: Readonly<Record<string, string>> = {
-  'PROJECT.md': 'what all of its project share',
+  'PROJECT.md': 'the goal and texts of its project',
   'SYSTEM.md': 'facts about the agent, written by the mesh',
   'INSTRUCTIONS.md': 'what it does, and how',
   'SOUL.md': 'how it speaks and what it cares for',
@@ -74,7 +74,10 @@ function OneFile({ agentId, file }: { readonly agentId: string; readonly file: I
         {text.data && file.read_only && (
           <>
             <p className="muted">The mesh writes this one; the agent reads it.</p>
-            <Code value={text.data.content === '' ? 'It is empty.' : text.data.content} label={file.name} />
+            <Code
+              value={text.data.content === '' ? 'This file is empty.' : text.data.content}
+              label={file.name}
+            />
           </>
         )}
         {text.data && !file.read_only && <Editor agentId={agentId} file={file} now={text.data.content} />}
@@ -117,9 +120,9 @@ function Editor({
     <>
       {now !== before && (
         <div className="note warn" role="status">
-          <span>{file.name} was changed meanwhile. What you wrote is still here.</span>
+          <span>{file.name} was changed by someone else. Your text is still here.</span>
           <button type="button" className="button small" onClick={follow}>
-            Compare with what it is now
+            Compare with the current text
           </button>
         </div>
       )}

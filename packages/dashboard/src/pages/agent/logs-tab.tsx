@@ -53,7 +53,7 @@ export function LogsTab({ agentId }: { readonly agentId: string }) {
       {logs.isPending && <Loading />}
       {logs.error && <Failed error={logs.error} retry={logs.refetch} />}
       {logs.isSuccess && text === '' && (
-        <Empty title="Nothing was printed">Its process says little while all is well.</Empty>
+        <Empty title="The agent printed nothing">An agent prints little while it works normally.</Empty>
       )}
       {text !== '' && (
         // A part that scrolls must be reachable by keyboard.

@@ -9,7 +9,7 @@ it('a server is read as the mesh would read it, and what is wrong is said in its
   expect(agentEditSchema.safeParse(mcpEdit({ set: { tracker: server } })).success).toBe(true)
   expect(readWritten('', '{}').fault).toMatch(/name/)
   expect(readWritten('no name', '{}').fault).toMatch(/not a valid name of a server/)
-  expect(readWritten('a', '{').fault).toMatch(/no JSON/)
+  expect(readWritten('a', '{').fault).toMatch(/not valid JSON/)
   expect(readWritten('a', '{"command": "x", "env": {"K": "$CRED{k}"}}').fault).toMatch(/handle is refused/)
 })
 

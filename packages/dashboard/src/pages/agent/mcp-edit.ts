@@ -14,7 +14,7 @@ export function readWritten(
   name: string,
   text: string,
 ): { readonly server: McpServer; readonly fault: null } | { readonly server: null; readonly fault: string } {
-  if (name === '') return { server: null, fault: 'It wants a name.' }
+  if (name === '') return { server: null, fault: 'Enter a name for the server.' }
   const wrongName = mcpNameFault(name)
   if (wrongName !== null) return { server: null, fault: wrongName }
   try {
@@ -22,7 +22,7 @@ export function readWritten(
   } catch (error) {
     return {
       server: null,
-      fault: `This is no JSON: ${error instanceof Error ? error.message : String(error)}`,
+      fault: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
     }
   }
 }

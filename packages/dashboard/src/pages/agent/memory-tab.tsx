@@ -59,9 +59,9 @@ export function MemoryTab({ agentId }: { readonly agentId: string }) {
       {facts.isPending && <Loading />}
       {facts.error && <Failed error={facts.error} retry={facts.refetch} />}
       {data?.facts.length === 0 && (
-        <Empty title={data.total === 0 ? 'It remembers nothing yet' : 'No fact has these words'}>
+        <Empty title={data.total === 0 ? 'The agent remembers nothing yet' : 'No fact has these words'}>
           {data.total === 0
-            ? 'Tell it in Chat to remember something: a preference, a name, how a thing is done. It keeps that for every later conversation.'
+            ? 'Ask the agent in Chat to remember something: a preference, a name, how something is done. It remembers that in every later conversation.'
             : `It remembers ${formatCount(data.total, 'fact')}; look for other words.`}
         </Empty>
       )}
@@ -95,7 +95,7 @@ export function MemoryTab({ agentId }: { readonly agentId: string }) {
 
 function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: FactView }) {
   const [asking, setAsking] = useState(false)
-  const forget = useAction('factForget', { done: 'It is forgotten.', stale: ['facts'] })
+  const forget = useAction('factForget', { done: 'The fact is forgotten.', stale: ['facts'] })
   const { tone, words } = trusts[fact.trust]
   const { source } = fact
   return (
@@ -143,7 +143,7 @@ function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: Fact
           }
         >
           <p className="plain-text">{fact.text}</p>
-          <p className="muted">This cannot be undone; tell it again if you change your mind.</p>
+          <p className="muted">This cannot be undone. You can tell the agent the fact again.</p>
         </Confirm>
       )}
     </div>

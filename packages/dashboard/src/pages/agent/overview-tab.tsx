@@ -136,7 +136,7 @@ function Isolation({
       {required !== 'container' && <span className="muted">, {required} required</span>}
       {fallback !== null && (
         <div className="small">
-          {runsOn !== null && `Wanted is ${wanted}. `}
+          {runsOn !== null && `The chosen level is ${wanted}. `}
           {fallback}
         </div>
       )}

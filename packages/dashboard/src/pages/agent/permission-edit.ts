@@ -39,7 +39,9 @@ export function entriesOf(text: string): readonly string[] {
 /** Returns the error in a text for this field; null if the text is valid. Pure. */
 export function permissionFault(field: PermissionField, text: string): string | null {
   const parsed = permissionRecordSchema.safeParse({ [field]: valueOf(field, text) })
-  return parsed.success ? null : (parsed.error.issues[0]?.message ?? 'It is no value of this permission.')
+  return parsed.success
+    ? null
+    : (parsed.error.issues[0]?.message ?? 'This permission cannot have this value.')
 }
 
 /**

@@ -70,7 +70,7 @@ export function PermissionForm({
         </FormField>
       )}
       {kind === 'list' && (
-        <FormField label="Entries, one a line" hint="None gives nothing; * means all of them.">
+        <FormField label="Entries, one a line" hint="An empty list allows nothing; * allows all.">
           <textarea
             className="input wide mono"
             rows={8}

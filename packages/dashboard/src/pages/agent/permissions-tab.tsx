@@ -41,14 +41,20 @@ function Given({ agentId }: { readonly agentId: string }) {
         {origins.error && <Failed error={origins.error} retry={origins.refetch} />}
         {data?.broken != null && (
           <div className="body">
-            <Failed error={new Error(`Everything is denied: ${data.broken}`)} />
+            <Failed
+              error={
+                new Error(
+                  `All agents are denied everything, because the permission file is invalid: ${data.broken}`,
+                )
+              }
+            />
           </div>
         )}
         {data?.broken === null && !data.has_record && (
           <div className="body">
             <div className="note warn">
-              <strong>It has no record, so everything is denied.</strong>
-              <span>Give it the first permission below, and it has one.</span>
+              <strong>This agent has no permission record, so everything is denied.</strong>
+              <span>Set a permission below to create the record.</span>
             </div>
           </div>
         )}

@@ -24,7 +24,9 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
       {runs.isPending && <Loading />}
       {runs.error && <Failed error={runs.error} retry={runs.refetch} />}
       {runs.data?.runs.length === 0 && (
-        <Empty title="Nothing ran yet">Whatever makes it act is a run: ask it something in Chat.</Empty>
+        <Empty title="This agent has no runs yet">
+          Everything that an agent does is a run. Ask the agent something in Chat.
+        </Empty>
       )}
       {runs.data && runs.data.runs.length > 0 && (
         <Table

@@ -36,7 +36,9 @@ export function ScheduleTab({ agentId }: { readonly agentId: string }) {
         {jobs.error && <Failed error={jobs.error} retry={jobs.refetch} />}
         {jobs.data?.broken != null && <Failed error={new Error(jobs.data.broken)} />}
         {jobs.isSuccess && others.length === 0 && (
-          <Empty title="No job yet">Make one above, or ask it in Chat to do something every morning.</Empty>
+          <Empty title="No job yet">
+            Create a job above, or ask the agent in Chat to do something every morning.
+          </Empty>
         )}
         {others.map((job) => (
           <div key={job.id} className="kept-row">

@@ -20,7 +20,7 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
   const [asked, setAsked] = useState<Question | null>(null)
   const known = permissionActions.find(({ name }) => name === action)
   return (
-    <Card title="May it …?">
+    <Card title="May this agent …?">
       <form
         className="body stack"
         onSubmit={(event) => {
@@ -65,7 +65,7 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
         </div>
         {asked === null ? (
           <p className="small muted">
-            Nothing is tried: the mesh says what it would decide now, and which line decides it.
+            Nothing is executed: the mesh shows what it would decide now, and which line decides it.
           </p>
         ) : (
           <Verdict agentId={agentId} asked={asked} />
@@ -78,8 +78,10 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
 /** Names the place on this page that changes the answer; the mesh's repair names a terminal command. */
 function changeWords({ allowed, field, repair }: ExplanationView): string {
   if (!repair.includes('flotilla ')) return repair
-  if (field === null) return 'Give it the first permission below, and it has a record.'
-  return allowed ? `Change ${field} below to take it.` : `Change ${field} below to allow it.`
+  if (field === null) return 'Set a permission below to create a permission record.'
+  return allowed
+    ? `Change ${field} below to revoke this permission.`
+    : `Change ${field} below to allow this action.`
 }
 
 function Verdict({ agentId, asked }: { readonly agentId: string; readonly asked: Question }) {

@@ -22,8 +22,8 @@ export function ToolsTab({ agentId }: { readonly agentId: string }) {
         {tools.error && <Failed error={tools.error} retry={tools.refetch} />}
         {tools.isSuccess && skills.length === 0 && (
           <Empty title="No skill is loaded">
-            An agent writes tools of its own below <code>skills/</code>. They are read when it begins its
-            first run after a start.
+            An agent writes tools of its own below <code>skills/</code>. The agent loads them when its first
+            run after a start begins.
           </Empty>
         )}
         {skills.map(({ name, description }) => (
@@ -86,7 +86,7 @@ function Servers({ agentId }: { readonly agentId: string }) {
       {servers.error && <Failed error={servers.error} retry={servers.refetch} />}
       {servers.data?.servers.length === 0 && (
         <Empty title="No server is set up">
-          A server gives it tools of another program: an issue tracker, a search, a database.
+          An MCP server gives the agent the tools of another program: an issue tracker, a search, a database.
         </Empty>
       )}
       {servers.data?.servers.map(({ name, state, detail, tools, config, notices }) => (

@@ -75,7 +75,7 @@ export function EntryHistory({ name, close }: { readonly name: string; readonly 
             )
           }
         >
-          Its versions go with it. Agents find nothing there from then on.
+          All its versions are deleted too. Agents can no longer read the key.
         </Confirm>
       )}
     </Card>
@@ -89,7 +89,7 @@ function Versions({ versions }: { readonly versions: readonly Version[] }) {
   const at = right === undefined ? -1 : versions.indexOf(right)
   const left = versions.find(({ version }) => version === older) ?? versions[at + 1]
   const pieces = useMemo(() => (left && right ? valueDiff(left.value, right.value) : []), [left, right])
-  if (!right || !left) return <p className="small muted">No version before this one is kept.</p>
+  if (!right || !left) return <p className="small muted">No earlier version is stored.</p>
   return (
     <section className="stack" aria-label="What changed">
       <div className="row small">

@@ -15,8 +15,8 @@ export function TopicsView() {
       {topics.isSuccess && all.length === 0 && (
         <section className="card" aria-label="Topics">
           <Empty title="No topics yet">
-            On a topic one agent says something to all that listen. Agents subscribe by themselves, where
-            their permissions name the topic (can_publish, can_subscribe).
+            An agent publishes messages on a topic, and all subscribed agents receive them. Agents subscribe
+            to topics that their permissions allow (can_publish, can_subscribe).
           </Empty>
         </section>
       )}
@@ -73,8 +73,8 @@ function Said({ topic, close }: { readonly topic: string; readonly close: () => 
       {found.isPending && <Loading rows={2} />}
       {found.error && <Failed error={found.error} retry={found.refetch} />}
       {found.isSuccess && signals.length === 0 && (
-        <Empty title="No message is kept">
-          Messages appear here immediately, and stay for a week after all have read them.
+        <Empty title="This topic has no stored messages">
+          Messages appear here immediately, and are stored for a week after all subscribers have read them.
         </Empty>
       )}
       <ul className="items">

@@ -35,7 +35,7 @@ export function WatchesView() {
         {found.isSuccess && watches.length === 0 && (
           <Empty title="No watches yet">
             An agent that watches a pattern such as <code>output/**</code> is notified when another agent or a
-            person writes there. Make a watch above, or let the agent do it with its tool.
+            person writes there. Create a watch above, or let the agent create one with its tool.
           </Empty>
         )}
         {watches.length > 0 && (
@@ -56,7 +56,7 @@ export function WatchesView() {
 }
 
 function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
-  const set = useAction('blackboardWatchSet', { done: 'The watch is ended.', stale })
+  const set = useAction('blackboardWatchSet', { done: 'The watch is deleted.', stale })
   const { agent_id: agent, pattern, tell, waiting, held } = watch
   return (
     <tr>

@@ -29,7 +29,7 @@ export function WriteEntry({
       title={read === null ? 'New entry' : `Write ${read.key}`}
       words={
         read === null
-          ? 'It is written only if the key is new.'
+          ? 'The entry is written only if the key is new.'
           : `This replaces only version ${version}: if another write happens meanwhile, yours is rejected and nothing is lost.`
       }
       action="Write"

@@ -64,7 +64,7 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
       {!thinks && (
         <section className="conversation" aria-label="Conversation">
           <Empty title="No model is set up yet">
-            Agents answer once they have a model. <Link href="/welcome">Set one up</Link>
+            Agents answer once they have a model. <Link href="/welcome">Set up a model</Link>
           </Empty>
         </section>
       )}

@@ -99,7 +99,7 @@ export function Conversation({
         {past.error && turns.length === 0 && <Failed error={past.error} retry={past.refetch} />}
         {isEmpty && (
           <Empty title={`No messages with ${agent.id} yet`}>
-            {agent.role === '' ? 'Ask it something.' : agent.role}
+            {agent.role === '' ? 'Ask this agent something.' : agent.role}
           </Empty>
         )}
         <ol>
@@ -265,7 +265,8 @@ function Reset({
           onClose={() => setAsking(false)}
           onConfirm={() => void reset()}
         >
-          {agent} no longer has in mind what was said in “{session}”. The messages stay in its archive.
+          {agent} no longer remembers the conversation “{session}”. Its messages stay in the archive of the
+          agent.
         </Confirm>
       )}
     </>

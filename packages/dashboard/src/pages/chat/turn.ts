@@ -166,6 +166,6 @@ function withAnswer(blocks: readonly TurnBlock[], { outcome }: RunView): readonl
 function delayWords({ state, seconds, code }: Extract<FleetEventBody, { type: 'model.delayed' }>): string {
   const why = code === null ? '' : ` (${code})`
   return state === 'retries'
-    ? `The model did not answer${why}; it is asked again in ${seconds} s.`
+    ? `The model did not answer${why}; the next attempt is in ${seconds} s.`
     : `The model has been silent for ${seconds} s.`
 }

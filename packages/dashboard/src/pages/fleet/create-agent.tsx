@@ -16,7 +16,7 @@ export function CreateAgent({ onClose }: { readonly onClose: () => void }) {
     <Dialog open onClose={onClose} className="dialog wide-dialog" backdrop={<div className="veil" />}>
       <DialogHeading>New agent</DialogHeading>
       <TabProvider defaultSelectedId="by-hand">
-        <TabList className="tab-list" aria-label="How it is made">
+        <TabList className="tab-list" aria-label="How to create the agent">
           <Tab id="by-hand" className="tab">
             By hand
           </Tab>
@@ -70,7 +70,7 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
         )
       }}
     >
-      <FormField label="Name" hint={fault ?? 'Used everywhere; it cannot be changed later.'}>
+      <FormField label="Name" hint={fault ?? 'The name is used everywhere and cannot be changed later.'}>
         <input
           className="input wide"
           required
@@ -81,7 +81,10 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
           onChange={(event) => setId(event.target.value)}
         />
       </FormField>
-      <FormField label="Role" hint="A sentence or two. Other agents decide by it what to ask of this one.">
+      <FormField
+        label="Role"
+        hint="A sentence or two. Other agents read the role to decide what to ask this agent."
+      >
         <textarea
           className="input wide"
           rows={2}
@@ -145,5 +148,5 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
 
 function faultOfId(id: string): string | null {
   const result = agentIdSchema.safeParse(id)
-  return result.success ? null : (result.error.issues[0]?.message ?? 'This cannot be a name.')
+  return result.success ? null : (result.error.issues[0]?.message ?? 'This is not a valid agent name.')
 }

@@ -117,8 +117,8 @@ function Agents({ agents }: { readonly agents: readonly AgentView[] }) {
       {there.every(({ kind }) => kind === 'operator') && (
         <section className="card" aria-label="No worker yet">
           <Empty title="There is no worker yet">
-            An agent works by itself at what you tell it. Make one by hand, or a whole fleet from a template,
-            with New agent above; the operator makes some too, if you ask it in Chat.
+            An agent works autonomously on what you ask. Create one by hand, or a whole fleet from a template,
+            with New agent above; or ask the operator in Chat to create agents.
           </Empty>
         </section>
       )}

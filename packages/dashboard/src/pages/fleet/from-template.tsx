@@ -66,7 +66,7 @@ function Plan({
   return (
     <>
       <p className="plain-text">{plan.data.description}</p>
-      <ul className="plan-items" aria-label="What it would do">
+      <ul className="plan-items" aria-label="Effect of the template">
         {plan.data.items.map((item) => (
           <Item key={`${item.kind}:${item.id}`} item={item} />
         ))}

@@ -10,14 +10,14 @@ export function useLife(agent: AgentView) {
   const parts = { params: { id } }
   const restart = useAction('agentRestart', { done: `${id} was restarted.`, stale })
   const hibernate = useAction('agentHibernate', { done: `${id} hibernates; its next run wakes it.`, stale })
-  const unarchive = useAction('agentUnarchive', { done: `${id} is back.`, stale })
+  const unarchive = useAction('agentUnarchive', { done: `${id} is no longer archived.`, stale })
   const archive = useAction('agentArchive', {
     done: `${id} is archived.`,
     stale,
     undo: () => ({
       by: 'agentUnarchive',
       run: () => client.call('agentUnarchive', parts),
-      done: `${id} is back.`,
+      done: `${id} is no longer archived.`,
     }),
   })
   // All four actions need the same role.
@@ -27,19 +27,23 @@ export function useLife(agent: AgentView) {
     {
       words: 'Restart',
       act: () => restart.mutate(parts),
-      why: agent.busy ? 'It is working.' : null,
+      why: agent.busy ? 'The agent is working.' : null,
       offered: !agent.archived,
     },
     {
       words: 'Hibernate',
       act: () => hibernate.mutate(parts),
-      why: agent.busy ? 'It is working.' : agent.state === 'running' ? null : 'It is not running.',
+      why: agent.busy
+        ? 'The agent is working.'
+        : agent.state === 'running'
+          ? null
+          : 'The agent is not running.',
       offered: !agent.archived,
     },
     {
       words: 'Archive',
       act: () => archive.mutate(parts),
-      why: agent.busy ? 'It is working.' : null,
+      why: agent.busy ? 'The agent is working.' : null,
       offered: !agent.archived && agent.kind === 'worker',
     },
     { words: 'Unarchive', act: () => unarchive.mutate(parts), why: null, offered: agent.archived },

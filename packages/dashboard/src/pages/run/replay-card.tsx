@@ -30,8 +30,8 @@ export function ReplayCard({ run }: { readonly run: RunView }) {
         <Recorded run={run} />
       ) : (
         <p className="body small muted">
-          A replay goes through the run again with the answers that its model gave then, and touches nothing
-          outside. A fork lets another model go on from one of its steps, and what that does is real.
+          A replay repeats the run with the recorded answers of its model, and executes nothing. A fork
+          continues from one step with another model, and its tool calls are real.
         </p>
       )}
     </Card>

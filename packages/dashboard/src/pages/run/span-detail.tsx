@@ -83,7 +83,7 @@ function OtherRun({ id }: { readonly id: string }) {
         <summary>
           Outcome <Badge tone={runTone(state)}>{state}</Badge>
         </summary>
-        <p className="plain-text">{outcome?.text ?? 'It has none yet.'}</p>
+        <p className="plain-text">{outcome?.text ?? 'This call has no result yet.'}</p>
       </details>
     </>
   )

@@ -35,7 +35,7 @@ export function TraceCard({ runId }: { readonly runId: string }) {
       )}
       {rows.length > 0 && <Waterfall rows={rows} active={active} onActive={setActive} />}
       {found.data?.truncated && (
-        <p className="small muted body">There is more than is shown; these are its earliest parts.</p>
+        <p className="small muted body">The trace is longer; only its earliest spans are shown.</p>
       )}
       {chosen && <SpanDetail key={chosen.span_id} span={chosen} runId={runId} />}
     </Card>

@@ -115,7 +115,7 @@ function Now({ view: { working, last } }: { readonly view: BackupsView }) {
               : 'failed'
             : last.ok
               ? 'is whole'
-              : 'is not whole, or cannot be read'}
+              : 'is incomplete, or cannot be read'}
         </strong>
         <span>{last.words}</span>
       </div>
@@ -172,7 +172,7 @@ function Verify({ backup, close }: { readonly backup: BackupFile; readonly close
   return (
     <FormDialog
       title={`Verify ${backup.name}`}
-      words="It is read to its end as a restore would, and nothing is written."
+      words="The whole backup is read, as a restore would do; nothing is written."
       action="Verify"
       busy={verify.isPending || (asks && passphrase.length < backupLimits.passphraseMinChars)}
       onSend={() =>
@@ -214,7 +214,8 @@ function Restore({
       <div className="body stack">
         <ul className="points">
           <li>
-            The file. It lies on the disk of this mesh: copy it to another, or it is lost with this one.
+            The file. It is on the disk of this mesh: copy it to another disk, or it is lost together with
+            this one.
           </li>
           <li>Its passphrase, as the first line of a file. Flotilla does not keep it.</li>
           <li>This release of Flotilla or a newer one, and a home that is empty or not there yet.</li>

@@ -27,12 +27,12 @@ export function Browsers() {
       {found.isPending && <Loading />}
       {found.error && <Failed error={found.error} retry={found.refetch} />}
       {found.data?.unavailable != null && (
-        <Empty title="There can be no browser here">{asSentence(found.data.unavailable)}</Empty>
+        <Empty title="This fleet cannot have browsers">{asSentence(found.data.unavailable)}</Empty>
       )}
       {found.data?.unavailable === null && all.length === 0 && (
         <Empty title="No browser is open">
-          An agent opens one with its first use, where its permissions have can_use_browser. You can look at
-          it, take it over and give it back on the page of the agent.
+          An agent with the permission can_use_browser opens a browser at its first use. On the page of the
+          agent you can watch the browser, take it over and give it back.
         </Empty>
       )}
       {all.length > 0 && (

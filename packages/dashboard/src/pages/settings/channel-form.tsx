@@ -75,7 +75,7 @@ export function ChannelForm({
       {add.error !== null && <Failed error={add.error} />}
       <div>
         <button type="submit" className="button primary" disabled={add.isPending}>
-          {add.isPending ? 'Asking the platform' : 'Check and save'}
+          {add.isPending ? 'Checking the tokens' : 'Check and save'}
         </button>
       </div>
     </form>

@@ -78,7 +78,7 @@ export function ChannelNotices({
         <fieldset className="stack">
           <legend>Quiet hours</legend>
           <TickField
-            label="Hold notifications until they are over"
+            label="Hold notifications during quiet hours"
             checked={hours !== null}
             onChange={(isOn) => setHours(isOn ? usualHours : null)}
           />
@@ -99,7 +99,7 @@ export function ChannelNotices({
                 placeholder="07:00"
                 maxLength={5}
                 required
-                hint="As the clock of the mesh’s machine has it."
+                hint="By the clock of the mesh’s machine."
               />
             </div>
           )}

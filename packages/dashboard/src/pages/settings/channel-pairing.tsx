@@ -29,7 +29,7 @@ export function PairingNote({
     return (
       <div className="note warn" role="status">
         <strong>{state === 'refused' ? detail : 'No message contained the code while it was valid.'}</strong>
-        <span>Pair again for another code.</span>
+        <span>Pair again to get another code.</span>
       </div>
     )
   }

@@ -76,7 +76,10 @@ function Channel({
   const [asking, setAsking] = useState<'tokens' | 'remove' | null>(null)
   const [code, setCode] = useState<string | null>(null)
   const pair = useAction('channelPair', { stale })
-  const remove = useAction('channelRemove', { done: 'It is off, and its tokens are forgotten.', stale })
+  const remove = useAction('channelRemove', {
+    done: 'The channel is off, and its tokens are deleted.',
+    stale,
+  })
   const { name, state, detail, repair, linked, waiting, credentials, pairing } = channel
   const title = titles[name]
   const isOn = state !== 'off'
@@ -156,7 +159,7 @@ function Channel({
           onClose={() => setAsking(null)}
           onConfirm={() => remove.mutate({ params: { name } }, { onSettled: () => setAsking(null) })}
         >
-          It is switched off, its tokens are deleted, and waiting messages are not sent.
+          The channel is switched off, its tokens are deleted, and waiting messages are not sent.
         </Confirm>
       )}
     </li>

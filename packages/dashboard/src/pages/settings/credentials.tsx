@@ -19,7 +19,7 @@ export function Credentials() {
     <>
       {requests.error && <Failed error={requests.error} retry={requests.refetch} />}
       {open.length > 0 && (
-        <Card title="Agents ask for" more={<Badge tone="warn">{open.length} waiting</Badge>}>
+        <Card title="Requests of agents" more={<Badge tone="warn">{open.length} waiting</Badge>}>
           <ul className="body stack-wide">
             {open.map((one) => (
               <Asked key={one.id} request={one} onGive={() => setAsked(one)} />
@@ -40,8 +40,8 @@ export function Credentials() {
         )}
         {credentials.isSuccess && all.length === 0 && (
           <Empty title="No credential is stored">
-            An agent writes <code>$CRED{'{name}'}</code> where one belongs; the mesh puts it in on the way
-            out, to the hosts that you name and no others.
+            An agent writes <code>$CRED{'{name}'}</code> as a placeholder; the mesh inserts the value in
+            requests to the hosts that you name and to no others.
           </Empty>
         )}
         {all.length > 0 && (
@@ -96,7 +96,7 @@ function StoreForm({ name: asked, onDone }: { readonly name: string; readonly on
   const [name, setName] = useState(asked)
   const [value, setValue] = useState('')
   const [hosts, setHosts] = useState('')
-  const set = useAction('credentialSet', { done: 'It is stored.', failsInPlace: true, stale })
+  const set = useAction('credentialSet', { done: 'The credential is stored.', failsInPlace: true, stale })
   const list = hosts.split(/[\s,]+/).filter((host) => host !== '')
   return (
     <form
@@ -135,12 +135,12 @@ function StoreForm({ name: asked, onDone }: { readonly name: string; readonly on
         />
       </div>
       <AreaField
-        label="Hosts that it may go to"
+        label="Hosts that may receive the credential"
         value={hosts}
         onChange={setHosts}
         rows={2}
         placeholder="api.github.com"
-        hint="One on each line; https unless you write http://. Without any it goes nowhere."
+        hint="One host a line; https unless you write http://. Without a host the credential is sent nowhere."
       />
       {set.error !== null && <Failed error={set.error} />}
       <div>
@@ -154,7 +154,7 @@ function StoreForm({ name: asked, onDone }: { readonly name: string; readonly on
 
 function Row({ credential }: { readonly credential: CredentialView }) {
   const [asking, setAsking] = useState(false)
-  const remove = useAction('credentialRemove', { done: 'It is removed.', stale })
+  const remove = useAction('credentialRemove', { done: 'The credential is removed.', stale })
   const { name, hosts, fingerprint, source, unused_because } = credential
   return (
     <tr>
@@ -182,7 +182,8 @@ function Row({ credential }: { readonly credential: CredentialView }) {
             onClose={() => setAsking(false)}
             onConfirm={() => remove.mutate({ params: { name } }, { onSettled: () => setAsking(false) })}
           >
-            Agents that name it are refused from then on. Its value is kept nowhere else.
+            Requests of agents that use this credential are rejected from then on. Its value is stored nowhere
+            else.
           </Confirm>
         )}
       </td>

@@ -37,7 +37,7 @@ export function Deliveries({ hook }: { readonly hook: WebhookView }) {
 
 function Delivery({ delivery }: { readonly delivery: DeliveryView }) {
   const replay = useAction('webhookReplay', {
-    done: 'It was delivered again.',
+    done: 'The delivery was repeated.',
     stale: ['webhooks', 'webhookDeliveries'],
   })
   const { hook_id: id, state, way, reason, run_id, outcome, payload, count } = delivery
@@ -68,7 +68,7 @@ function Delivery({ delivery }: { readonly delivery: DeliveryView }) {
       {reason !== null && <div className="small muted">{reason}</div>}
       {payload !== null && (
         <details>
-          <summary className="small">What the agent got</summary>
+          <summary className="small">Message to the agent</summary>
           <Code value={payload} label={`What was delivered, number ${delivery.delivery}`} />
         </details>
       )}

@@ -59,8 +59,8 @@ export function Integrations() {
         {hooks.isPending && <Loading />}
         {hooks.error && <Failed error={hooks.error} retry={hooks.refetch} />}
         {hooks.isSuccess && all.length === 0 && !making && (
-          <Empty title="Nothing outside can wake an agent yet">
-            A webhook hands one agent what another system posts: an alert, a ticket, a finished build.
+          <Empty title="No webhook can start an agent yet">
+            A webhook passes events of another system to one agent: an alert, a ticket, a finished build.
           </Empty>
         )}
       </Card>
@@ -83,8 +83,8 @@ function Hook({
   const stale = ['webhooks', 'webhookDeliveries'] as const
   const change = useAction('webhookChange', { stale })
   const rotate = useAction('webhookRotate', { stale })
-  const test = useAction('webhookTest', { done: 'It was delivered; see below what became of it.', stale })
-  const remove = useAction('webhookDelete', { done: 'It is deleted.', stale })
+  const test = useAction('webhookTest', { done: 'The test event was delivered; its result is below.', stale })
+  const remove = useAction('webhookDelete', { done: 'The webhook is deleted.', stale })
   const { id, name, agent_id, enabled, signed, counts } = hook
   return (
     <Card
@@ -178,7 +178,7 @@ function Hook({
           onClose={() => setAsking(null)}
           onConfirm={() => remove.mutate({ params: { id } }, { onSettled: () => setAsking(null) })}
         >
-          Its secret and its history go with it, and the sender is refused from then on.
+          The secret and the history are deleted too, and the sender is rejected from then on.
         </Confirm>
       )}
     </Card>

@@ -49,7 +49,7 @@ export function KeptProviders({ providers }: { readonly providers: readonly Prov
       </ul>
       {removing !== null && (
         <Confirm
-          title={`Forget what is kept of ${removing}?`}
+          title={`Delete the stored key and address of ${removing}?`}
           action="Forget"
           busy={remove.isPending}
           onClose={() => setRemoving(null)}
@@ -57,8 +57,8 @@ export function KeptProviders({ providers }: { readonly providers: readonly Prov
             remove.mutate({ params: { name: removing } }, { onSettled: () => setRemoving(null) })
           }
         >
-          Agents that think with its models cannot answer any more, unless another key or address is given.
-          Nothing shows the key again.
+          Agents that use its models cannot answer until another key or address is entered. The key cannot be
+          shown again.
         </Confirm>
       )}
     </Card>

@@ -9,7 +9,7 @@ import { ProviderForm } from './provider-form.tsx'
 const states: Readonly<Record<LocalServer['state'], { readonly tone: Tone; readonly words: string }>> = {
   found: { tone: 'ok', words: 'found' },
   empty: { tone: 'warn', words: 'has no model yet' },
-  other: { tone: 'neutral', words: 'something else is there' },
+  other: { tone: 'neutral', words: 'another program uses this port' },
   absent: { tone: 'neutral', words: 'not running' },
 }
 

@@ -34,7 +34,7 @@ export function People() {
       {token && (
         <SecretOnce title={`The token of ${token.name}`} secret={token.token} onClose={() => setToken(null)}>
           <span>
-            They give it to the command line as <code>FLOTILLA_TOKEN</code>.
+            The person sets the token for the command line as <code>FLOTILLA_TOKEN</code>.
           </span>
         </SecretOnce>
       )}
@@ -99,7 +99,7 @@ function AddForm({ onToken }: { readonly onToken: OnToken }) {
           label="Agents"
           value={agents}
           onChange={setAgents}
-          hint="Their names, with commas between; * is every worker."
+          hint="Names of agents, separated by commas; * is every worker."
         />
       )}
       {add.error !== null && <Failed error={add.error} />}
@@ -120,7 +120,7 @@ const tokenWords = {
 
 function Entry({ person, onToken }: { readonly person: PersonView; readonly onToken: OnToken }) {
   const [asking, setAsking] = useState<'token' | 'remove' | null>(null)
-  const change = useAction('personChange', { done: 'The role holds from now on.', stale })
+  const change = useAction('personChange', { done: 'The role applies from now on.', stale })
   const rotate = useAction('personRotate', { stale })
   const remove = useAction('personRemove', { done: 'The person is removed.', stale })
   const { name, role, agents, identities, token, token_expires_at: ends } = person

@@ -78,7 +78,7 @@ export function ProviderForm({
           value={key}
           onChange={setKey}
           placeholder={offer && offer.key !== 'none' ? 'stored' : ''}
-          hint="It is tried at the provider before it is kept, and never shown again."
+          hint="The key is tested with the provider before it is stored, and never shown again."
         />
       )}
       {!known && fixed !== null && (
@@ -96,7 +96,7 @@ export function ProviderForm({
           placeholder={offer?.base_url ?? 'https://'}
           {...(offer?.address
             ? {
-                hint: `Now it is ${offer.address.url}. A key that you give goes to the usual one, unless you write another here.`,
+                hint: `The current address is ${offer.address.url}. A new key is sent to the usual address, unless you enter another one here.`,
               }
             : {})}
         />
@@ -111,7 +111,7 @@ export function ProviderForm({
         hint={
           names.length > 0
             ? `${names.length === 1 ? '1 model is' : `${names.length} models are`} known there.`
-            : 'Leave it empty for the usual one; “List models” asks the provider.'
+            : 'Leave this empty for the usual model; “List models” asks the provider.'
         }
       />
       <datalist id={list}>

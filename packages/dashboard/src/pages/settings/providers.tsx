@@ -90,7 +90,9 @@ function Models() {
       {models.isPending && <Loading />}
       {models.error && <Failed error={models.error} retry={models.refetch} />}
       {models.isSuccess && all.length === 0 && (
-        <Empty title="No model is named yet">Those that agents use appear here with their prices.</Empty>
+        <Empty title="No model is in use yet">
+          The models that agents use appear here with their prices.
+        </Empty>
       )}
       {all.length > 0 && (
         <Table
@@ -149,7 +151,7 @@ function ModelRow({ model }: { readonly model: ModelView }) {
 function PriceForm({ model, onDone }: { readonly model: string; readonly onDone: () => void }) {
   const [input, setInput] = useState('')
   const [output, setOutput] = useState('')
-  const set = useAction('setupPrice', { done: 'The price holds from the next call on.', stale: ['models'] })
+  const set = useAction('setupPrice', { done: 'The price applies from the next call on.', stale: ['models'] })
   const price = { input_per_mtok: Number(input), output_per_mtok: Number(output) }
   return (
     <form
@@ -189,7 +191,7 @@ function PriceForm({ model, onDone }: { readonly model: string; readonly onDone:
           disabled={set.isPending}
           onClick={() => set.mutate({ body: { model, price: null } }, { onSuccess: onDone })}
         >
-          As the public list has it
+          Use the public price list
         </button>
       </div>
     </form>

@@ -67,7 +67,7 @@ export function WebhookForm({
         onChange={setWhen}
         maxLength={webhookLimits.whenMaxChars}
         placeholder={'severity == "high"'}
-        hint="A condition on the fields of what is posted; empty takes everything."
+        hint="A condition on the fields of an event; empty accepts every event."
       />
       <TickField label="The sender must sign each event" checked={signed} onChange={setSigned} />
       {!signed && (

@@ -33,7 +33,7 @@ export function HeartbeatForm({
     undo: () => ({
       by: 'heartbeatSet',
       run: () => client.call('heartbeatSet', { ...parts, body: { schedule: before } }),
-      done: `The heartbeat of ${agentId} is as before.`,
+      done: `The change of the heartbeat of ${agentId} is undone.`,
     }),
   })
   const read = after === null ? null : heartbeatScheduleSchema.safeParse(after)
@@ -43,7 +43,11 @@ export function HeartbeatForm({
       title={`Heartbeat of ${agentId}`}
       before={words(before)}
       after={words(after)}
-      fault={read === null || read.success ? null : (read.error.issues[0]?.message ?? 'It is no schedule.')}
+      fault={
+        read === null || read.success
+          ? null
+          : (read.error.issues[0]?.message ?? 'This is not a valid schedule.')
+      }
       busy={set.isPending}
       onSave={() => set.mutate({ ...parts, body: { schedule: after } }, { onSuccess: onClose })}
       onClose={onClose}

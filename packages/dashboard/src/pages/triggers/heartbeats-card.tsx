@@ -79,7 +79,7 @@ function HeartbeatRow({
     undo: () => ({
       by: 'heartbeatSet',
       run: () => set(schedule),
-      done: `The heartbeat of ${agent} is as before.`,
+      done: `The change of the heartbeat of ${agent} is undone.`,
     }),
   })
   return (

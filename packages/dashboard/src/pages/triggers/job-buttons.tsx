@@ -26,7 +26,7 @@ export function JobButtons({
     undo: () => ({
       by: 'cronUpdate',
       run: () => client.call('cronUpdate', { params, body: { enabled: job.enabled } }),
-      done: 'The job is as it was.',
+      done: 'The change of the job is undone.',
     }),
   })
   const remove = useAction('cronRemove', {

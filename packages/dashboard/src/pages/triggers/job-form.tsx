@@ -40,7 +40,7 @@ export function JobForm({
     undo: ({ id }) => ({
       by: 'cronRemove',
       run: () => client.call('cronRemove', { params: { id } }),
-      done: 'The job is gone again.',
+      done: 'The new job is removed again.',
     }),
   })
   const update = useAction('cronUpdate', {
@@ -75,13 +75,13 @@ export function JobForm({
       after={jobText(after)}
       fault={
         agentId === ''
-          ? 'There is no agent to set to work.'
+          ? 'The fleet has no agent for the job.'
           : after.schedule.trim() === ''
-            ? 'It wants a schedule.'
+            ? 'Enter a schedule for the job.'
             : preview?.fault
               ? `${names[preview.fault.field]}: ${preview.fault.reason}`
               : asksWords && after.message.trim() === ''
-                ? 'Say what the agent is to do.'
+                ? 'Enter what the agent shall do.'
                 : null
       }
       busy={create.isPending || update.isPending}
@@ -122,7 +122,7 @@ export function JobForm({
         />
       )}
       <OnlyWhen
-        hint="Such as now.hour < 18, asked at each due time; empty for always."
+        hint="Such as now.hour < 18, checked at each due time; empty means always."
         value={after.when}
         maxLength={cronLimits.whenMaxChars}
         onChange={(when) => change({ when })}

@@ -34,7 +34,7 @@ export function WatcherForm({
     undo: () => ({
       by: 'watcherChange',
       run: () => client.call('watcherChange', { body: { before: after, after: before } }),
-      done: before === null ? 'The folder is not watched any more.' : 'The watcher is as it was.',
+      done: before === null ? 'The folder is no longer watched.' : 'The change of the watcher is undone.',
     }),
   })
   return (
@@ -48,7 +48,7 @@ export function WatcherForm({
       onClose={onClose}
     >
       <div className="form-row">
-        <FormField label="Folder" hint="On the machine of the mesh, from the root on.">
+        <FormField label="Folder" hint="An absolute path on the machine of the mesh.">
           <input
             className="input wide mono"
             maxLength={4096}
@@ -90,10 +90,11 @@ export function WatcherForm({
 }
 
 function faultOf({ path, pattern, agent, message }: WatcherFields): string | null {
-  if (!path.startsWith('/')) return 'Name a folder from the root on, such as /srv/inbox.'
-  if (pattern === '' || pattern.includes('/')) return 'Names are those within the folder, without a slash.'
+  if (!path.startsWith('/')) return 'Enter an absolute path, such as /srv/inbox.'
+  if (pattern === '' || pattern.includes('/'))
+    return 'Enter a pattern of file names in the folder, without a slash.'
   if (agent === '') return 'There is no agent to notify.'
-  return message.trim() === '' ? 'Say what the agent is to do with a file.' : null
+  return message.trim() === '' ? 'Enter what the agent shall do with a file.' : null
 }
 
 /** Formats one field a line, for a readable difference. Pure. */

@@ -88,12 +88,12 @@ function WatcherButtons({ watch, onChange }: { readonly watch: WatchView; readon
   const { client } = useServices()
   const before = fieldsOf(watch)
   const remove = useAction('watcherChange', {
-    done: `${watch.path} is not watched any more.`,
+    done: `${watch.path} is no longer watched.`,
     stale: ['watchers'],
     undo: () => ({
       by: 'watcherChange',
       run: () => client.call('watcherChange', { body: { before: null, after: before } }),
-      done: `${watch.path} is watched again; what is there by now counts as seen.`,
+      done: `${watch.path} is watched again; files that exist now start no runs.`,
     }),
   })
   return (

@@ -32,8 +32,8 @@ export function Addresses({ owner }: { readonly owner: string | null }) {
       {held.error && <Failed error={held.error} retry={held.refetch} />}
       {held.data?.chains.length === 0 && (
         <Empty title="No chain is set up">
-          Name who speaks for one under <code>wallet.chains</code> of <code>config/settings.json</code>, and
-          what the addresses hold is shown here.
+          Enter the RPC endpoint of a chain under <code>wallet.chains</code> of{' '}
+          <code>config/settings.json</code>to see the balances of the addresses here.
         </Empty>
       )}
       <Troubles balances={balances} />

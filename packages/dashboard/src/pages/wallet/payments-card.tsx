@@ -51,7 +51,7 @@ export function Payments() {
       {paid.error && <Failed error={paid.error} retry={paid.refetch} />}
       {paid.isSuccess && payments.length === 0 && (
         <Empty title="Nothing was paid yet">
-          An agent pays once a person lets it:{' '}
+          An agent can pay after a person has allowed it:{' '}
           <code>flotilla permissions set AGENT can_use_wallet=true wallet_allowed_chains+=base</code>
         </Empty>
       )}

@@ -20,7 +20,7 @@ const words = {
     title: 'Cancel this payment?',
     action: 'Cancel the payment',
     done: 'A transaction that moves nothing was signed in its place.',
-    says: 'A transaction that moves nothing is signed in its place, with a higher fee. The agent’s payment may still land first.',
+    says: 'An empty transaction with a higher fee is signed to replace the payment. The chain may still confirm the agent’s payment first.',
   },
 } as const satisfies Record<How, object>
 
@@ -46,7 +46,7 @@ export function ReplacePayment({ payment }: { readonly payment: PaymentView }) {
         <Confirm
           title={words[asking].title}
           action={words[asking].action}
-          leave="Leave it as it is"
+          leave="Keep the payment"
           busy={calls[asking].isPending}
           onClose={() => setAsking(null)}
           onConfirm={() =>
@@ -60,7 +60,7 @@ export function ReplacePayment({ payment }: { readonly payment: PaymentView }) {
             {payment.agent_id}: {payment.what}.
           </p>
           <p>
-            {words[asking].says} Only one of the two lands. What the higher fee may add counts against the
+            {words[asking].says} The chain confirms only one of the two. The higher fee counts against the
             limits of the agent.
           </p>
         </Confirm>

@@ -119,7 +119,7 @@ function Stopped({ reason }: { readonly reason: string }) {
   const [asking, setAsking] = useState(false)
   const resume = useAction('walletResume', {
     done: ({ was_stopped: reason }) =>
-      reason === null ? 'Nothing had stopped the wallet.' : 'The wallet signs again.',
+      reason === null ? 'The wallet was not stopped.' : 'The wallet signs again.',
     stale: ['walletLimitsNow', 'walletPayments'],
   })
   return (
@@ -132,7 +132,7 @@ function Stopped({ reason }: { readonly reason: string }) {
       </span>
       <div>
         <Act call="walletResume" className="button small" onClick={() => setAsking(true)}>
-          Let it sign again …
+          Resume the wallet …
         </Act>
       </div>
       {asking && (
@@ -144,8 +144,8 @@ function Stopped({ reason }: { readonly reason: string }) {
           onConfirm={() => resume.mutate({}, { onSettled: () => setAsking(false) })}
         >
           <p>
-            It goes on from where the chains are: what another program has sent from these addresses is
-            believed. Where that program still runs, the wallet stops again, or both pay.
+            The wallet continues from the current state of the chains and accepts what another program has
+            sent from these addresses. If that program still runs, the wallet stops again, or both pay.
           </p>
         </Confirm>
       )}

@@ -120,11 +120,11 @@ function Opened({ artifact, close }: { readonly artifact: Artifact; readonly clo
       <div className="body stack">
         {read.isPending && <Loading rows={2} />}
         {read.error && <Failed error={read.error} retry={read.refetch} />}
-        {shown?.text === null && <p className="muted">It is not text. Download it to look at it.</p>}
+        {shown?.text === null && <p className="muted">This artifact is not text. Download it to open it.</p>}
         {shown && shown.text !== null && <Code value={shown.text} label={`Text of ${name}`} />}
         {shown?.cut && (
           <p className="small muted">
-            The first {formatBytes(artifactShownMaxBytes)} are shown. The download has all of it.
+            The first {formatBytes(artifactShownMaxBytes)} are shown. The download contains everything.
           </p>
         )}
         <p className="small muted mono clip">sha256 {artifact.sha256}</p>

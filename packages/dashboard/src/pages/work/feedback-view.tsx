@@ -26,8 +26,8 @@ export function FeedbackView() {
       <Card title="Awaiting your review" more={<span className="small muted number">{waiting.length}</span>}>
         {waiting.length === 0 && (
           <Empty title="Nothing to review">
-            When a task ends you say what was handed in is worth. Its agent takes that into its learnings, and
-            does it again where you ask for rework.
+            When a task ends you review its result. The agent adds the review to its learnings, and repeats
+            the task if you ask for rework.
           </Empty>
         )}
         <ul className="items">
@@ -79,7 +79,7 @@ function Waiting({ task, again }: { readonly task: TaskView; readonly again: Rea
 
 function Judged({ tasks }: { readonly tasks: readonly TaskView[] }) {
   return (
-    <Table label="Table of verdicts" columns={['Verdict', 'Task', 'Agent', 'What was said', 'By']}>
+    <Table label="Table of verdicts" columns={['Verdict', 'Task', 'Agent', 'Review', 'By']}>
       {tasks.map((task) => (
         <tr key={task.id}>
           <td>{task.outcome && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}</td>

@@ -13,8 +13,8 @@ export function GoalsView() {
     return (
       <section className="card" aria-label="Goals">
         <Empty title="No goal yet">
-          Goals belong to projects: make a project and write what it is to reach. Its members read that before
-          they work.
+          Goals belong to projects: create a project and write its goal. Members read the goal before they
+          work.
         </Empty>
       </section>
     )

@@ -84,7 +84,7 @@ function DeleteProject({ project: { name, members, sections, budget } }: { reado
           }
         >
           <div className="stack">
-            <p>These go with it and cannot be brought back:</p>
+            <p>These are deleted too, permanently:</p>
             <ul className="points">
               <li>
                 its goal
@@ -92,11 +92,15 @@ function DeleteProject({ project: { name, members, sections, budget } }: { reado
               </li>
               <li>its blackboard keys and their history</li>
               <li>its topics, and the files that were shared in it</li>
-              {held && <li>its budget: what its members spend is held by their own and the fleet’s alone</li>}
+              {held && (
+                <li>
+                  its budget: afterwards only their own budgets and the budget of the fleet limit its members
+                </li>
+              )}
             </ul>
             <p>
               {members.length === 0
-                ? 'It has no members. '
+                ? 'The project has no members. '
                 : `${members.join(', ')} will belong to no project. `}
               Tasks, costs and the journal keep its name.
             </p>
@@ -209,7 +213,7 @@ function Members({ project: { name, members, archived_at: archivedAt } }: { read
     <Card title="Members">
       <div className="body stack">
         {members.length === 0 && (
-          <p className="muted">No members yet. Add an agent: it reads the goal and shares what it saves.</p>
+          <p className="muted">No members yet. Add an agent: members read the goal and can share files.</p>
         )}
         <ul className="stack">
           {members.map((id) => (

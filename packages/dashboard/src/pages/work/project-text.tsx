@@ -32,8 +32,8 @@ export function ProjectText({
       title={isGoal ? `Goal of ${project.name}` : section === '' ? 'New section' : section}
       words={
         isGoal
-          ? 'Members read it before they work.'
-          : 'Members read it when they look into the project. An empty text takes the section away.'
+          ? 'Members read the goal before they work.'
+          : 'Members can read the section. An empty text removes it.'
       }
       action="Write"
       busy={write.isPending || (!isGoal && name.trim() === '')}
@@ -73,7 +73,7 @@ export function ProjectText({
         />
       </FormField>
       {isGoal && (
-        <FormField label={`What says that it is reached, a line each, at most ${projectLimits.criteriaMax}`}>
+        <FormField label={`Criteria for reaching the goal, one a line, at most ${projectLimits.criteriaMax}`}>
           <textarea
             className="input"
             rows={4}

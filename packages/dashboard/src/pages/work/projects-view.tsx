@@ -27,8 +27,8 @@ export function ProjectsView() {
       {projects.isSuccess && listed.length === 0 && (
         <section className="card" aria-label="Projects">
           <Empty title="No project yet">
-            A project gives agents a goal, texts that all of them read, a part of the blackboard that is
-            theirs alone, and a budget. Make one above and let agents in.
+            A project gives its members a goal, shared texts, a private part of the blackboard, and a budget.
+            Create a project above and add agents.
           </Empty>
         </section>
       )}

@@ -89,7 +89,10 @@ function ReviewDialog({
   readonly close: () => void
 }) {
   const [comment, setComment] = useState('')
-  const review = useAction('taskReview', { done: 'Its agent takes that into its learnings.', stale })
+  const review = useAction('taskReview', {
+    done: 'The review is added to the learnings of the agent.',
+    stale,
+  })
   return (
     <FormDialog
       title={`${reviewNames[outcome]}: ${task.title}`}

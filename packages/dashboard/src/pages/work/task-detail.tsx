@@ -36,7 +36,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
             </Card>
           )}
           {task.summary !== null && (
-            <Card title={task.state === 'blocked' ? 'What it waits for' : 'What was handed in'}>
+            <Card title={task.state === 'blocked' ? 'What it waits for' : 'Result'}>
               <div className="body stack">
                 <Markdown text={task.summary} />
                 {task.result !== null && <Code value={task.result} label="Result" />}
@@ -44,7 +44,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
             </Card>
           )}
           {task.feedback !== null && task.feedback !== '' && (
-            <Card title="What was said of it">
+            <Card title="Review">
               <p className="body plain-text">{task.feedback}</p>
             </Card>
           )}
@@ -72,7 +72,7 @@ function Facts({ detail: { task, children } }: { readonly detail: TaskDetailView
       ? []
       : [['Run', <Link href={`/runs/${task.run_id}`}>{task.run_id}</Link>] as const]),
     ...taskLinks('Part of', task.parent_task_id === null ? [] : [task.parent_task_id]),
-    ...taskLinks('Done again for', task.previous_task_id === null ? [] : [task.previous_task_id]),
+    ...taskLinks('Repeats', task.previous_task_id === null ? [] : [task.previous_task_id]),
     ...taskLinks('Needs', task.needs),
     ...taskLinks('Handed on', children),
     ...(task.artifacts.length === 0
@@ -115,7 +115,7 @@ function taskLinks(name: string, ids: readonly string[]): readonly (readonly [st
 
 function History({ history }: { readonly history: TaskDetailView['history'] }) {
   return (
-    <Card title="What happened to it">
+    <Card title="History">
       <ol className="timeline of-moments">
         {history.map(({ at, actor, action, state, words }) => (
           // The steps of one task have a moment and an action of their own.
