@@ -22,7 +22,9 @@ const flows = [
   'wallet-cuts',
   'watchers',
 ].map((name) => `tests/flows/${name}.test.ts`)
-const security = ['entrance-flood', 'journal', 'loop-flood'].map((name) => `tests/security/${name}.test.ts`)
+const security = ['entrance-flood', 'journal', 'list-flood', 'loop-flood'].map(
+  (name) => `tests/security/${name}.test.ts`,
+)
 
 export const longFlows: readonly string[] = [...flows, ...security]
 
