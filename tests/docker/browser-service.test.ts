@@ -356,7 +356,7 @@ withEngine(
           code: 'too-large',
         })
         expect((await browser.run('ls /data/downloads | wc -l')).text).toBe('0')
-        expect((await press('Report')).notices.join()).toMatch(/broken off/)
+        expect((await press('Report')).notices.join()).toMatch(/was stopped/)
       })
 
       it('a browser action scrolls what grows, waits for what comes and finds words', async () => {
@@ -488,7 +488,7 @@ withEngine(
         await open('/busy')
         const ref = await refOf('Hang')
         expect(await refused('click', { ref }, 3000)).toMatchObject({ code: 'deadline-passed' })
-        expect((await act('snapshot', {})).notices.join()).toMatch(/answered no longer/)
+        expect((await act('snapshot', {})).notices.join()).toMatch(/did not answer/)
         expect((await open('/done')).page.title).toBe('Done')
       })
 
