@@ -174,7 +174,7 @@ withEngine(
           const failed = await machine.run('cd /root && flotilla upgrade --from release-99.1.0.tgz --yes')
           expect(failed.code).toBe(1)
           expect(failed.err).toContain(
-            '99.1.0 did not come up: systemd could not start the mesh: broken on purpose',
+            '99.1.0 did not start: systemd could not start the mesh: broken on purpose',
           )
           expect(failed.err).toContain('The fleet runs with 99.0.0 again')
           expect(await said('flotilla version')).toContain('Flotilla 99.0.0')
