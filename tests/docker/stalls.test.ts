@@ -127,7 +127,7 @@ withEngine(
       for (const where of ['api', 'proxy']) {
         const honest = await longestSilence(run(`node pipeline.cjs honest ${where} ${pipelineSeconds}`))
         const hostile = await longestSilence(run(`node pipeline.cjs pipelined ${where} ${pipelineSeconds}`))
-        expect(hostile.came, where).toMatch(/disconnected [1-9]/)
+        expect(hostile.came, where).toMatch(/hung up [1-9]/)
         expect(hostile.ms, `at the ${where}, against ${honest.ms} ms`).toBeLessThan(
           4 * Math.max(250, honest.ms),
         )
