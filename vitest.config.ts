@@ -99,7 +99,7 @@ export default defineConfig({
         test: {
           ...containers,
           name: 'docker',
-          include: ['tests/docker/**/*.test.ts', 'packages/mesh/src/sandbox/docker-*.test.ts'],
+          include: ['tests/docker/**/*.test.ts', 'packages/fleet/src/sandbox/docker-*.test.ts'],
           exclude: [...shared, ...alone, ...longContainerTests],
         },
       },

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import { createLinkedListener } from '../packages/mesh/src/http/link/linked-listener.ts'
-import { agentConnectionBounds } from '../packages/mesh/src/http/bound-connections.ts'
-import { silentLog } from '../packages/mesh/src/platform/log.ts'
+import { createLinkedListener } from '../packages/identity/src/http/link/linked-listener.ts'
+import { agentConnectionBounds } from '../packages/identity/src/http/bound-connections.ts'
+import { silentLog } from '../packages/foundation/src/platform/log.ts'
 
 /**
  * An API that answers with as many bytes as its path says, in plain HTTP or over encrypted connections. Sends its

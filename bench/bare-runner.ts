@@ -1,7 +1,7 @@
 import { Agent, createServer, request } from 'node:http'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
-import { openDatabase } from '../packages/mesh/src/storage/database.ts'
+import { openDatabase } from '../packages/foundation/src/storage/database.ts'
 import { modelRequest } from './model-call.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { findEngine } from '../packages/mesh/src/sandbox/engine/find-engine.ts'
+import { findEngine } from '../packages/fleet/src/sandbox/engine/find-engine.ts'
 import { openTestBrowser } from '../tests/docker/browser-lane.ts'
 import type { TestBrowser } from '../tests/docker/browser-lane.ts'
 import type { Bench, BenchReport } from './bench.ts'

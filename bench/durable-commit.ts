@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openDatabase } from '../packages/mesh/src/storage/database.ts'
+import { openDatabase } from '../packages/foundation/src/storage/database.ts'
 
 const commits = 300
 

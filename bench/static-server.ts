@@ -1,6 +1,6 @@
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runCommand } from '../packages/mesh/src/sandbox/run-command.ts'
+import { runCommand } from '../packages/fleet/src/sandbox/run-command.ts'
 
 /** A program that needs nothing of the image except the kernel. */
 export interface StaticServer {

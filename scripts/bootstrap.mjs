@@ -12,7 +12,7 @@ import {
   programFile,
   programsFolder,
 } from '../packages/protocol/src/built-program.mjs'
-import { enginePackages } from '../packages/mesh/src/sandbox/engine/engine-packages.mjs'
+import { enginePackages } from '../packages/fleet/src/sandbox/engine/engine-packages.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stamp = join(root, 'node_modules', '.cache', 'flotilla-install')

@@ -1,14 +1,15 @@
 import logLineNotes from './log-line-notes.json' with { type: 'json' }
+import { meshPackages } from '../tests/package-rules.ts'
 import type { LogLine } from './log-lines.ts'
 
 /** Cause and remedy of each log line, by its message. */
 const notes: Readonly<Record<string, readonly string[]>> = logLineNotes
 
 const zones = [
-  ['mesh', 'The mesh'],
-  ['agent', 'Agents'],
-  ['browser', 'The browser service'],
-] as const
+  { title: 'The mesh', packages: meshPackages.map(({ name }) => name) },
+  { title: 'Agents', packages: ['agent'] },
+  { title: 'The browser service', packages: ['browser'] },
+]
 
 /**
  * docs/reference/log-lines.md: every log line of level warn and above with its cause and remedy.
@@ -30,13 +31,13 @@ export function logLineDocs(lines: readonly LogLine[]): string {
     'Generated from the sources by `npm run docs`: every log line of level warn and above, its cause and its remedy. A line',
     'says what was done, or `failed to ...` and what happens next. Ids are in fields, the error is in `err`. The log of the',
     'mesh is `data/mesh.log` in the home; `flotilla logs AGENT` shows that of an agent.',
-    ...zones.flatMap(([zone, title]) => ['', `## ${title}`, '', ...tableOf(lines, zone)]),
+    ...zones.flatMap(({ title, packages }) => ['', `## ${title}`, '', ...tableOf(lines, packages)]),
     '',
   ].join('\n')
 }
 
-function tableOf(lines: readonly LogLine[], zone: string): readonly string[] {
-  const ofZone = lines.filter(({ path }) => path.startsWith(`packages/${zone}/`))
+function tableOf(lines: readonly LogLine[], packages: readonly string[]): readonly string[] {
+  const ofZone = lines.filter(({ path }) => packages.includes(path.split('/')[1] ?? ''))
   const rows = new Map(ofZone.map(({ level, message }) => [message, rowOf(level, message)]))
   return [
     '| level | log line | cause | remedy |',

@@ -19,7 +19,9 @@ interface Node {
 /** Every line of level warn and above that mesh, agent and browser can log; each message once for each file and level. */
 export function readLogLines(files: readonly SourceFile[]): readonly LogLine[] {
   const lines = files
-    .filter(({ path, isTest }) => !isTest && /^packages\/(?:mesh|agent|browser)\/src\//.test(path))
+    .filter(
+      ({ path, isTest }) => !isTest && /^packages\/(?!cli|client|dashboard|protocol)\w+\/src\//.test(path),
+    )
     .filter(({ text }) => /\.(?:warn|error|fatal)\(/.test(text))
     .flatMap(({ path, text }) => callsIn(parseAst(text, { lang: 'ts' })).map((call) => ({ ...call, path })))
   const keyOf = ({ level, message, path }: LogLine) => `${message}\n${level}\n${path}`

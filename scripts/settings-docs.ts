@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { settingsSchema } from '../packages/mesh/src/config/settings-file.ts'
+import { settingsSchema } from '../packages/foundation/src/config/settings-file.ts'
 
 interface Shape {
   readonly type?: string | readonly string[]
@@ -24,7 +24,7 @@ export function settingsDocs(): string {
   return [
     '# All settings',
     '',
-    'Generated from `packages/mesh/src/config/settings-file.ts` by `npm run docs`: every key of `config/settings.json`,',
+    'Generated from `packages/foundation/src/config/settings-file.ts` by `npm run docs`: every key of `config/settings.json`,',
     'its type with bounds, and its default. `NAME` is a name that you choose. Unknown keys are rejected with',
     'their line. The file is read again whenever it changes. Explanations of common keys: [settings](settings.md).',
     '',

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -11,7 +11,6 @@ import {
   jsonParsers,
   maxLines,
   meshModules,
-  packageEdges,
   unguardedFiles,
 } from './architecture-rules.ts'
 import { edgeImports } from './edge-imports.ts'
@@ -22,19 +21,25 @@ import {
   maxMembers,
   maxOwnLines,
   selfReferences,
-  shapedPackages,
+  unshapedPackages,
   tallClosures,
   wideRecords,
 } from './shape-rules.ts'
 import { shapeOf } from './shape.ts'
+import { meshPackages, packageEdges } from './package-rules.ts'
 import { readSourceFiles, repositoryRoot, withoutComments } from './source-files.ts'
 
 const files = readSourceFiles()
 const sources = files.filter((file) => !file.isTest && file.path.startsWith('packages/'))
 
 function resolved(from: string, specifier: string): string {
-  const own = /^@flotilla\/(\w+)\/(.+)$/.exec(specifier)
-  if (own) return `packages/${own[1]}/src/${own[2]}.ts`
+  const own = /^@flotilla\/(\w+)(?:\/(.+))?$/.exec(specifier)
+  if (own) {
+    const [, name = '', entry] = own
+    return meshPackages.some((one) => one.name === name)
+      ? posix.join('packages', name, 'src', entry ?? '', 'index.ts')
+      : `packages/${name}/src/${entry}.ts`
+  }
   return specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : specifier
 }
 
@@ -50,22 +55,57 @@ function packageOf(path: string): string | undefined {
   return /^packages\/(\w+)\//.exec(path)?.[1]
 }
 
-const meshSources = 'packages/mesh/src/'
+const meshNames = meshPackages.map(({ name }) => name)
+const isOfMesh = (path: string): boolean => meshNames.includes(packageOf(path) ?? '')
+/** Packages of which a file is read by its path and never imported. */
+const readByPath: readonly string[] = ['@novnc/novnc']
 const moduleFolders = meshModules.map(({ folder }) => folder)
 
-/** The module that a file of the mesh belongs to; `main.ts` and files for tests only belong to none. */
+/** The module that a file of the mesh belongs to; `main.ts` belongs to none. */
 function moduleOf(path: string): string | undefined {
-  const inside = path.startsWith(meshSources) ? path.slice(meshSources.length) : ''
-  return moduleFolders.find((folder) => inside.startsWith(`${folder}/`))
+  return moduleFolders.find((folder) => path.startsWith(`${folder}/`))
 }
 
 describe('the architecture', () => {
   test('packages import only what their zone may', () => {
     const offenders = imports.filter(({ from, to }) => {
       const [source, target] = [packageOf(from), packageOf(to)]
-      if (!source || !target || source === target) return false
+      if (!source || !target || source === target || target === 'protocol') return false
+      if (meshNames.includes(source)) return meshNames.indexOf(target) < 0 || isAbove(source, target)
       return !packageEdges.find((edge) => edge.from === source)?.to.includes(target)
     })
+    expect(offenders).toEqual([])
+
+    function isAbove(source: string, target: string): boolean {
+      return meshNames.indexOf(target) > meshNames.indexOf(source)
+    }
+  })
+
+  test.each(meshNames)('the package %s depends on exactly what it imports', (name) => {
+    const { dependencies = {} } = JSON.parse(
+      readFileSync(join(repositoryRoot, 'packages', name, 'package.json'), 'utf8'),
+    ) as { readonly dependencies?: Readonly<Record<string, string>> }
+    const imported = sources
+      .filter(({ path }) => packageOf(path) === name)
+      .flatMap((file) => file.imports.map(({ specifier }) => packageName(specifier)))
+      .filter((one) => one !== undefined)
+    expect(Object.keys(dependencies).filter((one) => !readByPath.includes(one))).toEqual(
+      [...new Set(imported)].toSorted(),
+    )
+
+    function packageName(specifier: string): string | undefined {
+      if (/^(?:\.|node:)/.test(specifier)) return undefined
+      return /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0]
+    }
+  })
+
+  test('no package of the mesh enters another by a relative path', () => {
+    const offenders = sources.flatMap((file) =>
+      file.imports
+        .filter(({ specifier }) => specifier.startsWith('.'))
+        .filter(({ specifier }) => packageOf(resolved(file.path, specifier)) !== packageOf(file.path))
+        .map(({ specifier }) => `${file.path}: ${specifier}`),
+    )
     expect(offenders).toEqual([])
   })
 
@@ -86,7 +126,7 @@ describe('the architecture', () => {
   })
 
   test('the composition is a list of modules: it makes no decisions and rejects no caller', () => {
-    const compose = sources.find(({ path }) => path === `${meshSources}app/compose.ts`)
+    const compose = sources.find(({ path }) => path === 'packages/mesh/src/app/compose.ts')
     const text = withoutComments(compose?.text ?? '')
     expect(text.split('\n').length).toBeLessThan(150)
     expect(text).not.toMatch(/\bguard\b|\bProblem\b|\bthrow\b/)
@@ -100,9 +140,7 @@ describe('the architecture', () => {
     const folders = new Set(
       imports
         .map(({ from, to }) => [posix.dirname(from), posix.dirname(to)] as const)
-        .filter(
-          ([from, to]) => from.startsWith(meshSources) && to.startsWith(meshSources) && isBeside(from, to),
-        )
+        .filter(([from, to]) => isOfMesh(from) && isOfMesh(to) && isBeside(from, to))
         .map(([from, to]) => `${from} ${to}`),
     )
     const mutual = [...folders].filter((pair) => folders.has(pair.split(' ').toReversed().join(' ')))
@@ -127,8 +165,8 @@ describe('the architecture', () => {
   test('a module is entered by its index', () => {
     const offenders = imports.filter(({ from, to }) => {
       const [source, target] = [moduleOf(from), moduleOf(to)]
-      if (!target || source === target || target === 'app') return false
-      return to !== `${meshSources}${target}/index.ts` && !from.includes('/src/testing/')
+      if (!target || source === target || target === 'packages/mesh/src/app') return false
+      return to !== `${target}/index.ts`
     })
     expect(offenders).toEqual([])
   })
@@ -136,15 +174,13 @@ describe('the architecture', () => {
   test('every file of the mesh belongs to a module', () => {
     const homeless = sources
       .map(({ path }) => path)
-      .filter((path) => path.startsWith(meshSources) && moduleOf(path) === undefined)
-      .filter((path) => path !== `${meshSources}main.ts` && !path.startsWith(`${meshSources}testing/`))
+      .filter((path) => isOfMesh(path) && moduleOf(path) === undefined)
+      .filter((path) => path !== 'packages/mesh/src/main.ts')
     expect(homeless).toEqual([])
   })
 
   test('nothing that runs imports what serves tests', () => {
-    const offenders = imports.filter(
-      ({ from, to }) => /\/src\/testing\//.test(to) && !/\/src\/testing\//.test(from),
-    )
+    const offenders = imports.filter(({ from, to }) => /\/testing\//.test(to) && !/\/testing\//.test(from))
     expect(offenders).toEqual([])
   })
 
@@ -210,8 +246,8 @@ describe('the architecture', () => {
       .filter(
         (file) =>
           moduleOf(file.path) !== undefined &&
-          moduleOf(file.path) !== 'http' &&
-          moduleOf(file.path) !== 'app',
+          moduleOf(file.path) !== 'packages/identity/src/http' &&
+          moduleOf(file.path) !== 'packages/mesh/src/app',
       )
       .filter(({ text }) => /export (?:type \w+ =|interface)/.test(text))
       .filter(({ text }) =>
@@ -221,7 +257,7 @@ describe('the architecture', () => {
           .some(declaresUse),
       )
       .filter(({ text }) => !/\bguard\(caller\b/.test(text))
-      .map((file) => file.path.replace('packages/mesh/src/', ''))
+      .map((file) => file.path)
     expect(unguarded.toSorted()).toEqual(unguardedFiles.map((row) => row.file).toSorted())
 
     /**
@@ -234,11 +270,10 @@ describe('the architecture', () => {
   })
 
   test('JSON is parsed by the bounded reader, or by a file that names the source of the text', () => {
-    const room = 'packages/mesh/src/'
     const parsers = sources
-      .filter((file) => file.path.startsWith(room))
+      .filter((file) => isOfMesh(file.path))
       .filter((file) => /\bJSON\.parse\(|\.json\(\)/.test(withoutComments(file.text)))
-      .map((file) => file.path.slice(room.length))
+      .map((file) => file.path)
     expect(parsers.toSorted()).toEqual(jsonParsers.map((row) => row.file).toSorted())
   })
 
@@ -312,9 +347,9 @@ describe('the architecture', () => {
 
 /** Files, functions and records above their bound, with their size, among the files that the parser reads. */
 const shapes = sources
-  .filter(({ path }) => shapedPackages.includes(packageOf(path) ?? ''))
+  .filter(({ path }) => !unshapedPackages.includes(packageOf(path) ?? ''))
   .filter(({ path }) => !path.includes('/testing/') && !path.endsWith('.conformance.ts'))
-  .map((file) => ({ path: file.path.replace(/^packages\/(\w+)\/src\//, '$1/'), ...shapeOf(file) }))
+  .map((file) => ({ path: file.path, ...shapeOf(file) }))
 
 function beyond(
   found: readonly (readonly [name: string, size: number])[],

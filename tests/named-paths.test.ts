@@ -5,23 +5,13 @@ import { anchorsIn } from './coverage-sections.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Decision pages are not edited after their date, so their paths are those of that date. */
-const documents = globSync(
-  ['*.md', 'docs/**/*.md', 'packages/*/README.md', 'packages/mesh/src/**/README.md'],
-  {
-    cwd: root,
-    exclude: (name) => name === 'node_modules',
-  },
-).filter((path) => !path.startsWith('docs/decisions/') && path !== 'CHANGELOG.md')
+const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md', 'packages/*/src/**/README.md'], {
+  cwd: root,
+  exclude: (name) => name === 'node_modules',
+}).filter((path) => !path.startsWith('docs/decisions/') && path !== 'CHANGELOG.md')
 
 /** Top-level folders with which a path in backticks may begin. */
-const places = [
-  '.',
-  'packages',
-  'packages/mesh/src',
-  'packages/agent/src',
-  'packages/protocol/src',
-  'packages',
-]
+const places = ['.', 'packages', ...globSync('packages/*/src', { cwd: root })]
 const folders = new Set(
   places
     .flatMap((place) => globSync('*/', { cwd: join(root, place) }))
@@ -48,7 +38,9 @@ function isOfHome(path: string): boolean {
 
 function isThere(path: string): boolean {
   return places.some((place) =>
-    [path, `${path}.ts`, `${path}.tsx`].some((one) => globSync(join(root, place, one)).length > 0),
+    [path, path.replace('/', '/src/')].some((one) =>
+      ['', '.ts', '.tsx'].some((end) => globSync(join(root, place, `${one}${end}`)).length > 0),
+    ),
   )
 }
 

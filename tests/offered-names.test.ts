@@ -5,12 +5,12 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { groupsFor } from '@flotilla/protocol/tool-groups'
 import { toolNeeds } from '@flotilla/protocol/tool-needs'
 import { describe, expect, test } from 'vitest'
-import { refusedBy } from '../packages/mesh/src/access/refused-tools.ts'
-import { systemBrief } from '../packages/mesh/src/agents/briefing/system-brief.ts'
+import { refusedBy } from '../packages/identity/src/access/refused-tools.ts'
+import { systemBrief } from '../packages/fleet/src/agents/briefing/system-brief.ts'
 import { buildSystemPrompt } from '../packages/agent/src/prompt/build-system-prompt.ts'
 import type { PromptMode } from '../packages/agent/src/prompt/build-system-prompt.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { parseTemplate } from '../packages/mesh/src/templates/template-file.ts'
+import { parseTemplate } from '../packages/operations/src/templates/template-file.ts'
 
 const kinds = ['worker', 'operator'] as const
 type Kind = (typeof kinds)[number]

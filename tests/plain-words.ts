@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { meshPackages } from './package-rules.ts'
 import { readSourceFiles, repositoryRoot } from './source-files.ts'
 
 /**
@@ -72,7 +73,9 @@ function documents(): readonly { readonly area: string; readonly text: string }[
 
 function sources(): readonly { readonly area: string; readonly text: string }[] {
   return readSourceFiles().flatMap(({ path, text, isTest }) => {
-    const root = /^(?:packages\/[\w-]+|\w+)/.exec(path)?.[0] ?? path
+    const name = /^packages\/([\w-]+)/.exec(path)?.[1]
+    const isOfMesh = meshPackages.some((one) => one.name === name)
+    const root = isOfMesh ? 'packages/mesh' : (/^(?:packages\/[\w-]+|\w+)/.exec(path)?.[0] ?? path)
     const comments = { area: `comments of ${isTest ? 'tests' : root}`, text: commentsOf(text).join('\n') }
     return isTest ? [comments] : [comments, { area: 'messages', text: messagesOf(text).join('\n') }]
   })

@@ -11,9 +11,9 @@ import type { Command } from 'commander'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { meshLogPath } from '../packages/cli/src/mesh-process/mesh-paths.ts'
-import { dataPaths } from '../packages/mesh/src/config/data-paths.ts'
-import { environmentNames } from '../packages/mesh/src/config/environment.ts'
-import { settingsSchema } from '../packages/mesh/src/config/settings-file.ts'
+import { dataPaths } from '../packages/foundation/src/config/data-paths.ts'
+import { environmentNames } from '../packages/foundation/src/config/environment.ts'
+import { settingsSchema } from '../packages/foundation/src/config/settings-file.ts'
 import { commandProgram } from './support/command-program.ts'
 
 /** Phrases that fit every problem and help with none. */

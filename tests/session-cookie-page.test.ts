@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { sessionCookieName } from '@flotilla/protocol/headers'
 import { accessTokenPath, hostedMarkerPath } from '@flotilla/protocol/hosted'
 import { limits } from '@flotilla/protocol/limits'
-import { isValidSession } from '../packages/mesh/src/http/gates/session-cookie.ts'
+import { isValidSession } from '../packages/identity/src/http/gates/session-cookie.ts'
 
 const page = readFileSync(join(import.meta.dirname, '..', 'docs/reference/session-cookie.md'), 'utf8')
 

@@ -1,6 +1,7 @@
 /** How wide a record may be and how long a function, with those that are wider or longer and why. */
 
-export const shapedPackages: readonly string[] = ['mesh', 'agent', 'browser', 'protocol', 'client']
+/** Packages whose shape is not bounded: components of pages, and commands that print. */
+export const unshapedPackages: readonly string[] = ['cli', 'dashboard', 'testing']
 
 /** Of an interface, or of a type that is written in place. What it extends counts where that is declared. */
 export const maxMembers = 12
@@ -10,7 +11,7 @@ export const maxOwnLines = 60
 export const maxAllLines = 150
 
 export interface WideRecord {
-  /** The file below `packages`, without `src`, and the name. */
+  /** The file and the name. */
   readonly record: string
   readonly membersMax: number
   readonly why: string
@@ -18,35 +19,67 @@ export interface WideRecord {
 
 /** Records that are wider than others. A row may shrink and go, and must not grow. */
 export const wideRecords: readonly WideRecord[] = [
-  { record: 'agent/environment.ts AgentEnvironment', membersMax: 19, why: 'the environment, a value each' },
-  { record: 'agent/loop/loop-state.ts LoopState', membersMax: 16, why: 'a checkpoint, as it is on disk' },
-  { record: 'agent/memory/fact-table.ts FactTable', membersMax: 14, why: 'statements of one table' },
   {
-    record: 'mesh/app/commands/command-context.ts CommandContext',
+    record: 'packages/agent/src/environment.ts AgentEnvironment',
+    membersMax: 19,
+    why: 'the environment, a value each',
+  },
+  {
+    record: 'packages/agent/src/loop/loop-state.ts LoopState',
+    membersMax: 16,
+    why: 'a checkpoint, as it is on disk',
+  },
+  {
+    record: 'packages/agent/src/memory/fact-table.ts FactTable',
+    membersMax: 14,
+    why: 'statements of one table',
+  },
+  {
+    record: 'packages/mesh/src/app/commands/command-context.ts CommandContext',
     membersMax: 13,
     why: 'the process as it was started, a value each',
   },
-  { record: 'mesh/backup/make-backup.ts BackupOptions', membersMax: 15, why: 'one call of a program' },
-  { record: 'mesh/config/data-paths.ts DataPaths', membersMax: 32, why: 'the files of a home, a path each' },
-  { record: 'mesh/config/environment.ts Environment', membersMax: 22, why: 'the environment, a value each' },
-  { record: 'mesh/approvals/approval-record.ts ApprovalRecord', membersMax: 15, why: 'a row' },
-  { record: 'mesh/replay/exchange-table.ts ExchangeTable', membersMax: 13, why: 'statements of one table' },
-  { record: 'mesh/runs/ledger/run-record.ts RunRecord', membersMax: 28, why: 'a row' },
-  { record: 'mesh/runs/steering/steer-table.ts SteerRecord', membersMax: 14, why: 'a row' },
   {
-    record: 'mesh/sandbox/docker/docker-options.ts DockerRuntimeOptions',
+    record: 'packages/operations/src/backup/make-backup.ts BackupOptions',
+    membersMax: 15,
+    why: 'one call of a program',
+  },
+  {
+    record: 'packages/foundation/src/config/data-paths.ts DataPaths',
+    membersMax: 32,
+    why: 'the files of a home, a path each',
+  },
+  {
+    record: 'packages/foundation/src/config/environment.ts Environment',
+    membersMax: 22,
+    why: 'the environment, a value each',
+  },
+  { record: 'packages/work/src/approvals/approval-record.ts ApprovalRecord', membersMax: 15, why: 'a row' },
+  {
+    record: 'packages/inference/src/replay/exchange-table.ts ExchangeTable',
+    membersMax: 13,
+    why: 'statements of one table',
+  },
+  { record: 'packages/work/src/runs/ledger/run-record.ts RunRecord', membersMax: 28, why: 'a row' },
+  { record: 'packages/work/src/runs/steering/steer-table.ts SteerRecord', membersMax: 14, why: 'a row' },
+  {
+    record: 'packages/fleet/src/sandbox/docker/docker-options.ts DockerRuntimeOptions',
     membersMax: 20,
     why: 'how an engine is used, a value each',
   },
   {
-    record: 'mesh/sandbox/sandbox-runtime.ts SandboxRuntime',
+    record: 'packages/fleet/src/sandbox/sandbox-runtime.ts SandboxRuntime',
     membersMax: 26,
     why: 'a port whose users each pick their part; its conformance suite holds adapters to all of it',
   },
-  { record: 'mesh/triggers/cron/cron-table.ts CronRow', membersMax: 16, why: 'a row' },
-  { record: 'mesh/triggers/webhook/delivery-table.ts DeliveryRow', membersMax: 15, why: 'a row' },
-  { record: 'mesh/triggers/webhook/hook-table.ts Hook', membersMax: 13, why: 'a row' },
-  { record: 'mesh/wallet/payments/intent-record.ts IntentRecord', membersMax: 28, why: 'a row' },
+  { record: 'packages/inbound/src/triggers/cron/cron-table.ts CronRow', membersMax: 16, why: 'a row' },
+  {
+    record: 'packages/inbound/src/triggers/webhook/delivery-table.ts DeliveryRow',
+    membersMax: 15,
+    why: 'a row',
+  },
+  { record: 'packages/inbound/src/triggers/webhook/hook-table.ts Hook', membersMax: 13, why: 'a row' },
+  { record: 'packages/wallet/src/payments/intent-record.ts IntentRecord', membersMax: 28, why: 'a row' },
 ]
 
 export interface LongFunction {
@@ -58,26 +91,38 @@ export interface LongFunction {
 /** Functions that are longer than others. A row may shrink and go, and must not grow. */
 export const longFunctions: readonly LongFunction[] = [
   {
-    name: 'agent/builtin-tools/operator.ts operatorToolTable',
+    name: 'packages/agent/src/builtin-tools/operator.ts operatorToolTable',
     ownLinesMax: 80,
     why: 'a table: a row for each tool',
   },
-  { name: 'agent/builtin-tools/wallet.ts walletTools', ownLinesMax: 70, why: 'a table: a row for each tool' },
-  { name: 'mesh/access/authorize.ts authorizeByRecord', ownLinesMax: 75, why: 'a case for each action' },
-  { name: 'mesh/app/compose.ts compose', ownLinesMax: 110, why: 'the list of modules' },
   {
-    name: 'mesh/app/create-kernel.ts createKernel',
+    name: 'packages/agent/src/builtin-tools/wallet.ts walletTools',
+    ownLinesMax: 70,
+    why: 'a table: a row for each tool',
+  },
+  {
+    name: 'packages/identity/src/access/authorize.ts authorizeByRecord',
+    ownLinesMax: 75,
+    why: 'a case for each action',
+  },
+  { name: 'packages/mesh/src/app/compose.ts compose', ownLinesMax: 110, why: 'the list of modules' },
+  {
+    name: 'packages/mesh/src/app/create-kernel.ts createKernel',
     ownLinesMax: 80,
     why: 'the list of what modules stand on',
   },
-  { name: 'mesh/browser/index.ts browserModule', ownLinesMax: 85, why: 'the list of the module’s parts' },
   {
-    name: 'mesh/channels/channel-desk.ts createChannelDesk',
+    name: 'packages/browsing/src/index.ts browserModule',
+    ownLinesMax: 85,
+    why: 'the list of the module’s parts',
+  },
+  {
+    name: 'packages/inbound/src/channels/channel-desk.ts createChannelDesk',
     ownLinesMax: 90,
     why: 'the list of the parts that every channel is given',
   },
   {
-    name: 'mesh/sandbox/kubernetes/agent-objects.ts agentObjects',
+    name: 'packages/fleet/src/sandbox/kubernetes/agent-objects.ts agentObjects',
     ownLinesMax: 85,
     why: 'one manifest, as the cluster takes it',
   },
@@ -92,44 +137,52 @@ export interface TallClosure {
 /** Functions that are longer than others with all that they hold. A row may shrink and go, and must not grow. */
 export const tallClosures: readonly TallClosure[] = [
   {
-    name: 'agent/mcp-servers/server-connection.ts createServerConnection',
+    name: 'packages/agent/src/mcp-servers/server-connection.ts createServerConnection',
     allLinesMax: 184,
     why: 'state and its steps in one closure; to be taken apart',
   },
-  { name: 'mesh/browser/index.ts browserModule', allLinesMax: 192, why: 'the list of the module’s parts' },
   {
-    name: 'mesh/channels/adapters/discord/discord-adapter.ts createDiscordAdapter',
+    name: 'packages/browsing/src/index.ts browserModule',
+    allLinesMax: 192,
+    why: 'the list of the module’s parts',
+  },
+  {
+    name: 'packages/inbound/src/channels/adapters/discord/discord-adapter.ts createDiscordAdapter',
     allLinesMax: 168,
     why: 'state and its steps in one closure; to be taken apart',
   },
   {
-    name: 'mesh/channels/channel-desk.ts createChannelDesk',
+    name: 'packages/inbound/src/channels/channel-desk.ts createChannelDesk',
     allLinesMax: 168,
     why: 'the list of the parts that every channel is given',
   },
   {
-    name: 'mesh/models/providers/reply-reader.ts createReplyReader',
+    name: 'packages/inference/src/models/providers/reply-reader.ts createReplyReader',
     allLinesMax: 167,
     why: 'state and its steps in one closure; to be taken apart',
   },
   {
-    name: 'mesh/sandbox/kubernetes-runtime.ts createKubernetesRuntime',
+    name: 'packages/fleet/src/sandbox/kubernetes-runtime.ts createKubernetesRuntime',
     allLinesMax: 184,
     why: 'a port of many members; to be taken apart as the one of Docker was',
   },
   {
-    name: 'mesh/sandbox/process-runtime.ts createProcessRuntime',
+    name: 'packages/fleet/src/sandbox/process-runtime.ts createProcessRuntime',
     allLinesMax: 181,
     why: 'a port of many members; to be taken apart as the one of Docker was',
   },
   {
-    name: 'mesh/templates/export-fleet.ts createExportFleet',
+    name: 'packages/operations/src/templates/export-fleet.ts createExportFleet',
     allLinesMax: 182,
     why: 'state and its steps in one closure; to be taken apart',
   },
-  { name: 'mesh/wallet/chain/evm-chain.ts createEvmChain', allLinesMax: 198, why: 'a port of many members' },
   {
-    name: 'mesh/wallet/payments/intent-table.ts createIntentTable',
+    name: 'packages/wallet/src/chain/evm-chain.ts createEvmChain',
+    allLinesMax: 198,
+    why: 'a port of many members',
+  },
+  {
+    name: 'packages/wallet/src/payments/intent-table.ts createIntentTable',
     allLinesMax: 160,
     why: 'statements of one table',
   },
@@ -142,18 +195,30 @@ export interface SelfReference {
 
 /** Constants that a closure names above their declaration: what begins names what ends it. */
 export const selfReferences: readonly SelfReference[] = [
-  { name: 'agent/skills/skill-registry.ts reload', why: 'tools that are shown reload what is shown' },
-  { name: 'agent/subagents/supervisor.ts subagent', why: 'its own end is written into it' },
-  { name: 'agent/system-clock.ts timer', why: 'whoever aborts ends the timer, which ends the listening' },
-  { name: 'browser/tabs/open-tabs.ts close', why: 'a tab that is opened may close itself' },
-  { name: 'client/system-clock.ts timer', why: 'whoever aborts ends the timer, which ends the listening' },
   {
-    name: 'mesh/channels/adapters/discord/discord-adapter.ts interactions',
+    name: 'packages/agent/src/skills/skill-registry.ts reload',
+    why: 'tools that are shown reload what is shown',
+  },
+  { name: 'packages/agent/src/subagents/supervisor.ts subagent', why: 'its own end is written into it' },
+  {
+    name: 'packages/agent/src/system-clock.ts timer',
+    why: 'whoever aborts ends the timer, which ends the listening',
+  },
+  { name: 'packages/browser/src/tabs/open-tabs.ts close', why: 'a tab that is opened may close itself' },
+  {
+    name: 'packages/client/src/system-clock.ts timer',
+    why: 'whoever aborts ends the timer, which ends the listening',
+  },
+  {
+    name: 'packages/inbound/src/channels/adapters/discord/discord-adapter.ts interactions',
     why: 'the gateway is made first and tells what is made with it',
   },
   {
-    name: 'mesh/channels/adapters/discord/discord-history.ts privateOnes',
+    name: 'packages/inbound/src/channels/adapters/discord/discord-history.ts privateOnes',
     why: 'what is read may lead to more that is read',
   },
-  { name: 'mesh/egress/proxy/tunnels.ts end', why: 'a tunnel names the way to leave the roster' },
+  {
+    name: 'packages/egress/src/egress/proxy/tunnels.ts end',
+    why: 'a tunnel names the way to leave the roster',
+  },
 ]

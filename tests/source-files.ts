@@ -25,7 +25,7 @@ export function readSourceFiles(): readonly SourceFile[] {
         path: relative(repositoryRoot, path),
         text,
         isTest:
-          /\.(?:test|conformance)\.ts$|\/src\/testing\//.test(path) ||
+          /\.(?:test|conformance)\.ts$|\/testing\//.test(path) ||
           relative(repositoryRoot, path).startsWith('tests/'),
         imports: [...text.matchAll(importPattern)].map((match) => ({
           specifier: match[2] ?? match[3] ?? '',

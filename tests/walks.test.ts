@@ -7,7 +7,7 @@ import type { Hop, Walk } from './walks.ts'
 const files = readSourceFiles()
 const sources = indexSources(files)
 const walks = readWalks(readPage())
-const hooks = sources.textOf('packages/mesh/src/kernel/hooks.ts')
+const hooks = sources.textOf('packages/identity/src/kernel/hooks.ts')
 const endpoints = files
   .filter(({ path }) => path.startsWith('packages/protocol/src/'))
   .map(({ text }) => text)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { FileStamp, ProgramRecord } from '@flotilla/protocol/built-program'
-import { agentFiles } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
+import { agentFiles } from '../../packages/fleet/src/sandbox/image/bundle-agent.ts'
 import { existing, recordBuild } from './build-program.ts'
 
 /**

@@ -1,4 +1,4 @@
-const channels = 'packages/mesh/src/channels'
+const channels = 'packages/inbound/src/channels'
 
 /** Messages of people on chat platforms, and notices to them. */
 export const groupOfChannels = {

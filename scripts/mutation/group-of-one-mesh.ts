@@ -1,6 +1,6 @@
 import type { MutationGroup } from './mutation-groups.ts'
 
-const lease = 'packages/mesh/src/lease'
+const lease = 'packages/foundation/src/lease'
 
 export const groupOfOneMesh: MutationGroup = {
   name: 'one-mesh',

@@ -1,4 +1,4 @@
-const wallet = 'packages/mesh/src/wallet'
+const wallet = 'packages/wallet/src'
 
 /** Decisions about seeds, recipients, counted amounts and signatures. */
 export const groupsOfWallet = [

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { packageFolder } from '@flotilla/protocol/built-program'
 import { packedFolder, packedLock } from '../../packages/cli/src/demo/demo-project.ts'
-import { browserProgram } from '../../packages/mesh/src/sandbox/image/browser-image.ts'
-import { bundleAgent } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
+import { browserProgram } from '../../packages/fleet/src/sandbox/image/browser-image.ts'
+import { bundleAgent } from '../../packages/fleet/src/sandbox/image/bundle-agent.ts'
 import { compileDashboard } from '../built-programs/build-dashboard.ts'
 import { bundleProgram, writtenHelpFiles } from '../built-programs/build-program.ts'
 import type { Places } from '../built-programs/read-sources.ts'
 
 /** Worker threads of the mesh, which are files of their own. */
 const workers = [
-  'packages/mesh/src/lease/end-worker.ts',
-  'packages/mesh/src/skills/check-worker.ts',
-  'packages/mesh/src/triggers/watch/scan-worker.ts',
+  'packages/foundation/src/lease/end-worker.ts',
+  'packages/egress/src/skills/check-worker.ts',
+  'packages/inbound/src/triggers/watch/scan-worker.ts',
 ]
 const licenceMaxBytes = 128 * 1024
 

@@ -26,11 +26,11 @@ import { makeMeshKey } from '../../packages/agent/src/testing/mesh-proof.ts'
 import {
   browserContainerOptions,
   browserVolumeName,
-} from '../../packages/mesh/src/sandbox/docker/browser-container.ts'
-import { engineDialect } from '../../packages/mesh/src/sandbox/engine/engine-dialect.ts'
-import type { Engine } from '../../packages/mesh/src/sandbox/engine/connect-engine.ts'
-import { ensureBrowserImage } from '../../packages/mesh/src/sandbox/image/browser-image.ts'
-import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+} from '../../packages/fleet/src/sandbox/docker/browser-container.ts'
+import { engineDialect } from '../../packages/fleet/src/sandbox/engine/engine-dialect.ts'
+import type { Engine } from '../../packages/fleet/src/sandbox/engine/connect-engine.ts'
+import { ensureBrowserImage } from '../../packages/fleet/src/sandbox/image/browser-image.ts'
+import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestProxy } from './browser-pages.ts'
 import type { TestProxy } from './browser-pages.ts'

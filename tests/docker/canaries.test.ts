@@ -1,7 +1,7 @@
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { sandboxName } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
 import { aCanaryDay, decoy, startCanaryMesh } from '../support/canary-day.ts'
 import type { CanaryDay } from '../support/canary-day.ts'
 import { createCanaryHunt } from '../support/canary-hunt.ts'

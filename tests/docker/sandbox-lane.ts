@@ -5,20 +5,20 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDockerRuntime } from '../../packages/mesh/src/sandbox/docker-runtime.ts'
-import type { DockerRuntimeOptions } from '../../packages/mesh/src/sandbox/docker/docker-options.ts'
-import type { Engine } from '../../packages/mesh/src/sandbox/engine/connect-engine.ts'
-import { findEngine } from '../../packages/mesh/src/sandbox/engine/find-engine.ts'
-import { removePrivateNetwork } from '../../packages/mesh/src/sandbox/network/private-network.ts'
+import { createDockerRuntime } from '../../packages/fleet/src/sandbox/docker-runtime.ts'
+import type { DockerRuntimeOptions } from '../../packages/fleet/src/sandbox/docker/docker-options.ts'
+import type { Engine } from '../../packages/fleet/src/sandbox/engine/connect-engine.ts'
+import { findEngine } from '../../packages/fleet/src/sandbox/engine/find-engine.ts'
+import { removePrivateNetwork } from '../../packages/fleet/src/sandbox/network/private-network.ts'
 import {
   aSpec,
   subjectHands,
   writeSubject,
-} from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
-import type { SandboxRuntime, SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
-import { homeTag, sandboxName, type SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
-import { silentLog } from '../../packages/mesh/src/platform/log.ts'
-import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+} from '../../packages/fleet/src/sandbox/sandbox-runtime.conformance.ts'
+import type { SandboxRuntime, SandboxState } from '../../packages/fleet/src/sandbox/sandbox-runtime.ts'
+import { homeTag, sandboxName, type SandboxSpec } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { silentLog } from '../../packages/foundation/src/platform/log.ts'
+import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
 import { imageCaches } from './image-caches.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

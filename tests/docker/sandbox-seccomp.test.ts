@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import type { SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
+import type { SandboxState } from '../../packages/fleet/src/sandbox/sandbox-runtime.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { sharedFindings } from '../../packages/mesh/src/diagnostics/doctor/shared-findings.ts'
-import { inspectShared } from '../../packages/mesh/src/sandbox/docker/inspect-shared.ts'
+import { sharedFindings } from '../../packages/operations/src/diagnostics/doctor/shared-findings.ts'
+import { inspectShared } from '../../packages/fleet/src/sandbox/docker/inspect-shared.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 import { patient } from '../support/patience.ts'
 

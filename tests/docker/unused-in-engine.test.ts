@@ -10,15 +10,15 @@ import {
   labelKeys,
   volumeLabels,
   volumeName,
-} from '../../packages/mesh/src/sandbox/hardening/container-options.ts'
-import { lostHomes } from '../../packages/mesh/src/sandbox/docker/lost-homes.ts'
-import { unusedInEngine } from '../../packages/mesh/src/sandbox/docker/unused-in-engine.ts'
-import { followEngine } from '../../packages/mesh/src/sandbox/image/engine-images.ts'
-import { noteUse } from '../../packages/mesh/src/sandbox/image/image-uses.ts'
-import { imageId } from '../../packages/mesh/src/sandbox/image/known-images.ts'
-import { networkNames } from '../../packages/mesh/src/sandbox/network/private-network.ts'
-import { homeTag } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
-import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
+} from '../../packages/fleet/src/sandbox/hardening/container-options.ts'
+import { lostHomes } from '../../packages/fleet/src/sandbox/docker/lost-homes.ts'
+import { unusedInEngine } from '../../packages/fleet/src/sandbox/docker/unused-in-engine.ts'
+import { followEngine } from '../../packages/fleet/src/sandbox/image/engine-images.ts'
+import { noteUse } from '../../packages/fleet/src/sandbox/image/image-uses.ts'
+import { imageId } from '../../packages/fleet/src/sandbox/image/known-images.ts'
+import { networkNames } from '../../packages/fleet/src/sandbox/network/private-network.ts'
+import { homeTag } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { tarArchive, tarFile } from '../../packages/fleet/src/sandbox/tar-archive.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()

@@ -5,15 +5,15 @@ import { channelEndpoints, channelsApi } from '@flotilla/protocol/channels-api'
 import type { ChannelView } from '@flotilla/protocol/channels-api'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startFakeTelegram, fakeTelegramPlaces } from '../../packages/mesh/src/testing/fake-telegram.ts'
+import { startFakeTelegram, fakeTelegramPlaces } from '../../packages/testing/src/fake-telegram.ts'
 import {
   callbackEntry,
   callbackOf,
   fakeWhatsApp,
   startFakeGraph,
   signedCallback,
-} from '../../packages/mesh/src/testing/fake-whatsapp.ts'
-import type { FakeGraph } from '../../packages/mesh/src/testing/fake-whatsapp.ts'
+} from '../../packages/testing/src/fake-whatsapp.ts'
+import type { FakeGraph } from '../../packages/testing/src/fake-whatsapp.ts'
 import { aCassette, says } from '../support/cassettes.ts'
 import { personOnDiscord, personOnSlack, walkCommands } from '../support/command-walk.ts'
 import type { KnownSomewhere } from '../support/command-walk.ts'

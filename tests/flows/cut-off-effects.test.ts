@@ -10,7 +10,7 @@ import { projectAgentEndpoints } from '@flotilla/protocol/project-api'
 import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import type { Composed } from '../../packages/mesh/src/app/compose.ts'
-import type { Caller } from '../../packages/mesh/src/access/caller.ts'
+import type { Caller } from '../../packages/identity/src/access/caller.ts'
 import { aPowerCutHome, agentApiRoutes, owner, routeOf, runOf } from '../support/power-cut-home.ts'
 import type { PowerCutHome, ApiCall } from '../support/power-cut-home.ts'
 import { runUntilCut } from '../support/power-cut.ts'
@@ -320,19 +320,19 @@ const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/wallet/read': 'it asks a chain, and changes nothing',
   'POST /mesh/mcp': 'its effect is outside and has no key: it is made once, and never again',
   'POST /mesh/operator/agents/{}/archive':
-    'said again it changes nothing, and it has no key: packages/mesh/src/agents/administration/archive-agent.test.ts',
+    'said again it changes nothing, and it has no key: packages/fleet/src/agents/administration/archive-agent.test.ts',
   'POST /mesh/operator/agents/{}/unarchive':
-    'said again it changes nothing, and it has no key: packages/mesh/src/agents/administration/archive-agent.test.ts',
+    'said again it changes nothing, and it has no key: packages/fleet/src/agents/administration/archive-agent.test.ts',
   'POST /mesh/operator/agents/{}/restart':
-    'its effect is a sandbox: packages/mesh/src/agents/lifecycle/start-agent.test.ts',
+    'its effect is a sandbox: packages/fleet/src/agents/lifecycle/start-agent.test.ts',
   'POST /mesh/operator/templates/{}/apply':
-    'agents that are there stay as they are, and applied again it makes the rest: packages/mesh/src/agents/registry/templates.test.ts',
+    'agents that are there stay as they are, and applied again it makes the rest: packages/fleet/src/agents/registry/templates.test.ts',
   'POST /mesh/messages/{}/await':
     'said again it changes nothing: the answer is taken once, and read as often',
   'PUT /mesh/capabilities': 'said again it changes nothing: it takes the place of what was there',
   'POST /mesh/blackboard-watches': 'said again it changes nothing: it takes the place of what was there',
   'POST /mesh/operator/agents/{}/hibernate':
-    'said again it changes nothing: packages/mesh/src/agents/lifecycle/hibernate.test.ts',
+    'said again it changes nothing: packages/fleet/src/agents/lifecycle/hibernate.test.ts',
   'POST /mesh/lease': 'said again it renews what it renewed',
   'POST /mesh/steers/taken': 'said again it changes nothing: what is taken is a mark on the row',
   'POST /mesh/skills/check': 'it changes nothing',

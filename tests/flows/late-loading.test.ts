@@ -8,7 +8,7 @@ import { startAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import type { TestAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
 import type { FakeMesh, MeshAnswer, ScriptedAnswer } from '../../packages/agent/src/testing/fake-mesh.ts'
-import { bundleAgent } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
+import { bundleAgent } from '../../packages/fleet/src/sandbox/image/bundle-agent.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 
 /** Writes the name of every module when it is loaded. */

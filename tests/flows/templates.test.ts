@@ -10,7 +10,7 @@ import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import { templateEndpoints, templatesApi } from '@flotilla/protocol/templates-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cassetteSchema } from '../../packages/mesh/src/models/recording/cassette.ts'
+import { cassetteSchema } from '../../packages/inference/src/models/recording/cassette.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { httpCall } from '../support/http-call.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { describePayingChain } from '../../packages/mesh/src/wallet/chain/paying-chain.conformance.ts'
-import type { Order, PayingChain, Place } from '../../packages/mesh/src/wallet/chain/paying-chain.ts'
+import { describePayingChain } from '../../packages/wallet/src/chain/paying-chain.conformance.ts'
+import type { Order, PayingChain, Place } from '../../packages/wallet/src/chain/paying-chain.ts'
 import { anvilProgram, dataFeeOracle, dataFeeRaw, operatorFeeRaw, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
 import { payer, startEvmPayer } from '../support/evm-payer.ts'

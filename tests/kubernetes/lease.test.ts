@@ -1,6 +1,6 @@
-import { openClusterLease } from '../../packages/mesh/src/sandbox/kubernetes/cluster-lease.ts'
-import { leaseRecordsConformance } from '../../packages/mesh/src/lease/lease-records.conformance.ts'
-import { randomId, systemClock } from '../../packages/mesh/src/platform/index.ts'
+import { openClusterLease } from '../../packages/fleet/src/sandbox/kubernetes/cluster-lease.ts'
+import { leaseRecordsConformance } from '../../packages/foundation/src/lease/lease-records.conformance.ts'
+import { randomId, systemClock } from '../../packages/foundation/src/platform/index.ts'
 import { clusterOfThisRun } from './cluster-lane.ts'
 import { giveMeshRights } from './mesh-rights.ts'
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openCanary, reaches } from '../../packages/mesh/src/sandbox/isolation/canary.ts'
+import { openCanary, reaches } from '../../packages/fleet/src/sandbox/isolation/canary.ts'
 import {
   containerWalls,
   networkWalls,
@@ -9,14 +9,14 @@ import {
   probeReportSchema,
   type Controls,
   type ProbeReport,
-} from '../../packages/mesh/src/sandbox/isolation/isolation-report.ts'
-import { probePod, type PodGround } from '../../packages/mesh/src/sandbox/kubernetes/agent-objects.ts'
+} from '../../packages/fleet/src/sandbox/isolation/isolation-report.ts'
+import { probePod, type PodGround } from '../../packages/fleet/src/sandbox/kubernetes/agent-objects.ts'
 import {
   agentNamespace,
   networkPolicies,
-} from '../../packages/mesh/src/sandbox/kubernetes/network-policies.ts'
-import { aSpec, subjectHands } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
-import type { SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+} from '../../packages/fleet/src/sandbox/kubernetes/network-policies.ts'
+import { aSpec, subjectHands } from '../../packages/fleet/src/sandbox/sandbox-runtime.conformance.ts'
+import type { SandboxSpec } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
 import { storageClass } from './cluster/controllers.ts'
 import { subjectImage } from './cluster/images.ts'
 import { fabric } from './cluster/layout.ts'

@@ -4,7 +4,7 @@ import { createServerSentEventParser } from '@flotilla/protocol/server-sent-even
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { createAnswerAssembly } from '../../packages/agent/src/llm/assemble-answer.ts'
-import { createNormalWriter } from '../../packages/mesh/src/models/formats/answer/normal-reply.ts'
+import { createNormalWriter } from '../../packages/inference/src/models/formats/answer/normal-reply.ts'
 import { oddities } from './oddities.ts'
 
 function readIn(pieces: readonly Uint8Array[], stream: boolean): string {

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createNormalWriter } from '../../packages/mesh/src/models/formats/answer/normal-reply.ts'
+import { createNormalWriter } from '../../packages/inference/src/models/formats/answer/normal-reply.ts'
 import { startLlmGateway } from '../support/llm-gateway.ts'
 import type { LlmGatewayUnderTest } from '../support/llm-gateway.ts'
 import { nativeOddities } from './native-rows.ts'

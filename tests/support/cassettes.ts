@@ -3,7 +3,7 @@ import type {
   Cassette,
   CassetteTrack,
   CassetteTurn,
-} from '../../packages/mesh/src/models/recording/cassette.ts'
+} from '../../packages/inference/src/models/recording/cassette.ts'
 
 type Track = CassetteTrack
 type Turn = CassetteTurn

@@ -1,6 +1,6 @@
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
-import type { EventBus } from '../../packages/mesh/src/events/event-bus.ts'
-import type { Journal, JournalEntry } from '../../packages/mesh/src/journal/journal.ts'
+import type { EventBus } from '../../packages/foundation/src/events/event-bus.ts'
+import type { Journal, JournalEntry } from '../../packages/foundation/src/journal/journal.ts'
 
 /** An audit log that collects its entries in memory. */
 export function collectJournal(): Journal & { readonly entries: JournalEntry[] } {

@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
-import { fakeRetryAfterMs } from '../../packages/mesh/src/channels/adapter.conformance.ts'
+import { fakeRetryAfterMs } from '../../packages/inbound/src/channels/adapter.conformance.ts'
 import type {
   FakeFailure,
   FakePlatform,
   ShownFileOnPlatform,
-} from '../../packages/mesh/src/channels/adapter.conformance.ts'
-import type { ConversationPlace } from '../../packages/mesh/src/channels/adapter.ts'
+} from '../../packages/inbound/src/channels/adapter.conformance.ts'
+import type { ConversationPlace } from '../../packages/inbound/src/channels/adapter.ts'
 import { discordBody } from './discord-body.ts'
 import { deadPort } from './dead-port.ts'
 import { wholeBody } from './whole-body.ts'

@@ -1,5 +1,5 @@
-import type { SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
-import { subjectHands } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
+import type { SandboxState } from '../../packages/fleet/src/sandbox/sandbox-runtime.ts'
+import { subjectHands } from '../../packages/fleet/src/sandbox/sandbox-runtime.conformance.ts'
 
 /** Attempts to escape from a sandbox through the kernel, by name, as Python code. Each prints its outcome. */
 const attempts: Readonly<Record<string, string>> = {

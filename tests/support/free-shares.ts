@@ -1,5 +1,5 @@
 import { agentShare } from '@flotilla/protocol/limits'
-import { createHeldBytes } from '../../packages/mesh/src/intake/held-bytes.ts'
+import { createHeldBytes } from '../../packages/foundation/src/intake/held-bytes.ts'
 
 /** Shares for tests of other subjects: the byte bounds are the real ones, and event loop time is not bounded. */
 export function freeShares() {

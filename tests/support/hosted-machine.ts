@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { signSession } from '../../packages/mesh/src/http/gates/session-cookie.ts'
+import { signSession } from '../../packages/identity/src/http/gates/session-cookie.ts'
 
 /** Content of the access token file of the hosted machine below. */
 export const hostedToken = 'a-hosted-machine-s-access-token'

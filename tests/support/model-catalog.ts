@@ -1,10 +1,10 @@
-import { settingsSchema } from '../../packages/mesh/src/config/settings-file.ts'
-import { createMakeProvider } from '../../packages/mesh/src/models/providers/make-provider.ts'
-import type { MakeProviderDeps } from '../../packages/mesh/src/models/providers/make-provider.ts'
-import { createModelCatalog } from '../../packages/mesh/src/models/catalog/model-catalog.ts'
-import type { ModelCatalog } from '../../packages/mesh/src/models/catalog/model-catalog.ts'
-import { randomId, systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
-import type { Vault } from '../../packages/mesh/src/credentials/vault.ts'
+import { settingsSchema } from '../../packages/foundation/src/config/settings-file.ts'
+import { createMakeProvider } from '../../packages/inference/src/models/providers/make-provider.ts'
+import type { MakeProviderDeps } from '../../packages/inference/src/models/providers/make-provider.ts'
+import { createModelCatalog } from '../../packages/inference/src/models/catalog/model-catalog.ts'
+import type { ModelCatalog } from '../../packages/inference/src/models/catalog/model-catalog.ts'
+import { randomId, systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
+import type { Vault } from '../../packages/egress/src/credentials/vault.ts'
 
 /** The model catalog of an owner with these settings and keys. */
 export function aModelCatalog(owner: {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
-import type { BindOptions } from '../../packages/mesh/src/http/bind-endpoint.ts'
-import type { MeshModule } from '../../packages/mesh/src/kernel/mesh-module.ts'
-import type { Routes } from '../../packages/mesh/src/http/routes.ts'
+import type { BindOptions } from '../../packages/identity/src/http/bind-endpoint.ts'
+import type { MeshModule } from '../../packages/identity/src/kernel/mesh-module.ts'
+import type { Routes } from '../../packages/identity/src/http/routes.ts'
 
 /** Returns every route of the modules, as `METHOD /path`, by the surface whose gate checks it. */
 export function offeredRoutes(modules: readonly MeshModule[]): Readonly<Record<keyof Routes, string[]>> {

@@ -1,4 +1,4 @@
-import type { OpenLine } from '../../packages/mesh/src/egress/fetch/forward-request.ts'
+import type { OpenLine } from '../../packages/egress/src/egress/fetch/forward-request.ts'
 
 /** The state of a call whose caller never aborts and never disconnects. */
 export function aLine(more: Partial<OpenLine> = {}): OpenLine {

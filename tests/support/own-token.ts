@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createMeshIdentity } from '../../packages/mesh/src/agents/connection/mesh-identity.ts'
-import type { MeshIdentity } from '../../packages/mesh/src/agents/connection/mesh-identity.ts'
-import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { createMeshIdentity } from '../../packages/fleet/src/agents/connection/mesh-identity.ts'
+import type { MeshIdentity } from '../../packages/fleet/src/agents/connection/mesh-identity.ts'
+import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
 
 /** Adds an agent token of a running agent to the home. The real token exists only in the agent's process. */
 export function addDoorToken(home: string, agentId: string): string {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
+import { tarArchive, tarFile } from '../../packages/fleet/src/sandbox/tar-archive.ts'
 
 const run = promisify(execFile)
 

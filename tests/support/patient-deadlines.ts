@@ -1,4 +1,4 @@
-import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
 import { patient } from './patience.ts'
 
 /** Shorter sleeps are polling intervals and not deadlines, so they are not extended. */

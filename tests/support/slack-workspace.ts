@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { createEmulator } from 'emulate'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
-import { fakeRetryAfterMs } from '../../packages/mesh/src/channels/adapter.conformance.ts'
+import { fakeRetryAfterMs } from '../../packages/inbound/src/channels/adapter.conformance.ts'
 import type {
   FakeFailure,
   FakePlatform,
   ShownFileOnPlatform,
   ShownOnPlatform,
-} from '../../packages/mesh/src/channels/adapter.conformance.ts'
-import type { ConversationPlace } from '../../packages/mesh/src/channels/adapter.ts'
+} from '../../packages/inbound/src/channels/adapter.conformance.ts'
+import type { ConversationPlace } from '../../packages/inbound/src/channels/adapter.ts'
 import { deadPort } from './dead-port.ts'
 import { wholeBody } from './whole-body.ts'
 

@@ -1,4 +1,4 @@
-import type { ReserveWish } from '../../packages/mesh/src/spending/reservation.ts'
+import type { ReserveWish } from '../../packages/inference/src/spending/reservation.ts'
 
 /** A reservation request of one call: 10 nano-dollars for each output token, and 100 for the prompt. */
 export function aWish(changes: Partial<ReserveWish> = {}): ReserveWish {

@@ -1,6 +1,6 @@
 /**
  * The lifecycle state of an agent, as all clients see it. The mesh changes it by one table
- * (`mesh/src/agents/registry/agent-state.ts`).
+ * (`fleet/src/agents/registry/agent-state.ts`).
  */
 export const agentStates = [
   /** The agent is in the database and was never started. */

@@ -33,14 +33,14 @@ export const equivalents: readonly Equivalent[] = [
         'a call that was never made has no result, and none that was made has that: it runs all the same',
     },
   ]),
-  ...inFile('packages/mesh/src/approvals/ask-approval.ts', [
+  ...inFile('packages/work/src/approvals/ask-approval.ts', [
     {
       line: "const runId = caller.kind === 'agent' ? (caller.run?.runId ?? null) : null",
       becomes: 'const runId = true ? (caller.run?.runId ?? null) : null',
       reason: 'a caller that is no agent has no run, so both ways it is null',
     },
   ]),
-  ...inFile('packages/mesh/src/models/gateway/answer-bounds.ts', [
+  ...inFile('packages/inference/src/models/gateway/answer-bounds.ts', [
     {
       line: 'const lengths = seen.get(keyOf(agentId, model)) ?? []',
       becomes: 'const lengths = seen.get(keyOf(agentId, model)) ?? ["Stryker was here"]',
@@ -52,7 +52,7 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'no pair has this key, so nothing is forgotten where there is no oldest',
     },
   ]),
-  ...inFile('packages/mesh/src/spending/budget-limits.ts', [
+  ...inFile('packages/inference/src/spending/budget-limits.ts', [
     {
       line: "if (project !== null && budgets.project?.name === project) addPeriods('project', project, budgets.project)",
       becomes:
@@ -60,28 +60,28 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'a project always has a name, so that of no project is never the same',
     },
   ]),
-  ...inFile('packages/mesh/src/access/authorize.ts', [
+  ...inFile('packages/identity/src/access/authorize.ts', [
     {
       line: "return action.do === 'call-api' && programApis.includes(action.api)",
       becomes: 'return true && programApis.includes(action.api)',
       reason: 'no other action has an api, and what is not there is in no list',
     },
   ]),
-  ...inFile('packages/mesh/src/triggers/conditions/condition-tokens.ts', [
+  ...inFile('packages/inbound/src/triggers/conditions/condition-tokens.ts', [
     {
       line: "at += (space ?? name ?? number ?? quoted ?? sign ?? ' ').length",
       becomes: 'at += (space ?? name ?? number ?? quoted ?? sign ?? "").length',
       reason: 'where none was found the line above has thrown',
     },
   ]),
-  ...inFile('packages/mesh/src/triggers/conditions/parse-condition.ts', [
+  ...inFile('packages/inbound/src/triggers/conditions/parse-condition.ts', [
     {
       line: 'if (!(error instanceof RE2JSException)) throw error',
       becomes: 'if (false) throw error',
       reason: 'the library throws nothing else for a text; a fault of its own is not to be told to an owner',
     },
   ]),
-  ...inFile('packages/mesh/src/access/glob.ts', [
+  ...inFile('packages/identity/src/access/glob.ts', [
     ...allSince('the loop ends before the pattern does, so there is always a character', [
       [
         "tokens.push({ kind: 'literal', character: pattern[at] ?? '' })",
@@ -124,14 +124,14 @@ export const equivalents: readonly Equivalent[] = [
       ],
     ]),
   ]),
-  ...inFile('packages/mesh/src/runs/dispatch/lease.ts', [
+  ...inFile('packages/work/src/runs/dispatch/lease.ts', [
     {
       line: 'if (run.leaseUntil !== null && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
       becomes: 'if (true && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
       reason: 'no lease counts as one until 1970 there, of which nothing is left either',
     },
   ]),
-  ...inFile('packages/mesh/src/runs/ledger/change-run.ts', [
+  ...inFile('packages/work/src/runs/ledger/change-run.ts', [
     {
       line: '...(code === undefined ? {} : { code }),',
       becomes: '...(false ? {} : { code }),',

@@ -2,7 +2,7 @@ import { inFile } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
 export const equivalentsOfChannels: readonly Equivalent[] = [
-  ...inFile('packages/mesh/src/channels/delivery/notice-text.ts', [
+  ...inFile('packages/inbound/src/channels/delivery/notice-text.ts', [
     {
       line: 'quiet.from < quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to',
       becomes:
@@ -15,14 +15,14 @@ export const equivalentsOfChannels: readonly Equivalent[] = [
       reason: 'the minute in which the hours end is no quiet one, so that no end is this very moment',
     },
   ]),
-  ...inFile('packages/mesh/src/channels/messages/plain-message.ts', [
+  ...inFile('packages/inbound/src/channels/messages/plain-message.ts', [
     {
       line: "const placeIds = [place.conversationId, place.threadId ?? '']",
       becomes: 'const placeIds = [place.conversationId, place.threadId ?? "Stryker was here!"]',
       reason: 'only its length is asked for, and both are short enough',
     },
   ]),
-  ...inFile('packages/mesh/src/channels/pairing/pairing-codes.ts', [
+  ...inFile('packages/inbound/src/channels/pairing/pairing-codes.ts', [
     {
       line: String.raw`const found = /^(?:\/(?:start|pair)(?:@\w{1,64})?\s+)?([A-Za-z0-9]+)$/.exec(text.trim())?.[1]?.toUpperCase()`,
       becomes: String.raw`const found = /^(?:\/(?:start|pair)(?:@\w{1,64})?\s+)?([A-Za-z0-9]+)$/.exec(text.trim())?.[1].toUpperCase()`,

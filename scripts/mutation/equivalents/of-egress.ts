@@ -2,7 +2,7 @@ import { inFile } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
 export const equivalentsOfEgress: readonly Equivalent[] = [
-  ...inFile('packages/mesh/src/egress/policy/address-ranges.ts', [
+  ...inFile('packages/egress/src/egress/policy/address-ranges.ts', [
     ...[
       ["if (isIP(address) === 0 || address.includes('%')) return false", 'isIP(address) === 0', 'false'],
       [
@@ -46,14 +46,14 @@ export const equivalentsOfEgress: readonly Equivalent[] = [
     })),
   ]),
   ...inFile(
-    'packages/mesh/src/egress/policy/destination.ts',
+    'packages/egress/src/egress/policy/destination.ts',
     [String.raw`/\[|\]$/g`, String.raw`/^\[|\]/g`].map((form) => ({
       line: String.raw`const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')`,
       becomes: String.raw`const host = url.hostname.replace(${form}, '').replace(/\.$/, '')`,
       reason: 'brackets stand at the ends of a host that was parsed, and nowhere else',
     })),
   ),
-  ...inFile('packages/mesh/src/egress/policy/host-list.ts', [
+  ...inFile('packages/egress/src/egress/policy/host-list.ts', [
     {
       line: "return parseHostAndPort(`${host.includes(':') ? `[${host}]` : host}:80`)?.host ?? ''",
       becomes:
@@ -61,7 +61,7 @@ export const equivalentsOfEgress: readonly Equivalent[] = [
       reason: 'no host is spelled so, as none is empty',
     },
   ]),
-  ...inFile('packages/mesh/src/egress/policy/check-destination.ts', [
+  ...inFile('packages/egress/src/egress/policy/check-destination.ts', [
     {
       line: 'if (!inside.every(({ address }) => deps.exceptions?.opens(address, port))) {',
       becomes: 'if (!inside.every(({ address }) => deps.exceptions.opens(address, port))) {',

@@ -2,7 +2,7 @@ import { inFile } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
 export const equivalentsOfModels: readonly Equivalent[] = [
-  ...inFile('packages/mesh/src/models/formats/spelling.ts', [
+  ...inFile('packages/inference/src/models/formats/spelling.ts', [
     {
       line: "let name = ''",
       becomes: 'let name = "Stryker was here!"',

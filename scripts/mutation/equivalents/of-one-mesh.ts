@@ -2,7 +2,7 @@ import { inFile } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
 export const equivalentsOfOneMesh: readonly Equivalent[] = [
-  ...inFile('packages/mesh/src/lease/hold-lease.ts', [
+  ...inFile('packages/foundation/src/lease/hold-lease.ts', [
     {
       line: 'const renewed = await renewOnce().catch(() => false)',
       becomes: 'const renewed = await renewOnce().catch(() => undefined)',
@@ -14,7 +14,7 @@ export const equivalentsOfOneMesh: readonly Equivalent[] = [
       reason: 'where the record is gone nothing is written, by a comparison or by an error that nobody hears',
     },
   ]),
-  ...inFile('packages/mesh/src/lease/take-lease.ts', [
+  ...inFile('packages/foundation/src/lease/take-lease.ts', [
     {
       line: 'if (now?.version === seen?.version) continue',
       becomes: 'if (now?.version === seen.version) continue',

@@ -2,7 +2,7 @@ import { allSince, inFile } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
 export const equivalentsOfPeople: readonly Equivalent[] = [
-  ...inFile('packages/mesh/src/people/manage-people.ts', [
+  ...inFile('packages/identity/src/people/manage-people.ts', [
     {
       line: 'return after ?? required([], name)',
       becomes: 'return after ?? required(["Stryker was here"], name)',
@@ -36,7 +36,7 @@ export const equivalentsOfPeople: readonly Equivalent[] = [
     },
   ]),
   ...inFile(
-    'packages/mesh/src/people/prove-owner.ts',
+    'packages/identity/src/people/prove-owner.ts',
     allSince('the guard lets people alone through to where it is asked', [
       [
         "return (caller.kind === 'human' ? caller.person : undefined) ?? null",

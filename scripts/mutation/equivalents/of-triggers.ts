@@ -2,7 +2,7 @@ import { inFile, allSince } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
 export const equivalentsOfTriggers: readonly Equivalent[] = [
-  ...inFile('packages/mesh/src/triggers/cron/cron-schedule.ts', [
+  ...inFile('packages/inbound/src/triggers/cron/cron-schedule.ts', [
     ...allSince('memory of a pure function: what is not kept is worked out again, and is the same', [
       ['if (known) {', 'if (false) {'],
       ['if (known) {', 'if (known) {}'],
@@ -28,7 +28,7 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
       reason: 'a schedule without work to do never starts by itself',
     },
   ]),
-  ...inFile('packages/mesh/src/triggers/cron/read-schedule.ts', [
+  ...inFile('packages/inbound/src/triggers/cron/read-schedule.ts', [
     ...allSince('each of the five fields is looked at in its own list, so there is always one', [
       [
         "`${fieldNames[bad] ?? 'field'} \"${fields[bad] ?? ''}\" is not a list of numbers${bad > 2 ? ' or names' : ''}, ranges (1-5), * and steps (*/10, 1-30/5, 10/20)`,",
@@ -93,14 +93,14 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
       ],
     ]),
   ]),
-  ...inFile('packages/mesh/src/triggers/cron/plan-dues.ts', [
+  ...inFile('packages/inbound/src/triggers/cron/plan-dues.ts', [
     {
       line: 'if (own <= from || own > until) continue',
       becomes: 'if (own < from || own > until) continue',
       reason: 'what has its row at the very beginning leaves an empty stretch and the same beginning',
     },
   ]),
-  ...inFile('packages/mesh/src/triggers/cron/zone-offset.ts', [
+  ...inFile('packages/inbound/src/triggers/cron/zone-offset.ts', [
     ...allSince('a text without digits is the number nothing too', [
       [
         "const [, sign, hours = '0', minutes = '0', seconds = '0'] =",
@@ -163,7 +163,7 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
       ['formatters.set(timezone, made)', ';'],
     ]),
   ]),
-  ...inFile('packages/mesh/src/triggers/heartbeat/probes.ts', [
+  ...inFile('packages/inbound/src/triggers/heartbeat/probes.ts', [
     {
       line: 'if (diskUsedPercent !== null && diskUsedPercent > threshold) {',
       becomes: 'if (true && diskUsedPercent > threshold) {',

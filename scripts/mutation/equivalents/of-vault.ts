@@ -5,7 +5,7 @@ import type { Equivalent } from './equivalent.ts'
 const allPatternsLookedFor = 'where one hash fits all, every pattern is looked for, only not as fast'
 
 export const equivalentsOfVault: readonly Equivalent[] = [
-  ...inFile('packages/mesh/src/credentials/fill-handles.ts', [
+  ...inFile('packages/egress/src/credentials/fill-handles.ts', [
     {
       line: "encode(valueOf(placeholder.names[Number(index)] ?? '')),",
       becomes: 'encode(valueOf(placeholder.names[Number(index)] ?? "Stryker was here!")),',
@@ -71,7 +71,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'the sieve only spares the look into the table',
     },
   ]),
-  ...inFile('packages/mesh/src/credentials/handles.ts', [
+  ...inFile('packages/egress/src/credentials/handles.ts', [
     {
       line: "for (const found of text.matchAll(handle)) names.push(canonicalName(found[1] ?? ''))",
       becomes:
@@ -79,7 +79,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'a handle that was found has a name',
     },
   ]),
-  ...inFile('packages/mesh/src/credentials/host-pattern.ts', [
+  ...inFile('packages/egress/src/credentials/host-pattern.ts', [
     {
       line: "const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? []",
       becomes: `const [, scheme = 'https', star, authority = "Stryker was here!"] = form.exec(text) ?? []`,

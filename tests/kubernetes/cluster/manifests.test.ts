@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import * as z from 'zod'
 import { clusterImage, meshImage } from '../../../packages/mesh/src/app/choose-cluster.ts'
-import { readEnvironment } from '../../../packages/mesh/src/config/environment.ts'
-import { meshPodLabels } from '../../../packages/mesh/src/sandbox/kubernetes/network-policies.ts'
+import { readEnvironment } from '../../../packages/foundation/src/config/environment.ts'
+import { meshPodLabels } from '../../../packages/fleet/src/sandbox/kubernetes/network-policies.ts'
 import { repositoryRoot } from '../../support/mesh-process.ts'
 
 const textOf = (...path: readonly string[]) => readFileSync(join(repositoryRoot, ...path), 'utf8')

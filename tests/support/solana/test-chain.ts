@@ -3,7 +3,7 @@ import {
   readTokenAccount,
   token2022Program,
   tokenProgram,
-} from '../../../packages/mesh/src/wallet/solana/token-layout.ts'
+} from '../../../packages/wallet/src/solana/token-layout.ts'
 import { createSvm } from './svm.ts'
 import type { Svm, SvmAccount } from './svm.ts'
 import { stillLands } from './svm-failures.ts'

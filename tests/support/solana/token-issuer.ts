@@ -21,7 +21,7 @@ import {
   getInitializeMint2Instruction,
   getMintToInstruction,
 } from '@solana-program/token'
-import { token2022Program, tokenProgram } from '../../../packages/mesh/src/wallet/solana/token-layout.ts'
+import { token2022Program, tokenProgram } from '../../../packages/wallet/src/solana/token-layout.ts'
 import type { SolanaServer } from './rpc-server.ts'
 
 /** A Token-2022 extension: the additional size of its mint account, and the instruction that initializes it. */

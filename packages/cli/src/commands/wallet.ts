@@ -225,7 +225,7 @@ function requireLine(typed: string | undefined, what: string): string {
   if (typed !== undefined && typed.trim() !== '') return typed
   throw new CommandFailed('no-value', {
     detail: `The command needs ${what}, but standard input is empty.`,
-    repair: 'Type it when asked, or send it on standard input.',
+    repair: `Type ${what} when asked, or send it on standard input.`,
   })
 }
 

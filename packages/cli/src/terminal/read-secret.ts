@@ -19,7 +19,7 @@ export async function readSecret(
   if (text.trim() !== '') return text
   throw new CommandFailed('no-value', {
     detail: 'The value is empty.',
-    repair: 'Type it when asked, or send it on standard input: flotilla credentials set NAME < file',
+    repair: 'Type the secret when asked, or send it on standard input: flotilla credentials set NAME < file',
   })
 }
 

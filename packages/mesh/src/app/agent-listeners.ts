@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { agentConnectionBounds, createLinkedListener } from '../http/index.ts'
+import { agentConnectionBounds, createLinkedListener } from '@flotilla/identity/http'
 import type { Composed } from './compose.ts'
 import type { Listener } from './listen.ts'
 import { portOf } from './open-servers.ts'

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import * as z from 'zod'
-import { writeFileAtomically } from '../config/index.ts'
-import type { Environment } from '../config/index.ts'
-import { productVersion } from '../platform/index.ts'
+import { writeFileAtomically } from '@flotilla/foundation/config'
+import type { Environment } from '@flotilla/foundation/config'
+import { productVersion } from '@flotilla/foundation/platform'
 
 const namespaceUsual = 'flotilla'
 /** Path of our seccomp profile below the kubelet's own, and the name for the runtime's default profile. */

@@ -14,11 +14,11 @@ import {
 } from './choose-cluster.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { imageParts } from './image-parts.ts'
-import type { DataPaths } from '../config/index.ts'
-import type { Log } from '../platform/index.ts'
-import { createDockerRuntime, createKubernetesRuntime, createProcessRuntime } from '../sandbox/index.ts'
-import type { SandboxRuntime } from '../sandbox/index.ts'
-import { systemClock } from '../platform/index.ts'
+import type { DataPaths } from '@flotilla/foundation/config'
+import type { Log } from '@flotilla/foundation/platform'
+import { createDockerRuntime, createKubernetesRuntime, createProcessRuntime } from '@flotilla/fleet/sandbox'
+import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
+import { systemClock } from '@flotilla/foundation/platform'
 
 /** The port of the forward proxy, beside the agent API. */
 export const proxyPort = 8421

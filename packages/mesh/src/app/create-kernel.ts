@@ -1,12 +1,12 @@
-import { createDeviceGuard, createFileEditor, watchSettings } from '../config/index.ts'
-import type { DataPaths, FileEditor, SettingsFile } from '../config/index.ts'
-import { createVault } from '../credentials/index.ts'
-import { createEffectOnce } from '../effects/index.ts'
-import { createEventBus } from '../events/index.ts'
-import { createDownloadRoom } from '../http/index.ts'
-import { createAgentShares } from '../intake/index.ts'
-import { createHooks, makerOf, rootOf } from '../kernel/index.ts'
-import type { Kernel } from '../kernel/index.ts'
+import { createDeviceGuard, createFileEditor, watchSettings } from '@flotilla/foundation/config'
+import type { DataPaths, FileEditor, SettingsFile } from '@flotilla/foundation/config'
+import { createVault } from '@flotilla/egress/credentials'
+import { createEffectOnce } from '@flotilla/foundation/effects'
+import { createEventBus } from '@flotilla/foundation/events'
+import { createDownloadRoom } from '@flotilla/identity/http'
+import { createAgentShares } from '@flotilla/foundation/intake'
+import { createHooks, makerOf, rootOf } from '@flotilla/identity/kernel'
+import type { Kernel } from '@flotilla/identity/kernel'
 import {
   authorize,
   createDenialCounts,
@@ -16,12 +16,12 @@ import {
   createRateLimits,
   createRefuseAboveCeiling,
   writeFirstPermissions,
-} from '../access/index.ts'
-import type { PermissionStore } from '../access/index.ts'
-import type { Log } from '../platform/index.ts'
-import { loopCpuMs, randomId, randomToken, systemClock } from '../platform/index.ts'
-import { openStorage } from '../storage/index.ts'
-import type { WriteFence } from '../storage/index.ts'
+} from '@flotilla/identity/access'
+import type { PermissionStore } from '@flotilla/identity/access'
+import type { Log } from '@flotilla/foundation/platform'
+import { loopCpuMs, randomId, randomToken, systemClock } from '@flotilla/foundation/platform'
+import { openStorage } from '@flotilla/foundation/storage'
+import type { WriteFence } from '@flotilla/foundation/storage'
 import {
   composeJournal,
   composeJournalKeeper,

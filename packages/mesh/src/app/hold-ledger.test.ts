@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dataPaths, readEnvironment } from '../config/index.ts'
-import { silentLog } from '../platform/index.ts'
+import { dataPaths, readEnvironment } from '../../../foundation/src/config/index.ts'
+import { silentLog } from '../../../foundation/src/platform/index.ts'
 import { holdLedger } from './hold-ledger.ts'
 
 function parts(runtime: string, pid: number) {

@@ -1,12 +1,18 @@
 import process from 'node:process'
 import { Problem } from '@flotilla/protocol/problem'
-import type { DataPaths } from '../config/index.ts'
-import { holderName, holdLease, requireFreeLease, startEndThread, takeLease } from '../lease/index.ts'
-import { steadyMs, systemClock } from '../platform/index.ts'
-import type { Log } from '../platform/index.ts'
-import { lookAtClusterLease, openClusterLease } from '../sandbox/index.ts'
-import { epochOf } from '../storage/index.ts'
-import type { WriteFence } from '../storage/index.ts'
+import type { DataPaths } from '@flotilla/foundation/config'
+import {
+  holderName,
+  holdLease,
+  requireFreeLease,
+  startEndThread,
+  takeLease,
+} from '@flotilla/foundation/lease'
+import { steadyMs, systemClock } from '@flotilla/foundation/platform'
+import type { Log } from '@flotilla/foundation/platform'
+import { lookAtClusterLease, openClusterLease } from '@flotilla/fleet/sandbox'
+import { epochOf } from '@flotilla/foundation/storage'
+import type { WriteFence } from '@flotilla/foundation/storage'
 import { agentsCluster, meshInCluster, notedCluster, runtimeKind, usualKubeconfig } from './choose-cluster.ts'
 import type { CommandContext } from './commands/command-context.ts'
 

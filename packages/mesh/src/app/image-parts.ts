@@ -3,8 +3,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { packedFile } from '@flotilla/protocol/built-program'
 import { cachesFolder } from '@flotilla/protocol/compiled-modules'
-import type { DataPaths } from '../config/index.ts'
-import { systemClock } from '../platform/index.ts'
+import type { DataPaths } from '@flotilla/foundation/config'
+import { systemClock } from '@flotilla/foundation/platform'
 import type { CommandContext } from './commands/command-context.ts'
 
 /** The settings for finding the local engine and building the agent image. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
-import { silentLog } from '../platform/log.ts'
+import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { keepRunning, loopRestartMs } from './keep-running.ts'
 
 test('a loop that fails is restarted, and the work that it left running is aborted', async () => {

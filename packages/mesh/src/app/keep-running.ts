@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../platform/index.ts'
+import type { Log } from '@flotilla/foundation/platform'
 
 /** Delay before a failed loop is restarted, in milliseconds. */
 export const loopRestartMs = 1000

@@ -1,13 +1,13 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import type { ReportStep } from '../sandbox/index.ts'
+import type { ReportStep } from '@flotilla/fleet/sandbox'
 import { agentListeners } from './agent-listeners.ts'
 import { keepRunning } from './keep-running.ts'
 import type { Composed } from './compose.ts'
 import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
-import type { MeshModule } from '../kernel/index.ts'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { agentServer, openOutside, peopleServer, portOf } from './open-servers.ts'
-import { productVersion } from '../platform/index.ts'
-import { storageFaultOf, writeAgain } from '../storage/index.ts'
+import { productVersion } from '@flotilla/foundation/platform'
+import { storageFaultOf, writeAgain } from '@flotilla/foundation/storage'
 
 /** How often each module writes its counts and deletes expired data. */
 const maintenanceIntervalMs = 60_000

@@ -1,10 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { proxyPort } from './choose-runtime.ts'
-import type { DataPaths } from '../config/index.ts'
-import { lastPorts } from '../config/index.ts'
-import { portHolder } from '../diagnostics/index.ts'
-import type { PortHolder } from '../diagnostics/index.ts'
-import type { SandboxRuntime } from '../sandbox/index.ts'
+import type { DataPaths } from '@flotilla/foundation/config'
+import { lastPorts } from '@flotilla/foundation/config'
+import { portHolder } from '@flotilla/operations/diagnostics'
+import type { PortHolder } from '@flotilla/operations/diagnostics'
+import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 
 export interface Listener {
   listen(where: { readonly port: number; readonly host: string }): PromiseLike<unknown>

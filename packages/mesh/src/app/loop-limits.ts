@@ -1,4 +1,4 @@
-import type { Environment, Settings } from '../config/index.ts'
+import type { Environment, Settings } from '@flotilla/foundation/config'
 
 /**
  * The owner's limits for every agent's loop, as environment variables. A change takes effect at the agent's next

@@ -1,6 +1,6 @@
-import type { DataPaths, HomeFolder } from '../config/index.ts'
-import type { Log } from '../platform/index.ts'
-import type { WriteFence } from '../storage/index.ts'
+import type { DataPaths, HomeFolder } from '@flotilla/foundation/config'
+import type { Log } from '@flotilla/foundation/platform'
+import type { WriteFence } from '@flotilla/foundation/storage'
 import type { CommandContext } from './commands/command-context.ts'
 
 /** What a mesh is created from. */

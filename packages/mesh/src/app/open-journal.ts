@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import type { DataPaths, FileEditor, SettingsFile } from '../config/index.ts'
-import type { EventBus } from '../events/index.ts'
+import type { DataPaths, FileEditor, SettingsFile } from '@flotilla/foundation/config'
+import type { EventBus } from '@flotilla/foundation/events'
 import {
   createAnchorFile,
   createJournal,
@@ -8,13 +8,13 @@ import {
   createJournalSeal,
   readHead,
   whoseSeals,
-} from '../journal/index.ts'
-import type { Journal, JournalTrust } from '../journal/index.ts'
-import type { Log } from '../platform/index.ts'
-import type { Database } from '../storage/index.ts'
-import { randomToken, systemClock } from '../platform/index.ts'
-import { openMeshSecret } from '../credentials/index.ts'
-import type { MeshSecretDeps, Secret } from '../credentials/index.ts'
+} from '@flotilla/foundation/journal'
+import type { Journal, JournalTrust } from '@flotilla/foundation/journal'
+import type { Log } from '@flotilla/foundation/platform'
+import type { Database } from '@flotilla/foundation/storage'
+import { randomToken, systemClock } from '@flotilla/foundation/platform'
+import { openMeshSecret } from '@flotilla/egress/credentials'
+import type { MeshSecretDeps, Secret } from '@flotilla/egress/credentials'
 
 /**
  * True if the audit log may come from a release that did not seal it. Must be asked before the home has its secret in

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { accessTokenPath } from '@flotilla/protocol/hosted'
 import { Problem } from '@flotilla/protocol/problem'
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
-import { readAccessToken } from '../config/index.ts'
+import { readAccessToken } from '@flotilla/foundation/config'
 import {
   agentConnectionBounds,
   answerHeaders,
@@ -16,9 +16,9 @@ import {
   openInternal,
   openPeople,
   openPublic,
-} from '../http/index.ts'
-import type { DirectCallDeps, HumanGate, OwnHome } from '../http/index.ts'
-import { systemClock } from '../platform/index.ts'
+} from '@flotilla/identity/http'
+import type { DirectCallDeps, HumanGate, OwnHome } from '@flotilla/identity/http'
+import { systemClock } from '@flotilla/foundation/platform'
 import { inEnvFile } from './listen.ts'
 import type { ListenAt } from './listen.ts'
 import type { Composed } from './compose.ts'

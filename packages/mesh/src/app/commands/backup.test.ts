@@ -6,7 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { dataPaths, lockHome, openHomeFolder, readEnvironment } from '../../config/index.ts'
+import {
+  dataPaths,
+  lockHome,
+  openHomeFolder,
+  readEnvironment,
+} from '../../../../foundation/src/config/index.ts'
 import { noteCluster } from '../choose-cluster.ts'
 import { backup } from './backup.ts'
 

@@ -9,8 +9,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { runtimeNames } from '@flotilla/protocol/runtime-names'
 import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import * as z from 'zod'
-import { heldTrailer, makeBackup, unreadTrailer } from '../../backup/index.ts'
-import type { ReadAgentData } from '../../backup/index.ts'
+import { heldTrailer, makeBackup, unreadTrailer } from '@flotilla/operations/backup'
+import type { ReadAgentData } from '@flotilla/operations/backup'
 import {
   dataLimitBytes,
   dataPaths,
@@ -19,15 +19,15 @@ import {
   lockHome,
   readSettingsFile,
   readTextFile,
-} from '../../config/index.ts'
-import type { DataPaths } from '../../config/index.ts'
+} from '@flotilla/foundation/config'
+import type { DataPaths } from '@flotilla/foundation/config'
 import {
   createLog,
   freshBytes,
   productVersion,
   systemClock,
   openCommandOutput,
-} from '../../platform/index.ts'
+} from '@flotilla/foundation/platform'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'

@@ -1,4 +1,4 @@
-import type { Log } from '../../platform/index.ts'
+import type { Log } from '@flotilla/foundation/platform'
 
 /**
  * Does the work and then closes its resources in this order, even if the work or an earlier close failed. Throws the

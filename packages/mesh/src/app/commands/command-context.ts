@@ -1,4 +1,4 @@
-import type { Environment } from '../../config/index.ts'
+import type { Environment } from '@flotilla/foundation/config'
 
 /** What every command of the mesh's process receives. */
 export interface CommandContext {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { meshArguments, runMeshCommand } from '../../../../../tests/support/mesh-process.ts'
-import { dataPaths } from '../../config/data-paths.ts'
-import { openHomeFolder } from '../../config/home-folder.ts'
+import { dataPaths } from '../../../../foundation/src/config/data-paths.ts'
+import { openHomeFolder } from '../../../../foundation/src/config/home-folder.ts'
 import { commandEnvironment } from './command-environment.ts'
 
 async function aHomeWith(envText: string) {

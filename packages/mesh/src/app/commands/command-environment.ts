@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { dataPaths, homeOf, readEnvironment, readTextFile, readWhatHolds } from '../../config/index.ts'
-import type { Environment } from '../../config/index.ts'
-import { parseEnvText } from '../../credentials/index.ts'
+import { dataPaths, homeOf, readEnvironment, readTextFile, readWhatHolds } from '@flotilla/foundation/config'
+import type { Environment } from '@flotilla/foundation/config'
+import { parseEnvText } from '@flotilla/egress/credentials'
 
 /** How a command treats `.env` of the home. */
 export type EnvFileNeed =

@@ -12,8 +12,8 @@ import {
   homeIdPath,
   readSettingsFile,
   readTextFile,
-} from '../../config/index.ts'
-import type { DataPaths } from '../../config/index.ts'
+} from '@flotilla/foundation/config'
+import type { DataPaths } from '@flotilla/foundation/config'
 import {
   browserFindings,
   captchaFindings,
@@ -29,19 +29,19 @@ import {
   ok,
   portHolder,
   warning,
-} from '../../diagnostics/index.ts'
-import type { DoctorFinding } from '../../diagnostics/index.ts'
-import { presetModel, providerPresets } from '../../models/index.ts'
+} from '@flotilla/operations/diagnostics'
+import type { DoctorFinding } from '@flotilla/operations/diagnostics'
+import { presetModel, providerPresets } from '@flotilla/inference/models'
 import { journalTrust, mayBeBare, secretPlaces } from '../open-journal.ts'
-import { verifyJournal } from '../../journal/index.ts'
-import type { JournalVerdict } from '../../journal/index.ts'
-import { checkSums, differenceWords, utcDay } from '../../spending/index.ts'
-import { silentLog, systemClock } from '../../platform/index.ts'
-import { createPermissionFile } from '../../access/index.ts'
-import { openDatabase } from '../../storage/index.ts'
-import { readJobs } from '../../triggers/cron/index.ts'
-import { brokenWords, readWatchersFile } from '../../triggers/watch/index.ts'
-import { createVault, findMeshSecret, readBindings } from '../../credentials/index.ts'
+import { verifyJournal } from '@flotilla/foundation/journal'
+import type { JournalVerdict } from '@flotilla/foundation/journal'
+import { checkSums, differenceWords, utcDay } from '@flotilla/inference/spending'
+import { silentLog, systemClock } from '@flotilla/foundation/platform'
+import { createPermissionFile } from '@flotilla/identity/access'
+import { openDatabase } from '@flotilla/foundation/storage'
+import { readJobs } from '@flotilla/inbound/triggers/cron'
+import { brokenWords, readWatchersFile } from '@flotilla/inbound/triggers/watch'
+import { createVault, findMeshSecret, readBindings } from '@flotilla/egress/credentials'
 import { askMesh } from './ask-mesh.ts'
 import type { RunningMesh } from './ask-mesh.ts'
 import type { CommandContext } from './command-context.ts'

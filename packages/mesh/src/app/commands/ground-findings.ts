@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { dataLimitBytes, defaultSettings, readSettingsFile } from '../../config/index.ts'
-import type { DataPaths } from '../../config/index.ts'
+import { dataLimitBytes, defaultSettings, readSettingsFile } from '@flotilla/foundation/config'
+import type { DataPaths } from '@flotilla/foundation/config'
 import {
   dataFindings,
   failure,
@@ -8,8 +8,8 @@ import {
   ok,
   sharedFindings,
   warning,
-} from '../../diagnostics/index.ts'
-import type { DoctorFinding } from '../../diagnostics/index.ts'
+} from '@flotilla/operations/diagnostics'
+import type { DoctorFinding } from '@flotilla/operations/diagnostics'
 import {
   inspectCluster,
   inspectDataBound,
@@ -17,7 +17,7 @@ import {
   inspectShared,
   listVolumes,
   lostHomes,
-} from '../../sandbox/index.ts'
+} from '@flotilla/fleet/sandbox'
 import {
   agentsCluster,
   meshInCluster,

@@ -1,6 +1,6 @@
 import { chooseRuntime } from '../choose-runtime.ts'
-import { dataPaths, openHomeFolder } from '../../config/index.ts'
-import { createLog, openCommandOutput } from '../../platform/index.ts'
+import { dataPaths, openHomeFolder } from '@flotilla/foundation/config'
+import { createLog, openCommandOutput } from '@flotilla/foundation/platform'
 import type { CommandContext } from './command-context.ts'
 import { printStep } from './tell-step.ts'
 

@@ -3,15 +3,21 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { cachesFolder, compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 import { Problem } from '@flotilla/protocol/problem'
-import { dataPaths, homeIdPath, isRestoreUnfinished, lockHome, readTextFile } from '../../config/index.ts'
-import type { DataPaths } from '../../config/index.ts'
-import { systemClock } from '../../platform/index.ts'
-import { unusedCaches, unusedInHome } from '../../pruning/index.ts'
-import type { UnusedThing } from '../../pruning/index.ts'
-import { lostHomes, npmVersion, unusedInEngine } from '../../sandbox/index.ts'
-import type { LostHome } from '../../sandbox/index.ts'
-import { openDatabase } from '../../storage/index.ts'
-import type { Database } from '../../storage/index.ts'
+import {
+  dataPaths,
+  homeIdPath,
+  isRestoreUnfinished,
+  lockHome,
+  readTextFile,
+} from '@flotilla/foundation/config'
+import type { DataPaths } from '@flotilla/foundation/config'
+import { systemClock } from '@flotilla/foundation/platform'
+import { unusedCaches, unusedInHome } from '@flotilla/operations/pruning'
+import type { UnusedThing } from '@flotilla/operations/pruning'
+import { lostHomes, npmVersion, unusedInEngine } from '@flotilla/fleet/sandbox'
+import type { LostHome } from '@flotilla/fleet/sandbox'
+import { openDatabase } from '@flotilla/foundation/storage'
+import type { Database } from '@flotilla/foundation/storage'
 import type { CommandContext } from './command-context.ts'
 
 /**

@@ -4,9 +4,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
-import { dataPaths, homeIdPath, lockHome, openHomeFolder, readTextFile } from '../../config/index.ts'
-import type { DataPaths } from '../../config/index.ts'
-import { createLog, openCommandOutput, removeTree } from '../../platform/index.ts'
+import { dataPaths, homeIdPath, lockHome, openHomeFolder, readTextFile } from '@flotilla/foundation/config'
+import type { DataPaths } from '@flotilla/foundation/config'
+import { createLog, openCommandOutput, removeTree } from '@flotilla/foundation/platform'
 import type { CommandContext } from './command-context.ts'
 
 /**

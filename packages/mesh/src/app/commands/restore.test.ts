@@ -3,7 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dataPaths, lockHome, openHomeFolder, readEnvironment } from '../../config/index.ts'
+import {
+  dataPaths,
+  lockHome,
+  openHomeFolder,
+  readEnvironment,
+} from '../../../../foundation/src/config/index.ts'
 import { restore } from './restore.ts'
 
 async function aFolder(): Promise<string> {

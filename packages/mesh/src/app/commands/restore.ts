@@ -2,8 +2,13 @@ import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { Problem, retold } from '@flotilla/protocol/problem'
-import { requireRoomForRestore, restoreBackup, verifyBackup, whatIsMissing } from '../../backup/index.ts'
-import type { MovedBytes } from '../../backup/index.ts'
+import {
+  requireRoomForRestore,
+  restoreBackup,
+  verifyBackup,
+  whatIsMissing,
+} from '@flotilla/operations/backup'
+import type { MovedBytes } from '@flotilla/operations/backup'
 import {
   dataLimitBytes,
   dataPaths,
@@ -15,11 +20,11 @@ import {
   readSettingsFile,
   readTextFile,
   wipeUnfinishedRestore,
-} from '../../config/index.ts'
-import type { DataPaths } from '../../config/index.ts'
-import { createLog, openCommandOutput } from '../../platform/index.ts'
-import { SandboxError } from '../../sandbox/index.ts'
-import { newestSchemaStep } from '../../storage/index.ts'
+} from '@flotilla/foundation/config'
+import type { DataPaths } from '@flotilla/foundation/config'
+import { createLog, openCommandOutput } from '@flotilla/foundation/platform'
+import { SandboxError } from '@flotilla/fleet/sandbox'
+import { newestSchemaStep } from '@flotilla/foundation/storage'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import { holdLedger, requireNoMesh } from '../hold-ledger.ts'

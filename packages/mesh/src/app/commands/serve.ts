@@ -10,11 +10,11 @@ import {
   readTextFile,
   removeUnfinishedWrites,
   writeFileAtomically,
-} from '../../config/index.ts'
+} from '@flotilla/foundation/config'
 import { Problem } from '@flotilla/protocol/problem'
-import type { DataPaths } from '../../config/index.ts'
-import type { LineOutput } from '../../platform/index.ts'
-import { createLog, productVersion, systemClock } from '../../platform/index.ts'
+import type { DataPaths } from '@flotilla/foundation/config'
+import type { LineOutput } from '@flotilla/foundation/platform'
+import { createLog, productVersion, systemClock } from '@flotilla/foundation/platform'
 import { notedCluster, refuseElsewhere, runtimeKind } from '../choose-cluster.ts'
 import { holdLedger } from '../hold-ledger.ts'
 import { printStep } from './tell-step.ts'

@@ -1,8 +1,8 @@
 import { accessTokenPath } from '@flotilla/protocol/hosted'
 import { Problem } from '@flotilla/protocol/problem'
-import { signSession } from '../../http/index.ts'
-import { readAccessToken } from '../../config/index.ts'
-import { systemClock } from '../../platform/index.ts'
+import { signSession } from '@flotilla/identity/http'
+import { readAccessToken } from '@flotilla/foundation/config'
+import { systemClock } from '@flotilla/foundation/platform'
 import type { CommandContext } from './command-context.ts'
 
 /** A client renews its session once an hour. */

@@ -1,4 +1,4 @@
-import type { ReportStep } from '../../sandbox/index.ts'
+import type { ReportStep } from '@flotilla/fleet/sandbox'
 import type { CommandContext } from './command-context.ts'
 
 /** Writes steps as progress lines for the program that started this one. */

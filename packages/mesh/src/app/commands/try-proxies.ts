@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import type { ProxyRules, Settings } from '../../config/index.ts'
-import { proxyFindings } from '../../diagnostics/index.ts'
-import type { DoctorFinding } from '../../diagnostics/index.ts'
-import { openTunnel } from '../../platform/index.ts'
-import type { TunnelProxy } from '../../platform/index.ts'
+import type { ProxyRules, Settings } from '@flotilla/foundation/config'
+import { proxyFindings } from '@flotilla/operations/diagnostics'
+import type { DoctorFinding } from '@flotilla/operations/diagnostics'
+import { openTunnel } from '@flotilla/foundation/platform'
+import type { TunnelProxy } from '@flotilla/foundation/platform'
 import type { CommandContext } from './command-context.ts'
 
 /** Longest wait for a proxy, in milliseconds. */

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { verifyBackup, whatIsMissing } from '../../backup/index.ts'
+import { verifyBackup, whatIsMissing } from '@flotilla/operations/backup'
 import { Problem } from '@flotilla/protocol/problem'
 import { passphraseOf, requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { journalTrust, mayBeBare, secretPlaces } from '../open-journal.ts'
-import { dataPaths } from '../../config/index.ts'
-import { verifyJournal as verifyChain } from '../../journal/index.ts'
-import { openDatabase } from '../../storage/index.ts'
-import { findMeshSecret } from '../../credentials/index.ts'
+import { dataPaths } from '@flotilla/foundation/config'
+import { verifyJournal as verifyChain } from '@flotilla/foundation/journal'
+import { openDatabase } from '@flotilla/foundation/storage'
+import { findMeshSecret } from '@flotilla/egress/credentials'
 import type { CommandContext } from './command-context.ts'
 
 /** Verifies the whole hash chain of the audit log, with or without a running mesh. */

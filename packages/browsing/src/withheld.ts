@@ -1,0 +1,18 @@
+import type { Action, Caller, Decision } from '@flotilla/identity/access'
+
+/**
+ * The reason why an agent may have no browser now: it was deleted, archived, or has no permission. Null if it may.
+ */
+export function createWithheld(deps: {
+  readonly find: (agentId: string) => object | null
+  readonly isArchived: (agentId: string) => boolean
+  readonly decide: (caller: Caller, action: Action) => Decision
+}): (agentId: string) => string | null {
+  return (agentId) => {
+    if (deps.find(agentId) === null) return 'the agent was deleted'
+    if (deps.isArchived(agentId)) return 'the agent is archived'
+    const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+    const may = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
+    return may.allowed ? null : may.reason
+  }
+}

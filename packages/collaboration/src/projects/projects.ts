@@ -1,0 +1,93 @@
+import type { ManagedProject, ProjectView } from '@flotilla/protocol/project-api'
+import { projectNameSchema } from '@flotilla/protocol/money-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '@flotilla/identity/access'
+import type { Hooks } from '@flotilla/identity/kernel'
+import {
+  createManageProject,
+  createWriteProject,
+  ensureProject,
+  requireInUse,
+  requireProject,
+} from './manage-project.ts'
+import type { ManageProjectDeps, WriteProjectInput } from './manage-project.ts'
+import { createDeleteProject } from './delete-project.ts'
+import type { DeleteProjectDeps } from './delete-project.ts'
+import { createProjectTable } from './project-table.ts'
+import { createProjectTexts } from './project-texts.ts'
+import { projectText } from './project-text.ts'
+import { createReadProjects } from './read-project.ts'
+import type { ReadProjectDeps } from './read-project.ts'
+
+export type Projects = ReturnType<typeof createProjects>
+
+export type ProjectsDeps = Omit<ManageProjectDeps, 'table'> &
+  Omit<ReadProjectDeps, 'table'> &
+  Pick<DeleteProjectDeps, 'dropBudget'> & {
+    readonly hooks: Hooks
+    /** Called after a commit, so that members read the current state of their project. */
+    readonly refreshBriefings: () => void
+  }
+
+/** Manages projects: a goal, its members, and data that only they can access. */
+export function createProjects(given: ProjectsDeps) {
+  const { database, hooks, agents } = given
+  const table = createProjectTable(database)
+  const deps = { ...given, table }
+  const read = createReadProjects(deps)
+  const manage = createManageProject(deps)
+  const write = createWriteProject(deps)
+  const remove = createDeleteProject(deps)
+  const texts = createProjectTexts({ ...deps, write })
+
+  hooks.projectOf.subscribe((agentId) => {
+    const name = agents.find(agentId)?.project ?? null
+    return name === null ? [] : [{ name, archived: table.isArchived(name) }]
+  })
+  hooks.projectsSince.subscribe((name) => {
+    const row = table.find(name)
+    return row ? [row.created_at] : []
+  })
+  hooks.projectTexts.subscribe((agentId) => {
+    const name = agents.find(agentId)?.project ?? null
+    const row = name === null ? null : table.find(name)
+    if (!row) return []
+    return [projectText({ row, sections: table.sections(row.name), members: read.membersOf(row.name) })]
+  })
+  hooks.membershipChanged.subscribe(({ project }) => {
+    if (project !== null) {
+      // A project is created when its name is first used, as with its budget.
+      ensureProject(deps, project)
+      requireInUse(requireProject(table, project))
+    }
+    database.afterCommit(given.refreshBriefings)
+  })
+
+  return {
+    list: read.list,
+    one: read.one,
+    textsOf: texts.textsOf,
+    give: texts.give,
+    manage: (caller: Caller, name: string, change: Parameters<typeof manage>[2]): ManagedProject => {
+      requireName(name)
+      const moved = manage(caller, name, change)
+      database.afterCommit(given.refreshBriefings)
+      return { ...read.one(caller, name), moved }
+    },
+    delete: (caller: Caller, name: string): void => {
+      remove(caller, name)
+      database.afterCommit(given.refreshBriefings)
+    },
+    write: (caller: Caller, name: string, input: WriteProjectInput): ProjectView => {
+      write(caller, name, input)
+      database.afterCommit(given.refreshBriefings)
+      return read.one(caller, name)
+    },
+  }
+}
+
+/** Throws the problem `bad-request` for an invalid name. */
+function requireName(name: string): void {
+  if (projectNameSchema.safeParse(name).success) return
+  throw new Problem('bad-request', { detail: 'a project is 1 to 64 of a-z 0-9 _ -' })
+}

@@ -1,0 +1,26 @@
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import { topicAgentRoutes } from './agent.routes.ts'
+import { topicPeopleRoutes } from './people.routes.ts'
+import { createTopics } from './topics.ts'
+import type { Topics } from './topics.ts'
+
+export type { Topics, UnreadSummary } from './topics.ts'
+
+/** Wires the module for signals to subscribed agents. */
+export function topicsModule(
+  kernel: Kernel,
+  needs: { readonly agents: { readonly registry: { find(agentId: string): unknown } } },
+): MeshModule<Topics> {
+  const topics = createTopics(kernel)
+  kernel.hooks.runSettled.subscribe(topics.runSettled)
+  kernel.hooks.agentDeleted.subscribe(topics.forget)
+  kernel.hooks.projectDeleted.subscribe(topics.forgetProject)
+  return {
+    api: topics,
+    routes: {
+      people: (surface) => topicPeopleRoutes(surface, { agents: needs.agents.registry, topics }),
+      agent: (surface) => topicAgentRoutes(surface, topics),
+    },
+    maintain: () => void topics.sweep(),
+  }
+}

@@ -1,0 +1,102 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Caller, RateLimits } from '@flotilla/identity/access'
+import type { FileEditor } from '@flotilla/foundation/config'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import { credentialAgentRoutes } from './agent.routes.ts'
+import { createBindingFile } from './binding-file.ts'
+import { createCredentialRequests } from './credential-requests.ts'
+import { createGenerateSecret } from './generate-secret.ts'
+import { createGeneratedTable } from './generated-table.ts'
+import { createListUsable } from './list-usable.ts'
+import { createManageCredentials } from './manage-credentials.ts'
+import { credentialPeopleRoutes } from './people.routes.ts'
+import type { Secret } from './secret.ts'
+import { createSendAnswer } from './tell-answer.ts'
+import { createUseCredentials } from './use-credentials.ts'
+import type { OpenCredentials } from './use-credentials.ts'
+import type { Vault } from './vault.ts'
+
+export { readBindings } from './binding-file.ts'
+export { credentialNameOf, meshSecretName } from './credential-tiers.ts'
+export { parseEnvText } from './env-file.ts'
+export { findMeshSecret, openMeshSecret, placeOfOurs } from './mesh-secret.ts'
+export type { MeshSecretDeps } from './mesh-secret.ts'
+export { writeSecretFile } from './mesh-secret-file.ts'
+export { inOneGo } from '@flotilla/protocol/secret-text/in-steps'
+export type { Steps } from '@flotilla/protocol/secret-text/in-steps'
+export { redact, redactInSteps } from './redact.ts'
+export { createScrubs } from './scrub.ts'
+export type { Scrub, ScrubFor } from './scrub.ts'
+export { createSecret } from './secret.ts'
+export type { Secret } from './secret.ts'
+export type { Carried, CredentialCall, OpenCredentials } from './use-credentials.ts'
+export { createVault } from './vault.ts'
+export type { Vault } from './vault.ts'
+
+const fingerprintDigits = 8
+
+/** How other modules use credentials of agents. */
+export interface Credentials {
+  /** Opens the credentials of an agent for one request that leaves the mesh. */
+  readonly open: OpenCredentials
+  /** A few characters that distinguish values, keyed so that values cannot be guessed offline. */
+  readonly fingerprint: (secret: Secret) => string
+}
+
+interface Needs {
+  readonly vault: Vault
+  readonly meshSecret: Secret
+  readonly editor: FileEditor
+  /** The file in which the owner binds credentials to hosts. */
+  readonly path: string
+  readonly rates: Pick<RateLimits, 'take'>
+  readonly runs: Parameters<typeof createSendAnswer>[0]['runs']
+  readonly notes: { notifyOwner(caller: Caller, note: { readonly message: string }): unknown }
+}
+
+/** Credentials of agents: their destinations, their users, and requests to the owner. */
+export async function credentialsModule(
+  kernel: Kernel,
+  { vault, meshSecret, editor, path, rates, runs, notes }: Needs,
+): Promise<MeshModule<Credentials>> {
+  const bindings = await createBindingFile({ ...kernel, path, editor })
+  const requests = createCredentialRequests({
+    ...kernel,
+    note: (caller, message) => void notes.notifyOwner(caller, { message }),
+    deliver: createSendAnswer({ ...kernel, bindings, runs }),
+  })
+  kernel.hooks.agentDeleted.subscribe(requests.forget)
+  const keyed = (value: string) =>
+    createHmac('sha256', meshSecret.reveal()).update(`credential\n${value}`).digest('hex')
+  const fingerprint = (value: string) => keyed(value).slice(0, fingerprintDigits)
+  const manage = createManageCredentials({
+    ...kernel,
+    vault,
+    bindings,
+    fingerprint,
+    doubts: (url) => kernel.hooks.outboundDoubts.ask({ url, agentId: null }),
+    onStored: requests.granted,
+  })
+  const listUsable = createListUsable({ ...kernel, vault, bindings })
+  const generate = createGenerateSecret({
+    ...kernel,
+    vault,
+    table: createGeneratedTable(kernel.database),
+    fingerprint: keyed,
+    randomBytes,
+  })
+  // Limits how often an agent calls the vault. Each request with filled handles counts too.
+  const rate = { take: (agentId: string) => rates.take(agentId, 'credentials') }
+  return {
+    api: {
+      open: createUseCredentials({ ...kernel, vault, bindings, rate }),
+      fingerprint: (secret) => fingerprint(secret.reveal()),
+    },
+    routes: {
+      people: (surface) => credentialPeopleRoutes(surface, { manage, requests }),
+      agent: (surface) => credentialAgentRoutes(surface, { listUsable, generate, requests }),
+    },
+    maintain: requests.sweep,
+    close: () => bindings.close(),
+  }
+}

@@ -1,0 +1,143 @@
+import type { RateLimits } from '@flotilla/identity/access'
+import type { Agents } from '@flotilla/fleet/agents'
+import { createScrubs } from '../credentials/index.ts'
+import type { OpenCredentials, Vault } from '../credentials/index.ts'
+import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { OutboundProxies } from '@flotilla/foundation/platform'
+import type { Runs } from '@flotilla/work/runs'
+import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
+import { egressAgentRoutes } from './agent.routes.ts'
+import { createFetchMedia } from './fetch/fetch-media.ts'
+import type { FetchMediaForAgent } from './fetch/fetch-media.ts'
+import { createForwardRequest } from './fetch/forward-request.ts'
+import { createPinnedFetch } from './fetch/pinned-fetch.ts'
+import type { PinnedFetch } from './fetch/pinned-fetch.ts'
+import { mcpAgentRoutes } from './mcp/agent.routes.ts'
+import { createExchangeWithServer } from './mcp/exchange-with-server.ts'
+import type { ClosedNetworks } from './policy/closed-networks.ts'
+import { destinationDoubts } from './policy/destination-doubts.ts'
+import { createOutboundFilter } from './policy/outbound-filter.ts'
+import type { ConnectProxy, ServedProxy } from './proxy/connect-proxy.ts'
+import { createForwardProxy } from './proxy/forward-proxy.ts'
+import { createWebSearch, searchSetup } from './search/web-search.ts'
+
+export interface Egress {
+  readonly networks: Pick<ClosedNetworks, 'refresh'>
+  /** The forward proxy; the start of the mesh makes it listen on the gateway address of the agents' networks. */
+  readonly proxy: ServedProxy
+  /** The proxy for browsers, on their own network; the browser module provides the owner of each token. */
+  readonly browsers: {
+    readonly proxy: ConnectProxy
+    identifyBy(browserOf: (token: string) => string | null): void
+  }
+  /** Fetches an image or a document that a model call names by URL. */
+  readonly fetchMedia: FetchMediaForAgent
+  /** Fetches for the mesh from local services, given as exact `host:port`; nothing else is reachable. */
+  readonly fetchAt: (places: readonly string[]) => PinnedFetch
+  /**
+   * Fetches for the mesh from addresses that the owner configured, through the filter for agents without an agent's
+   * list of hosts.
+   */
+  readonly fetchForMesh: PinnedFetch
+  /** Throws the problem `not-configured` if no web search is set up. */
+  requireSearch(): void
+}
+
+export interface EgressNeeds {
+  /** The company proxies for the mesh's own requests, and for those of agents if `egress.use_proxy` is set. */
+  readonly environment: { readonly proxies: OutboundProxies }
+  readonly runtime: Pick<SandboxRuntime, 'networks'>
+  /** The configured addresses of the engine. */
+  readonly engineAddresses: readonly string[]
+  readonly rates: RateLimits
+  readonly agents: Pick<Agents, 'registry' | 'connection'>
+  readonly runs: Pick<Runs, 'lifecycle' | 'holdLease'>
+  readonly openCredentials: OpenCredentials
+  readonly vault: Pick<Vault, 'system'>
+  /** Each agent's share of the event loop, and the bytes held for answers while they arrive. */
+  readonly shares: { readonly calls: LoopShare; readonly held: { readonly replies: HeldBytes } }
+}
+
+export { startDeadline } from './fetch/deadline.ts'
+export type { PinnedFetch } from './fetch/pinned-fetch.ts'
+export { listNamesHost } from './policy/host-list.ts'
+export type { ConnectProxy } from './proxy/connect-proxy.ts'
+
+/** Wires the egress module: one filter for everything that is sent on behalf of agents. */
+export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
+  const { rates, openCredentials: credentials } = needs
+  const { calls: loop, held } = needs.shares
+  const { registry, connection } = needs.agents
+  const { holdLease } = needs.runs
+  const { liveRunOf } = needs.runs.lifecycle.live
+  const { networks, filterFor, filterAt, filterOfMesh } = createOutboundFilter(kernel, needs)
+  const { proxies } = needs.environment
+  const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
+  // Calls are counted at the agent API; requests through the proxy and for models share their rate limit.
+  const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
+  const leaving = { ...kernel, liveRunOf, holdLease, credentials, rate, fetchFor, loop }
+  const searchSources = { settings: () => kernel.settings().web_search, system: needs.vault.system }
+  // No browser exists before the browser module provides this function.
+  let browserOf: (token: string) => string | null = () => null
+  const forwarding = createForwardProxy({
+    kernel,
+    liveRunOf,
+    holdLease,
+    browserRate: { take: (agentId) => rates.take(agentId, 'browser') },
+    browserOf: (token) => browserOf(token),
+    verifyToken: connection.verifyToken,
+    filterFor,
+    rate,
+  })
+  kernel.hooks.sandboxGone.subscribe(({ agentId }) => forwarding.cutAgent(agentId))
+  kernel.hooks.agentDeleted.subscribe(forwarding.forget)
+  kernel.hooks.outboundDoubts.subscribe(({ url, agentId }) =>
+    destinationDoubts(url, agentId === null ? filterOfMesh : filterFor(agentId)),
+  )
+  const forwardRequest = createForwardRequest(leaving)
+  const exchange = createExchangeWithServer({
+    ...leaving,
+    held: held.replies,
+    serversOf: registry.mcpServers.of,
+  })
+  const webSearch = createWebSearch({
+    ...kernel,
+    ...searchSources,
+    holdLease,
+    loop,
+    scrubFor: createScrubs(),
+    // The owner chooses the search provider, so an agent's own list of hosts does not apply.
+    fetchFor: (agentId) => {
+      const { isHostAllowed: _narrowed, ...filter } = filterFor(agentId)
+      return createPinnedFetch({ ...filter, proxies })
+    },
+  })
+  return {
+    api: {
+      networks,
+      proxy: forwarding.proxy,
+      browsers: {
+        proxy: forwarding.browserProxy,
+        identifyBy: (given) => {
+          browserOf = given
+        },
+      },
+      fetchMedia: createFetchMedia(leaving),
+      fetchForMesh: createPinnedFetch(filterOfMesh),
+      fetchAt: (places) => createPinnedFetch(filterAt(places)),
+      requireSearch: () => void searchSetup(searchSources),
+    },
+    routes: {
+      agent: (surface) => {
+        egressAgentRoutes(surface, { forwardRequest, webSearch })
+        mcpAgentRoutes(surface, exchange)
+      },
+    },
+    metrics: forwarding.metrics,
+    prepare: networks.refresh,
+    run: async (signal) => {
+      await Promise.all([networks.run(signal), forwarding.run(signal)])
+    },
+  }
+}

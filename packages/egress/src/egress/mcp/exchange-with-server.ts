@@ -1,0 +1,215 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { mcpAgentApi } from '@flotilla/protocol/mcp-api'
+import { agentShare } from '@flotilla/protocol/limits'
+import { isRemote, shownAddress } from '@flotilla/protocol/mcp-servers'
+import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
+import { Problem } from '@flotilla/protocol/problem'
+import type * as z from 'zod/mini'
+import type { Journal } from '@flotilla/foundation/journal'
+import type { Caller, Guard, RunTicket } from '@flotilla/identity/access'
+import { actorOf } from '@flotilla/identity/access'
+import { outcomeUnknown } from '@flotilla/foundation/effects'
+import type { OpenCredentials } from '../../credentials/index.ts'
+import type { HeldBytes, LoopShare, ShareFull } from '@flotilla/foundation/intake'
+import { startDeadline } from '../fetch/deadline.ts'
+import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
+import { checkedHeaders } from '../fetch/request-headers.ts'
+import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
+import { createOpenPlaces } from '@flotilla/foundation/intake'
+import { withoutSecrets } from '../fetch/without-secrets.ts'
+import { createCleanPart } from './clean-parts.ts'
+
+export type ServerExchange = z.infer<typeof mcpAgentApi.mcpExchange.request>
+
+export interface StreamedReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The body with secrets removed. Fails at a limit, or if the server breaks the connection. */
+  readonly body: AsyncIterable<Uint8Array>
+  /** Aborts if time or run ends before the body was read, so that no code waits for its reader. */
+  readonly cut: AbortSignal
+}
+
+/**
+ * Carries out one HTTP exchange of an agent with one of its MCP servers. The owner configured address and headers;
+ * the agent names the server. Permission, filter, audit log and credentials are those of `http_request`; redirects
+ * are reported and not followed. The caller must read the body to its end or abort the signal. Problems as for
+ * `http_request`, `not-found` for a server that the agent does not have, and `outcome-unknown` if the exchange broke
+ * off after it may have had an effect.
+ */
+export type ExchangeWithServer = (
+  caller: Caller,
+  exchange: ServerExchange,
+  signal: AbortSignal,
+) => Promise<StreamedReply>
+
+export const exchangeBounds = {
+  /** Time limit from the request to the end of its answer. */
+  answerMaxMs: 11 * 60_000,
+  /** A stream that the agent listens to ends with its run, or after this time. */
+  listenMaxMs: 60 * 60_000,
+  /** How often the run is checked for being alive. */
+  liveCheckMs: 1000,
+  /** Bytes of one answer, and of one event or of an answer that is not an event stream. */
+  bytesMax: 32 * 1024 * 1024,
+  partMaxBytes: 4 * 1024 * 1024,
+} as const
+
+/** The headers of a reply that MCP transports read. */
+const shownHeaderNames = [
+  'allow',
+  'content-type',
+  'location',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'retry-after',
+  'www-authenticate',
+] as const
+const toldHeaderMaxChars = 2000
+
+export interface ExchangeDeps {
+  readonly guard: Guard
+  readonly serversOf: (agentId: string) => McpServers
+  readonly fetchFor: (agentId: string) => PinnedFetch
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly holdLease: (run: RunTicket | null) => () => void
+  readonly credentials: OpenCredentials
+  readonly liveRunOf: (agentId: string) => RunTicket | null
+  /** Cleaning is charged to the calling agent's share. */
+  readonly loop: Pick<LoopShare, 'inSteps' | 'waitMs'>
+  /** Counts parts while they arrive. */
+  readonly held: HeldBytes
+}
+
+export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
+  const places = createOpenPlaces(agentShare.mcpExchanges)
+  const cleanPart = createCleanPart(deps)
+  return async (caller, exchange, outer) => {
+    deps.guard(caller, { do: 'call-api', api: 'http' })
+    if (caller.kind !== 'agent') throw new Problem('denied')
+    const { agentId, run } = caller
+    const server = requireServer(deps.serversOf(agentId), exchange.server)
+    const credentials = deps.credentials(caller)
+    const filled = credentials.fillIn({
+      url: addressOf(server, exchange.url),
+      headers: { ...checkedHeaders(exchange.headers), ...checkedHeaders(server.headers) },
+      body: exchange.body,
+    })
+    const leave = places.enter(agentId)
+    if (typeof leave === 'string') throw tooManyExchanges(leave)
+    const listens = exchange.method === 'GET'
+    const { listenMaxMs, answerMaxMs } = exchangeBounds
+    const over = new AbortController()
+    const cut = new AbortController()
+    const deadline = startDeadline(
+      deps.clock,
+      listens ? listenMaxMs : answerMaxMs,
+      AbortSignal.any([outer, over.signal]),
+    )
+    let isRead = false
+    deadline.signal.addEventListener('abort', () => isRead || cut.abort(deadline.signal.reason), {
+      once: true,
+    })
+    void cutWithRun(deps, { agentId, run, over })
+    // A stream that is only listened to does not show that the agent works.
+    const release = listens ? () => {} : deps.holdLease(run)
+    const end = (detail: Record<string, string | number>): void => {
+      isRead = true
+      over.abort()
+      deadline.clear()
+      release()
+      leave()
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'mcp.exchanged',
+        subject: filled.url.host,
+        detail: { server: exchange.server, method: exchange.method, ...detail },
+      })
+    }
+    let reply: PinnedReply
+    let hasLeft = false
+    const onLeaving = (): void => void (hasLeft = true)
+    try {
+      reply = await deps.fetchFor(agentId)({ ...filled, method: exchange.method, onLeaving }, deadline.signal)
+    } catch (error) {
+      end({ problem: error instanceof Problem ? error.code : 'failed' })
+      const told = withoutSecrets(error, credentials.scrub)
+      throw hasLeft && !listens ? outcomeUnknown(told) : told
+    }
+    const close = async (bytes: number, problem?: string): Promise<void> => {
+      await reply.close()
+      end({ status: reply.status, bytes, ...(problem === undefined ? {} : { problem }) })
+    }
+    const body = scrubbedStream(reply, {
+      clean: (part) => cleanPart({ agentId, scrub: credentials.scrub, signal: deadline.signal }, part),
+      held: {
+        take: (bytes) => deps.held.take(agentId, bytes),
+        giveBack: (bytes) => deps.held.giveBack(agentId, bytes),
+      },
+      signal: deadline.signal,
+      ...exchangeBounds,
+      close,
+    })
+    return {
+      status: reply.status,
+      headers: told(credentials.scrub.record(reply.headers)),
+      body,
+      cut: cut.signal,
+    }
+  }
+}
+
+function tooManyExchanges(full: ShareFull): Problem {
+  return new Problem('rate-limited', {
+    detail:
+      full === 'agent'
+        ? `${agentShare.mcpExchanges.perAgentMax} calls of this agent to MCP servers are in progress, the maximum for one agent`
+        : 'the fleet has the maximum number of calls to MCP servers in progress',
+    retryAfterSeconds: 5,
+  })
+}
+
+function requireServer(servers: McpServers, name: string): RemoteMcpServer {
+  const server = Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (server === undefined || !isRemote(server) || server.disabled === true) {
+    throw new Problem('not-found', { detail: `this agent has no MCP server ${name} on the network` })
+  }
+  return server
+}
+
+/** The owner's address with its handles, or another address of the same origin that the server gave the agent. */
+function addressOf(server: RemoteMcpServer, asked: string | null): string {
+  if (asked === null) return server.url
+  const own = new URL(shownAddress(server.url))
+  if (URL.canParse(asked) && new URL(asked).origin === own.origin) return asked
+  throw new Problem('address-refused', {
+    detail: `calls to this MCP server may only go to its own origin, ${own.origin}`,
+  })
+}
+
+/** Aborts the exchange when its run ends. */
+async function cutWithRun(
+  deps: Pick<ExchangeDeps, 'clock' | 'liveRunOf'>,
+  { agentId, run, over }: { agentId: string; run: RunTicket | null; over: AbortController },
+): Promise<void> {
+  try {
+    while (!over.signal.aborted) {
+      await deps.clock.sleep(exchangeBounds.liveCheckMs, over.signal)
+      const live = deps.liveRunOf(agentId)
+      if (live?.runId === run?.runId && live?.fence === run?.fence) continue
+      over.abort(new Problem('stale-fence'))
+    }
+  } catch {
+    // The exchange has ended already.
+  }
+}
+
+function told(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    shownHeaderNames.flatMap((name) => {
+      const value = headers[name]
+      return value === undefined ? [] : [[name, value.slice(0, toldHeaderMaxChars)]]
+    }),
+  )
+}

@@ -1,0 +1,117 @@
+import { Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import { rootOf } from '@flotilla/identity/kernel'
+import type { Kernel } from '@flotilla/identity/kernel'
+import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
+import type { OutboundProxies } from '@flotilla/foundation/platform'
+import type { AddressRange } from './address-ranges.ts'
+import type { RouteDeps } from './choose-route.ts'
+import type { CheckDestinationDeps } from './check-destination.ts'
+import { createClosedNetworks } from './closed-networks.ts'
+import type { ClosedNetworks } from './closed-networks.ts'
+import { createExceptionJournal } from './exception-journal.ts'
+import { listNamesHost } from './host-list.ts'
+import { createPrivateExceptions } from './private-exceptions.ts'
+import { createResolveName, serverTimeoutMs, serverTries } from './resolve-name.ts'
+
+const hostsFile = '/etc/hosts'
+
+export interface OutboundFilter {
+  readonly networks: ClosedNetworks
+  /** The filter with the settings of one agent. */
+  filterFor(agentId: string): RouteDeps
+  /** The filter for requests of the mesh itself to addresses that the owner configured. */
+  readonly filterOfMesh: RouteDeps
+  /** The filter for requests of the mesh itself to exactly these `host:port` places, whatever the settings open. */
+  filterAt(places: readonly string[]): CheckDestinationDeps
+}
+
+/** Creates the filter for everything that is sent on behalf of agents. */
+export function createOutboundFilter(
+  kernel: Pick<Kernel, 'clock' | 'hooks' | 'log' | 'journal' | 'settings' | 'ports'>,
+  {
+    runtime,
+    engineAddresses,
+    environment,
+  }: {
+    readonly environment: { readonly proxies: OutboundProxies }
+    readonly runtime: Pick<SandboxRuntime, 'networks'>
+    /** The configured addresses of the engine. */
+    readonly engineAddresses: readonly string[]
+  },
+): OutboundFilter {
+  const rules = () => kernel.settings().egress
+  const networks = createClosedNetworks({
+    ...kernel,
+    networks: () => runtime.networks(),
+    interfaces: ownAddresses,
+  })
+  const openedBy = (entries: () => readonly string[]) =>
+    createPrivateExceptions({
+      entries,
+      isOwnAddress: networks.isOwnAddress,
+      isFleetAddress: networks.isFleetAddress,
+      guardedPorts: () => [...kernel.ports.open, ...engineAddresses.flatMap(tcpPortIn)],
+    })
+  const exceptions = openedBy(() => rules().allowed_private)
+  const resolve = createResolveName({
+    readHosts: () => readFile(hostsFile, 'utf8').catch(() => ''),
+    openServers: () => {
+      const servers = new Resolver({ timeout: serverTimeoutMs, tries: serverTries })
+      const { dns_servers: own } = rules()
+      if (own.length > 0) servers.setServers(own)
+      return servers
+    },
+  })
+  const writeException = createExceptionJournal(kernel)
+  return {
+    networks,
+    filterAt: (places) => ({
+      // Places are addresses, so no name is resolved here.
+      resolve: async () => [],
+      isAllowed: () => false,
+      allowedPorts: [],
+      exceptions: openedBy(() => places),
+    }),
+    filterOfMesh: {
+      proxies: environment.proxies,
+      get proxyResolvesNames() {
+        return rules().proxy_resolves_names
+      },
+      resolve: (name, signal) => resolve(name, signal),
+      isAllowed: networks.isAllowed,
+      get allowedPorts() {
+        return rules().allowed_ports
+      },
+      exceptions,
+      onException: (destination, address) => writeException('system', destination, address),
+    },
+    filterFor: (agentId) => ({
+      proxies: { of: (url) => (rules().use_proxy ? environment.proxies.of(url) : null) },
+      get proxyResolvesNames() {
+        return rules().proxy_resolves_names
+      },
+      resolve: (name, signal) => resolve(name, signal, agentId),
+      isAllowed: networks.isAllowed,
+      get allowedPorts() {
+        return rules().allowed_ports
+      },
+      isHostAllowed: (host) => listNamesHost(rules().allowed_hosts[rootOf(kernel.hooks, agentId)], host),
+      exceptions,
+      onException: (destination, address) => writeException(`agent:${agentId}`, destination, address),
+    }),
+  }
+}
+
+function ownAddresses(): AddressRange[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) =>
+    (addresses ?? []).map(({ address, family }) => ({ address, prefix: family === 'IPv6' ? 128 : 32 })),
+  )
+}
+
+/** An engine that is reached over TCP listens on a port that must stay closed too. */
+function tcpPortIn(address: string): readonly number[] {
+  const port = /^tcp:\/\/.*:(\d{1,5})\/?$/.exec(address)?.[1]
+  return port === undefined ? [] : [Number(port)]
+}

@@ -1,0 +1,220 @@
+import { agentIdSchema, spawnedPrefix } from '@flotilla/protocol/ids'
+import { reservedAgentIds } from '@flotilla/protocol/reserved-ids'
+import { lifecycleLimits, limits } from '@flotilla/protocol/limits'
+import type { McpServers } from '@flotilla/protocol/mcp-servers'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Caller, Guard, PermissionGrants } from '@flotilla/identity/access'
+import {
+  actorOf,
+  isAtTerminal,
+  raisedPeriod,
+  requireAtTerminal,
+  requireProof,
+} from '@flotilla/identity/access'
+import { onceOnly } from '@flotilla/foundation/storage'
+import type { Resumable } from '@flotilla/foundation/storage'
+import type { AgentContext } from '../lifecycle/agent-context.ts'
+import type { AgentBudget, AgentRecord } from '../registry/agent-record.ts'
+
+/**
+ * Throws the Problem `unprocessable` with the usable models if the model's provider is not set up, and
+ * `human-only` if this caller may not choose the model.
+ */
+export type RequireModel = (
+  caller: Caller,
+  asked: { readonly agentId: string; readonly model: string },
+) => void
+
+export interface NewAgent {
+  readonly id: string
+  readonly role: string
+  readonly instructions?: string | undefined
+  readonly model?: string | undefined
+  readonly budget?: AgentBudget | undefined
+  readonly project?: string | undefined
+  /** Interval of its heartbeat; null or undefined for none. */
+  readonly heartbeat?: string | null | undefined
+  readonly permissions?: Partial<PermissionRecord> | undefined
+  readonly mcpServers?: McpServers | undefined
+}
+
+/**
+ * Creates an agent. With `step`, for a call that may be repeated, the agent's row and the answer are written
+ * in one transaction, and its permissions are written again.
+ */
+export type CreateAgent = (
+  caller: Caller,
+  input: NewAgent,
+  step?: Resumable<AgentRecord>,
+) => Promise<AgentRecord>
+
+/**
+ * Creates a worker, which is started when it gets work. Atomic: if the permission record or the row cannot be
+ * written, neither is kept. Problems `denied`, `human-only`, `proof-wanted`, `reserved-agent-id`, `conflict`,
+ * `bad-request`, `unprocessable`.
+ */
+export function createAgent(deps: {
+  readonly guard: Guard
+  readonly grants: PermissionGrants
+  readonly context: AgentContext
+  readonly requireModel: RequireModel
+}): CreateAgent {
+  return async (caller, input, step) => {
+    deps.guard(caller, { do: 'manage-fleet' })
+    if (input.project !== undefined) deps.guard(caller, { do: 'manage-projects' })
+    requireFreeId(input.id)
+    if (input.model !== undefined) deps.requireModel(caller, { agentId: input.id, model: input.model })
+    const mcpServers = input.mcpServers ?? {}
+    if (Object.keys(mcpServers).length > 0) {
+      requireAtTerminal(caller, 'give an agent MCP servers')
+      requireProof(caller, 'give an agent MCP servers')
+    }
+    const overrides = input.permissions ?? {}
+    const raised = raisedPeriod(defaultBudget, input.budget ?? defaultBudget)
+    const above =
+      deps.grants.aboveOperatorCeiling(overrides) ?? (raised && `${raised.field}: ${raised.reason}`)
+    if (above !== null) {
+      if (!isAtTerminal(caller)) throw new Problem('human-only', { detail: above })
+      requireProof(caller, 'create an agent with more permissions than the operator can grant')
+    }
+    const record: AgentRecord = {
+      id: input.id,
+      kind: 'worker',
+      role: sanitizeForPrompt(input.role),
+      model: input.model ?? null,
+      instructions: sanitizeForPrompt(input.instructions ?? ''),
+      budget: input.budget ?? defaultBudget,
+      project: input.project ?? null,
+      createdAt: deps.context.clock.now(),
+    }
+    const { agentPlanned, agentUnplanned } = deps.context.hooks
+    const plan = {
+      // Stored before the row, because a worker must never run with another heartbeat than the requested one.
+      make: () => agentPlanned.publish({ agentId: record.id, heartbeat: input.heartbeat }),
+      drop: () => agentUnplanned.publish(record.id),
+    }
+    await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller), step, plan })
+    return record
+  }
+}
+
+/**
+ * The defaults of a new agent, which are also the maximum for every caller except a person at the terminal.
+ */
+export const defaultBudget: AgentBudget = {
+  dailyUsd: limits.budgetDailyUsd.default,
+  monthlyUsd: limits.budgetMonthlyUsd.default,
+}
+
+/** Writes the agent's row and permission record together, in the agent's turn. */
+export function addAgent(
+  deps: { readonly grants: PermissionGrants; readonly context: AgentContext },
+  added: {
+    readonly record: AgentRecord
+    readonly overrides: Partial<PermissionRecord>
+    readonly mcpServers?: McpServers
+    readonly actor: string
+    readonly step?: Resumable<AgentRecord> | undefined
+    /** A file entry that is written before the row, and removed if the row cannot be written. */
+    readonly plan?: { readonly make: () => Promise<void>; readonly drop: () => Promise<void> }
+  },
+): Promise<void> {
+  const { context, grants } = deps
+  const { record, step = onceOnly(context.database) } = added
+  return context.mutex.take(record.id, async () => {
+    // Checked before permissions are touched, so that a second creation cannot change those of the first.
+    requireRoom(context, record.id)
+    try {
+      await grants.grantDefaults(record.id, record.kind, added.overrides)
+      await added.plan?.make()
+      step.settle(() => {
+        requireRoom(context, record.id)
+        insertAgent(context, { ...added, record })
+        return record
+      })
+    } catch (error) {
+      await takeBack(context, record.id, [() => grants.revokeAll(record.id), added.plan?.drop])
+      throw error
+    }
+    await context.briefings.refresh()
+  })
+}
+
+/** Inserts the row of a worker or operator and audits its creation. Joins the caller's transaction. */
+export function insertAgent(
+  context: Pick<AgentContext, 'agents' | 'mcpServers' | 'journal' | 'events' | 'hooks'>,
+  {
+    record,
+    mcpServers,
+    actor,
+  }: { readonly record: AgentRecord; readonly mcpServers?: McpServers | undefined; readonly actor: string },
+): void {
+  context.agents.insert(record)
+  if (record.project !== null) {
+    context.hooks.membershipChanged.publish({ agentId: record.id, project: record.project })
+  }
+  if (mcpServers) context.mcpServers.put(record.id, mcpServers)
+  context.journal.append({
+    actor,
+    action: 'agent.created',
+    subject: record.id,
+    detail: {
+      kind: record.kind,
+      model: record.model,
+      project: record.project,
+      daily_usd: record.budget.dailyUsd,
+      monthly_usd: record.budget.monthlyUsd,
+      mcp_servers: Object.keys(mcpServers ?? {}),
+    },
+  })
+  context.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
+}
+
+async function takeBack(
+  context: AgentContext,
+  agentId: string,
+  drops: readonly ((() => void | Promise<void>) | undefined)[],
+): Promise<void> {
+  for (const drop of drops) {
+    try {
+      await drop?.()
+    } catch (error) {
+      context.log.error(
+        { agentId, err: error },
+        'failed to create an agent and to remove its entries from the configuration; remove them by hand',
+      )
+    }
+  }
+}
+
+export function requireFreeId(agentId: string): void {
+  // An id that differs from `operator` only in case would look like the operator and be another agent.
+  if (reservedAgentIds.includes(agentId.toLowerCase())) throw new Problem('reserved-agent-id')
+  if (agentId.toLowerCase().startsWith(spawnedPrefix)) {
+    throw new Problem('reserved-agent-id', {
+      detail: `ids that begin with ${spawnedPrefix} are reserved for agents that other agents spawn`,
+    })
+  }
+  if (!agentIdSchema.safeParse(agentId).success) {
+    throw new Problem('bad-request', {
+      detail: 'an agent id is 1 to 64 of A-Z a-z 0-9 _ -, starting with a letter or digit',
+    })
+  }
+}
+
+export function requireRoom(context: AgentContext, agentId: string): void {
+  if (context.agents.find(agentId)) {
+    throw new Problem('conflict', {
+      detail: `an agent with the id ${agentId} already exists`,
+      repair: 'Choose another id; flotilla agents lists the agents that exist.',
+    })
+  }
+  const { agentsMax } = lifecycleLimits
+  if (context.agents.count() >= agentsMax) {
+    throw new Problem('unprocessable', {
+      detail: `the fleet already has ${agentsMax} agents, the maximum; delete one with flotilla delete AGENT`,
+    })
+  }
+}

@@ -1,0 +1,138 @@
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
+import { lifecycleLimits } from '@flotilla/protocol/limits'
+import { storageFaultOf } from '@flotilla/foundation/storage'
+import type { Guard, PermissionGrants } from '@flotilla/identity/access'
+import { deleteInTurn } from './delete-agent.ts'
+import { ensureOperator } from './ensure-operator.ts'
+import type { AgentContext } from '../lifecycle/agent-context.ts'
+import type { Isolation } from '../lifecycle/ensure-running.ts'
+import { watchHealth } from '../lifecycle/health.ts'
+import { createHibernate } from '../lifecycle/hibernate.ts'
+import { hibernateAgent } from '../lifecycle/hibernate-agent.ts'
+import type { HibernateAgent } from '../lifecycle/hibernate-agent.ts'
+import type { DataMeter } from '../lifecycle/meter-data.ts'
+import { reconcileFleet } from '../lifecycle/reconcile-fleet.ts'
+import type { ReconcileReport } from '../lifecycle/reconcile-fleet.ts'
+import { createRemoveOrphans } from '../lifecycle/remove-orphans.ts'
+import { restartAgent } from '../lifecycle/restart-agent.ts'
+import type { RestartAgent } from '../lifecycle/restart-agent.ts'
+import type { AgentStarts } from '../lifecycle/start-agent.ts'
+import { stopAgent, stopGraceMs } from '../lifecycle/stop-agent.ts'
+import type { StopAgent } from '../lifecycle/stop-agent.ts'
+
+/** Starts, stops and monitors the agents of the fleet. */
+export interface FleetLifecycle {
+  /** After the runtime is prepared and the agent API's port is known; before anything else. */
+  reconcile(): Promise<ReconcileReport>
+  ensureOperator(): Promise<void>
+  /** The model of the agent's sandbox: the record's, or the previous one while a run continues. */
+  modelInUse(agentId: string): string | null
+  readonly restart: RestartAgent
+  readonly stop: StopAgent
+  readonly hibernate: HibernateAgent
+  /**
+   * Stops all sandboxes when the mesh ends; one that does not stop in time continues and is adopted by the next start.
+   */
+  stopAll(reason: string): Promise<void>
+  /** Checks the health of every agent now; `run` does so every 30 s. */
+  sweep(): Promise<void>
+  /** Maintains health and bootstrap files until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+  /** Aborts starts and closes connections. Running sandboxes continue. */
+  close(): Promise<void>
+}
+
+export function createFleetLifecycle(deps: {
+  readonly context: AgentContext
+  readonly starts: AgentStarts
+  readonly meter: DataMeter
+  readonly isolation: Isolation
+  readonly guard: Guard
+  readonly grants: PermissionGrants
+}): FleetLifecycle {
+  const { context, starts } = deps
+  const hibernate = createHibernate(context)
+  const health = watchHealth(context, starts, {
+    ...deps,
+    finishDeletion: (agentId) => deleteInTurn(deps, agentId, 'system'),
+    hibernateIdle: hibernate.idle,
+    removeOrphans: createRemoveOrphans(context),
+  })
+  const stopHearing = context.runtime.onEngineBack(health.tryAll)
+  const stop = stopAgent(context, starts)
+  return {
+    reconcile: () => reconcileFleet(context),
+    ensureOperator: () => ensureOperator(deps),
+    modelInUse: (agentId) => modelInUse(context, agentId),
+    restart: restartAgent(deps),
+    stop,
+    hibernate: hibernateAgent({ ...deps, hibernate: hibernate.now }),
+    stopAll: (reason) => stopAll(context, (agentId) => stop(agentId, reason)),
+    sweep: () => health.sweep(),
+    run: async (signal) => {
+      await Promise.all([health.run(signal), context.briefings.run(signal)])
+    },
+    close: async () => {
+      health.close()
+      stopHearing()
+      starts.breakOffAll('the mesh stops')
+      if (!(await context.mutex.settled(lifecycleLimits.shutdownMs))) {
+        context.log.error(
+          {},
+          'changes of agents were still in progress at shutdown; the next start reconciles them',
+        )
+      }
+      context.sandboxes.links.close()
+    },
+  }
+}
+
+function modelInUse({ agents, sandboxes }: AgentContext, agentId: string): string | null {
+  const row = agents.find(agentId)
+  // A running run continues with the model with which it began, even if the owner has chosen another one
+  // since.
+  const started = row && isLive(row.state.kind) ? sandboxes.startedModels.get(agentId) : null
+  return sandboxes.outdated.get(agentId) ?? row?.record.model ?? started ?? null
+}
+
+async function stopAll(context: AgentContext, stop: (agentId: string) => Promise<void>): Promise<void> {
+  const mayRun = context.agents
+    .list()
+    .filter(({ state }) => isLive(state.kind) || state.kind === 'starting' || state.kind === 'stopping')
+  const late = new AbortController()
+  const deadline = context.clock.sleep(lifecycleLimits.shutdownMs, late.signal).then(
+    () =>
+      context.log.error(
+        {},
+        'failed to stop agents within the shutdown limit; the next start adopts or stops them',
+      ),
+    () => {},
+  )
+  const stops = mayRun.map(async ({ record }) => {
+    try {
+      await stopAnyway(context, record.id, stop)
+    } catch (error) {
+      context.log.warn(
+        { agentId: record.id, err: error },
+        'failed to stop an agent; the next start adopts or stops it',
+      )
+    }
+  })
+  await Promise.race([Promise.all(stops), deadline])
+  late.abort()
+}
+
+/** The intended state is stored before an agent is stopped. A disk that takes no writes must not keep it running. */
+async function stopAnyway(
+  { runtime, log }: AgentContext,
+  agentId: string,
+  stop: (agentId: string) => Promise<void>,
+): Promise<void> {
+  try {
+    await stop(agentId)
+  } catch (error) {
+    if (storageFaultOf(error) === null) throw error
+    log.warn({ agentId, err: error }, 'failed to store that an agent is stopped; stopping its sandbox anyway')
+    await runtime.stop(agentId, { graceMs: stopGraceMs })
+  }
+}

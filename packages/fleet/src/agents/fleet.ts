@@ -1,0 +1,156 @@
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { PermissionGrants } from '@flotilla/identity/access'
+import type { Kernel, WorkFeedback } from '@flotilla/identity/kernel'
+import type { SandboxRuntime } from '../sandbox/index.ts'
+import { createBriefings } from './briefing/briefings.ts'
+import type { AgentConnections } from './connection/agent-connection.ts'
+import { createAgentHttp } from './connection/agent-http.ts'
+import type { ReplyShares } from './connection/agent-line.ts'
+import { createAgentLinks } from './connection/agent-links.ts'
+import type { AgentLinks } from './connection/agent-links.ts'
+import { createAgentTokens } from './connection/agent-tokens.ts'
+import type { TokenOwner } from './connection/agent-tokens.ts'
+import type { MeshIdentity } from './connection/mesh-identity.ts'
+import type { AgentContext, FleetSettings, LiveSandboxes } from './lifecycle/agent-context.ts'
+import type { AgentPlacing } from './lifecycle/agent-placing.ts'
+import { troubleOf } from './registry/agent-state.ts'
+import { createAgentMutex } from './lifecycle/agent-mutex.ts'
+import { createAgentConnections } from './lifecycle/ensure-running.ts'
+import type { Isolation, Reach } from './lifecycle/ensure-running.ts'
+import { createFleetLifecycle } from './administration/fleet-lifecycle.ts'
+import type { FleetLifecycle } from './administration/fleet-lifecycle.ts'
+import { forgiveLosses } from './lifecycle/lose-sandbox.ts'
+import { createDataMeter } from './lifecycle/meter-data.ts'
+import { createAgentStarts } from './lifecycle/start-agent.ts'
+import { createAgentAdmin } from './administration/agent-admin.ts'
+import type { AgentAdmin } from './administration/agent-admin.ts'
+import { createAgentRegistry } from './administration/agent-registry.ts'
+import type { AgentRegistry } from './administration/agent-registry.ts'
+import { createAgentTable } from './registry/agent-table.ts'
+import type { AgentMove } from './registry/agent-table.ts'
+import type { RequireModel } from './administration/create-agent.ts'
+import { createMcpServerTable } from './registry/mcp-server-table.ts'
+import { createSeedFiles } from './connection/seed-files.ts'
+
+export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
+  readonly permissionsOf: (agentId: string) => PermissionRecord | null
+  readonly grants: PermissionGrants
+  readonly runtime: SandboxRuntime
+  readonly briefsFolder: string
+  readonly meshIdentity: MeshIdentity
+  /** Limits the memory and the event loop time of the mesh that the replies of each agent may use. */
+  readonly replies: ReplyShares
+  readonly requireModel: RequireModel
+  readonly projectText: (agentId: string) => string
+  /** Feedback on the agent's work, for its learnings. */
+  readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
+  readonly isolation: Isolation
+  readonly placing: AgentPlacing
+}
+
+/** Connects other modules to agents, and authenticates agents by their tokens. */
+export interface FleetConnection extends AgentConnections, Reach {
+  /** Returns the owner of a valid agent token; null for any other text. */
+  readonly verifyToken: (token: string) => TokenOwner | null
+  /** Finds the start that connects to an API over a keyed connection. */
+  readonly findLink: AgentLinks['find']
+}
+
+/** The fleet, grouped by use case. */
+export interface Fleet {
+  readonly registry: AgentRegistry
+  readonly admin: AgentAdmin
+  readonly lifecycle: FleetLifecycle
+  readonly connection: FleetConnection
+  readonly briefing: AgentBriefing
+}
+
+/** The bootstrap files about an agent and the mesh. */
+export interface AgentBriefing {
+  /** Rewrites SYSTEM.md of running agents, e.g. after permissions changed. */
+  refreshBriefings(): Promise<void>
+}
+
+export function createFleet(deps: FleetDeps): Fleet {
+  const context = createContext(deps)
+  const { sandboxes, tokens, briefings } = context
+  const meter = createDataMeter(context)
+  const starts = createAgentStarts(context, meter)
+  const shared = { ...deps, context, starts, meter }
+  deps.hooks.agentDeleted.subscribe((agentId) => {
+    sandboxes.lastUsed.delete(agentId)
+    sandboxes.placed.delete(agentId)
+    sandboxes.links.forget(agentId)
+  })
+  deps.hooks.runSettled.subscribe(({ agentId, state }) => {
+    sandboxes.lastUsed.set(agentId, deps.clock.now())
+    // A completed run shows that an agent is healthy.
+    if (state === 'done') forgiveLosses(context, agentId)
+  })
+  return {
+    registry: createAgentRegistry(context, deps),
+    admin: createAgentAdmin(shared),
+    lifecycle: createFleetLifecycle(shared),
+    connection: {
+      ...createAgentConnections(context, starts, deps),
+      verifyToken: (token) => tokens.verify(token),
+      findLink: sandboxes.links.find,
+    },
+    briefing: { refreshBriefings: () => briefings.refresh() },
+  }
+}
+
+function createContext(deps: FleetDeps): AgentContext {
+  const agents = createAgentTable(deps.database, (move) => announceMove(deps, move))
+  const mcpServers = createMcpServerTable(deps.database)
+  return {
+    ...deps,
+    agents,
+    mcpServers,
+    seedFiles: createSeedFiles(deps),
+    tokens: createAgentTokens({ ...deps, agents }),
+    mutex: createAgentMutex(deps.clock),
+    briefings: createBriefings({ ...deps, agents, mcpServers }),
+    sandboxes: noSandboxes(
+      deps,
+      createAgentLinks({
+        agents,
+        identity: deps.meshIdentity,
+        crossesMachines: deps.runtime.crossesMachines,
+      }),
+    ),
+    settings: deps,
+  }
+}
+
+function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
+  return {
+    links,
+    addresses: new Map(),
+    outdated: new Map(),
+    startedModels: new Map(),
+    lastUsed: new Map(),
+    placed: new Map(),
+    connect: (agentId, address) =>
+      createAgentHttp({
+        agentId,
+        address,
+        identity: deps.meshIdentity,
+        clock: deps.clock,
+        replies: deps.replies,
+        http: links.httpOf(agentId),
+      }),
+    endpoint: () => ({
+      host: deps.runtime.meshAddress(),
+      port: deps.ports.agentApi,
+      proxyPort: deps.ports.proxy,
+      publicKeyBase64url: deps.meshIdentity.publicKeyBase64url,
+    }),
+  }
+}
+
+/** Publishes each state change inside its transaction, so that subscribers receive it at once. */
+function announceMove({ events }: Pick<FleetDeps, 'events'>, { agentId, from, to }: AgentMove): void {
+  const reason = to.kind === 'stopping' ? to.reason : troubleOf(to)
+  events.publish({ type: 'agent.changed', agent_id: agentId, from: from.kind, to: to.kind, reason })
+}

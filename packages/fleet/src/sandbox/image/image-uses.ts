@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as z from 'zod'
+import { isMissing, readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
+import { namesIn } from './known-images.ts'
+
+/** A home whose agents run from an image. */
+export interface ImageUser {
+  readonly id: string
+  /** The home's folder; when it is gone, the home is gone. */
+  readonly folder: string
+}
+
+/** File in a home's data folder that contains the home's id. */
+const homeIdName = 'home-id'
+/** The number of images kept for one home: the current one, and the previous one for a rollback. */
+const keptPerHome = 2
+
+const useSchema = z.strictObject({ home: z.string(), folder: z.string(), images: z.array(z.string()) })
+
+/**
+ * Records that a home uses an image from now on. A copied home has the same id and a moved home has another folder, so
+ * each folder is a separate user.
+ */
+export async function noteUse(cacheDirectory: string, home: ImageUser, image: string): Promise<void> {
+  const folder = usesFolder(cacheDirectory)
+  const path = join(folder, `${nameOf(home.id, home.folder)}.json`)
+  const before = (await readUse(path))?.images ?? []
+  const images = [image, ...before.filter((id) => id !== image)].slice(0, keptPerHome)
+  await mkdir(markFolder(cacheDirectory), { recursive: true, mode: 0o700 })
+  await writeFile(markPath(cacheDirectory, image), '', { flag: 'a', mode: 0o600 })
+  if (before.join() === images.join()) return
+  await writeFileAtomically(path, JSON.stringify({ home: home.id, folder: home.folder, images }))
+}
+
+/**
+ * Whether any home ever recorded a use. Earlier releases did not, so an image without a record may still be
+ * in use.
+ */
+export async function wasNoted(cacheDirectory: string, image: string): Promise<boolean> {
+  return isThere(markPath(cacheDirectory, image))
+}
+
+/** Deletes the mark that a home used this image; called after the image was removed. */
+export async function forgetUse(cacheDirectory: string, image: string): Promise<void> {
+  await rm(markPath(cacheDirectory, image), { force: true })
+}
+
+/** Ids of the images that existing homes use. Deletes the records of homes that no longer exist. */
+export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<string>> {
+  const folder = usesFolder(cacheDirectory)
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.json'))
+  const kept = new Set<string>()
+  for (const name of names) {
+    const use = await readUse(join(folder, name))
+    if (use === null) continue
+    if (await isThere(use.folder)) for (const id of use.images) kept.add(id)
+    else await rm(join(folder, name), { force: true })
+  }
+  return kept
+}
+
+/** A home of this user for which an engine was prepared. */
+export interface KnownHome {
+  readonly id: string
+  readonly folder: string
+  /** False once the folder is gone or belongs to another home. */
+  readonly isThere: boolean
+}
+
+/** Homes with recorded images that have not been pruned yet. */
+export async function knownHomes(cacheDirectory: string): Promise<readonly KnownHome[]> {
+  const folder = usesFolder(cacheDirectory)
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.json'))
+  const uses = await Promise.all(names.map((name) => readUse(join(folder, name))))
+  return Promise.all(
+    uses
+      .filter((use) => use !== null)
+      .map(async ({ home, folder: place }) => {
+        // Uses of the other kinds of images are recorded under the home's id followed by a word.
+        const id = home.split(' ')[0] ?? home
+        const now = await readFile(join(place, homeIdName), 'utf8').catch(() => null)
+        return { id, folder: place, isThere: (await isThere(place)) && (now === null || now.trim() === id) }
+      }),
+  )
+}
+
+/** Rejects if the record cannot be read now: the images that it names may be in use. */
+async function readUse(path: string) {
+  const text = await readTextFile(path)
+  if (text === null) return null
+  try {
+    return useSchema.parse(JSON.parse(text))
+  } catch {
+    return null
+  }
+}
+
+/** A folder that cannot be checked counts as existing. */
+async function isThere(folder: string): Promise<boolean> {
+  return stat(folder).then(
+    () => true,
+    (error: unknown) => !isMissing(error),
+  )
+}
+
+function markFolder(cacheDirectory: string): string {
+  return join(cacheDirectory, 'noted')
+}
+
+function markPath(cacheDirectory: string, image: string): string {
+  return join(markFolder(cacheDirectory), nameOf(image))
+}
+
+function nameOf(...parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
+}
+
+function usesFolder(cacheDirectory: string): string {
+  return join(cacheDirectory, 'used')
+}

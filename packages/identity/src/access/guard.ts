@@ -1,0 +1,133 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { spawnedPrefix } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '@flotilla/foundation/events'
+import type { Journal } from '@flotilla/foundation/journal'
+import type { Log } from '@flotilla/foundation/platform'
+import type { Action, Guard } from './action.ts'
+import { authorize } from './authorize.ts'
+import { actorOf } from './caller.ts'
+import type { Caller } from './caller.ts'
+import type { DenialCounts } from './denial-counts.ts'
+import type { PermissionSnapshot } from './permission-file.ts'
+
+export interface GuardDeps {
+  readonly permissions: { snapshot(): PermissionSnapshot }
+  readonly denials: DenialCounts
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly clock: Clock
+  readonly log: Log
+  /** Called with every refusal, to count it. */
+  readonly onDenied?: (denial: { readonly caller: Caller; readonly action: Action }) => void
+}
+
+/** How many denials of one caller are recorded per minute, so that an agent in a loop cannot flood the audit log. */
+const writtenPerMinute = 20
+const windowMs = 60_000
+/** More callers than any fleet has; the limit only contains the effect of a bug. */
+const windowsMax = 10_000
+const subjectMaxChars = 200
+
+interface Window {
+  readonly startedAt: number
+  written: number
+  unwritten: number
+}
+
+/** Throws the Problem `denied` unless the caller may act. Call it before a transaction, which would undo its record. */
+export function createGuard(deps: GuardDeps): Guard {
+  const windows = new Map<string, Window>()
+
+  /** How many denials were not recorded before this one; null if this one is not recorded either. */
+  function unwrittenBefore(actor: string): number | null {
+    const now = deps.clock.now()
+    const known = windows.get(actor)
+    if (known && known.startedAt <= now && now - known.startedAt < windowMs) {
+      if (known.written >= writtenPerMinute) {
+        known.unwritten++
+        return null
+      }
+      known.written++
+      return 0
+    }
+    if (windows.size >= windowsMax) windows.clear()
+    windows.set(actor, { startedAt: now, written: 1, unwritten: 0 })
+    return known?.unwritten ?? 0
+  }
+
+  return (caller, action) => {
+    const snapshot = deps.permissions.snapshot()
+    const decision = authorize(snapshot, caller, action)
+    if (decision.allowed) return
+    const { reason, field } = decision
+    if (caller.kind === 'agent' && action.do !== 'call-route') deps.denials.add(caller.agentId, action.do)
+    deps.onDenied?.({ caller, action })
+    const skipped = unwrittenBefore(actorOf(caller))
+    if (skipped !== null) record(deps, { caller, action, reason, skipped })
+    const agentId = caller.kind === 'agent' ? caller.agentId : null
+    const line =
+      agentId === null ? null : (snapshot.lineOf(agentId, field ?? undefined) ?? snapshot.lineOf(agentId))
+    // If the record is valid, a refusal without a field is not about permissions.
+    const isOfNoField =
+      agentId !== null &&
+      field === null &&
+      snapshot.broken === null &&
+      snapshot.recordOf(agentId) !== undefined
+    const isOfSpawned = agentId?.startsWith(spawnedPrefix) === true
+    const isOfRole = caller.kind === 'human' && caller.role !== 'owner'
+    throw new Problem('denied', {
+      detail: reason,
+      ...(isOfNoField ? { repair: ofNoFieldRepair } : {}),
+      ...(isOfSpawned ? { repair: ofSpawnedRepair } : {}),
+      ...(isOfRole ? { repair: ofRoleRepair } : {}),
+      extra: { action: action.do, ...(field === null ? {} : { field }), ...(line === null ? {} : { line }) },
+    })
+  }
+}
+
+const ofRoleRepair =
+  'Ask an owner of the fleet to do this, or to extend your role or agents: flotilla people change NAME --role ROLE --agents AGENTS.'
+
+const ofNoFieldRepair =
+  'No permission can allow this action. Continue without it, or tell the owner with notify_user what you wanted to do.'
+
+/**
+ * The permissions of a spawned agent cannot be changed: they are within its parent's, and it is deleted with
+ * its task.
+ */
+const ofSpawnedRepair =
+  'You were created for one task, and your permissions cannot be extended. Continue without this action, and report in complete_task what you could not do and why.'
+
+function record(
+  deps: GuardDeps,
+  denial: { caller: Caller; action: Action; reason: string; skipped: number },
+): void {
+  const { caller, action, reason, skipped } = denial
+  const actor = actorOf(caller)
+  deps.log.warn(
+    { actor, action: action.do, reason, skipped },
+    'denied a call that its caller has no permission for',
+  )
+  deps.journal.append({
+    actor,
+    action: 'permission.denied',
+    subject: subjectOf(action),
+    detail: { action: action.do, reason: reason.slice(0, subjectMaxChars), skipped },
+  })
+  if (caller.kind === 'agent') {
+    deps.events.publish({ type: 'call.denied', agent_id: caller.agentId, action: action.do, reason })
+  }
+}
+
+/** The object of the action, if it names one. */
+function subjectOf(action: Action): string {
+  if ('to' in action) return action.to
+  if ('key' in action) return action.key.slice(0, subjectMaxChars)
+  if ('api' in action) return action.api
+  if ('topic' in action) return action.topic.slice(0, subjectMaxChars)
+  if ('name' in action) return action.name.slice(0, subjectMaxChars)
+  if ('browserAction' in action) return action.browserAction.slice(0, subjectMaxChars)
+  if ('chain' in action) return action.chain.slice(0, subjectMaxChars)
+  return 'agentId' in action ? action.agentId : 'fleet'
+}

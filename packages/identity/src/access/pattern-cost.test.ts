@@ -1,0 +1,136 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { permissionListLimits, permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { loopCpuMs } from '../../../foundation/src/platform/system-clock.ts'
+import { authorize } from './authorize.ts'
+import { credentialMatches, keyMatches, matchingSteps } from './glob.ts'
+import { operatorMayChange } from './operator-ceiling.ts'
+import { submittedFields } from './permission-change.ts'
+import { withinParent } from './within-parent.ts'
+
+const { entriesMax, entryMaxChars } = permissionListLimits
+const keyMaxChars = wireLimits.blackboardKeyMaxChars
+/** Number of 32-bit state words of a pattern of maximum length. */
+const wordsMax = Math.ceil((entryMaxChars + 1) / 32)
+
+const pieces = ['**/', '**', '*', 'a', 'b', 'a/', '/', '?', '[ab]', '[!a]', '[', ']']
+const anyPattern = fc
+  .array(fc.constantFrom(...pieces), { minLength: 1, maxLength: entryMaxChars })
+  .map((some) => some.join('').repeat(entryMaxChars).slice(0, entryMaxChars))
+const anyKey = fc.array(fc.constantFrom('a', 'b', 'a/', 'b/'), { minLength: 1, maxLength: 20 }).map(
+  (some) =>
+    `${some
+      .join('')
+      .repeat(keyMaxChars)
+      .slice(0, keyMaxChars - 1)}a`,
+)
+
+describe('the cost of a pattern at its bound on the longest key', () => {
+  test.each(['key', 'credential'] as const)(
+    'matching %s takes a fixed number of steps per character',
+    (kind) => {
+      fc.assert(
+        fc.property(anyPattern, anyKey, (pattern, key) => {
+          expect(matchingSteps(kind, pattern, key)).toBeLessThanOrEqual(wordsMax * key.length)
+        }),
+        { numRuns: 500 },
+      )
+    },
+  )
+
+  test('the cost of a pattern at its bound on the longest key is counted, and not nothing', () => {
+    expect(matchingSteps('key', '**/a'.repeat(50), 'b/'.repeat(255).concat('b'))).toBeGreaterThan(511)
+  })
+
+  test('a key longer than the bound matches no pattern', () => {
+    const key = `${'a/'.repeat(keyMaxChars / 2)}a`
+    expect(key.length).toBeGreaterThan(keyMaxChars)
+    expect(keyMatches('**', key)).toBe(false)
+    expect(keyMatches('*', key)).toBe(false)
+    expect(keyMatches('**', key.slice(2))).toBe(true)
+  })
+})
+
+const record = (fields: Partial<PermissionRecord>) => permissionRecordSchema.parse(fields)
+const reads = (patterns: readonly string[]) => ({
+  broken: null,
+  recordOf: () => record({ blackboard_read: [...patterns] }),
+})
+
+/** Measures the CPU time of decisions, which other work of the machine does not affect. */
+function decidingMs(patterns: readonly string[], key: string): number {
+  const records = reads(patterns)
+  const caller = { kind: 'agent', agentId: 'a', token: 'door', run: null } as const
+  const before = loopCpuMs()
+  for (let times = 0; times < 5; times++) {
+    expect(authorize(records, caller, { do: 'read-blackboard', key }).allowed).toBe(false)
+  }
+  return loopCpuMs() - before
+}
+
+test('a list of worst-case patterns costs no more than the sum of its parts', () => {
+  const key = `${'a/'.repeat(keyMaxChars / 2 - 1)}b`
+  const list = (piece: string) =>
+    Array.from({ length: entriesMax }, (_, index) =>
+      `${index}`.padStart(3, '*').concat(piece.repeat(40), 'c'),
+    )
+  const nested = Array.from({ length: entriesMax }, (_, index) =>
+    `${'**/'.repeat(60)}${index}c`.slice(0, entryMaxChars),
+  )
+  decidingMs(nested, key)
+  const plainMs = Math.max(decidingMs(list('a*b'), key), 5)
+  // A backtracking matcher took more than a thousand times as long.
+  expect(decidingMs(nested, key) / plainMs).toBeLessThan(10)
+})
+
+describe('comparing lists at their bounds', () => {
+  /** Nearly equal texts, so that each comparison reads them to their ends. */
+  const long = (count: number, mark: string) =>
+    Array.from({ length: count }, (_, index) => `${'a'.repeat(entryMaxChars - 8)}${mark}${index}`)
+  const ratio = (work: (count: number) => unknown, counts: readonly [number, number]) => {
+    const [few, many] = counts.map((count) => {
+      work(count)
+      const before = loopCpuMs()
+      for (let times = 0; times < 3; times++) work(count)
+      return loopCpuMs() - before
+    }) as [number, number]
+    return many / Math.max(few, 2)
+  }
+  /** Sixteen times the entries: linear work takes sixteen times as long, comparing all pairs 256 times. */
+  const counts = [2000, 32_000] as const
+
+  test.each([
+    [
+      'within a parent',
+      (count: number) => {
+        const all = { ...record({}), blackboard_read: long(count, 'x') }
+        return withinParent(all, { ...all, blackboard_read: long(count, 'y') })
+      },
+    ],
+    [
+      'under the ceiling of the operator',
+      (count: number) =>
+        operatorMayChange(
+          { ...record({}), allowed_apis: long(count, 'x') },
+          { allowed_apis: long(count, 'x').toReversed() },
+        ),
+    ],
+    [
+      'with entries taken away',
+      (count: number) =>
+        submittedFields(
+          { ...record({}), blackboard_read: long(count, 'x') },
+          { set: {}, add: {}, remove: { blackboard_read: long(count, 'y') } },
+        ),
+    ],
+  ])('%s is linear', (_what, work) => {
+    expect(ratio(work, counts)).toBeLessThan(100)
+  })
+})
+
+test('a credential is matched without trying each stretch at each place', () => {
+  expect(credentialMatches(`${'*a'.repeat(99)}b`, 'a'.repeat(300))).toBe(false)
+  expect(matchingSteps('credential', `${'*a'.repeat(99)}b`, 'a'.repeat(300))).toBeLessThanOrEqual(300 * 4)
+})

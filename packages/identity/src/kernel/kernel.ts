@@ -1,0 +1,29 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { Action, Caller, Decision, Guard } from '../access/index.ts'
+import type { Settings } from '@flotilla/foundation/config'
+import type { EventBus } from '@flotilla/foundation/events'
+import type { Journal } from '@flotilla/foundation/journal'
+import type { Log } from '@flotilla/foundation/platform'
+import type { Database } from '@flotilla/foundation/storage'
+import type { Hooks } from './hooks.ts'
+import type { Ports } from './ports.ts'
+
+/** What every module receives; the same object for all. */
+export interface Kernel {
+  readonly database: Database
+  readonly clock: Clock
+  readonly newId: NewId
+  /** Returns 256 random bits as 43 URL-safe characters. */
+  readonly randomToken: () => string
+  readonly log: Log
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly guard: Guard
+  /** Decides without counting or recording, for listings. */
+  readonly decide: (caller: Caller, action: Action) => Decision
+  /** The current settings of the owner's file. */
+  readonly settings: () => Settings
+  readonly hooks: Hooks
+  readonly ports: Ports
+}

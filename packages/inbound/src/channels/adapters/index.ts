@@ -1,0 +1,129 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { Settings } from '@flotilla/foundation/config'
+import type { Secret } from '@flotilla/egress/credentials'
+import type { Log, OutboundProxies } from '@flotilla/foundation/platform'
+import type { ChannelAdapter } from '../adapter.ts'
+import { slackCommand } from '../commands/command-for-all.ts'
+import { createDiscordAdapter } from './discord/index.ts'
+import type { ChannelMarks } from './channel-marks.ts'
+import { createSlackAdapter } from './slack/index.ts'
+import { createWebhookChannel } from './webhook/index.ts'
+import { createWhatsAppAdapter } from './whatsapp/index.ts'
+
+import { publicRoots } from './check-tokens.ts'
+import type { PlatformRoots } from './check-tokens.ts'
+
+export { createCheckTokens } from './check-tokens.ts'
+export type { ChannelValues, CheckTokens } from './check-tokens.ts'
+
+export type { ChannelMarks } from './channel-marks.ts'
+
+export interface AdapterGiven {
+  /** Returns the system credential with that name, which must be one of `needs`. */
+  readonly secret: (name: string) => Secret
+  /** Returns an optional system credential; null if the owner did not set it. */
+  readonly secretOrNull: (name: string) => Secret | null
+  readonly settings: Settings['channels']
+  readonly clock: Clock
+  readonly proxies: OutboundProxies
+  readonly log: Log
+  /** The mesh's commands for the platform's own command menu. */
+  readonly menu: readonly { readonly command: string; readonly description: string }[]
+  /** The position in each conversation, for platforms that do not track it. */
+  readonly marks: ChannelMarks
+}
+
+export interface ChannelFactory {
+  /** Required system credentials without their prefix. The channel is on if all exist. */
+  readonly needs: readonly string[]
+  /**
+   * Creates the adapter without connecting. The platform's library is loaded here, so that fleets without the channel
+   * do not load it. Rejects with the Problem `not-configured` if a setting is missing.
+   */
+  readonly create: (given: AdapterGiven) => ChannelAdapter | Promise<ChannelAdapter>
+}
+
+/** The API address of each platform, unless the owner configured another. Pure. */
+export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
+  const rootOf = (name: keyof PlatformRoots) =>
+    settings[name]?.api_url.replace(/\/+$/, '') ?? publicRoots[name]
+  return {
+    telegram: rootOf('telegram'),
+    discord: rootOf('discord'),
+    slack: rootOf('slack'),
+    whatsapp: rootOf('whatsapp'),
+  }
+}
+
+/** All platforms. A new one needs a folder and an entry here. */
+export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
+  telegram: {
+    needs: ['telegram_bot_token'],
+    create: async ({ secret, clock, proxies, menu, settings }) => {
+      const { createTelegramAdapter } = await import('./telegram/index.ts')
+      return createTelegramAdapter({
+        token: secret('telegram_bot_token'),
+        clock,
+        proxies,
+        menu,
+        apiRoot: platformRootsOf(settings).telegram,
+      })
+    },
+  },
+  discord: {
+    needs: ['discord_bot_token'],
+    create: ({ secret, clock, proxies, marks, menu, settings }) =>
+      createDiscordAdapter({
+        token: secret('discord_bot_token'),
+        api: platformRootsOf(settings).discord,
+        clock,
+        proxies,
+        marks,
+        commands: menu.map(({ command, description }) => ({
+          name: command,
+          description,
+          argument: 'the arguments of the command; /help lists them',
+        })),
+      }),
+  },
+  slack: {
+    needs: ['slack_bot_token', 'slack_app_token'],
+    create: ({ secret, clock, proxies, marks, settings }) =>
+      createSlackAdapter({
+        marks,
+        command: slackCommand,
+        apiUrl: `${platformRootsOf(settings).slack}/`,
+        botToken: secret('slack_bot_token'),
+        appToken: secret('slack_app_token'),
+        clock,
+        proxies,
+      }),
+  },
+  whatsapp: {
+    // Optional credentials: without the app secret, webhook calls get a 503; without a verify token, Meta cannot
+    // register the webhook.
+    needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
+    create: ({ secret, secretOrNull, clock, proxies, menu, settings }) =>
+      createWhatsAppAdapter({
+        menu,
+        graphRoot: platformRootsOf(settings).whatsapp,
+        accessToken: secret('whatsapp_access_token'),
+        appSecret: secretOrNull('whatsapp_app_secret'),
+        verifyToken: secretOrNull('whatsapp_verify_token'),
+        phoneNumberId: secret('whatsapp_phone_number_id').reveal(),
+        clock,
+        proxies,
+      }),
+  },
+  webhook: {
+    needs: ['channel_webhook_secret'],
+    create: ({ secret, settings, clock, proxies }) =>
+      createWebhookChannel({
+        secret: secret('channel_webhook_secret'),
+        url: settings.webhook?.url ?? null,
+        clock,
+        proxies,
+      }),
+  },
+}

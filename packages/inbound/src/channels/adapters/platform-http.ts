@@ -1,0 +1,68 @@
+import { Agent, buildConnector, request } from 'undici'
+import type { FormData } from 'undici'
+import { connectorThrough } from '@flotilla/foundation/platform'
+import type { OutboundProxies } from '@flotilla/foundation/platform'
+import { ChannelFailure } from '../adapter.ts'
+import { failureOfCall } from './call-failure.ts'
+
+/** Calls to one platform over its own connection pool. */
+export interface PlatformHttp {
+  /** Reads the response up to `maxBytes`. Rejects with a `ChannelFailure`: `too-large`, `unreachable` or `unsure`. */
+  readonly call: (call: PlatformCall, signal: AbortSignal) => Promise<PlatformAnswer>
+  /** Closes open connections. */
+  readonly close: () => Promise<void>
+}
+
+export interface PlatformCall {
+  readonly method: 'GET' | 'POST'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array | FormData | null
+  readonly maxBytes: number
+}
+
+export interface PlatformAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Uint8Array
+}
+
+const connectTimeoutMs = 10_000
+const headersTimeoutMs = 60_000
+/** The longest silence within a response. */
+const bodyIdleMs = 30_000
+const connectionsMax = 16
+
+/** Does not follow redirects, so that a token goes only to the configured address. */
+export function createPlatformHttp(proxies: OutboundProxies): PlatformHttp {
+  const agent = new Agent({
+    connect: connectorThrough(proxies, buildConnector({ timeout: connectTimeoutMs })),
+    headersTimeout: headersTimeoutMs,
+    bodyTimeout: bodyIdleMs,
+    connections: connectionsMax,
+  })
+  return {
+    call: async ({ method, url, headers, body, maxBytes }, signal) => {
+      try {
+        const answer = await request(url, { method, headers, body, signal, dispatcher: agent })
+        const chunks: Uint8Array[] = []
+        let size = 0
+        // Leaving the loop closes the connection.
+        for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+          size += chunk.length
+          if (size > maxBytes) throw tooLarge(maxBytes)
+          chunks.push(chunk)
+        }
+        return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) }
+      } catch (error) {
+        if (signal.aborted) throw signal.reason
+        throw failureOfCall(error, url.host)
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+export function tooLarge(maxBytes: number): ChannelFailure {
+  return new ChannelFailure('too-large', `the file is larger than ${maxBytes} bytes`)
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { channelNames } from '@flotilla/protocol/people'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { SettledRun } from '@flotilla/identity/kernel'
+import type { RunDelivery } from '@flotilla/work/runs'
+import type { Database } from '@flotilla/foundation/storage'
+import { channelLimits } from '../channel-limits.ts'
+import type { TalkTable } from '../messages/talk-table.ts'
+import type { Letter, LetterEnd, LetterTable } from '../messages/letter-table.ts'
+import { outcomeText, restText } from './outcome-letter.ts'
+import type { RunFiles } from '../messages/run-files.ts'
+import type { RunPlaces } from './run-places.ts'
+
+export interface DeliverOutcomes {
+  /** Writes the letter to the person who requested the run, in the transaction that settles the run. */
+  readonly runSettled: (run: SettledRun) => void
+  /** Closes the letter. If it carried an outcome, the run's outbox row is updated in the same transaction. */
+  readonly letterSettled: (letter: Letter, state: LetterEnd, detail: string) => void
+}
+
+export function createDeliverOutcomes(deps: {
+  readonly database: Database
+  readonly places: RunPlaces
+  readonly files: RunFiles
+  readonly talks: Pick<TalkTable, 'lastPlaceOf' | 'isTold'>
+  readonly letters: LetterTable
+  readonly outbox: Pick<RunDelivery['outbox'], 'outcomeRead' | 'markFor'>
+  readonly wake: (channel: ChannelName) => void
+  readonly clock: Clock
+}): DeliverOutcomes {
+  const { database, places, letters, outbox, clock } = deps
+
+  return {
+    runSettled: ({ id, agentId, origin, outcome }) => {
+      const now = clock.now()
+      places.ended(id, now)
+      const channel = channelNames.find((name) => name === origin.channel)
+      if (origin.kind !== 'human' || channel === undefined || outcome === null) return
+      const known = places.find(id)
+      // A steer that arrived too late became its own run, which has no stored place.
+      const person = origin.user ?? ''
+      const place = known?.place ?? deps.talks.lastPlaceOf(channel, person)
+      // The person was removed or lost the account, so nothing is sent.
+      if (place === null || !deps.talks.isTold({ channel, person, place })) return
+      const made = deps.files.of(id)
+      const files = made.slice(0, channelLimits.filesPerAnswerMax)
+      const text = outcomeText(outcome, place) + restText(made.length - files.length)
+      const letter = { channel, place, source: `run:${id}`, runId: id, agentId, person, text, files }
+      letters.add({ ...letter, replyToId: known?.replyToId ?? null }, now)
+      database.afterCommit(() => deps.wake(channel))
+    },
+    letterSettled: (letter, state, detail) =>
+      database.transaction(() => {
+        letters.settle(letter.id, { state, detail, at: clock.now() })
+        if (letter.runId === null) return
+        const note = { source: `run:${letter.runId}`, recipient: `human:${letter.channel}` }
+        if (state === 'sent') outbox.outcomeRead(letter.runId)
+        else outbox.markFor(note, 'undeliverable', detail)
+      }),
+  }
+}

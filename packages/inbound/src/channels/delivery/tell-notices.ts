@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { Settings } from '@flotilla/foundation/config'
+import type { EventBus } from '@flotilla/foundation/events'
+import { rootOf } from '@flotilla/identity/kernel'
+import type { Hooks } from '@flotilla/identity/kernel'
+import type { Log } from '@flotilla/foundation/platform'
+import type { Database } from '@flotilla/foundation/storage'
+import { channelLimits } from '../channel-limits.ts'
+import { conversationOf } from '../conversation.ts'
+import type { TalkTable } from '../messages/talk-table.ts'
+import type { LetterTable } from '../messages/letter-table.ts'
+import { noticeOf, sendAt } from './notice-text.ts'
+import type { Notice } from './notice-text.ts'
+
+const hourMs = 3600 * 1000
+/** The text below the last notice of a kind that an agent can cause before the hourly limit. */
+const more =
+  '\n(Further notices of this kind from this agent are paused here for up to an hour; the dashboard shows all.)'
+
+/** The last notices of an hour, which agents get that caused none in it, so that one agent cannot hide all others. */
+const ofOthers = Math.floor(channelLimits.noticesPerHour / 4)
+const perAgentMax = channelLimits.noticesPerHour - ofOthers
+
+/** The prefix of the source of unrequested letters to owners. */
+export const noticePrefix = 'notice:'
+
+/** Events that are read in one page. */
+const pageEvents = 500
+
+export interface TellNotices {
+  /** Writes letters about all events that were not processed yet. */
+  readonly catchUp: () => void
+  readonly close: () => void
+}
+
+/**
+ * Sends owners notices on the channels that they chose. Letters and the sequence number of the last processed event
+ * are one transaction, so that each event is processed once, over restarts too. Equal notices are sent once a day.
+ */
+export function createSendNotices(deps: {
+  readonly database: Database
+  readonly events: Pick<EventBus, 'since' | 'lastSeq' | 'droppedUntil' | 'subscribe'>
+  readonly letters: LetterTable
+  readonly talks: Pick<TalkTable, 'alonePlaceOf'>
+  readonly ownersOn: (channel: ChannelName) => readonly string[]
+  readonly settings: () => Settings['channels']['notices']
+  readonly wake: (channel: ChannelName) => void
+  readonly hooks: Pick<Hooks, 'makersOf'>
+  readonly clock: Clock
+  readonly log: Log
+}): TellNotices {
+  const { database, events, letters, clock } = deps
+
+  /** At the first start, earlier events cause no notices. */
+  function position(): number {
+    const row = database.prepare('SELECT seq FROM channel_notices').get()
+    const last = events.lastSeq()
+    // Sequence numbers start again with a new database.
+    return row ? Math.min(last, Math.max(Number(row['seq']), events.droppedUntil())) : last
+  }
+
+  function write({ kind, agentId, by, text, about: subject }: Notice): void {
+    const { to, about, quiet_hours: quiet } = deps.settings()
+    if (!about.includes(kind)) return
+    const now = clock.now()
+    const day = new Date(now).toISOString().slice(0, 10)
+    for (const channel of to) {
+      if (!letters.hasRoom(channel, 'notices')) continue
+      for (const person of deps.ownersOn(channel)) {
+        const place = deps.talks.alonePlaceOf(channel, person)
+        if (place === null) continue
+        const ofKind = `${noticePrefix}${kind}:${markOf(conversationOf(place))}:`
+        const source = `${ofKind}${markOf(rootOf(deps.hooks, by ?? ''))}:`
+        const told = letters.countSince(channel, ofKind, now - hourMs)
+        const ofAgent = letters.countSince(channel, source, now - hourMs)
+        if (told >= (ofAgent === 0 ? channelLimits.noticesPerHour : perAgentMax)) continue
+        const mark = markOf(`${day} ${agentId ?? ''} ${subject}`)
+        const isLast = told >= perAgentMax - 1
+        const letter = {
+          channel,
+          place,
+          source: source + mark,
+          agentId,
+          person,
+          text: isLast ? text + more : text,
+        }
+        letters.add({ ...letter, notBefore: sendAt(now, quiet) }, now)
+      }
+      database.afterCommit(() => deps.wake(channel))
+    }
+  }
+
+  function catchUp(): void {
+    for (;;) {
+      const isLast = database.transaction(() => {
+        const from = position()
+        const page = events.since(from, pageEvents)
+        for (const { body } of page) {
+          const notice = noticeOf(body)
+          if (notice) write(notice)
+        }
+        const until = page.length < pageEvents ? events.lastSeq() : (page.at(-1)?.seq ?? from)
+        database
+          .prepare(
+            'INSERT INTO channel_notices (one, seq) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq',
+          )
+          .run(until)
+        return page.length < pageEvents
+      })
+      if (isLast) return
+    }
+  }
+
+  const close = events.subscribe(({ body }) => {
+    if (noticeOf(body) === null) return
+    try {
+      catchUp()
+    } catch (error) {
+      deps.log.error(
+        { err: error },
+        'failed to notify owners of an event; it is included in the next notification',
+      )
+    }
+  })
+  return { catchUp, close }
+}
+
+/** A short key for a source. Pure. */
+function markOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}

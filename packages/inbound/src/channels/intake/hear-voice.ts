@@ -1,0 +1,85 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { HumanCaller } from '@flotilla/identity/access'
+import type { Settings } from '@flotilla/foundation/config'
+import type { Transcribe } from '@flotilla/inference/models'
+import { ChannelFailure } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
+import { tellableDetail } from '../delivery/owner-figures.ts'
+import { withForwarded } from '../messages/forwarded-text.ts'
+
+export interface SpokenNote {
+  readonly caller: HumanCaller
+  readonly agentId: string
+  readonly messageId: string
+  /** The index of the file in its message. */
+  readonly index: number
+  /** True if only the sender can read the reply. */
+  readonly isPrivate: boolean
+}
+
+/** Transcribes voice notes, if the owner configured a model for it. */
+export interface HearVoice {
+  isSet(): boolean
+  /**
+   * Pays for each note once per process, even if the message is attempted again because of other files. Rejects with
+   * a `ChannelFailure`: `refused` if a retry does not help or could be charged twice.
+   */
+  words(note: SpokenNote, fetch: () => Promise<Uint8Array>, signal: AbortSignal): Promise<string>
+  /** The message is closed. */
+  forget(messageId: string): void
+}
+
+export function createHearVoice(deps: {
+  readonly settings: () => Settings['channels']['voice']
+  readonly transcribe: Transcribe
+}): HearVoice {
+  /** Transcripts of open messages, by message and file. */
+  const heard = new Map<string, Map<number, string>>()
+
+  function keep({ messageId, index }: SpokenNote, words: string): void {
+    const ofMessage = heard.get(messageId) ?? new Map<number, string>()
+    heard.set(messageId, ofMessage.set(index, words))
+    const [oldest] = heard.keys()
+    if (heard.size > channelLimits.openFilesMax && oldest !== undefined) heard.delete(oldest)
+  }
+
+  return {
+    isSet: () => deps.settings() !== undefined,
+    async words(note, fetch, signal) {
+      const known = heard.get(note.messageId)?.get(note.index)
+      if (known !== undefined) return known
+      const audio = await fetch()
+      const voice = deps.settings()
+      if (voice === undefined) throw new ChannelFailure('refused', 'voice notes are not supported here')
+      const { model, usd_per_minute: usdPerMinute = null } = voice
+      const { caller, agentId } = note
+      const said = await deps.transcribe(caller, { agentId, audio, model, usdPerMinute, signal })
+      if ('failed' in said) {
+        const { failed, waitMs } = said
+        const detail = tellableDetail(failed, note)
+        throw new ChannelFailure(waitMs === null ? 'refused' : 'rate-limited', detail, waitMs)
+      }
+      const words = sanitizeForPrompt(said.text).trim()
+      if (words === '') throw new ChannelFailure('refused', 'the voice note contains no words')
+      keep(note, words)
+      return words
+    },
+    forget: (messageId) => void heard.delete(messageId),
+  }
+}
+
+export interface SpokenWords {
+  readonly words: string
+  /** True if the sender forwards a note that another person spoke. */
+  readonly forwarded?: true | undefined
+}
+
+/** The message as the agent reads it: typed text, then transcripts. Pure. */
+export function withSpoken(text: string, spoken: readonly SpokenWords[]): string {
+  const said = spoken.map(({ words, forwarded }) =>
+    forwarded
+      ? withForwarded('[Transcript of a voice note]', { text: words, by: '' })
+      : `[Transcript of a voice note] ${words}`,
+  )
+  return [text, ...said].filter((part) => part !== '').join('\n\n')
+}

@@ -1,0 +1,48 @@
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
+import type { Log } from '@flotilla/foundation/platform'
+import { heldJob } from './heartbeat-jobs.ts'
+import type { HeartbeatJobs } from './heartbeat-jobs.ts'
+
+/** The heartbeat that the creator of an agent requests: a schedule, null to disable it, undefined for no request. */
+type WantedHeartbeat = string | null | undefined
+
+/**
+ * Writes the heartbeat of an agent that has no job for it: for a worker it is off unless a schedule is given, because
+ * it spends money; for the operator it is the fixed one. Idempotent: an existing job stays as its owner set it.
+ * Rejects as the port does.
+ */
+type EnsureHeartbeat = (agentId: string, wanted?: WantedHeartbeat) => Promise<void>
+
+export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }): EnsureHeartbeat {
+  return async (agentId, wanted) => {
+    const found = await jobs.find(agentId)
+    const asked = found ?? {
+      agentId,
+      schedule: wanted ?? defaultHeartbeatSchedule,
+      enabled: typeof wanted === 'string',
+    }
+    const held = heldJob(asked)
+    if (found?.schedule === held.schedule && found.enabled === held.enabled) return
+    await jobs.put(held)
+  }
+}
+
+/**
+ * Writes the heartbeat of an agent that will be created. Repeating it writes the same; an existing job belongs to an
+ * agent whose creation failed. Rejects if a specific request cannot be written. If nothing was requested, the next start
+ * is soon enough.
+ */
+export function createPlanHeartbeat({ jobs, log }: { readonly jobs: HeartbeatJobs; readonly log: Log }) {
+  return async (agentId: string, wanted: WantedHeartbeat): Promise<void> => {
+    const schedule = wanted ?? defaultHeartbeatSchedule
+    try {
+      await jobs.put(heldJob({ agentId, schedule, enabled: typeof wanted === 'string' }))
+    } catch (error) {
+      if (wanted !== undefined) throw error
+      log.error(
+        { agentId, err: error },
+        'created an agent without its heartbeat; the next start of the mesh adds the default',
+      )
+    }
+  }
+}

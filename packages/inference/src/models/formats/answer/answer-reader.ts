@@ -1,0 +1,391 @@
+import type { Thought } from '@flotilla/protocol/normal-answer'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { parseFirst, readJsonQuietly } from '@flotilla/foundation/intake'
+import { redact } from '@flotilla/egress/credentials'
+import type { Secret } from '@flotilla/egress/credentials'
+import { isRecord } from '../empty-answer.ts'
+import { charsIn, inChatNames, usageFrom, withCountedOutput } from '../usage.ts'
+import { excerptOf } from './answer-frames.ts'
+import type { Frame } from './event-lines.ts'
+import { chatWireSchema, plainParts } from './chat-wire.ts'
+import type { WireCall, WireChunk, WireSaid } from './chat-wire.ts'
+import { endOf } from './end-reasons.ts'
+import type { NormalEnd } from './end-reasons.ts'
+import { createSaidCalls } from './said-calls.ts'
+import type { CallPiece, SaidCall, SaidCalls } from './said-calls.ts'
+import { createThinkingTags, unopenedHeldChars } from './thinking-tags.ts'
+import { thoughtsIn, thoughtOf } from './thoughts.ts'
+import { toldError } from './told-error.ts'
+import type { JudgeError } from './told-error.ts'
+import { unreadable } from './unreadable.ts'
+import { wireValues } from './wire-values.ts'
+import type { WireValue } from './wire-values.ts'
+
+/** The new content in one frame of an answer. */
+export interface SaidNews {
+  readonly text: string
+  /** New thinking, in the form of `reasoning_details`. */
+  readonly thoughts: readonly Thought[]
+  /** All text before this one turned out to be thinking. */
+  readonly retracts: boolean
+  /** The usage so far as the provider wrote it; null if this frame reports no plausible usage. */
+  readonly usage: Usage | null
+}
+
+type Usage = Readonly<Record<string, unknown>>
+
+/** The last content of an answer, with its tool calls and its finish reason. */
+export interface AnswerEnd extends SaidNews {
+  readonly calls: readonly SaidCall[]
+  readonly end: NormalEnd
+  readonly isRefused: boolean
+}
+
+/**
+ * Reads one model answer of any provider. Throws the Problems `provider-unreadable`, `upstream-failed` and
+ * `prompt-too-long`.
+ */
+export interface AnswerReader {
+  take(frame: Frame): SaidNews
+  end(): AnswerEnd
+  /** Text held back because it may be thinking; for an answer that broke off. */
+  heldBack(): string
+  /** The id and model that the answer names; empty until then. */
+  head(): { readonly id: string; readonly model: string }
+}
+
+interface ReaderOptions {
+  readonly secrets?: readonly Secret[]
+  /** The provider's name, stored with its thinking: only this provider gets the thinking back in its own form. */
+  readonly from?: string
+  readonly judge?: JudgeError | undefined
+  /** Whether the receiver can retract text; otherwise the first text is held until it is surely not thinking. */
+  readonly takesBack?: boolean
+}
+
+/** The bound on words and thinking together, characters; no model writes more in one answer. */
+const saidMaxChars = 16 * 1024 * 1024
+const nothing: SaidNews = { text: '', thoughts: [], retracts: false, usage: null }
+/** Data of events that only keep a connection open. */
+const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|""|\{\s*\}|\[\s*\])?$/i
+const doneMark = /^\[?done\]?$/i
+
+interface ReadSoFar {
+  id: string
+  model: string
+  /** The index of the choice that is read, which is the first to arrive; null before. */
+  choice: number | null
+  readonly said: {
+    /** The words as received, including the marks of chat templates. */
+    raw: string
+    /** The first half of a surrogate pair, until the second comes. */
+    half: string
+    /** Characters of words and thinking together. */
+    chars: number
+    hasThoughts: boolean
+  }
+  reason: NormalEnd | null
+  isRefused: boolean
+  isDone: boolean
+  /** The answer may end here: the usage came alone, or the body is one whole message. A later choice resets this. */
+  isTold: boolean
+  isOneText: boolean
+  usage: Usage | null
+  /** A description of the first content that could not be interpreted; null if there was none. */
+  strange: string | null
+  /** An excerpt of text outside of the event format. */
+  stray: string
+}
+
+export function createAnswerReader({
+  secrets = [],
+  from = '',
+  judge,
+  takesBack = true,
+}: ReaderOptions = {}): AnswerReader {
+  const calls = createSaidCalls()
+  const tags = createThinkingTags(takesBack ? 0 : unopenedHeldChars)
+  const so: ReadSoFar = {
+    id: '',
+    model: '',
+    choice: null,
+    said: { raw: '', half: '', chars: 0, hasThoughts: false },
+    reason: null,
+    isRefused: false,
+    isDone: false,
+    isTold: false,
+    isOneText: false,
+    usage: null,
+    strange: null,
+    stray: '',
+  }
+
+  function take({ event, data }: Frame): SaidNews {
+    const text = data.trim()
+    if (doneMark.test(text)) so.isDone = true
+    if (so.isDone || signOfLife.test(text)) return nothing
+    if (event === 'stray') {
+      so.stray = redact(excerptOf(text), secrets)
+      return nothing
+    }
+    so.isOneText = event === 'whole'
+    const values = event === 'error' ? [errorEvent(text)] : wireValues(text, secrets)
+    return values.map(takeValue).reduce(joinNews, nothing)
+  }
+
+  function takeValue({ value, written }: WireValue): SaidNews {
+    const failure = toldError(value, { secrets, judge })
+    if (failure !== null) throw failure
+    const parsed = parseFirst(chatWireSchema, written)
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues
+      throw unreadable(`${issue?.path.join('.') || 'it'} is not of the expected type`)
+    }
+    return takeChunk(so, parsed.data, { value, say, calls })
+  }
+
+  function say(said: WireSaid, isWhole: boolean): SaidNews {
+    // A whole message after a stream repeats the thinking that was streamed.
+    const thoughts = isWhole && so.said.hasThoughts ? [] : thoughtsIn(said, from)
+    let words = ''
+    let retracts = false
+    for (const part of newParts(so, said.content, isWhole)) {
+      if (!part.known && part.text === '' && part.thinking === '' && part.refusal === '')
+        so.strange ??= `a part of type ${part.type.slice(0, 60)}`
+      if (part.thinking !== '') thoughts.push(thoughtOf(part.thinking, { field: 'content', from }))
+      const tagged = tags.take(part.text)
+      const thought = tagged.retracts ? words + tagged.thought : tagged.thought
+      if (tagged.retracts) words = ''
+      retracts ||= tagged.retracts
+      if (thought !== '') thoughts.push(thoughtOf(thought, { field: 'think_tag', from }))
+      words += tagged.text + part.refusal
+      if (part.refusal !== '') so.isRefused = true
+    }
+    if (said.refusal !== '') {
+      so.isRefused = true
+      words += said.refusal
+    }
+    return { ...heard(so, { text: words, thoughts }), retracts }
+  }
+
+  return {
+    take,
+    heldBack: () => tags.rest().text,
+    head: () => ({ id: so.id, model: so.model }),
+    end() {
+      const rest = tags.rest()
+      const thoughts = rest.thought === '' ? [] : [thoughtOf(rest.thought, { field: 'think_tag', from })]
+      const half = so.said.half.toWellFormed()
+      so.said.half = ''
+      const said = heard(so, { text: half + rest.text, thoughts })
+      // Some servers close the stream right after a complete tool call.
+      const isOver = so.isDone || so.isTold || (calls.areWhole() && so.stray === '')
+      if (so.reason === null && !isOver) {
+        if (so.strange !== null && so.said.chars === 0) throw unreadable(so.strange)
+        const why = so.stray === '' ? '' : `: ${so.stray}`
+        throw new Problem('upstream-failed', { detail: `the model ended its answer early${why}` })
+      }
+      const settled = calls.settled(so.reason === 'length')
+      if (so.said.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)
+      const usage = so.usage && counted(so.usage, so.said.chars + charsIn(settled))
+      return { ...said, calls: settled, end: endFor(so, settled), usage, isRefused: so.isRefused }
+    },
+  }
+}
+
+/** The parts that are new: some providers repeat all earlier text in the last event or in each event. */
+function newParts(so: ReadSoFar, parts: WireSaid['content'], isWhole: boolean): WireSaid['content'] {
+  const text = parts.map((part) => part.text).join('')
+  const isAgain = isWhole && so.said.raw !== ''
+  const fresh = isAgain ? (text.startsWith(so.said.raw) ? text.slice(so.said.raw.length) : '') : text
+  so.said.raw += fresh
+  return isAgain ? plainParts(fresh) : parts
+}
+
+/** The content of two frames joined. */
+function joinNews(before: SaidNews, news: SaidNews): SaidNews {
+  if (before === nothing) return news
+  return {
+    text: (news.retracts ? '' : before.text) + news.text,
+    thoughts: [...before.thoughts, ...news.thoughts],
+    retracts: before.retracts || news.retracts,
+    usage: news.usage ?? before.usage,
+  }
+}
+
+function errorEvent(text: string): WireValue {
+  const value = { error: jsonOr(text) }
+  return { value, written: value }
+}
+
+/** The parsed error if it is JSON; some providers send plain text. */
+function jsonOr(text: string): unknown {
+  return readJsonQuietly(text, jsonLimits.modelAnswer) ?? text
+}
+
+interface Taking {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly say: (said: WireSaid, isWhole: boolean) => SaidNews
+  readonly calls: SaidCalls
+}
+
+function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
+  if (so.id === '') so.id = chunk.id
+  if (so.model === '') so.model = chunk.model
+  const usage = usageIn(by.value)
+  if (usage !== null) so.usage = usage
+  const choices = choicesIn(chunk)
+  const choice = choices.find((one) => so.choice === null || one.index === null || one.index === so.choice)
+  if (!choice) {
+    // Most providers send the usage alone after the last content; some send it between content events.
+    if (choices.length === 0 && usage !== null && so.said.chars + so.said.raw.length > 0) so.isTold = true
+    else if (choices.length === 0 && (usage === null || isForeign(by.value)))
+      so.strange ??= `an object of ${namesOf(by.value)}`
+    return { ...nothing, usage }
+  }
+  so.isTold = so.isOneText && choice.message != null && !choice.delta
+  if (so.choice === null) so.choice = choice.index
+  const isWhole = !choice.delta || (choice.message != null && isSilent(choice.delta))
+  const said = isWhole ? choice.message : choice.delta
+  const news = said ? by.say(said, isWhole) : heard(so, { text: choice.text, thoughts: [] })
+  // A whole message after the streamed pieces repeats their tool calls.
+  if (said && !(isWhole && by.calls.hasAny()))
+    for (const piece of piecesIn(said, isWhole)) by.calls.take(piece)
+  if (by.calls.hasAny()) so.said.chars += 1
+  so.reason = endOf(choice.finish_reason) ?? so.reason
+  return { ...news, usage }
+}
+
+/** Whether the object belongs to another API, whose answers also have a usage. */
+function isForeign(value: Usage): boolean {
+  return value['choices'] === undefined && value['object'] !== undefined
+}
+
+/** Whether a delta that comes together with a whole message has no content. */
+function isSilent(said: WireSaid): boolean {
+  const { content, reasoning_content: thought, refusal, tool_calls: calls, function_call: call } = said
+  return content.length + thought.length + calls.length === 0 && refusal === '' && !call
+}
+
+function choicesIn({
+  choices,
+  message,
+  done: isDone,
+  done_reason: reason,
+}: WireChunk): readonly WireChoice[] {
+  // Ollama's own API sends pieces as `message`; its older versions give no reason at the end.
+  if (message && !choices) {
+    const finish = reason === '' && isDone ? 'stop' : reason
+    return [{ index: 0, delta: message, text: '', finish_reason: finish }]
+  }
+  return (choices ?? []).filter((choice) => choice !== null)
+}
+
+type WireChoice = Pick<
+  NonNullable<NonNullable<WireChunk['choices']>[number]>,
+  'index' | 'delta' | 'message' | 'text' | 'finish_reason'
+>
+
+/** In a whole message each entry is a call; in a stream the pieces say to which call they belong. */
+function piecesIn(said: WireSaid, isWhole: boolean): readonly CallPiece[] {
+  const inContent = said.content.flatMap(({ call }) => call ?? [])
+  const pieces = [...said.tool_calls, ...inContent].map((call, position) =>
+    pieceOf(call, isWhole || inContent.length > 0 ? position : null),
+  )
+  const legacy = said.function_call
+  // `function_call` beside `tool_calls` repeats the same call for older clients.
+  if (!legacy || pieces.length > 0) return pieces
+  return [{ index: 0, id: '', name: legacy.name, arguments: argumentsOf(legacy), seal: '' }]
+}
+
+function pieceOf(call: WireCall, position: number | null): CallPiece {
+  const named = call.function ?? call.custom
+  return {
+    index: position ?? call.index ?? named?.index ?? null,
+    id: call.id.length > idMaxChars ? '' : call.id,
+    name: named?.name || call.name,
+    arguments: (named && argumentsOf(named)) || argumentsOf(call),
+    seal: call.extra_content?.google?.thought_signature ?? '',
+  }
+}
+
+/** The arguments of a call: OpenAI's `arguments`, else `parameters` (Cohere, Llama), else `input` (Anthropic). */
+function argumentsOf(call: {
+  readonly arguments: string
+  readonly parameters: string
+  readonly input: string
+}): string {
+  return call.arguments || call.parameters || call.input
+}
+
+/** The longest tool call id that is read, characters; a longer id is ignored. */
+const idMaxChars = 512
+
+function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
+  // Two events may split a surrogate pair; a half that stays alone would be rejected by the next reader.
+  const text = so.said.half + words
+  const last = text.charCodeAt(text.length - 1)
+  so.said.half = last >= 0xd800 && last <= 0xdbff ? text.slice(-1) : ''
+  const said = { text: text.slice(0, text.length - so.said.half.length).toWellFormed(), thoughts }
+  const thoughtChars = said.thoughts.reduce((sum, { text, data }) => sum + charsOf(text) + charsOf(data), 0)
+  so.said.chars += said.text.length + thoughtChars
+  if (so.said.chars > saidMaxChars) throw unreadable('it is too large')
+  so.said.hasThoughts ||= thoughts.length > 0
+  return { ...said, retracts: false, usage: null }
+}
+
+function charsOf(value: unknown): number {
+  return typeof value === 'string' ? value.length : 0
+}
+
+function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
+  const groq = value['x_groq']
+  const evaluated = value['prompt_eval_count']
+  const ollama =
+    evaluated === undefined ? null : { prompt_tokens: evaluated, completion_tokens: value['eval_count'] }
+  const first: unknown = Array.isArray(value['choices']) ? value['choices'][0] : null
+  // Moonshot reports the usage inside the first choice.
+  const moonshot = isRecord(first) ? first['usage'] : null
+  for (const usage of [value['usage'], isRecord(groq) ? groq['usage'] : null, moonshot, ollama]) {
+    if (!isRecord(usage)) continue
+    const counted = countsInNumbers(inChatNames(usage))
+    // The mesh itself adds these two members to a usage.
+    const { cost_usd: _cost, answer_bound: _bound, ...told } = counted
+    if (usageFrom(told) !== null) return told
+  }
+  return null
+}
+
+/** Estimates the output tokens from the characters if the provider reports none for an answer with words. */
+function counted(usage: Usage, saidChars: number): Usage {
+  const told = usageFrom(usage)
+  const output = told && withCountedOutput(told, saidChars).completionTokens
+  if (told === null || output === told.completionTokens) return usage
+  return { ...usage, completion_tokens: output, total_tokens: told.promptTokens + (output ?? 0) }
+}
+
+function namesOf(value: Readonly<Record<string, unknown>>): string {
+  return Object.keys(value).slice(0, 8).join(', ').slice(0, 100)
+}
+
+/**
+ * The content decides, not the stated finish reason: an answer with tool calls ends as `tool_calls`, one without them
+ * as `stop`. Only a refusal, a length limit and a content filter keep their own reason.
+ */
+function endFor(so: ReadSoFar, calls: readonly SaidCall[]): NormalEnd {
+  if (so.isRefused) return 'content_filter'
+  if (so.reason === 'length' || so.reason === 'content_filter') return so.reason
+  return calls.length > 0 ? 'tool_calls' : 'stop'
+}
+
+/** Converts counts that a provider writes as strings to numbers; returns the same object if nothing changes. Pure. */
+function countsInNumbers(usage: Usage): Usage {
+  const counted = Object.entries(usage).flatMap(([name, value]): (readonly [string, unknown])[] => {
+    if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return [[name, Number(value)]]
+    if (!isRecord(value)) return []
+    const inner = countsInNumbers(value)
+    return inner === value ? [] : [[name, inner]]
+  })
+  return counted.length === 0 ? usage : { ...usage, ...Object.fromEntries(counted) }
+}

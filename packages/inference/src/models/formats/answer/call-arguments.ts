@@ -1,0 +1,67 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { wellFormedJson } from '@flotilla/protocol/well-formed-json'
+import { readJsonQuietly } from '@flotilla/foundation/intake'
+import { jsonTextsIn } from './json-texts.ts'
+import { mendJson } from './mend-json.ts'
+
+/** The most nested string encodings that are decoded: some servers encode arguments twice, none is known to do more. */
+const encodingsMax = 3
+
+/**
+ * Joins the pieces of a call's arguments. Returns a list, because one text may contain the arguments of
+ * several calls. Each is the text of a JSON object exactly as it was written, or, where no rule below finds one, the
+ * pieces joined, which the agent rejects with an error for the model. The first rule that finds an object wins:
+ *
+ * 1. the joined pieces are an object; nothing, `null` and `""` are the empty object;
+ * 2. they are a JSON text that holds an object (encoded twice);
+ * 3. each piece repeats all earlier pieces, and the last one is an object;
+ * 4. they are several objects in a row: equal and empty objects count once, each other object is a separate call;
+ * 5. an object precedes stray closing brackets or marks of the model's template, or is inside the fences of a code
+ *    block.
+ *
+ * Pure.
+ */
+export function settleArguments(pieces: readonly string[]): readonly string[] {
+  const joined = wellFormedJson(pieces.join(''))
+  const plain = objectIn(joined)
+  if (plain !== null) return [plain]
+  const last = wellFormedJson(pieces.at(-1) ?? '')
+  const isCumulative = pieces.every((piece, at) => at === 0 || piece.startsWith(pieces[at - 1] ?? ''))
+  const whole = isCumulative ? objectIn(last) : null
+  if (whole !== null) return [whole]
+  const unfenced = /^\s*```(?:json)?\s*([^]*?)\s*```\s*$/.exec(joined)?.[1]
+  const fenced = unfenced === undefined ? null : objectIn(unfenced)
+  if (fenced !== null) return [fenced]
+  const several = severalIn(joined)
+  if (several !== null) return several
+  const mended = objectIn(mendJson(joined, { numbers: false }))
+  return [mended ?? joined]
+}
+
+/** The JSON text of an object, given as JSON or as a string that contains it; null otherwise. */
+function objectIn(text: string): string | null {
+  let inner = text.trim()
+  for (let depth = 0; depth < encodingsMax; depth++) {
+    if (inner === '' || inner === 'null') return '{}'
+    const value = readJsonQuietly(inner, jsonLimits.modelAnswer)
+    if (isJsonObject(value)) return inner
+    // Some models wrap the single arguments object in a list.
+    if (Array.isArray(value) && value.length === 1 && isJsonObject(value[0])) return inner.slice(1, -1).trim()
+    if (typeof value !== 'string') return null
+    inner = wellFormedJson(value).trim()
+  }
+  return null
+}
+
+function severalIn(text: string): readonly string[] | null {
+  const { texts: objects, rest } = jsonTextsIn(text)
+  if (objects.length === 0 || !templateMarks.test(rest)) return null
+  if (objects.some((one) => !isJsonObject(readJsonQuietly(one, jsonLimits.modelAnswer)))) return null
+  const distinct = [...new Set(objects)]
+  const filled = distinct.filter((one) => !/^\{\s*\}$/.test(one))
+  return filled.length === 0 ? distinct.slice(0, 1) : filled
+}
+
+/** Leftovers of servers after an object: brackets, and end marks such as `</tool_call>` and `<|im_end|>`. */
+const templateMarks = /^(?:[\s}\]]|<\/[a-z_]{1,40}>|<\|[^|<>]{1,40}\|>)*$/

@@ -1,0 +1,247 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import * as z from 'zod'
+import { readJsonQuietly } from '@flotilla/foundation/intake'
+
+/**
+ * The schema of chat completions as providers really write them. A value of any other type in these places makes the
+ * answer unreadable. The table lists the types that differ from OpenAI's, and how each is converted. Null is the same
+ * as a missing member.
+ *
+ * | place                  | taken                                                                                  |
+ * | ---------------------- | -------------------------------------------------------------------------------------- |
+ * | texts                  | texts; numbers and booleans as they are printed                                        |
+ * | `content`, thinking    | a text, one part, or a list of texts and parts                                         |
+ * | `tool_calls`           | a list, one call, calls by their index, or a JSON text of those; null entries are skipped |
+ * | `arguments`            | a text; any other value as its JSON text                                               |
+ * | `index`                | a whole number, also as a text; anything else is no index                              |
+ * | `finish_reason`        | a text, or an object with `type` or `reason`; also `finishReason`, `stop_reason`       |
+ * | `choices`              | a list, or one choice                                                                  |
+ * | a call                 | `function` or `custom`, or `name` and `arguments` beside the id                        |
+ * | `arguments`            | also `parameters` or `input`, if `arguments` is absent or empty                        |
+ * | refusal, thinking      | `false` is the same as none                                                            |
+ * | a choice               | `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it   |
+ */
+
+/** A number beyond the precision of a float, as its original digits. */
+const written = z.object({ rawJSON: z.string() }).transform(({ rawJSON }) => rawJSON)
+
+const words = z
+  .union([z.string(), z.number().transform(String), z.boolean().transform(String), written])
+  .nullish()
+  .transform((value) => value ?? '')
+
+const place = z
+  .union([
+    z.int().min(0),
+    z
+      .string()
+      .regex(/^\d{1,9}$/)
+      .transform(Number),
+  ])
+  .nullish()
+  .catch(null)
+  .transform((value) => value ?? null)
+
+const argumentsText = z
+  .unknown()
+  .optional()
+  .transform((value) =>
+    value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value),
+  )
+
+const functionSchema = z.looseObject({
+  index: place,
+  name: words,
+  arguments: argumentsText,
+  parameters: argumentsText,
+  input: argumentsText,
+})
+
+const callSchema = z.looseObject({
+  index: place,
+  id: words,
+  name: words,
+  arguments: argumentsText,
+  parameters: argumentsText,
+  input: argumentsText,
+  function: functionSchema.nullish(),
+  custom: functionSchema.nullish().catch(null),
+  extra_content: z
+    .looseObject({ google: z.looseObject({ thought_signature: words }).nullish() })
+    .nullish()
+    .catch(null),
+})
+export type WireCall = z.output<typeof callSchema>
+
+const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseObject({ text: words })])
+
+/** A tool call as a content part, as in Anthropic's messages or the Responses API. */
+const callPart = callSchema.extend({ type: z.enum(['tool_use', 'tool_call', 'function_call', 'toolCall']) })
+
+const partSchema = z.union([
+  z.string().transform((text) => plain(text)),
+  callPart.transform((call) => ({ ...plain(''), type: 'tool_use', call })),
+  z
+    .looseObject({
+      type: words,
+      text: z.union([words, z.looseObject({ value: words }).transform(({ value }) => value)]).optional(),
+      thinking: z
+        .union([words, z.array(innerPart).transform((parts) => parts.map(({ text }) => text).join(''))])
+        .optional(),
+      reasoning: z.union([words, z.unknown().transform(() => '')]).optional(),
+      refusal: words.optional(),
+    })
+    .transform((part) => {
+      const { type, text = '', thinking = '', reasoning = '', refusal = '' } = part
+      const thought = thinking === '' ? reasoning : thinking
+      const isThought = type === 'thinking' || type === 'reasoning'
+      return {
+        type,
+        text: isThought ? '' : text,
+        thinking: isThought && thought === '' ? text : thought,
+        refusal,
+        call: null as WireCall | null,
+        known: knownParts.includes(type) && saying.some((name) => part[name] !== undefined),
+      }
+    }),
+])
+export interface SaidPart {
+  readonly type: string
+  readonly text: string
+  readonly thinking: string
+  readonly refusal: string
+  readonly call: WireCall | null
+  readonly known: boolean
+}
+
+function plain(text: string): SaidPart {
+  return { type: 'text', text, thinking: '', refusal: '', call: null, known: true }
+}
+
+export function plainParts(text: string): SaidPart[] {
+  return text === '' ? [] : [plain(text)]
+}
+
+/** A part without any of these members has no content that the mesh can read. */
+const saying = ['text', 'thinking', 'reasoning', 'refusal'] as const
+const knownParts: readonly string[] = ['', 'text', 'output_text', 'thinking', 'reasoning', 'refusal']
+
+const parts = z
+  .union([
+    // Most contents are strings, so the schema of a string is tried first.
+    z.string().transform(plainParts),
+    z.number().transform((value) => [plain(String(value))]),
+    z.boolean().transform((value) => [plain(String(value))]),
+    z.array(partSchema.nullable()).transform((list) => list.filter((part) => part !== null)),
+    partSchema.transform((part) => [part]),
+  ])
+  .nullish()
+  .transform((list) => list ?? [])
+
+const callList = z.union([
+  z.array(callSchema.nullable()).transform((list) => list.filter((call) => call !== null)),
+  z.record(z.string().regex(/^\d{1,4}$/), callSchema).transform(byIndex),
+  callSchema.transform((call) => [call]),
+])
+
+function byIndex(calls: Readonly<Record<string, WireCall>>): WireCall[] {
+  return Object.entries(calls).map(([index, call]) => ({ ...call, index: call.index ?? Number(index) }))
+}
+
+const calls = z
+  .union([
+    callList,
+    z.literal('').transform(() => []),
+    // The list of calls as a JSON string: some servers encode it twice.
+    z
+      .string()
+      .transform((text): unknown => readJsonQuietly(text, jsonLimits.modelAnswer))
+      .pipe(callList),
+  ])
+  .nullish()
+  .transform((list) => list ?? [])
+
+/** Accepts `false` in place of a text and reads it as no content. */
+function orFalse<S extends z.ZodType, V>(schema: S, none: V) {
+  return z.union([z.literal(false).transform(() => none), schema])
+}
+
+const saidMembers = z.looseObject({
+  content: parts,
+  refusal: orFalse(words, ''),
+  reasoning_content: orFalse(parts, []),
+  reasoning: z.union([parts, z.unknown().transform(() => [])]).optional(),
+  reasoning_text: words,
+  thinking: z.union([parts, z.unknown().transform(() => [])]).optional(),
+  thinking_blocks: z.array(z.unknown()).nullish().catch(null),
+  reasoning_details: z.array(z.unknown()).nullish().catch(null),
+  tool_calls: calls,
+  function_call: functionSchema.nullish(),
+  extra_content: callSchema.shape.extra_content,
+})
+/** Some providers write member names in camel case. */
+const saidSchema = z.preprocess(
+  renaming({ toolCalls: 'tool_calls', functionCall: 'function_call', reasoningContent: 'reasoning_content' }),
+  saidMembers,
+)
+export type WireSaid = z.output<typeof saidMembers>
+
+const reason = z
+  .union([
+    words,
+    z
+      .looseObject({ type: words, reason: words })
+      .transform(({ type, reason: why }) => (type === '' ? why : type)),
+  ])
+  .optional()
+  .transform((text) => text ?? '')
+
+const choiceMembers = z.looseObject({
+  index: place,
+  delta: saidSchema.nullish(),
+  message: saidSchema.nullish(),
+  text: words,
+  finish_reason: reason,
+  error: z.unknown().optional(),
+})
+
+const choiceSchema = z.preprocess(
+  renaming({ finishReason: 'finish_reason', stop_reason: 'finish_reason', stopReason: 'finish_reason' }),
+  choiceMembers,
+)
+
+const choiceList = z.preprocess(
+  (value) => (typeof value !== 'object' || value === null || Array.isArray(value) ? value : [value]),
+  z.array(choiceSchema.nullable()).nullish(),
+)
+
+/** Copies members with the first name to the second name, unless the second has a value. */
+function renaming(names: Readonly<Record<string, string>>) {
+  const pairs = Object.entries(names)
+  return (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const members = value as Readonly<Record<string, unknown>>
+    let renamed: Record<string, unknown> | null = null
+    for (const [from, to] of pairs) {
+      if (!Object.hasOwn(members, from) || (members[to] ?? null) !== null) continue
+      renamed ??= { ...members }
+      renamed[to] = members[from]
+    }
+    return renamed ?? value
+  }
+}
+
+/** The schema of one event of a stream, or of a whole answer. */
+export const chatWireSchema = z.looseObject({
+  id: words,
+  model: words,
+  choices: choiceList,
+  message: z.union([saidSchema, z.string().transform(() => null)]).nullish(),
+  done: z
+    .unknown()
+    .optional()
+    .transform((value) => value === true),
+  done_reason: reason,
+  usage: z.unknown().optional(),
+})
+export type WireChunk = z.output<typeof chatWireSchema>

@@ -1,0 +1,74 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { readJson, readJsonAsWritten, readJsonQuietly } from '@flotilla/foundation/intake'
+import { redact } from '@flotilla/egress/credentials'
+import type { Secret } from '@flotilla/egress/credentials'
+import { isRecord } from '../empty-answer.ts'
+import { excerptOf } from './answer-frames.ts'
+import { mendJson } from './mend-json.ts'
+import { unreadable } from './unreadable.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+/** One object of an answer. */
+export interface WireValue {
+  readonly value: Members
+  /** The same object, with numbers beyond the precision of a float kept as their original digits. */
+  readonly written: unknown
+}
+
+/** The most nested string encodings that are decoded: some servers encode an answer twice, none is known to do more. */
+const encodingsMax = 3
+/** Detects long numeric ids and arguments that are not strings: they are printed again and must keep all digits. */
+const keepsNumbers = /"(?:arguments|parameters|input|args)"\s*:\s*[{[]|"id"\s*:\s*-?\d{16}/
+/** Members in which some gateways wrap the answer. */
+const envelopes = ['result', 'data', 'response', 'output', 'body'] as const
+
+/** The objects in one text of an answer: one, or each of a list. Throws the Problem `provider-unreadable`. Pure. */
+export function wireValues(text: string, secrets: readonly Secret[]): readonly WireValue[] {
+  const source = readable(text, secrets)
+  const values = listed(source.value)
+  const written = keepsNumbers.test(source.text)
+    ? listed(readJsonAsWritten(source.text, jsonLimits.modelAnswer))
+    : values
+  return values.flatMap((value, at) => {
+    if (value === null) return []
+    if (!isRecord(value)) throw unreadable('the answer is not a JSON object')
+    return [{ value: unwrapped(value), written: unwrapped(written[at]) }]
+  })
+}
+
+/** The JSON text (repaired or decoded if necessary) and its value. */
+function readable(text: string, secrets: readonly Secret[], depth = 1): { text: string; value: unknown } {
+  const parsed = parsedOrMended(text)
+  if (parsed === null) throw unreadable(`the answer is not JSON: ${redact(excerptOf(text), secrets)}`)
+  const { value } = parsed
+  return typeof value === 'string' && depth < encodingsMax
+    ? readable(value.trim(), secrets, depth + 1)
+    : parsed
+}
+
+function parsedOrMended(text: string): { text: string; value: unknown } | null {
+  try {
+    return { text, value: readJson(text, jsonLimits.modelAnswer) }
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'body-too-large') throw unreadable(error.detail)
+  }
+  const mended = mendJson(text, { numbers: true })
+  const value = mended === text ? undefined : readJsonQuietly(mended, jsonLimits.modelAnswer)
+  return value === undefined ? null : { text: mended, value }
+}
+
+function listed(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value]
+}
+
+/** Some gateways put the whole answer into a member of an envelope. */
+function unwrapped<V>(value: V): V {
+  if (!isRecord(value) || value['choices'] !== undefined) return value
+  for (const name of envelopes) {
+    const inner = value[name]
+    if (isRecord(inner) && Array.isArray(inner['choices'])) return { ...value, ...inner }
+  }
+  return value
+}

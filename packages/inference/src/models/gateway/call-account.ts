@@ -1,0 +1,135 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import type { EventBus } from '@flotilla/foundation/events'
+import type { Log } from '@flotilla/foundation/platform'
+import { bookable, usdFromNano } from '../../spending/index.ts'
+import type { Price } from '../catalog/price-list.ts'
+import type { Reservation, SpendClosing, Spending, UnknownCost } from '../../spending/index.ts'
+import { billedUsage } from '../formats/usage.ts'
+import type { TokenUsage, UsageRule } from '../formats/usage.ts'
+
+/**
+ * The account of one open call. The first of three events closes it: the final usage, an end with unknown cost, or a
+ * refund; later closes have no effect. `closed` runs at the first.
+ */
+export interface CallAccount {
+  settle(usage: TokenUsage): void
+  /** Charges an answer of unknown cost: the whole reservation, or more if the provider has reported more so far. */
+  settleUnconfirmed(why: UnknownCost, toldSoFar?: TokenUsage | null): void
+  refund(): void
+}
+
+export interface CallAccountInput {
+  readonly agentId: string
+  readonly runId: string | null
+  readonly model: string
+  readonly operation: 'chat' | 'embeddings' | 'transcription'
+  readonly price: Price
+  /** How the provider's usage maps to billed tokens. */
+  readonly usageRule?: UsageRule
+  readonly reservation: Reservation
+  readonly promptTokens: number
+  /** The limit in tokens of the prompt and of each answer; an unknown cost is charged up to this limit. */
+  readonly windowTokens: number
+  /** The number of answers that the call requests. */
+  readonly answers: number
+  /** Called with the tokens of prompt and answer, if the provider reported them. */
+  readonly answered: (told: { readonly promptTokens: number; readonly completionTokens: number }) => void
+  readonly closed: () => void
+}
+
+export function openCallAccount(
+  deps: {
+    readonly spending: Pick<Spending, 'settle' | 'refund'>
+    readonly events: Pick<EventBus, 'publish'>
+    readonly clock: Clock
+    readonly log: Pick<Log, 'error'>
+  },
+  input: CallAccountInput,
+): CallAccount & { settleCost(told: SpendClosing): void } {
+  const startedAt = deps.clock.now()
+  const billed = (usage: TokenUsage) => billedUsage(usage, input.usageRule ?? {})
+  let isOpen = true
+
+  function close(how: () => void): void {
+    if (!isOpen) return
+    isOpen = false
+    try {
+      how()
+    } finally {
+      input.closed()
+    }
+  }
+
+  function pay(told: SpendClosing): void {
+    const closing = booked(told)
+    const durationMs = deps.clock.now() - startedAt
+    const { costNano, promptTokens, completionTokens, unconfirmed } = closing
+    const event: FleetEventBody = {
+      type: 'model.called',
+      agent_id: input.agentId,
+      run_id: input.runId,
+      model: input.model,
+      operation: input.operation,
+      tokens: promptTokens + completionTokens,
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      cost_usd: usdFromNano(costNano),
+      ...(unconfirmed === undefined ? {} : { unconfirmed }),
+      duration_ms: durationMs,
+      started_at: startedAt,
+    }
+    deps.spending.settle(input.reservation, closing, announcing(deps.events, event))
+  }
+
+  /** Reported usage is untrusted: it never becomes a number that the ledger could not read again. */
+  function booked(told: SpendClosing): SpendClosing {
+    const closing = {
+      ...told,
+      costNano: bookable(told.costNano, input.reservation.reservedNano),
+      promptTokens: bookable(told.promptTokens),
+      completionTokens: bookable(told.completionTokens),
+    }
+    const numbers = ['costNano', 'promptTokens', 'completionTokens'] as const
+    if (numbers.some((name) => closing[name] !== told[name])) {
+      const { agentId, model } = input
+      deps.log.error(
+        { agentId, model, told, closing },
+        'a provider reported implausible usage; booking it within the reserved bounds',
+      )
+    }
+    return closing
+  }
+
+  return {
+    settle: (told) =>
+      close(() => {
+        const { promptTokens, completionTokens, ...more } = billed(told)
+        const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
+        input.answered({ promptTokens: bookable(promptTokens), completionTokens: bookable(completionTokens) })
+        pay({ costNano, promptTokens, completionTokens })
+      }),
+    // For calls that are not billed by tokens, such as sound by its duration.
+    settleCost: (told) => close(() => pay(told)),
+    settleUnconfirmed: (why, soFar = null) =>
+      close(() => {
+        const told = soFar && billed(soFar)
+        const { reservedNano, maxTokens } = input.reservation
+        const { windowTokens: window, answers } = input
+        const prompt = Math.max(input.promptTokens, bookable(told?.promptTokens ?? 0))
+        const completion = Math.max(maxTokens * answers, bookable(told?.completionTokens ?? 0))
+        pay({
+          costNano: Math.max(reservedNano, told === null ? 0 : bookable(input.price.costNano(told))),
+          promptTokens: Math.min(prompt, window),
+          completionTokens: Math.min(completion, window * answers),
+          unconfirmed: why,
+        })
+      }),
+    refund: () => close(() => deps.spending.refund(input.reservation)),
+  }
+}
+
+/** This function waits for a commit, so it keeps only the event in memory and not the prompt of the call. */
+function announcing(events: Pick<EventBus, 'publish'>, event: FleetEventBody): () => void {
+  return () => events.publish(event)
+}

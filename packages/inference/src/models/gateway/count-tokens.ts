@@ -1,0 +1,66 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { PromptFound } from '../formats/prompt/prompt-found.ts'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '@flotilla/identity/access'
+import { allowedModel } from './allowed-models.ts'
+import type { AllowedModelsDeps } from './allowed-models.ts'
+import { readCountParameters } from '../formats/messages-parameters.ts'
+import { problemFromRefusal, replyOf } from './provider-problem.ts'
+import { withRemoteMedia } from './remote-media.ts'
+import type { FetchMedia } from './remote-media.ts'
+import { collect } from '../wire/collect-reply.ts'
+import { serverToolTerms } from '../catalog/server-tools.ts'
+import type { Hold } from './reply-body.ts'
+
+export interface CountTokensDeps extends AllowedModelsDeps {
+  readonly guard: Guard
+  readonly fetchMedia: FetchMedia
+}
+
+export type CountTokens = (
+  caller: Caller,
+  input: { readonly body: Uint8Array; readonly signal: AbortSignal; readonly hold?: Hold },
+) => Promise<{ readonly body: string }>
+
+/**
+ * Counts the tokens of a `/v1/messages` prompt: by the provider if it can, otherwise estimated from the characters.
+ * Costs nothing and is never retried. Throws the same Problems as a call, except those about money.
+ */
+export function createCountTokens(deps: CountTokensDeps): CountTokens {
+  return async (caller, { body, signal, hold }) => {
+    deps.guard(caller, { do: 'call-api', api: 'llm' })
+    if (caller.kind !== 'agent') throw new Problem('denied')
+    if (body.length > wireLimits.modelBodyMaxBytes) {
+      throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
+    }
+    const asked = readCountParameters(body)
+    const model = deps.catalog.find(allowedModel(deps, caller.agentId, asked.model))
+    serverToolTerms(model, asked)
+    const { forwarded, prompt } = await withRemoteMedia(deps, asked, { caller, signal, hold })
+    if (!model.llm.forms.has('token-count')) {
+      return { body: JSON.stringify({ input_tokens: messagesTokensAbout(forwarded, prompt) }) }
+    }
+    const request = {
+      form: 'token-count' as const,
+      agentId: caller.agentId,
+      model: model.model,
+      stream: false,
+      parameters: forwarded,
+      body: JSON.stringify({ model: model.model, ...forwarded }),
+    }
+    const reply = await replyOf(model.llm.complete(request, { signal, hold }), model.provider)
+    if (reply.status !== 200) throw await problemFromRefusal(reply, model)
+    return { body: await collect(reply, { hold }, (text) => text) }
+  }
+}
+
+/** The usual number of characters per token, and of tokens per picture. */
+const charsPerToken = 4
+const imageTokens = 1600
+
+/** Estimates the tokens of a prompt for a provider that cannot count them. Pure. */
+function messagesTokensAbout(parameters: JsonObject, prompt: PromptFound): number {
+  const chars = JSON.stringify(parameters).length - prompt.dataBytes
+  return Math.ceil(chars / charsPerToken) + (prompt.images + prompt.documents) * imageTokens
+}

@@ -1,0 +1,121 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
+import { modelApi, modelEndpoints } from '@flotilla/protocol/model-api'
+import { alreadySent, takeBodies } from '@flotilla/identity/http'
+import type { AgentCaller, ModelSurface } from '@flotilla/identity/http'
+import type { ByteStream } from '../wire/byte-stream.ts'
+import type { CallPurpose } from '../llm-provider.ts'
+import type { Complete, CompletionInput } from './complete.ts'
+import type { CountTokens } from './count-tokens.ts'
+import type { ListModels, ModelListForm } from './list-models.ts'
+import { isAnthropicCall, refuseInClientFormat } from './model-errors.ts'
+import { refuseOtherSurfaces } from './offered-surfaces.ts'
+
+/** The header that the gateway's hook would add, which a hijacked reply bypasses. */
+const bypassed = { 'x-content-type-options': 'nosniff' }
+
+interface ModelUseCases {
+  readonly complete: Complete
+  readonly messages: Complete
+  readonly embeddings: Complete
+  readonly countTokens: CountTokens
+  readonly listModels: ListModels
+}
+
+/** The routes of the model API, for OpenAI and Anthropic clients in containers. */
+export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCases): void {
+  const bounds = {
+    bodyMaxBytes: wireLimits.modelBodyMaxBytes,
+    needs: () => ({ do: 'call-api', api: 'llm' }) as const,
+  }
+  takeBodies(scope, gate)
+  refuseInClientFormat(scope)
+  refuseOtherSurfaces(scope)
+
+  function answerBy(call: Complete) {
+    return async (request: AdmittedCall) => {
+      const { reply } = request
+      const answer = await call(request.caller, callOf(gate, request))
+      // From here on, the bytes bypass the framework and its hooks.
+      reply.hijack()
+      if (answer.body instanceof Uint8Array) {
+        const length = { 'content-length': answer.body.length, 'cache-control': 'no-store' }
+        reply.raw.writeHead(answer.status, { ...bypassed, ...length, ...answer.headers })
+        endAtOnce(reply.raw, answer.body)
+      } else {
+        reply.raw.writeHead(answer.status, { ...bypassed, ...answer.headers })
+        push(answer.body, reply.raw)
+      }
+      return alreadySent
+    }
+  }
+
+  bind(endpoints.models, api.models, ({ caller, raw }) => use.listModels.list(caller, listForm(raw)))
+  bind(modelEndpoints.model, modelApi.model, ({ caller, raw, params }) =>
+    use.listModels.one(caller, params.id, listForm(raw)),
+  )
+  bind(endpoints.chatCompletions, { ...api.chatCompletions, ...bounds }, answerBy(use.complete))
+  bind(modelEndpoints.messages, { ...modelApi.messages, ...bounds }, answerBy(use.messages))
+  bind(modelEndpoints.embeddings, { ...modelApi.embeddings, ...bounds }, answerBy(use.embeddings))
+  bind(modelEndpoints.countTokens, { ...modelApi.countTokens, ...bounds }, async (request) => {
+    const { body } = await use.countTokens(request.caller, callOf(gate, request))
+    void request.reply.type('application/json').send(body)
+    return alreadySent
+  })
+}
+
+interface AdmittedCall {
+  readonly caller: AgentCaller
+  readonly raw: FastifyRequest
+  readonly reply: FastifyReply
+  gone(): AbortSignal
+}
+
+function callOf(gate: ModelSurface['gate'], { raw, gone }: AdmittedCall): CompletionInput {
+  return {
+    body: Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0),
+    signal: gone(),
+    betas: namesIn(raw.headers['anthropic-beta']),
+    asksAgain: raw.headers[headers.asksAgain] === '1',
+    purpose: purposeOf(raw.headers[headers.callPurpose]),
+    hold: (bytes) => gate.hold(raw, bytes),
+    keep: () => gate.keep(raw),
+  }
+}
+
+function purposeOf(header: string | string[] | undefined): CallPurpose {
+  return header === 'subagent' || header === 'aside' ? header : 'loop'
+}
+
+function namesIn(header: string | string[] | undefined): readonly string[] {
+  if (header === undefined) return []
+  const text = Array.isArray(header) ? header.join(',') : header
+  return text.split(',').map((name) => name.trim())
+}
+
+function listForm(request: FastifyRequest): ModelListForm {
+  return isAnthropicCall(request) ? 'anthropic' : 'openai'
+}
+
+/** The largest body that is copied to be sent in one write, bytes. */
+const oneWriteMaxBytes = 64 * 1024
+
+/** Sends head and body in one write: Node joins them only if both are strings, else it makes two writes. */
+function endAtOnce(response: ServerResponse, body: Uint8Array): void {
+  if (body.length > oneWriteMaxBytes) response.end(body)
+  else response.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1'), 'latin1')
+}
+
+/** Sends a stream: pauses the source while the client is slow, and cuts it off when the client disconnects. */
+function push(body: ByteStream, response: ServerResponse): void {
+  const flow = body.pipe({
+    write: (bytes) => response.write(bytes),
+    end: () => response.end(),
+    fail: () => response.destroy(),
+  })
+  response.on('drain', () => flow.resume())
+  response.once('close', () => flow.cut())
+}

@@ -1,0 +1,212 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonAsWritten, readJsonQuietly } from '@flotilla/foundation/intake'
+import { badRequest } from '../../formats/json-body.ts'
+import type { SdkMessage, SdkPart } from './chat-request.ts'
+import { reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'
+import type { SdkRules } from './sdk-rules.ts'
+import type { ToolNames } from './tool-names.ts'
+
+/** Converts a conversation for the AI SDK. Throws the Problem `bad-request` for content that it cannot carry. Pure. */
+export function promptFromChat(
+  messages: readonly SdkMessage[],
+  rules: SdkRules,
+  names: ToolNames,
+): LanguageModelV4Prompt {
+  const callNames = new Map<string, string>()
+  const prompt: LanguageModelV4Message[] = []
+  for (const message of messages) {
+    switch (message.role) {
+      case 'system':
+      case 'developer': {
+        const instructions = systemMessages(message, rules)
+        const begun = prompt.some(({ role }) => role !== 'system')
+        prompt.push(...(begun ? instructions.map(asLateInstruction) : instructions))
+        break
+      }
+      case 'user':
+        prompt.push({ role: 'user', content: partsOf(message.content, rules) })
+        break
+      case 'assistant':
+        for (const call of message.tool_calls ?? []) callNames.set(call.id, call.function.name)
+        prompt.push(assistantMessage(message, rules, names))
+        break
+      case 'tool': {
+        const result = toolResult(message, { rules, names, callNames })
+        const before = prompt.at(-1)
+        // The AI SDK expects the tool results of one turn in one message.
+        if (before?.role === 'tool') before.content.push(result)
+        else prompt.push({ role: 'tool', content: [result] })
+      }
+    }
+  }
+  return prompt
+}
+
+/** Splits instructions with cache marks into one message per part, because the AI SDK attaches marks to messages. */
+function systemMessages(message: SdkMessage, rules: SdkRules): LanguageModelV4Message[] {
+  const { content } = message
+  if (typeof content === 'string') return content === '' ? [] : [{ role: 'system', content }]
+  const parts = (content ?? []).filter((part) => (part.text ?? '') !== '')
+  if (!parts.some((part) => part.cache_control)) {
+    const text = parts.map((part) => part.text ?? '').join('\n\n')
+    return text === '' ? [] : [{ role: 'system', content: text }]
+  }
+  return parts.map((part) => ({ role: 'system', content: part.text ?? '', ...marked(part, rules) }))
+}
+
+/** Converts a later instruction to a marked user message: several providers accept instructions only at the start. */
+function asLateInstruction(message: LanguageModelV4Message): LanguageModelV4Message {
+  const words = message.role === 'system' ? message.content : ''
+  return { role: 'user', content: [{ type: 'text', text: `[Instruction of the system] ${words}` }] }
+}
+
+function assistantMessage(message: SdkMessage, rules: SdkRules, names: ToolNames): LanguageModelV4Message {
+  const seals = sealsOfCalls(message.reasoning_details, rules)
+  const texts = partsOf(message.content, rules).filter((part) => part.type === 'text')
+  const [firstText] = texts
+  if (firstText && seals.text) firstText.providerOptions = seals.text
+  const calls = (message.tool_calls ?? []).map((call) => {
+    const own = seals.byCall.get(call.id)
+    return {
+      type: 'tool-call' as const,
+      toolCallId: names.id(call.id),
+      toolName: names.out(call.function.name),
+      input: parsedInput(call.function.arguments),
+      ...(own ? { providerOptions: own } : marked(call, rules)),
+    }
+  })
+  return {
+    role: 'assistant',
+    content: [...reasoningParts(message.reasoning_details, rules), ...texts, ...calls],
+  }
+}
+
+function toolResult(
+  message: SdkMessage,
+  at: { rules: SdkRules; names: ToolNames; callNames: ReadonlyMap<string, string> },
+): LanguageModelV4ToolResultPart {
+  const id = message.tool_call_id ?? ''
+  const name = at.callNames.get(id)
+  if (name === undefined) throw badRequest(`messages: no tool call has the id ${id.slice(0, 100)}`)
+  return {
+    type: 'tool-result',
+    toolCallId: at.names.id(id),
+    toolName: at.names.out(name),
+    output: outputOf(message, at.rules),
+    ...marked({ cache_control: message.cache_control ?? markOfLast(message) }, at.rules),
+  }
+}
+
+/** The cache mark of the last part, which covers the whole result. */
+function markOfLast({ content }: SdkMessage): SdkPart['cache_control'] {
+  return Array.isArray(content) ? content.at(-1)?.cache_control : null
+}
+
+function outputOf(message: SdkMessage, rules: SdkRules): LanguageModelV4ToolResultPart['output'] {
+  const parts = partsOf(message.content, rules)
+  if (parts.every((part) => part.type === 'text')) {
+    const value = parts.map((part) => part.text).join('\n')
+    return { type: message.is_error === true ? 'error-text' : 'text', value }
+  }
+  return {
+    type: 'content',
+    value: parts.map((part) =>
+      part.type === 'text'
+        ? { type: 'text', text: part.text }
+        : { type: 'file', data: part.data, mediaType: part.mediaType },
+    ),
+  }
+}
+
+function partsOf(
+  content: SdkMessage['content'],
+  rules: SdkRules,
+): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
+  if (content === null || content === undefined || content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return content.map((part) => partOf(part, rules))
+}
+
+function partOf(part: SdkPart, rules: SdkRules): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  const own = marked(part, rules)
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return { type: 'text', text: part.text ?? part.refusal ?? '', ...own }
+    case 'image_url': {
+      const url = typeof part.image_url === 'string' ? part.image_url : (part.image_url?.url ?? '')
+      return { ...filePart(url, 'image', rules), ...own }
+    }
+    case 'file': {
+      const { file_data: data, filename } = part.file ?? {}
+      if (!data) throw badRequest('messages: a file must come with its file_data')
+      return { ...filePart(data, 'application/pdf', rules), ...(filename ? { filename } : {}), ...own }
+    }
+    case 'input_audio': {
+      const { data, format } = part.input_audio ?? {}
+      return {
+        type: 'file',
+        mediaType: `audio/${format === 'mp3' ? 'mpeg' : (format ?? 'wav')}`,
+        data: { type: 'data', data: data ?? '' },
+        ...own,
+      }
+    }
+    default:
+      throw badRequest(`messages: a part of type ${part.type} cannot be sent to this model`)
+  }
+}
+
+const dataUrl = /^data:([^;,]*)(?:;[^,]*?)?;base64,/
+
+function filePart(url: string, kind: string, rules: SdkRules): LanguageModelV4FilePart {
+  const head = dataUrl.exec(url)
+  if (head) {
+    return {
+      type: 'file',
+      mediaType: head[1] || kind,
+      data: { type: 'data', data: url.slice(head[0].length) },
+    }
+  }
+  if (!/^https?:/.test(url) || !URL.canParse(url)) {
+    throw badRequest('messages: a picture or file is an https address or a data: address in base64')
+  }
+  if (!rules.imagesByUrl) {
+    throw badRequest('messages: this model takes pictures and files as data: addresses in base64 only')
+  }
+  return { type: 'file', mediaType: kind, data: { type: 'url', url: new URL(url) } }
+}
+
+/** Converts a client's cache mark, which asks the provider to cache the prompt up to here. */
+export function marked(
+  at: { readonly cache_control?: SdkPart['cache_control'] },
+  rules: SdkRules,
+): { providerOptions?: SharedV4ProviderOptions } {
+  const mark = at.cache_control
+  if (!mark) return {}
+  const ttl = mark.ttl === undefined || mark.ttl === null ? {} : { ttl: mark.ttl }
+  if (rules.options === 'anthropic') {
+    return { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral', ...ttl } } } }
+  }
+  if (rules.options === 'bedrock') {
+    return { providerOptions: { bedrock: { cachePoint: { type: 'default', ...ttl } } } }
+  }
+  // All other providers cache without marks.
+  return {}
+}
+
+/** Parses tool arguments; text that is not a JSON object is sent back as `invalid_json`. */
+function parsedInput(text: string): unknown {
+  if (text.trim() === '') return {}
+  const value = readJsonQuietly(text, jsonLimits.modelBody)
+  // The package only prints the value again, so numbers must keep their digits.
+  return isJsonObject(value) ? readJsonAsWritten(text, jsonLimits.modelBody) : { invalid_json: text }
+}

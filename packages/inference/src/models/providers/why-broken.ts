@@ -1,0 +1,32 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { ProxyFailed } from '@flotilla/foundation/platform'
+import { SilentTooLong } from './provider-connection.ts'
+
+/** The error of a failed exchange for the caller: a Problem, or the signal's reason if it was aborted. Pure. */
+export function whyBroken(
+  error: unknown,
+  at: { signal: AbortSignal; host: string; isSent: boolean; isBegun: boolean },
+): unknown {
+  if (at.signal.aborted) return at.signal.reason
+  if (at.isSent && error instanceof SilentTooLong) {
+    return new Problem('upstream-timeout', { detail: `${at.host} sent nothing for too long`, cause: error })
+  }
+  if (at.isBegun) {
+    return new Problem('upstream-failed', { detail: `${at.host} ended its answer early`, cause: error })
+  }
+  // It is unknown whether the request was read, and so whether it will be billed.
+  if (at.isSent) {
+    return new Problem('upstream-failed', {
+      detail: `${at.host} closed the connection before it answered`,
+      cause: error,
+    })
+  }
+  if (error instanceof ProxyFailed) {
+    return new Problem('provider-unreachable', { detail: `${at.host}: ${error.message}`, cause: error })
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return new Problem('provider-unreachable', {
+    detail: `no answer from ${at.host}${code === '' ? '' : ` (${code})`}`,
+    cause: error,
+  })
+}

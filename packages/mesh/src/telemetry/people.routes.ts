@@ -1,7 +1,0 @@
-import { traceApi, traceEndpoints } from '@flotilla/protocol/trace-api'
-import type { PeopleSurface } from '../http/index.ts'
-import type { ReadTrace } from './read-trace.ts'
-
-export function tracePeopleRoutes({ bind }: PeopleSurface, readTrace: ReadTrace): void {
-  bind(traceEndpoints.runTrace, traceApi.runTrace, ({ caller, params }) => readTrace(caller, params.id))
-}

@@ -1,8 +1,0 @@
-import { createAgentShares } from '../intake/index.ts'
-import type { LoopShare } from '../intake/index.ts'
-import { loopCpuMs, systemClock } from '../platform/index.ts'
-
-/** A share of the event loop with the mesh's own limits, for tests. */
-export function ownLoop(): LoopShare {
-  return createAgentShares({ clock: systemClock, cpuMs: loopCpuMs }).calls
-}

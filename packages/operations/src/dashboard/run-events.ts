@@ -1,0 +1,34 @@
+import { runEventsMax } from '@flotilla/protocol/dashboard-api'
+import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '@flotilla/identity/access'
+import type { EventBus } from '@flotilla/foundation/events'
+
+/** Allowed for callers that may view the fleet. Problem `not-found` for an unknown run. */
+export interface RunEvents {
+  of(
+    caller: Caller,
+    runId: string,
+  ): { readonly events: readonly FleetEvent[]; readonly more: boolean; readonly forgotten: boolean }
+}
+
+export function createRunEvents(deps: {
+  readonly guard: Guard
+  readonly events: Pick<EventBus, 'ofRun' | 'droppedUntil'>
+  readonly runs: { find(runId: string): unknown }
+}): RunEvents {
+  const { guard, events, runs } = deps
+  return {
+    of: (caller, runId) => {
+      guard(caller, { do: 'view-fleet' })
+      if (!runs.find(runId)) throw new Problem('not-found', { detail: `there is no run ${runId}` })
+      const found = events.ofRun(runId, runEventsMax + 1)
+      const isWhole = found.some(({ body }) => body.type === 'run.changed' && body.state === 'queued')
+      return {
+        events: found.slice(0, runEventsMax),
+        more: found.length > runEventsMax,
+        forgotten: !isWhole && events.droppedUntil() > 0,
+      }
+    },
+  }
+}

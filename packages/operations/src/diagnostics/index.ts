@@ -1,0 +1,174 @@
+import type { Caller, DenialCounts, PermissionStore } from '@flotilla/identity/access'
+import type { Agents } from '@flotilla/fleet/agents'
+import type { Blackboard } from '@flotilla/collaboration/blackboard'
+import { isolationWish } from '@flotilla/foundation/config'
+import type { SettingsFile } from '@flotilla/foundation/config'
+import type { ApprovalDesk } from '@flotilla/work/approvals'
+import type { Control } from '../control/index.ts'
+import type { Pauses } from '@flotilla/work/pauses'
+import type { Isolation } from '@flotilla/fleet/isolation'
+import type { createJournalKeeper } from '@flotilla/foundation/journal'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { Runs } from '@flotilla/work/runs'
+import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
+import type { Spending } from '@flotilla/inference/spending'
+import type { DiskSpace } from '@flotilla/foundation/storage'
+import type { Tasks } from '@flotilla/work/tasks'
+import type { Wallet } from '@flotilla/wallet'
+import { judgeReadiness } from './doctor/judge-readiness.ts'
+import type { Readiness } from './doctor/judge-readiness.ts'
+import { eventRoutes } from './events.routes.ts'
+import { createFleetStats } from './fleet-stats.ts'
+import { fleetMetrics } from './fleet-metrics.ts'
+import { createFleetStatus } from './fleet-status.ts'
+import { fleetStatsRoutes, internalRoutes, operatorAgentRoutes } from './operator.routes.ts'
+import { healthRoutes, journalRoutes, statusRoutes } from './people.routes.ts'
+import { createOwnerNotices } from './notices/owner-notices.ts'
+import type { NoticeDeps } from './notices/owner-notices.ts'
+import { createReadOutJournal } from './read-out-journal.ts'
+export { followEvents } from './events.routes.ts'
+export { browserFindings, captchaFindings } from './doctor/browser-findings.ts'
+export { channelFindings } from './doctor/channel-findings.ts'
+export { credentialFinding } from './doctor/credential-findings.ts'
+export { dataFindings } from './doctor/data-findings.ts'
+export { environmentFindings } from './doctor/environment-findings.ts'
+export { diskFinding, fileFindings, homeFinding } from './doctor/file-findings.ts'
+export { failure, ok, warning } from './doctor/finding.ts'
+export type { DoctorFinding } from './doctor/finding.ts'
+export { isolationFindings } from './doctor/isolation-findings.ts'
+export { lostHomesFinding } from './doctor/lost-homes-finding.ts'
+export { proxyFindings } from './doctor/proxy-findings.ts'
+export { modelFindings } from './doctor/model-findings.ts'
+export { portHolder } from './doctor/port-holder.ts'
+export type { PortHolder } from './doctor/port-holder.ts'
+export { sharedFindings } from './doctor/shared-findings.ts'
+
+/** The modules that the status is read from. */
+interface Asked {
+  readonly isolation: MeshModule<Isolation>
+  readonly agents: MeshModule<Agents>
+  readonly runs: MeshModule<Runs>
+  readonly tasks: MeshModule<Tasks>
+  readonly spending: MeshModule<Spending>
+  readonly blackboard: MeshModule<Blackboard>
+  readonly control: MeshModule<Control>
+  readonly approvals: MeshModule<ApprovalDesk>
+  readonly pauses: MeshModule<Pauses>
+  readonly cron: MeshModule<{
+    broken(): string | null
+    list(caller: Caller): { readonly jobs: ReturnType<NoticeDeps['jobs']> }
+  }>
+  readonly wallet: MeshModule<Wallet>
+}
+
+interface Needs {
+  /** All modules with metrics. */
+  readonly modules: Asked & Readonly<Record<string, MeshModule>>
+  readonly home: { readonly id: string; readonly folder: string; readonly pid: number }
+  /** True while the mesh is working; false while it starts. */
+  readonly serving: { readonly now: boolean }
+  readonly runtime: Pick<SandboxRuntime, 'kind' | 'isolates' | 'dataBound'>
+  readonly catalog: NoticeDeps['catalog'] & {
+    preset(): { readonly name: string; readonly from: string } | null
+  }
+  readonly vault: NoticeDeps['vault']
+  readonly environment: { readonly proxies: NoticeDeps['proxies'] }
+  readonly permissions: PermissionStore
+  readonly denials: DenialCounts
+  readonly settings: SettingsFile
+  readonly diskSpace: Pick<DiskSpace, 'trouble'>
+  readonly journalKeeper: ReturnType<typeof createJournalKeeper>
+}
+
+/** Wires the module that reports health, status and metrics to people, probes, the operator and local programs. */
+export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null> {
+  const { modules, home } = needs
+  const { agents, approvals, runs, control, spending, cron } = modules
+  const startedAt = kernel.clock.now()
+  const uptimeSeconds = () => (kernel.clock.now() - startedAt) / 1000
+  const readiness = () => readinessOf(needs)
+  const counted = {
+    views: control.api.views,
+    denials: needs.denials,
+    crossProject: modules.blackboard.api.crossProject,
+    uptimeSeconds,
+  }
+  const stats = createFleetStats(kernel, {
+    ...counted,
+    agents: agents.api.registry,
+    runs: runs.api.queries,
+    spentThisMonthUsd: spending.api.costs.monthUsd,
+    listStaleTasks: modules.tasks.api.listStaleTasks,
+    pendingApprovals: approvals.api.pendingCount,
+  })
+  const journal = createReadOutJournal({ ...kernel, homeId: home.id, journalKeeper: needs.journalKeeper })
+  const ownMetrics = () => fleetMetrics(counted)
+  const notices = createOwnerNotices(kernel, {
+    ...needs,
+    registry: agents.api.registry,
+    proxies: needs.environment.proxies,
+    budgets: () => spending.api.budgets.list({ kind: 'system' }),
+    jobs: () => cron.api.list({ kind: 'system' }).jobs,
+  })
+  const status = createFleetStatus(kernel, {
+    notices: notices.list,
+    home,
+    uptimeSeconds,
+    readiness,
+    runtime: () => runtimeOf(needs, kernel),
+    defaultModel: needs.catalog.preset,
+    pauses: modules.pauses.api.view,
+    walletHalt: modules.wallet.api.halt,
+    agents: control.api.views.all,
+    runs: runs.api.queries.countByState,
+    metrics: () => [...ownMetrics(), ...Object.values(modules).flatMap(({ metrics }) => metrics?.() ?? [])],
+  })
+  return {
+    api: null,
+    routes: {
+      public: (surface) => healthRoutes(surface, readiness),
+      people: (surface) => {
+        statusRoutes(surface, status)
+        journalRoutes(surface, journal)
+        eventRoutes(surface, kernel)
+      },
+      operator: (surface) => operatorAgentRoutes(surface, stats),
+      operatorOrInternal: (surface) => fleetStatsRoutes(surface, { stats, journal }),
+      internal: (surface) => internalRoutes(surface, journal),
+    },
+    run: notices.run,
+  }
+}
+
+/** The current readiness. */
+function readinessOf({
+  modules,
+  permissions,
+  settings,
+  diskSpace,
+  journalKeeper,
+  serving,
+}: Needs): Readiness {
+  return judgeReadiness({
+    permissions: permissions.snapshot().broken,
+    settings: settings.broken(),
+    walls: modules.isolation.api.state().broken,
+    journal: journalKeeper.broken(),
+    disk: diskSpace.trouble(),
+    jobs: modules.cron.api.broken(),
+    money: modules.spending.api.found.words,
+    serving: serving.now,
+  })
+}
+
+function runtimeOf({ runtime, serving, modules }: Needs, { settings }: Kernel) {
+  const { rungs, atLeast } = modules.isolation.api
+  const { wanted, floor } = isolationWish(settings(), '', { start: atLeast, record: 'container' })
+  return {
+    kind: runtime.kind,
+    isolates: runtime.isolates,
+    data_bound: serving.now ? runtime.dataBound().kind : ('unknown' as const),
+    data_limit_mb: settings().data_limit_mb,
+    isolation: { wanted, required: floor, rungs: [...rungs()] },
+  }
+}

@@ -1,0 +1,109 @@
+import { agentIdSchema, runIdSchema, taskIdSchema } from '@flotilla/protocol/ids'
+import { browserActionNames, browserToolName } from '@flotilla/protocol/browser-tools'
+import { Problem } from '@flotilla/protocol/problem'
+import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
+import { toolApi as api, toolEndpoints as endpoints } from '@flotilla/protocol/tool-api'
+import type * as z from 'zod'
+import type { PermissionStore, RefusedTool } from '@flotilla/identity/access'
+import { createRefusedTools } from '@flotilla/identity/access'
+import type { AgentCaller } from '@flotilla/identity/http'
+import type { Agents } from '@flotilla/fleet/agents'
+import type { Browsers } from '@flotilla/browsing'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { Egress } from '@flotilla/egress/egress'
+import type { Models } from '@flotilla/inference/models'
+import type { Runs } from '@flotilla/work/runs'
+import type { Spending } from '@flotilla/inference/spending'
+import { createAgentUse } from './agent-use.ts'
+
+type Self = z.input<(typeof api)['self']['response']>
+
+interface Needs {
+  readonly permissions: PermissionStore
+  readonly agents: Pick<Agents, 'registry' | 'measureUse'>
+  readonly runs: Pick<Runs, 'queue' | 'lifecycle'>
+  readonly models: Pick<Models, 'modelOf' | 'seesImages' | 'windowOf'>
+  readonly spending: Pick<Spending, 'costs'>
+  readonly requireSearch: Egress['requireSearch']
+  readonly browser: Pick<MeshModule<Browsers>, 'api'>
+}
+
+/**
+ * What an agent can ask about itself, and what people see of its resource use. It changes nothing, so no call needs
+ * an idempotency key.
+ */
+export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<null> {
+  const { guard, clock, hooks } = kernel
+  const { models, spending, requireSearch, runs, browser } = needs
+  const refusedTools = createRefusedTools({ ...kernel, ...needs })
+
+  const use = createAgentUse({
+    guard,
+    clock,
+    agents: needs.agents.registry,
+    measureUse: needs.agents.measureUse,
+    runOf: (agentId) => runs.lifecycle.live.liveRunOf(agentId)?.runId ?? null,
+    windowOf: models.windowOf,
+  })
+  const unsubscribe = kernel.events.subscribe(use.handleEvent)
+  hooks.agentDeleted.subscribe(use.forget)
+
+  function self(caller: AgentCaller): Self {
+    const { agentId, run } = caller
+    guard(caller, { do: 'act-for-self', agentId })
+    // The cost of the last call may not have been written yet.
+    hooks.costsAsked.publish()
+    return {
+      agent_id: agentIdSchema.parse(agentId),
+      now: new Date(clock.now()).toISOString(),
+      model: models.modelOf(agentId),
+      run: run && {
+        id: runIdSchema.parse(run.runId),
+        task_id: run.taskId === null ? null : taskIdSchema.parse(run.taskId),
+        origin: run.origin.kind,
+      },
+      queued: runs.queue.laneOf(agentId).queued,
+      pots: spending.costs.limitsOf(agentId, run),
+    }
+  }
+
+  return {
+    api: null,
+    close: unsubscribe,
+    routes: {
+      people: ({ bind }) =>
+        bind(keptEndpoints.fleetUse, keptApi.fleetUse, async ({ caller }) => ({
+          agents: await use.list(caller),
+        })),
+      agent: ({ bind }) => {
+        bind(endpoints.toolsHeld, api.toolsHeld, ({ caller }) => ({
+          refused: withMissing(refusedTools(caller), [
+            { tools: ['web_search'], require: requireSearch },
+            { tools: browserActionNames.map(browserToolName), require: browser.api.require },
+          ]),
+          sees_images: models.seesImages(caller.agentId),
+        }))
+        bind(endpoints.self, api.self, ({ caller }) => self(caller))
+      },
+    },
+  }
+}
+
+/** Adds tools that are not set up on this machine, which every caller would be refused. */
+function withMissing(
+  refused: readonly RefusedTool[],
+  needed: readonly { readonly tools: readonly string[]; readonly require: () => void }[],
+): readonly RefusedTool[] {
+  return needed.reduce((all, { tools, require }) => {
+    const others = tools.filter((tool) => all.every((one) => one.tool !== tool))
+    if (others.length === 0) return all
+    try {
+      require()
+      return all
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      const reason = error.detail
+      return [...all, ...others.map((tool) => ({ tool, reason }))]
+    }
+  }, refused)
+}

@@ -1,0 +1,97 @@
+import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
+import type { Caller } from '@flotilla/identity/access'
+import { credentialNamesOf, providerPresets } from '@flotilla/inference/models'
+import { findLocalServers } from './find-local-servers.ts'
+import { addressSourceOf, isSameAddress, plainAddress } from './provider-candidate.ts'
+import { recordedDemo } from './recorded-demo.ts'
+import { defaultLocked, offeredProviders, recordSetup, requireOwnDefault } from './setup-context.ts'
+import type { SetupContext } from './setup-context.ts'
+
+/** The available models and the chosen ones. */
+export function readSetup(context: SetupContext, caller: Caller) {
+  context.guard(caller, { do: 'manage-credentials' })
+  const { agent, question } = recordedDemo
+  return {
+    default_model: context.catalog.preset(),
+    default_model_locked: defaultLocked(context.environment),
+    demo: context.catalog.preset()?.name === recordedDemo.model ? { agent, question } : null,
+    providers: offeredProviders().map((name) => offerOf(context, name)),
+  }
+}
+
+export async function localServers(
+  context: SetupContext,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<{ servers: LocalServer[] }> {
+  context.guard(caller, { do: 'manage-credentials' })
+  return { servers: await findLocalServers(context, context.places, signal) }
+}
+
+/** Sets the default model; null removes it. */
+export async function chooseModel(context: SetupContext, caller: Caller, model: string | null) {
+  context.guard(caller, { do: 'manage-credentials' })
+  await makeDefault(context, caller, model)
+  return { default_model: context.catalog.preset() }
+}
+
+export async function playDemo(context: SetupContext, caller: Caller) {
+  context.guard(caller, { do: 'manage-credentials' })
+  await makeDefault(context, caller, recordedDemo.model)
+  const { template, agent, question } = recordedDemo
+  return { default_model: context.catalog.preset(), template, agent, question }
+}
+
+export async function setPrice(
+  context: SetupContext,
+  caller: Caller,
+  {
+    model,
+    price,
+  }: {
+    readonly model: string
+    readonly price: { readonly input_per_mtok: number; readonly output_per_mtok: number } | null
+  },
+) {
+  context.guard(caller, { do: 'manage-credentials' })
+  await context.settingsFile.edit(['models', model, 'price'], price ?? undefined)
+  recordSetup(context, caller, {
+    action: 'price.set',
+    subject: model,
+    detail: {
+      price: price === null ? 'public list' : `${price.input_per_mtok} in, ${price.output_per_mtok} out`,
+    },
+  })
+  return { model }
+}
+
+async function makeDefault(context: SetupContext, caller: Caller, model: string | null): Promise<void> {
+  requireOwnDefault(context)
+  await context.settingsFile.edit(['default_model'], model ?? undefined)
+  recordSetup(context, caller, { action: 'default-model.set', subject: model ?? 'none', detail: {} })
+}
+
+function offerOf(context: SetupContext, name: string): ProviderOffer {
+  const { vault, settings, fingerprint, tryProvider } = context
+  const { apiKey } = credentialNamesOf(settings(), name)
+  const secret = vault.system(apiKey)
+  const preset = providerPresets[name]
+  return {
+    name,
+    base_url: preset?.baseUrl ?? null,
+    address: ownAddressOf(context, name),
+    needs_key: preset?.needsNoKey !== true,
+    key: vault.systemSourceOf(apiKey) ?? 'none',
+    ready: tryProvider.isReady(name),
+    fingerprint: secret ? fingerprint(secret) : null,
+    usual_model: preset?.usualModel ?? null,
+  }
+}
+
+function ownAddressOf(context: SetupContext, name: string): ProviderOffer['address'] {
+  const now = context.tryProvider.addressOf(name)
+  const from = addressSourceOf(context, name)
+  const usual = providerPresets[name]?.baseUrl ?? null
+  if (now === null || from === null || (usual !== null && isSameAddress(now, usual))) return null
+  return { url: plainAddress(now), from }
+}

@@ -1,0 +1,153 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { requireProof } from '@flotilla/identity/access'
+import type { Caller } from '@flotilla/identity/access'
+import { credentialNamesOf, providerPresets } from '@flotilla/inference/models'
+import {
+  addressSourceOf,
+  isFirstProvider,
+  isSameAddress,
+  providerCandidate,
+  requireOurs,
+} from './provider-candidate.ts'
+import type { ProviderCandidate } from './provider-candidate.ts'
+import { recordSetup, requireOwnDefault, usualModelOf } from './setup-context.ts'
+import type { ProviderInput, SetupContext } from './setup-context.ts'
+
+/** Tests a provider with the entered values and stores nothing. */
+export async function checkProvider(
+  context: SetupContext,
+  caller: Caller,
+  { input, signal }: { readonly input: ProviderInput; readonly signal: AbortSignal },
+) {
+  context.guard(caller, { do: 'manage-credentials' })
+  const candidate = providerCandidate(context, caller, input)
+  const requireUntouched = standingOf(context, input.provider)
+  recordSetup(context, caller, {
+    action: 'provider.checked',
+    subject: input.provider,
+    detail: candidate.baseUrl === null ? {} : { host: new URL(candidate.baseUrl).host },
+  })
+  const model = input.model ?? usualModelOf(input.provider)
+  if (model !== null) await context.tryProvider.ask(candidate, model, signal)
+  // Otherwise a key that was stored meanwhile would be sent to the address under test.
+  requireUntouched()
+  const models = await context.tryProvider.models(candidate, signal)
+  return { answered: model === null ? null : `${input.provider}/${model}`, models: [...models] }
+}
+
+/** Stores the provider only if the model has answered and the setup did not change meanwhile. */
+export async function storeProvider(
+  context: SetupContext,
+  caller: Caller,
+  {
+    input,
+    signal,
+  }: { readonly input: ProviderInput & { readonly make_default: boolean }; readonly signal: AbortSignal },
+) {
+  const candidate = permittedCandidate(context, caller, input)
+  const requireUntouched = standingOf(context, input.provider)
+  const model = input.model ?? usualModelOf(input.provider)
+  if (model === null) {
+    throw new Problem('unprocessable', {
+      detail: `choose a model of ${input.provider}: this provider has no default model`,
+    })
+  }
+  await context.tryProvider.ask(candidate, model, signal)
+  await context.vault.changeSystem(() => {
+    requireUntouched()
+    return keptOf(context, permittedCandidate(context, caller, input))
+  })
+  const id = `${input.provider}/${model}`
+  recordSetup(context, caller, {
+    action: 'provider.stored',
+    subject: input.provider,
+    detail: {
+      model: id,
+      key: candidate.key === null ? 'as before' : 'new',
+      ...(candidate.baseUrl === null ? {} : { host: new URL(candidate.baseUrl).host }),
+    },
+  })
+  if (input.make_default) {
+    requireOwnDefault(context)
+    await context.settingsFile.edit(['default_model'], id)
+  }
+  return { provider: input.provider, model: id, default_model: context.catalog.preset() }
+}
+
+export async function removeProvider(context: SetupContext, caller: Caller, provider: string) {
+  context.guard(caller, { do: 'manage-credentials' })
+  const { vault, settings, settingsFile } = context
+  const names = credentialNamesOf(settings(), provider)
+  const kept = [names.apiKey, names.baseUrl].filter((name) => vault.systemSourceOf(name) !== null)
+  if (kept.length === 0) {
+    throw new Problem('not-found', {
+      detail: `the fleet has no stored key or address of ${provider}`,
+      repair: 'flotilla models lists the models of the providers that are set up.',
+    })
+  }
+  for (const name of kept) requireOurs(context, name)
+  await vault.changeSystem(() => Object.fromEntries(kept.map((name) => [name, null])))
+  recordSetup(context, caller, { action: 'provider.removed', subject: provider, detail: {} })
+  const usual = settings().default_model
+  // With a default but no key, each call would fail with a missing key; without a default the error names the setup.
+  if (usual?.startsWith(`${provider}/`)) await settingsFile.edit(['default_model'], undefined)
+  return { removed: provider }
+}
+
+function permittedCandidate(
+  context: SetupContext,
+  caller: Caller,
+  input: ProviderInput & { readonly make_default: boolean },
+): ProviderCandidate {
+  context.guard(caller, { do: 'manage-credentials' })
+  if (input.make_default) requireOwnDefault(context)
+  const candidate = providerCandidate(context, caller, input)
+  if (!isFirstProvider(context, input))
+    requireProof(caller, 'change the address that receives prompts and keys')
+  return candidate
+}
+
+/**
+ * Takes a snapshot of a provider's setup and returns a check that it is unchanged. A model may take a minute to answer;
+ * a key that another owner stores meanwhile would be sent to an address that was allowed without a key.
+ */
+function standingOf(context: SetupContext, provider: string): () => void {
+  const look = () => {
+    const { apiKey } = credentialNamesOf(context.settings(), provider)
+    const { vault, tryProvider } = context
+    return [
+      apiKey,
+      // The vault returns another object after a key was replaced.
+      vault.system(apiKey),
+      vault.systemSourceOf(apiKey),
+      tryProvider.addressOf(provider),
+      addressSourceOf(context, provider),
+    ]
+  }
+  const before = look()
+  return () => {
+    const now = look()
+    if (before.every((part, index) => part === now[index])) return
+    throw new Problem('conflict', {
+      detail: `${provider} was set up by another person meanwhile; nothing was saved`,
+      repair: 'Check the current setup, and try again.',
+    })
+  }
+}
+
+/**
+ * The stored key and address, together. The usual address is not stored as the owner's own; it replaces a stored one.
+ */
+function keptOf(
+  { vault, settings }: Pick<SetupContext, 'vault' | 'settings'>,
+  { provider, key, baseUrl }: ProviderCandidate,
+): Readonly<Record<string, string | null>> {
+  const names = credentialNamesOf(settings(), provider)
+  const usual = providerPresets[provider]?.baseUrl ?? null
+  const changes: Record<string, string | null> = {}
+  if (key !== null) changes[names.apiKey] = key
+  if (baseUrl === null) return changes
+  if (usual === null || !isSameAddress(baseUrl, usual)) changes[names.baseUrl] = baseUrl
+  else if (vault.systemSourceOf(names.baseUrl) === 'file') changes[names.baseUrl] = null
+  return changes
+}

@@ -1,0 +1,49 @@
+import { diag, DiagLogLevel } from '@opentelemetry/api'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { oneLine } from '@flotilla/protocol/one-line'
+import * as z from 'zod'
+import { readJsonQuietly } from '@flotilla/foundation/intake'
+
+/** What a collector said about a batch that it accepted in part. */
+export interface CollectorRefusal {
+  /** Spans that it did not take; 0 for a warning. */
+  readonly spans: number
+  /** Its reason; empty if it gave none. */
+  readonly words: string
+}
+
+const wordsMaxChars = 200
+const refusalMaxChars = 64 * 1024
+/** The start of the line with which the official exporter logs a partial success. */
+const partialSuccess = 'Received Partial Success response'
+
+/** The count is a 64-bit number of protobuf, which the exporter writes as text or as a number. */
+const refusalSchema = z.looseObject({
+  rejectedSpans: z.coerce.number().int().nonnegative().catch(0),
+  errorMessage: z.string().nullish(),
+})
+
+/**
+ * Calls `refused` for each batch that the collector accepted in part. The official exporter reports these to its
+ * diagnostic log alone. The log belongs to the process: the last caller gets all refusals. Returns what ends it.
+ */
+export function followRefusals(refused: (refusal: CollectorRefusal) => void): () => void {
+  const ignore = (): void => undefined
+  const warn = (said: string, answer?: unknown): void => {
+    const refusal = said.startsWith(partialSuccess) ? readRefusal(answer) : null
+    if (refusal !== null) refused(refusal)
+  }
+  const logger = { warn, error: ignore, info: ignore, debug: ignore, verbose: ignore }
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
+  return () => diag.disable()
+}
+
+/** Null for an answer without a refusal. */
+function readRefusal(answer: unknown): CollectorRefusal | null {
+  if (typeof answer !== 'string' || answer.length > refusalMaxChars) return null
+  const read = refusalSchema.safeParse(readJsonQuietly(answer, jsonLimits.serverReply))
+  if (!read.success) return null
+  const { rejectedSpans: spans, errorMessage } = read.data
+  const words = oneLine(errorMessage ?? '', wordsMaxChars)
+  return spans === 0 && words === '' ? null : { spans, words }
+}

@@ -1,0 +1,20 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { OpenPlaces } from '@flotilla/foundation/intake'
+
+const retryAfterSeconds = 2
+
+/**
+ * Takes a place for an agent and returns the function that releases it; `what` is shown in a refusal. Problem
+ * `rate-limited` if all places are taken.
+ */
+export function enterPlaces(places: OpenPlaces, agentId: string, what: string): () => void {
+  const leave = places.enter(agentId)
+  if (typeof leave !== 'string') return leave
+  throw new Problem('rate-limited', {
+    detail:
+      leave === 'agent'
+        ? `the maximum for one agent is reached: too many ${what} at once`
+        : `the maximum for the fleet is reached: too many ${what} at once`,
+    retryAfterSeconds,
+  })
+}

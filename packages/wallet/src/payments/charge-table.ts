@@ -1,0 +1,33 @@
+import * as z from 'zod'
+import type { Database } from '@flotilla/foundation/storage'
+import type { IntentRecord } from './intent-record.ts'
+
+export type ChargeTable = ReturnType<typeof createChargeTable>
+
+/** The agents against whose limits each payment counts: its payer and all ancestors at the time of the signature. */
+export function createChargeTable(database: Database) {
+  const sumSince = (what: string, agentId: string, since: number): number =>
+    z.object({ sum: z.number() }).parse(
+      database
+        .prepare(
+          `SELECT ${what} AS sum
+           FROM wallet_charges AS charge JOIN wallet_intents AS intent ON intent.id = charge.intent_id
+           WHERE charge.agent_id = ? AND charge.signed_at >= ? AND given_back_at IS NULL`,
+        )
+        .get(agentId, since),
+    ).sum
+
+  return {
+    /** Joins the transaction that stores the payment. */
+    add: ({ id, signedAt }: Pick<IntentRecord, 'id' | 'signedAt'>, chargedTo: readonly string[]): void => {
+      const insert = database.prepare(
+        'INSERT INTO wallet_charges (agent_id, signed_at, intent_id) VALUES (?, ?, ?)',
+      )
+      for (const agentId of chargedTo) insert.run(agentId, signedAt, id)
+    },
+    /** What an agent and its descendants were charged since a time and not refunded, in millionths of a US dollar. */
+    chargedSince: (agentId: string, since: number): number =>
+      sumSince('coalesce(sum(charged_micro_usd), 0)', agentId, since),
+    countSince: (agentId: string, since: number): number => sumSince('count(*)', agentId, since),
+  }
+}

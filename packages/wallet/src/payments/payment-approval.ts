@@ -1,0 +1,84 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { PaymentView } from '@flotilla/protocol/wallet-payments'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { ApprovalKind, RequireInTime } from '@flotilla/work/approvals'
+import type { Kernel } from '@flotilla/identity/kernel'
+import { keepingRefusals } from '@flotilla/foundation/storage'
+import type { Order } from '../chain/paying-chain.ts'
+import { approvedPaymentSchema, notAsShown, requireAsShown } from './approved-payment.ts'
+import type { AssessPayment } from './assess-payment.ts'
+import type { FindRepeats } from './find-repeats.ts'
+import type { IntentTable } from './intent-table.ts'
+import { viewOf } from './payment-view.ts'
+import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
+import type { WatchSigners } from './watch-signers.ts'
+
+interface Deps extends Pick<Kernel, 'database' | 'clock'> {
+  readonly table: IntentTable
+  readonly assess: AssessPayment
+  readonly signing: SignPayment
+  readonly watch: Pick<WatchSigners, 'check'>
+  readonly signerOf: (agentId: string, chain: ChainName) => Signer
+  readonly repeatsOf: FindRepeats
+  /** Runs work with a time limit but without a place of the agent, so that no agent can block a confirmed payment. */
+  readonly inTime: <T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
+  readonly sent: (payment: PaymentView, signal: AbortSignal) => Promise<PaymentView>
+}
+
+/** A payment as an approval kind: what a person sees, and the signature after they confirm. */
+export function createPaymentApproval({ table, signing, inTime, sent, ...deps }: Deps): ApprovalKind {
+  /** Assesses a confirmed payment again, because chain and prices have moved. */
+  async function carryOut(
+    args: JsonObject,
+    approvedBy: string,
+    requireInTime: RequireInTime,
+  ): Promise<string> {
+    const shown = approvedPaymentSchema.parse(args)
+    const { agent_id: agentId, chain, key, run_id: runId, order } = shown
+    const contract = contractOf(order)
+    signing.requireMay({ agentId, chain, contract })
+    const signer = deps.signerOf(agentId, chain)
+    return inTime(new AbortController().signal, async (signal) => {
+      await deps.watch.check(chain, signer.address, signal)
+      const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
+      requireAsShown(shown, assessed, signer)
+      const payment: PaymentAsked = { key, agentId, runId, chain, signer, contract, approvedBy }
+      const intent = keepingRefusals(deps.database, () => {
+        const signedBefore = table.findByKey(key)
+        if (signedBefore !== null) return signedBefore
+        // The queries took time: the approval may have expired, and the agent may be another one.
+        requireInTime()
+        if (deps.signerOf(agentId, chain).address !== signer.address)
+          throw notAsShown(`the address ${signer.address} may no longer pay`)
+        return signing.sign(payment, assessed)
+      })
+      const { tx_id: txId, state } = await sent(viewOf(intent), signal)
+      return signedWords(txId, state)
+    })
+  }
+
+  return {
+    action: (args) => ({ do: 'use-wallet', chain: approvedPaymentSchema.parse(args).chain }),
+    describe: (args) => {
+      const { agent_id: subject, summary, lines, fee, does, key } = approvedPaymentSchema.parse(args)
+      const repeats = does === null ? [] : deps.repeatsOf({ does, key }, deps.clock.now())
+      return { subject, summary, consequences: lines, price: fee, repeats }
+    },
+    carryOut: (person, args, requireInTime = () => {}) =>
+      carryOut(args, person.person ?? person.channel, requireInTime),
+    ifCutOff: 'again',
+    wasDone: (args) => {
+      const intent = table.findByKey(approvedPaymentSchema.parse(args).key)
+      return intent === null ? null : signedWords(intent.txId, intent.state)
+    },
+  }
+}
+
+/** The called contract, including a token's for a transfer; null for a transfer of the coin. Pure. */
+function contractOf(order: Order): string | null {
+  return order.do === 'call' ? order.contract : order.asset
+}
+
+function signedWords(txId: string, state: string): string {
+  return `The payment was signed as ${txId} and is ${state}; flotilla wallet history shows how it ends.`
+}

@@ -1,0 +1,217 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { Caller, WalletSpend } from '@flotilla/identity/access'
+import type { Settings } from '@flotilla/foundation/config'
+import type { Kernel } from '@flotilla/identity/kernel'
+import type { PayingChain, Place } from '../chain/paying-chain.ts'
+import { usdOfMicro } from './amounts.ts'
+import type { Assessed } from './assess-payment.ts'
+import type { IntentRecord } from './intent-record.ts'
+import { nextPollAfter } from './intent-record.ts'
+import type { ChargeTable } from './charge-table.ts'
+import type { IntentTable } from './intent-table.ts'
+
+/** Maximum number of unfinished payments of one address on one chain; each waits for the one before. */
+const openMax = 16
+const hourMs = 3600 * 1000
+const dayMs = 24 * hourMs
+
+/** The signer: the address of an agent, and its key while `use` runs. */
+export interface Signer {
+  readonly address: string
+  withKey<T>(use: (key: Uint8Array) => T): T
+}
+
+export interface PaymentAsked {
+  readonly key: string
+  readonly agentId: string
+  readonly runId: string | null
+  readonly chain: ChainName
+  readonly signer: Signer
+  /** The called contract, including a token's for a transfer; null for a transfer of the coin. */
+  readonly contract: string | null
+  readonly approvedBy: string | null
+}
+
+export type SignPayment = ReturnType<typeof createSignPayment>
+
+interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'clock' | 'newId' | 'log'> {
+  readonly table: IntentTable
+  readonly charges: ChargeTable
+  readonly chain: (name: ChainName) => PayingChain
+  /** The agent that spawned this one, or null. */
+  readonly makerOf: (agentId: string) => string | null
+  readonly settings: () => Settings['wallet']
+}
+
+/**
+ * Signs payments under these invariants.
+ *
+ * - W1 Check, charge, nonce, signature and row are one transaction that awaits nothing.
+ *
+ * - W2 The same key is the same payment; it is signed once.
+ *
+ * - W3 A nonce is used once. If the chain is ahead of this home's nonces, another signer exists and the wallet
+ * stops.
+ *
+ * - W4 A payment counts against the limits of its agent and of every ancestor, even if they are deleted later.
+ */
+export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
+  /** The agent and its ancestors, nearest first. */
+  function chainOf(agentId: string): readonly [string, ...string[]] {
+    const makers: string[] = []
+    for (let maker = deps.makerOf(agentId); maker !== null; maker = deps.makerOf(maker)) {
+      // `boundedRecord` refuses a chain that repeats an agent; the loop ends at it here.
+      if (maker === agentId || makers.includes(maker)) break
+      makers.push(maker)
+    }
+    return [agentId, ...makers]
+  }
+
+  /** What an agent and its descendants have spent. */
+  function spentBy(agentId: string) {
+    const now = clock.now()
+    return {
+      spentTodayUsd: usdOfMicro(charges.chargedSince(agentId, Math.floor(now / dayMs) * dayMs)),
+      spendsLastHour: charges.countSince(agentId, now - hourMs),
+    }
+  }
+
+  function spendOf(
+    asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>,
+    microUsd: number,
+  ): WalletSpend {
+    const settings = deps.settings()
+    const [, ...makers] = chainOf(asked.agentId)
+    return {
+      do: 'spend-from-wallet',
+      chain: asked.chain,
+      contract: asked.contract,
+      valueUsd: usdOfMicro(microUsd),
+      ...spentBy(asked.agentId),
+      makers: makers.map((agentId) => ({ agentId, ...spentBy(agentId) })),
+      fleet: {
+        perTxUsd: settings.spend_limit_per_tx_usd,
+        dailyUsd: settings.spend_limit_daily_usd,
+        perHour: settings.rate_limit_per_hour,
+      },
+    }
+  }
+
+  /** Checks what needs no chain. Throws Problem `wallet-stopped`, or `denied` with the field. */
+  function requireMay(asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>): void {
+    deps.guard(agent(asked.agentId), {
+      ...spendOf(asked, 0),
+      spentTodayUsd: 0,
+      spendsLastHour: 0,
+      makers: [],
+    })
+    requireGoing(table)
+  }
+
+  function placeFor({ chain, signer }: PaymentAsked, place: Place): Place {
+    if (place.kind !== 'nonce') return place
+    const given = table.nextNonce(chain, signer.address)
+    if (given !== null && place.nonce > given) {
+      const reason = `on ${chain}, ${signer.address} has sent ${place.nonce} transactions, and this mesh knows of ${given}: another program pays from the same seed, or this home is an older copy`
+      stopWallet({ ...deps, table, clock }, reason)
+      requireGoing(table)
+    }
+    const ownHighest = table.highestNonce(chain, signer.address)
+    const nonce = Math.max(place.nonce, given ?? 0, ownHighest === null ? 0 : ownHighest + 1)
+    table.setNextNonce(chain, signer.address, nonce + 1)
+    return { kind: 'nonce', nonce }
+  }
+
+  return {
+    requireMay,
+    /** Checks all limits without signing. */
+    requireWithin: (asked: PaymentAsked, assessed: Assessed): void => {
+      deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
+    },
+    spentBy,
+    /** Joins the caller's transaction, which also keeps what refusals wrote. */
+    sign: (asked: PaymentAsked, assessed: Assessed): IntentRecord => {
+      const known = table.findByKey(asked.key)
+      if (known !== null) return known
+      requireGoing(table)
+      deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
+      if (table.openOf(asked.chain, asked.signer.address) >= openMax) {
+        throw new Problem('rate-limited', {
+          detail: `${openMax} payments from ${asked.signer.address} on ${asked.chain} are not confirmed yet, the maximum; wait for one, or cancel one with flotilla wallet cancel PAYMENT`,
+          retryAfterSeconds: 15,
+        })
+      }
+      const { plan } = assessed
+      const place = placeFor(asked, plan.place)
+      const signed = asked.signer.withKey((key) => deps.chain(asked.chain).sign(plan, place, key))
+      const now = clock.now()
+      const intent: IntentRecord = {
+        id: deps.newId('pay'),
+        key: asked.key,
+        agentId: asked.agentId,
+        runId: asked.runId,
+        approvedBy: asked.approvedBy,
+        chain: asked.chain,
+        sender: plan.from,
+        recipient: plan.to,
+        place,
+        txId: signed.id,
+        signedBytes: signed.bytes,
+        cancelFeeMicroUsd: null,
+        words: assessed.summary,
+        effects: assessed.effects,
+        payees: assessed.payees,
+        does: plan.does,
+        chargedMicroUsd: assessed.chargedMicroUsd,
+        signedAt: now,
+        state: 'signed',
+        block: null,
+        note: '',
+        polls: 0,
+        nextPollAt: nextPollAfter(now, now),
+        endedAt: null,
+        givenBackAt: null,
+      }
+      table.insert(intent)
+      charges.add(intent, chainOf(asked.agentId))
+      for (const payee of assessed.payees) table.knowPayee(asked.chain, payee)
+      deps.journal.append({
+        actor: `agent:${asked.agentId}`,
+        action: 'wallet.signed',
+        subject: intent.id,
+        detail: {
+          chain: asked.chain,
+          transaction: intent.txId,
+          what: intent.words,
+          counted_usd: usdOfMicro(intent.chargedMicroUsd),
+          approved_by: asked.approvedBy,
+          run: asked.runId,
+        },
+      })
+      return intent
+    },
+  }
+}
+
+/** Stops signing until the owner resumes the wallet; the first reason is kept. */
+export function stopWallet(
+  { table, clock, journal, log }: Pick<Deps, 'clock' | 'journal' | 'log'> & { readonly table: IntentTable },
+  reason: string,
+): void {
+  if (table.stopped() !== null) return
+  table.stop(reason, clock.now())
+  journal.append({ actor: 'system', action: 'wallet.stopped', subject: 'seed', detail: { reason } })
+  log.error({ reason }, 'the wallet is stopped; `flotilla wallet resume` continues')
+}
+
+/** Throws Problem `wallet-stopped` if the wallet is stopped. */
+export function requireGoing(table: IntentTable): void {
+  const reason = table.stopped()
+  if (reason !== null) throw new Problem('wallet-stopped', { detail: reason })
+}
+
+/** The limits of the requesting agent apply, also if another caller carries out the payment. */
+function agent(agentId: string): Caller {
+  return { kind: 'agent', agentId, token: 'door', run: null }
+}

@@ -1,0 +1,188 @@
+import { approvalStates } from '@flotilla/protocol/agent-edit'
+import type { ApprovalState } from '@flotilla/protocol/agent-edit'
+import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import { originSchema } from '@flotilla/protocol/origin'
+import * as z from 'zod'
+import type { Database } from '@flotilla/foundation/storage'
+import { jsonColumn, readRows } from '@flotilla/foundation/storage'
+import type { ApprovalRecord } from './approval-record.ts'
+
+const rowSchema = z
+  .object({
+    id: z.string(),
+    kind: z.string(),
+    subject: z.string(),
+    summary: z.string(),
+    args: jsonColumn(jsonObjectSchema),
+    digest: z.string(),
+    asked_by: z.string(),
+    origin: jsonColumn(originSchema),
+    run_id: z.string().nullable(),
+    state: z.enum(approvalStates),
+    created_at: z.number(),
+    expires_at: z.number(),
+    resolved_at: z.number().nullable(),
+    resolved_by: z.string().nullable(),
+    detail: z.string(),
+  })
+  .transform((row): ApprovalRecord => ({
+    id: row.id,
+    kind: row.kind,
+    subject: row.subject,
+    summary: row.summary,
+    args: row.args,
+    digest: row.digest,
+    askedBy: row.asked_by,
+    origin: row.origin,
+    runId: row.run_id,
+    state: row.state,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    resolvedAt: row.resolved_at,
+    resolvedBy: row.resolved_by,
+    detail: row.detail,
+  }))
+
+const columns =
+  'id, kind, subject, summary, args, digest, asked_by, origin, run_id, state, created_at, expires_at, resolved_at, resolved_by, detail'
+
+export type ApprovalTable = ReturnType<typeof createApprovalTable>
+
+/** Reads and writes the rows of approvals; callers make the decisions. */
+export function createApprovalTable(database: Database) {
+  const { many, count } = readRows(database, rowSchema)
+
+  return {
+    /** `effect`: a digest of the action's effect, from `equal-effects.ts`; null in rows of earlier releases. */
+    insert: (row: ApprovalRecord, effect: string): void => {
+      database
+        .prepare(
+          'INSERT INTO approvals (id, kind, subject, summary, args, digest, effect, asked_by, origin, run_id, state, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        )
+        .run(
+          row.id,
+          row.kind,
+          row.subject,
+          row.summary,
+          JSON.stringify(row.args),
+          row.digest,
+          effect,
+          row.askedBy,
+          JSON.stringify(row.origin),
+          row.runId,
+          row.state,
+          row.createdAt,
+          row.expiresAt,
+        )
+    },
+    /** Changes the state of an approval; false if the row is no longer in the expected state. */
+    move: (
+      id: string,
+      from: ApprovalState,
+      to: {
+        readonly state: ApprovalState
+        readonly at: number
+        readonly by: string
+        readonly detail: string
+      },
+    ): boolean =>
+      database
+        .prepare(
+          'UPDATE approvals SET state = ?, resolved_at = ?, resolved_by = ?, detail = ? WHERE id = ? AND state = ?',
+        )
+        .run(to.state, to.at, to.by, to.detail, id, from).changes === 1,
+    find: (id: string): ApprovalRecord | null =>
+      many(`SELECT ${columns} FROM approvals WHERE id = ?`, id)[0] ?? null,
+    /** The caller's pending row with this effect, or a row of an earlier release with the same arguments. */
+    findPending: (
+      askedBy: string,
+      { effect, digest }: { readonly effect: string; readonly digest: string },
+    ): ApprovalRecord | null =>
+      many(
+        `SELECT ${columns} FROM approvals WHERE asked_by = ? AND (effect = ? OR digest = ?) AND state = 'pending'`,
+        askedBy,
+        effect,
+        digest,
+      )[0] ?? null,
+    /** A further run waits for this approval. */
+    join: (id: string, runId: string): void => {
+      database
+        .prepare('INSERT OR IGNORE INTO approval_runs (approval_id, run_id) VALUES (?, ?)')
+        .run(id, runId)
+    },
+    runsOf: ({ id, runId }: Pick<ApprovalRecord, 'id' | 'runId'>): readonly string[] => [
+      ...(runId === null ? [] : [runId]),
+      ...database
+        .prepare('SELECT run_id FROM approval_runs WHERE approval_id = ? ORDER BY rowid')
+        .all(id)
+        .map((row) => String(row['run_id']))
+        .filter((one) => one !== runId),
+    ],
+    /** The run no longer waits for it; the approval then belongs to the next waiting run, if there is one. */
+    leave: (id: string, runId: string): void => {
+      database.prepare('DELETE FROM approval_runs WHERE approval_id = ? AND run_id = ?').run(id, runId)
+      database
+        .prepare(
+          `UPDATE approvals SET run_id = (SELECT run_id FROM approval_runs WHERE approval_id = ?1 ORDER BY rowid LIMIT 1)
+           WHERE id = ?1 AND run_id = ?2`,
+        )
+        .run(id, runId)
+    },
+    pendingCount: () => count("SELECT count(*) AS count FROM approvals WHERE state = 'pending'"),
+    pendingCountOf: (askedBy: string) =>
+      count("SELECT count(*) AS count FROM approvals WHERE state = 'pending' AND asked_by = ?", askedBy),
+    /** Ids of the approvals that this run requested and that are pending or being carried out. */
+    openOf: (runId: string): readonly string[] =>
+      database
+        .prepare(
+          `SELECT id FROM approvals WHERE state IN ('pending', 'confirmed')
+           AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1)) ORDER BY position`,
+        )
+        .all(runId)
+        .map((row) => String(row['id'])),
+    pendingOfRun: (runId: string) =>
+      many(
+        `SELECT ${columns} FROM approvals WHERE state = 'pending'
+         AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1))`,
+        runId,
+      ),
+    /** Undecided or unfinished rows of a kind that have this text as an argument. */
+    openWith: (kind: string, argument: { readonly name: string; readonly value: string }) =>
+      many(
+        `SELECT ${columns} FROM approvals WHERE kind = ? AND state IN ('pending', 'confirmed')
+         AND json_extract(args, '$.' || ?) = ? ORDER BY position`,
+        kind,
+        argument.name,
+        argument.value,
+      ),
+    pendingAbout: (subject: string) =>
+      many(`SELECT ${columns} FROM approvals WHERE subject = ? AND state = 'pending'`, subject),
+    expiredBy: (now: number) =>
+      many(`SELECT ${columns} FROM approvals WHERE state = 'pending' AND expires_at <= ?`, now),
+    confirmed: () => many(`SELECT ${columns} FROM approvals WHERE state = 'confirmed'`),
+    /** Lists approvals, newest first. */
+    list: (page: {
+      readonly open: boolean
+      readonly askedBy?: string | undefined
+      readonly limit: number
+    }) => {
+      const where = page.open ? "state IN ('pending', 'confirmed')" : 'true'
+      return page.askedBy === undefined
+        ? many(`SELECT ${columns} FROM approvals WHERE ${where} ORDER BY position DESC LIMIT ?`, page.limit)
+        : many(
+            `SELECT ${columns} FROM approvals WHERE ${where} AND asked_by = ? ORDER BY position DESC LIMIT ?`,
+            page.askedBy,
+            page.limit,
+          )
+    },
+    /** Keeps open approvals and the newest of the others. */
+    trim: (keptMax: number): void => {
+      database
+        .prepare(
+          "DELETE FROM approvals WHERE state NOT IN ('pending', 'confirmed') AND position <= (SELECT max(position) FROM approvals) - ?",
+        )
+        .run(keptMax)
+      database.exec('DELETE FROM approval_runs WHERE approval_id NOT IN (SELECT id FROM approvals)')
+    },
+  }
+}

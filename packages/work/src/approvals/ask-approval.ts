@@ -1,0 +1,137 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Origin } from '@flotilla/protocol/origin'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '@flotilla/foundation/events'
+import { hasRoom } from '@flotilla/foundation/intake'
+import type { Journal } from '@flotilla/foundation/journal'
+import type { Caller, Guard } from '@flotilla/identity/access'
+import { actorOf } from '@flotilla/identity/access'
+import type { Database } from '@flotilla/foundation/storage'
+import type { ApprovalKinds } from './approval-kind.ts'
+import { approvalDigest } from './approval-record.ts'
+import type { ApprovalRecord } from './approval-record.ts'
+import type { ApprovalTable } from './approval-table.ts'
+import { expiredWords } from './confirm-approval.ts'
+import { effectDigest } from './equal-effects.ts'
+import type { MoveApproval } from './settle-approval.ts'
+
+/** How long an approval waits for a person; far below how long a run may wait. */
+export const approvalWaitsMs = 24 * 3600 * 1000
+/**
+ * Limits of pending approvals, for one caller and in total; further ones are rejected, and none is dropped for them.
+ */
+const pendingBounds = { perAgentMax: 20, max: 200, floor: 2 } as const
+/** How many decided approvals are kept. */
+const keptMax = 1000
+const retryAfterSeconds = 600
+
+export interface Asked {
+  readonly kind: string
+  /** The exact arguments with which the action will be carried out. */
+  readonly args: JsonObject
+}
+
+/** `joined`: the same requester already had a pending approval for the same effect. */
+export type AskedApproval = ApprovalRecord & { readonly joined?: true }
+
+/**
+ * Requests an approval: it is stored durably before a person sees it. A second request of the same requester for an
+ * action with the same effect (`equal-effects.ts`) joins the pending row, and its run is notified of the outcome as
+ * well. Problems `denied`, `approvals-full`, and the problems of the kind.
+ */
+export type AskApproval = (caller: Caller, asked: Asked) => AskedApproval
+
+export function createAskApproval(deps: {
+  readonly database: Database
+  readonly table: ApprovalTable
+  readonly kinds: ApprovalKinds
+  readonly move: MoveApproval
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  /** The origin of the requesting work, from the caller's run. */
+  readonly originOf: (caller: Caller) => Origin
+  readonly clock: Clock
+  readonly newId: NewId
+}): AskApproval {
+  const { database, table, journal, events, clock } = deps
+  return (caller, { kind: name, args }) => {
+    const kind = Object.hasOwn(deps.kinds, name) ? deps.kinds[name] : undefined
+    if (!kind) throw new Error(`there is no kind of approval ${name}`)
+    deps.guard(caller, kind.action(args))
+    const { subject, summary, repeats = [] } = kind.describe(args)
+    const askedBy = actorOf(caller)
+    const digest = approvalDigest(name, args)
+    const effect = effectDigest(name, args)
+    const runId = caller.kind === 'agent' ? (caller.run?.runId ?? null) : null
+    return database.transaction((): AskedApproval => {
+      const known = table.findPending(askedBy, { effect, digest })
+      if (known && known.expiresAt > clock.now()) return joined(known, runId)
+      // The sweep has not expired this approval yet, and two pending approvals must not have the same effect.
+      if (known) deps.move(known, { to: 'expired', by: 'system', detail: expiredWords })
+      requireRoom(table, askedBy)
+      const row: ApprovalRecord = {
+        id: deps.newId('appr'),
+        kind: name,
+        subject,
+        summary,
+        args,
+        digest,
+        askedBy,
+        origin: deps.originOf(caller),
+        runId,
+        state: 'pending',
+        createdAt: clock.now(),
+        expiresAt: clock.now() + approvalWaitsMs,
+        resolvedAt: null,
+        resolvedBy: null,
+        detail: '',
+      }
+      table.insert(row, effect)
+      table.trim(keptMax)
+      journal.append({
+        actor: askedBy,
+        action: 'approval.asked',
+        subject: row.id,
+        detail: { kind: name, subject, digest, run: row.runId },
+      })
+      events.publish({
+        type: 'approval.asked',
+        approval_id: row.id,
+        agent_id: askedBy.replace(/^agent:/, ''),
+        run_id: row.runId,
+        summary,
+        ...(repeats.length === 0 ? {} : { repeats: [...repeats] }),
+        expires_at: row.expiresAt,
+      })
+      return row
+    })
+  }
+
+  function joined(known: ApprovalRecord, runId: string | null): AskedApproval {
+    if (runId !== null && runId !== known.runId) {
+      table.join(known.id, runId)
+      journal.append({
+        actor: known.askedBy,
+        action: 'approval.joined',
+        subject: known.id,
+        detail: { kind: known.kind, subject: known.subject, digest: known.digest, run: runId },
+      })
+    }
+    return { ...known, joined: true }
+  }
+}
+
+function requireRoom(table: ApprovalTable, askedBy: string): void {
+  const rows = { own: table.pendingCountOf(askedBy), total: table.pendingCount() }
+  if (hasRoom(rows, pendingBounds)) return
+  const isOwn = rows.own >= pendingBounds.perAgentMax
+  throw new Problem('approvals-full', {
+    detail: isOwn
+      ? `${rows.own} actions of ${askedBy} already wait for a person, the maximum for one agent`
+      : `${rows.total} actions already wait for a person, the maximum for the fleet`,
+    retryAfterSeconds,
+  })
+}

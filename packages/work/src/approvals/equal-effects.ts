@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
+import { canonicalJson } from '@flotilla/foundation/journal'
+
+/**
+ * For each kind of approval, the arguments that determine its effect. Two requests of one requester with equal values
+ * in these arguments share one approval; the other arguments are texts, or figures that change by the minute. A kind
+ * that is not listed, or a request without one of these arguments, is compared by all of its arguments.
+ */
+const effectArguments: Readonly<Record<string, readonly string[]>> = {
+  // The reason of a deletion does not change its effect.
+  'delete-agent': ['agent_id', 'created_at'],
+  // `does` names chain, destination, token and amount; the fee, prices and the run that asked are left out.
+  [paymentApprovalKind]: ['agent_id', 'from', 'does'],
+}
+
+/** SHA-256 of a kind and of the arguments that determine its effect. Pure. */
+export function effectDigest(kind: string, args: JsonObject): string {
+  const names = Object.hasOwn(effectArguments, kind) ? effectArguments[kind] : undefined
+  const entries = names?.map((name) => [name, args[name] ?? null] as const)
+  const isWhole = entries !== undefined && entries.every(([, value]) => value !== null)
+  const effect = isWhole ? Object.fromEntries(entries) : args
+  return createHash('sha256').update(canonicalJson({ kind, effect })).digest('hex')
+}

@@ -1,0 +1,93 @@
+import { isTerminal } from '@flotilla/protocol/run'
+import type { Caller } from '@flotilla/identity/access'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import { originOf } from '../runs/index.ts'
+import type { RunQueries, Runs } from '../runs/index.ts'
+import type { ApprovalKind } from './approval-kind.ts'
+import { createApprovalTable } from './approval-table.ts'
+import type { ApprovalTable } from './approval-table.ts'
+import { createApprovals } from './approvals.ts'
+import type { Approvals } from './approvals.ts'
+import type { WaitingRunCosts } from './format-run-costs.ts'
+import { approvalPeopleRoutes } from './people.routes.ts'
+
+export type { ApprovalKind, ApprovalKinds, RequireInTime } from './approval-kind.ts'
+export type { AskApproval, AskedApproval } from './ask-approval.ts'
+export type { Approvals } from './approvals.ts'
+export type { WaitingRunCosts } from './format-run-costs.ts'
+
+/** Actions that wait for a person, of every kind that a module has added. */
+export interface ApprovalDesk extends Approvals {
+  /** Adds a kind of approval; called while the modules are created, before any request arrives. */
+  addKind(name: string, kind: ApprovalKind): void
+  /** Undecided or unfinished approvals of a kind that have this text as an argument. */
+  readonly openWith: ApprovalTable['openWith']
+}
+
+/** What limits the next call of a run. */
+interface WaitingRun {
+  readonly runId: string
+  readonly budgetUsd: number | null
+  readonly taskId: string | null
+}
+
+interface Needs {
+  readonly runs: Pick<Runs, 'queries' | 'delivery'>
+  readonly costs: {
+    ofRun(runId: string): Pick<WaitingRunCosts, 'calls' | 'spentUsd'>
+    limitsOf(agentId: string, run: WaitingRun): WaitingRunCosts['limits']
+  }
+}
+
+export function approvalsModule(kernel: Kernel, needs: Needs): MeshModule<ApprovalDesk> {
+  const { hooks } = kernel
+  const kinds: Record<string, ApprovalKind> = {}
+  const approvals = createApprovals({
+    ...kernel,
+    kinds,
+    notifyRun: needs.runs.delivery.notifyRun,
+    originOf: (caller) => originOfWork(needs.runs.queries, caller),
+    runCosts: (runId) => costsOfWaiting(needs, runId),
+  })
+  const table = createApprovalTable(kernel.database)
+  hooks.runAwaits.subscribe(table.openOf)
+  hooks.runSettled.subscribe(approvals.runSettled)
+  hooks.agentDeleted.subscribe(approvals.forget)
+  return {
+    api: {
+      ...approvals,
+      addKind: (name, kind) => {
+        kinds[name] = kind
+      },
+      openWith: table.openWith,
+    },
+    routes: { people: (surface) => approvalPeopleRoutes(surface, approvals) },
+    metrics: () => [
+      {
+        name: 'flotilla_approvals_pending',
+        kind: 'gauge',
+        description: 'Actions that wait for a person',
+        samples: [{ value: approvals.pendingCount() }],
+      },
+    ],
+    begin: approvals.resume,
+    run: approvals.run,
+  }
+}
+
+/** The origin of the work, from the mesh's own row of the run; never from the agent. */
+function originOfWork(runs: Pick<RunQueries, 'find'>, caller: Caller) {
+  const run = caller.kind === 'agent' && caller.run ? runs.find(caller.run.runId) : null
+  return run?.origin ?? originOf(caller)
+}
+
+/** The costs of a run that waits for an approval; null if it no longer waits. */
+function costsOfWaiting(
+  { runs, costs }: Pick<Needs, 'runs' | 'costs'>,
+  runId: string,
+): WaitingRunCosts | null {
+  const run = runs.queries.find(runId)
+  if (!run || isTerminal(run.state)) return null
+  const { agentId, budgetUsd, taskId } = run
+  return { agentId, ...costs.ofRun(runId), limits: costs.limitsOf(agentId, { runId, budgetUsd, taskId }) }
+}

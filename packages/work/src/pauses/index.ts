@@ -1,0 +1,31 @@
+import type { Agents } from '@flotilla/fleet/agents'
+import { makerOf } from '@flotilla/identity/kernel'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { Runs } from '../runs/index.ts'
+import { createPauses } from './pauses.ts'
+import type { Pauses } from './pauses.ts'
+import { pausePeopleRoutes } from './people.routes.ts'
+
+export type { Pauses } from './pauses.ts'
+
+/** The kill switch of an agent and of the fleet. */
+export function pausesModule(
+  kernel: Kernel,
+  needs: {
+    readonly runs: Pick<Runs, 'queue' | 'lifecycle'>
+    readonly agents: Pick<Agents, 'registry'>
+  },
+): MeshModule<Pauses> {
+  const pauses = createPauses({
+    ...kernel,
+    lanes: { ...needs.runs.queue, ...needs.runs.lifecycle },
+    agentIds: () => needs.agents.registry.list().map(({ id }) => id),
+    makerOf: (agentId) => makerOf(kernel.hooks, agentId),
+  })
+  kernel.hooks.reasonsToPause.subscribe((agentId) => {
+    const reason = pauses.reasonFor(agentId)
+    return reason === null ? [] : [reason]
+  })
+  kernel.hooks.agentDeleted.subscribe(pauses.forget)
+  return { api: pauses, routes: { people: (surface) => pausePeopleRoutes(surface, pauses) } }
+}

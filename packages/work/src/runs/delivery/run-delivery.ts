@@ -1,0 +1,44 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { RunView } from '@flotilla/protocol/run'
+import type { Guard } from '@flotilla/identity/access'
+import type { EventBus } from '@flotilla/foundation/events'
+import type { Hook, Hooks } from '@flotilla/identity/kernel'
+import type { Database } from '@flotilla/foundation/storage'
+import type { RunChanges } from '../ledger/change-run.ts'
+import type { RunRecord } from '../ledger/run-record.ts'
+import type { RunTable } from '../ledger/run-table.ts'
+import type { TakeNote, NotifyRun } from '../ledger/run-tasks.ts'
+import type { Outbox } from '../ledger/outbox.ts'
+import type { RunInbox } from '../ledger/run-inbox.ts'
+import { createRunOutcomes } from './tell-outcome.ts'
+import type { RunOutcomes } from './tell-outcome.ts'
+import { createTakeNote, createNotifyRun } from './notify-run.ts'
+
+/** Delivers news to a run, and its outcome to its caller (R5). */
+export interface RunDelivery {
+  readonly notifyRun: NotifyRun
+  readonly takeNote: TakeNote
+  readonly outbox: Outbox
+  readonly outcomes: RunOutcomes
+}
+
+export function createRunDelivery(deps: {
+  readonly database: Database
+  readonly table: RunTable
+  readonly inbox: RunInbox
+  readonly outbox: Outbox
+  readonly changes: Pick<RunChanges, 'move'>
+  readonly view: (run: RunRecord) => RunView
+  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly events: EventBus
+  readonly guard: Guard
+  readonly hooks: Pick<Hooks, 'costsAsked'>
+  readonly clock: Clock
+}): RunDelivery {
+  return {
+    notifyRun: createNotifyRun({ ...deps, move: deps.changes.move }),
+    takeNote: createTakeNote(deps),
+    outbox: deps.outbox,
+    outcomes: createRunOutcomes(deps),
+  }
+}

@@ -1,0 +1,133 @@
+import type { FastifyReply } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { RunView } from '@flotilla/protocol/run'
+import type { Caller, Guard } from '@flotilla/identity/access'
+import type { EventBus } from '@flotilla/foundation/events'
+import { clientGone } from '@flotilla/identity/http'
+import type { Hooks } from '@flotilla/identity/kernel'
+import type { RunRecord } from '../ledger/run-record.ts'
+import type { RunTable } from '../ledger/run-table.ts'
+import type { Outbox } from '../ledger/outbox.ts'
+import { createFamilyEvents } from './family-events.ts'
+import type { FamilyEvents } from './family-events.ts'
+
+/** Streams a run's outcome to its clients and records that they received it. */
+export interface RunOutcomes {
+  /**
+   * Yields `accepted`, then events of the run and its descendants from this call on, including failures of their
+   * agents, then `ended`. Rejects with the signal's reason while the run continues; Problem `not-found`. The
+   * caller must read it to the end or fire its signal.
+   */
+  follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
+  /**
+   * Marks the notification of the caller as delivered. For clients that confirm that their reader got the outcome;
+   * a reply handed to the connection does not prove that. Problems `denied`, `not-found`, `conflict` before the
+   * end.
+   */
+  read(caller: Caller, runId: string): void
+}
+
+export function createRunOutcomes(deps: {
+  readonly table: Pick<RunTable, 'find' | 'openBelow'>
+  readonly events: EventBus
+  readonly outbox: Pick<Outbox, 'outcomeRead'>
+  readonly guard: Guard
+  readonly hooks: Pick<Hooks, 'costsAsked'>
+  readonly view: (run: RunRecord) => RunView
+}): RunOutcomes {
+  const { table, events, outbox, guard, hooks, view } = deps
+
+  async function* frames(
+    runId: string,
+    { waiting, stop, signal }: Reading,
+  ): AsyncGenerator<ChatStreamFrame, void, undefined> {
+    try {
+      yield { type: 'accepted', run_id: runId }
+      for (;;) {
+        signal.throwIfAborted()
+        const run = table.find(runId)
+        if (!run) throw new Problem('not-found')
+        for (const event of waiting.empty()) yield { type: 'event', event }
+        if (isTerminal(run.state)) {
+          // Publishes `costsAsked`, so that pending costs are written: the outcome must include the whole cost.
+          hooks.costsAsked.publish()
+          yield { type: 'ended', run: view(table.find(runId) ?? run) }
+          return
+        }
+        await waiting.more(signal)
+      }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      stop()
+    }
+  }
+
+  return {
+    follow: (runId, signal) => {
+      const waiting = createFamilyEvents(runId, table.openBelow(runId), table.find(runId)?.agentId)
+      const stop = events.subscribe(waiting.take)
+      signal.addEventListener('abort', stop, { once: true })
+      return frames(runId, { waiting, stop, signal })
+    },
+    read: (caller, runId) => {
+      const run = table.find(runId)
+      // Confirming changes delivery state, which a viewer may not do.
+      guard(caller, { do: 'submit-run', to: run?.agentId ?? '' })
+      if (!run) throw new Problem('not-found', { detail: `there is no run ${runId.slice(0, 60)}` })
+      if (!isTerminal(run.state)) throw new Problem('conflict', { detail: `run ${run.id} has not ended` })
+      outbox.outcomeRead(run.id)
+    },
+  }
+}
+
+interface Awaited {
+  readonly runId: string
+  readonly caller: Caller
+}
+
+/** Waits for the outcome in the ledger; a caller that disconnects loses the answer but does not end the run. */
+export async function awaitOutcome(
+  outcomes: RunOutcomes,
+  { runId, caller }: Awaited,
+  reply: FastifyReply,
+): Promise<RunView> {
+  for await (const frame of outcomes.follow(runId, clientGone(reply))) {
+    if (frame.type !== 'ended') continue
+    readWhenSent(outcomes, { runId, caller }, reply)
+    return frame.run
+  }
+  throw new Problem('interrupted', {
+    detail: `the mesh is stopping; request the outcome of run ${runId} again after the next start`,
+    extra: { run_id: runId },
+  })
+}
+
+/**
+ * Marks the outcome as delivered when the whole reply was sent; call it before the last part is sent. Clients that
+ * confirm themselves are trusted to do so. For all others the reply counts as delivered if the connection was open
+ * when it was sent.
+ */
+export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, reply: FastifyReply): void {
+  if (reply.request.headers[headers.saysWhenRead] !== undefined) return
+  const { raw } = reply
+  let isBroken = raw.destroyed
+  raw.once('close', () => (isBroken = true))
+  raw.once('finish', () => {
+    // A write to a connection that was closed before also finishes.
+    if (isBroken) return
+    try {
+      outcomes.read(caller, runId)
+    } catch {
+      // The mesh is closing its database. The notification stays open and is delivered again to the next request.
+    }
+  })
+}
+
+interface Reading {
+  readonly waiting: FamilyEvents
+  readonly stop: () => void
+  readonly signal: AbortSignal
+}

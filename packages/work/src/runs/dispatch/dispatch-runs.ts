@@ -1,0 +1,70 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { AgentConnections } from '@flotilla/fleet/agents'
+import type { EventBus } from '@flotilla/foundation/events'
+import type { Hook, Hooks } from '@flotilla/identity/kernel'
+import type { Log } from '@flotilla/foundation/platform'
+import type { Database } from '@flotilla/foundation/storage'
+import type { Outbox } from '../ledger/outbox.ts'
+import type { RunInbox } from '../ledger/run-inbox.ts'
+import { createBindNotes } from '../delivery/notify-run.ts'
+import { createHoldLease } from '../hold-lease.ts'
+import type { RunChanges } from '../ledger/change-run.ts'
+import { createEndTurn } from './end-turn.ts'
+import type { FollowedRuns } from './followed-runs.ts'
+import { createFollowRun } from './follow-run.ts'
+import type { Lease } from './lease.ts'
+import { createPerformRun } from './perform-run.ts'
+import { createRecoverRun } from './recover-runs.ts'
+import type { RunPulses } from './run-pulses.ts'
+import type { RunTable } from '../ledger/run-table.ts'
+import type { RunTasks } from '../ledger/run-tasks.ts'
+import type { ReleaseSteers } from '../steering/release-steers.ts'
+import type { SteerTable } from '../steering/steer-table.ts'
+import { createLanes } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
+
+/** The rows that a dispatched run reads and writes. */
+interface DispatchedRows {
+  readonly table: RunTable
+  readonly steers: SteerTable
+  readonly inbox: RunInbox
+  readonly outbox: Outbox
+}
+
+/** Tracks runs that this process follows, and stops following them. */
+interface Followed {
+  readonly followed: FollowedRuns
+  readonly pulses: RunPulses
+  readonly lease: Lease
+  /** Once it fires, no lease is renewed. */
+  readonly stopped: AbortSignal
+}
+
+/** Takes runs from the lanes, sends them to their agents and follows them to the end of their turns. */
+export function createDispatchRuns(
+  deps: DispatchedRows &
+    Followed & {
+      readonly database: Database
+      readonly clock: Clock
+      readonly log: Log
+      readonly events: EventBus
+      readonly hooks: Pick<Hooks, 'entriesPromoted'>
+      readonly tasks: RunTasks
+      readonly connections: AgentConnections
+      readonly changes: RunChanges
+      readonly releaseSteers: ReleaseSteers
+      readonly notifier: Hook<string>
+      readonly pausedReason: (agentId: string) => string | null
+    },
+): Pick<Lanes, 'start' | 'close'> {
+  const { changes } = deps
+  const endTurn = createEndTurn({ ...deps, ...changes })
+  const performRun = createPerformRun({
+    ...deps,
+    follow: createFollowRun({ ...deps, endTurn, settle: changes.settle }),
+    bindNotes: createBindNotes(deps),
+    holdLease: createHoldLease({ ...deps, renew: deps.lease.heartbeat }),
+  })
+  const recover = createRecoverRun({ ...deps, performRun, interrupt: changes.interrupt })
+  return createLanes({ ...deps, performRun, recover })
+}

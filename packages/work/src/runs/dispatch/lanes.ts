@@ -1,0 +1,96 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '@flotilla/foundation/platform'
+import type { Hook } from '@flotilla/identity/kernel'
+import type { PerformRun } from './perform-run.ts'
+import type { RecoverRun } from './recover-runs.ts'
+import type { RunTable } from '../ledger/run-table.ts'
+
+/** How long a lane waits before it retries a run that could not be moved, milliseconds. */
+const restMs = 1000
+
+/**
+ * Runs one run at a time for each agent, and agents in parallel. A lane has no state of its own: it reads the
+ * rows, the running run first, then the queued ones in order. So nothing is lost when the process ends.
+ */
+export interface Lanes {
+  /** Subscribes, and wakes every lane that has work. */
+  start(): void
+  /** Stops following and resolves when every lane has stopped. Running runs stay running in their containers. */
+  close(): Promise<void>
+}
+
+export function createLanes(deps: {
+  readonly table: RunTable
+  readonly performRun: PerformRun
+  readonly recover: RecoverRun
+  /** Publishes agents whose lane may have work. A missed notification is harmless, because lanes read the rows. */
+  readonly notifier: Pick<Hook<string>, 'subscribe'>
+  /** Why the agent may not start proactive work now, or null. */
+  readonly pausedReason: (agentId: string) => string | null
+  readonly clock: Clock
+  readonly log: Log
+}): Lanes {
+  const { table, notifier, clock, log } = deps
+  const closing = new AbortController()
+  const pumps = new Map<string, Promise<void>>()
+
+  const next = (agentId: string) =>
+    table.nextQueued(agentId, clock.now(), deps.pausedReason(agentId) !== null)
+
+  /** One step of a lane; false when it has nothing to do now. */
+  async function step(agentId: string): Promise<boolean> {
+    const live = table.runningOf(agentId)
+    const run = live ?? next(agentId)
+    if (!run) return false
+    if (live) await deps.recover(live, closing.signal)
+    else await deps.performRun.perform(run, closing.signal)
+    // The run is still running: the agent did not answer or the connection broke. The lane asks again after a
+    // wait.
+    if (!closing.signal.aborted && table.runningOf(agentId)) await clock.sleep(restMs, closing.signal)
+    return true
+  }
+
+  async function pump(agentId: string): Promise<void> {
+    while (!closing.signal.aborted) {
+      try {
+        if (!(await step(agentId))) break
+      } catch (error) {
+        if (closing.signal.aborted) break
+        log.error({ agentId, err: error }, 'failed to process a lane; retrying in a second')
+        await clock.sleep(restMs, closing.signal).catch(() => {})
+      }
+    }
+  }
+
+  function wake(agentId: string): void {
+    if (closing.signal.aborted || pumps.has(agentId)) return
+    // Not at once, because the caller that submitted the run may still subscribe to it.
+    const pumping = Promise.resolve(agentId)
+      .then(pump)
+      .then(() => {
+        pumps.delete(agentId)
+        // A notification between the last check and this line was missed.
+        if (!closing.signal.aborted && hasWork(agentId)) wake(agentId)
+      })
+    pumps.set(agentId, pumping)
+  }
+
+  function hasWork(agentId: string): boolean {
+    try {
+      return table.runningOf(agentId) !== null || next(agentId) !== null
+    } catch {
+      return true // The lane retries rows that cannot be read now.
+    }
+  }
+
+  return {
+    start: () => {
+      notifier.subscribe(wake)
+      for (const agentId of table.agentsWithWork(clock.now())) wake(agentId)
+    },
+    close: async () => {
+      closing.abort()
+      await Promise.all(pumps.values())
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import type { ResultReply } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import type { AgentConnections, AgentRuns } from '@flotilla/fleet/agents'
+import type { Log } from '@flotilla/foundation/platform'
+import type { InterruptRun } from '../ledger/change-run.ts'
+import type { PerformRun } from './perform-run.ts'
+import { silenceMaxMs, type RunPulses } from './run-pulses.ts'
+import type { RunRecord } from '../ledger/run-record.ts'
+import type { RunTable } from '../ledger/run-table.ts'
+
+/**
+ * How long the loop must be silent before an unresponsive agent with an expired lease is terminated: two missed
+ * heartbeats, milliseconds. It is less than a lease because the mesh counts only time that it observed itself.
+ */
+const silentWithDeadLeaseMs = wireLimits.leaseMs / 2
+/** How long after the lease expired the mesh waits for an engine that does not answer, milliseconds. */
+const engineSilenceMaxMs = 600_000
+
+/**
+ * Decides about a running run that this process does not follow: after a start of the mesh (R7), a broken
+ * connection or an expired lease (R2). It asks the engine and the agent first. Still working or finished under
+ * this fencing token: attach, which settles the run. Unknown or gone: interrupted. No answer: the lane asks again.
+ * An agent whose loop was silent for too long is terminated, even if its server reports that it works.
+ */
+export type RecoverRun = (run: RunRecord, closing: AbortSignal) => Promise<void>
+
+interface RecoverRunDeps {
+  readonly table: RunTable
+  readonly connections: AgentConnections
+  readonly performRun: PerformRun
+  readonly interrupt: InterruptRun
+  readonly pulses: RunPulses
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
+  const { table, connections, performRun, interrupt, pulses, clock, log } = deps
+
+  const deadForMs = (run: RunRecord) => clock.now() - (table.find(run.id)?.leaseUntil ?? run.leaseUntil ?? 0)
+
+  async function ask(run: RunRecord, closing: AbortSignal): Promise<Finding> {
+    let connection: AgentRuns | null
+    try {
+      connection = await connections.connectIfRunning(run.agentId)
+    } catch (error) {
+      log.warn(
+        { runId: run.id, agentId: run.agentId, err: error },
+        'failed to ask the engine whether an agent is alive; retrying',
+      )
+      return deadForMs(run) > engineSilenceMaxMs ? lost('the container engine did not answer') : 'no-answer'
+    }
+    if (!connection) return lost('the container of the agent no longer exists')
+    try {
+      const found = judge(run, connection, await connection.result(run.id, 0, closing))
+      if (found.working && pulses.silentMs(run) >= silenceMaxMs) return hung(silentReason)
+      return found.finding
+    } catch (error) {
+      log.warn(
+        { runId: run.id, agentId: run.agentId, err: error },
+        'failed to read the state of a run from its agent; retrying until the lease expires',
+      )
+      if (deadForMs(run) < 0) return 'no-answer'
+      // The next attempt would wait for the same process.
+      const isSilent = pulses.silentMs(run) >= silentWithDeadLeaseMs
+      return isSilent ? hung('the agent does not answer') : lost('the agent does not answer')
+    }
+  }
+
+  return async (run, closing) => {
+    const finding = await ask(run, closing)
+    if (closing.aborted || finding === 'no-answer') return
+    if ('lost' in finding) {
+      if (finding.hung) await connections.giveUp(run.agentId, finding.lost)
+      interrupt(run, finding.lost)
+      return
+    }
+    pulses.begin(run)
+    table.renewLease(run.id, run.fence, clock.now() + wireLimits.leaseMs)
+    await performRun.attach(run, finding.connection, closing)
+  }
+}
+
+type Finding =
+  | 'no-answer'
+  | { readonly lost: string; readonly hung: boolean }
+  | { readonly connection: AgentRuns }
+
+const lost = (why: string): Finding => ({ lost: why, hung: false })
+const hung = (why: string): Finding => ({ lost: why, hung: true })
+const silentReason = `the agent reported no progress of the run for ${silenceMaxMs / 1000} s, although its server answers`
+
+/**
+ * A reply under another fencing token is about another attempt or an earlier turn and says nothing about this one.
+ */
+function judge(
+  run: RunRecord,
+  connection: AgentRuns,
+  reply: ResultReply,
+): { readonly finding: Finding; readonly working: boolean } {
+  const working = reply.state === 'working'
+  if (reply.state === 'unknown') return { working, finding: lost('the agent does not know the run') }
+  const fence = reply.state === 'working' ? reply.fence : reply.result.fence
+  const finding =
+    fence === run.fence ? { connection } : lost('the agent does not know this attempt of the run')
+  return { working, finding }
+}

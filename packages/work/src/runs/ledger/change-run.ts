@@ -1,0 +1,140 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { RunOutcome } from '@flotilla/protocol/run'
+import type { EventBus } from '@flotilla/foundation/events'
+import type { Journal } from '@flotilla/foundation/journal'
+import { createHook } from '@flotilla/identity/kernel'
+import type { Hook } from '@flotilla/identity/kernel'
+import type { Database } from '@flotilla/foundation/storage'
+import type { Outbox } from './outbox.ts'
+import { failedOutcome, transition } from './run-record.ts'
+import type { RunEvent, RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+
+/** Changes the state of a run, each change in one transaction. */
+export interface RunChanges {
+  readonly move: MoveRun
+  readonly settle: SettleRun
+  readonly interrupt: InterruptRun
+  /** Called inside the transaction that settles a run; a subscriber that throws rolls the settlement back. */
+  readonly settled: Pick<Hook<RunRecord>, 'subscribe'>
+}
+
+interface ChangeDeps {
+  readonly database: Database
+  readonly table: RunTable
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly outbox: Outbox
+  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly clock: Clock
+}
+
+export function createRunChanges(deps: ChangeDeps): RunChanges {
+  const settled = createHook<RunRecord>()
+  const move = createMoveRun(deps)
+  const settle = createSettleRun(deps, move, settled)
+  return { move, settle, settled, interrupt: createInterruptRun(deps, { move, settle }) }
+}
+
+/** The run after the event, written, published and journaled; null when the row no longer allows it. */
+export type MoveRun = (run: RunRecord, event: RunEvent) => RunRecord | null
+
+/** The only function that changes the state of a run. */
+function createMoveRun({ database, table, events, journal, clock }: ChangeDeps): MoveRun {
+  return (run, event) =>
+    database.transaction(() => {
+      const next = transition(run, event, clock.now())
+      if (!next || !table.replace(run, next)) return null
+      journal.append({
+        actor: 'system',
+        action: `run.${event.kind}`,
+        subject: run.id,
+        detail: {
+          agent: run.agentId,
+          state: next.state,
+          fence: next.fence,
+          attempt: next.attempt,
+          turn: next.turn,
+        },
+      })
+      announceRun(events, next)
+      return next
+    })
+}
+
+export function announceRun(events: EventBus, run: RunRecord): void {
+  events.publish({
+    type: 'run.changed',
+    agent_id: run.agentId,
+    run_id: run.id,
+    parent_id: run.parentId,
+    state: run.state,
+    outcome: run.outcome,
+  })
+}
+
+/** The settled run, or null when another caller has settled or moved the run since it was read. */
+export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | null
+
+/**
+ * Writes the one terminal outcome (R4). One transaction holds the outcome, the audit entry, the notification and
+ * the writes of subscribers to `settled` (task, parent run, reservations).
+ */
+function createSettleRun(
+  { database, outbox, notifier }: ChangeDeps,
+  move: MoveRun,
+  told: Pick<Hook<RunRecord>, 'publish'>,
+): SettleRun {
+  return (run, outcome) =>
+    database.transaction(() => {
+      const settled = move(run, { kind: 'settled', outcome })
+      if (!settled) return null
+      outbox.giveUpFor(`run:${run.id}`, 'the run that asked had ended')
+      const asker = askerOutside(settled)
+      if (asker) {
+        outbox.add({ source: `run:${run.id}`, recipient: asker, runId: run.id, body: bodyOf(outcome) })
+      }
+      told.publish(settled)
+      database.afterCommit(() => notifier.publish(run.agentId))
+      return settled
+    })
+}
+
+/** The channel of the person to notify; null for other runs, whose subscribers update their own rows. */
+function askerOutside(run: RunRecord): string | null {
+  return run.parentId === null && run.origin.kind === 'human' ? `human:${run.origin.channel}` : null
+}
+
+function bodyOf({ status, text, code, result }: RunOutcome): JsonObject {
+  return {
+    status,
+    text,
+    ...(code === undefined ? {} : { code }),
+    ...(result === undefined ? {} : { result }),
+  }
+}
+
+/** Wait before the next attempt, multiplied by the attempts so far, milliseconds. */
+const retryDelayMs = 2000
+
+/**
+ * A running run has lost its agent (R2): it is queued for its next attempt, or ends as `interrupted` after the
+ * last.
+ */
+export type InterruptRun = (run: RunRecord, why: string) => void
+
+function createInterruptRun(
+  { database, notifier, clock }: ChangeDeps,
+  { move, settle }: Pick<RunChanges, 'move' | 'settle'>,
+): InterruptRun {
+  return (run, why) =>
+    database.transaction(() => {
+      const availableAt = clock.now() + retryDelayMs * run.attempt
+      if (move(run, { kind: 'interrupted', availableAt })) {
+        database.afterCommit(() => notifier.publish(run.agentId))
+        return
+      }
+      settle(run, failedOutcome(run, 'interrupted', `The run was interrupted ${run.attempt} times: ${why}.`))
+    })
+}

@@ -1,0 +1,109 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, test } from 'vitest'
+import { aLedgerHarness } from '../../../../testing/src/ledger-harness.ts'
+import type { LedgerHarness } from '../../../../testing/src/ledger-harness.ts'
+import type { RunSearch } from './search-runs.ts'
+
+const opened: LedgerHarness[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
+})
+
+function aHarness(): LedgerHarness & { readonly found: (asked?: Partial<RunSearch>) => readonly string[] } {
+  const harness = aLedgerHarness()
+  opened.push(harness)
+  const messageOf = (run: ReturnType<typeof harness.chat>) =>
+    run.input.kind === 'chat' ? run.input.message : run.input.kind
+  return {
+    ...harness,
+    found: (asked = {}) => harness.ledger.queries.search({ limit: 50, ...asked }).runs.map(messageOf),
+  }
+}
+
+/** Adds `times` runs that are older than all later ones. */
+function copyRuns(harness: LedgerHarness, times: number): void {
+  harness.database
+    .prepare(
+      `WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+       INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, depth, trace_id, created_at, queued_since, available_at)
+       SELECT 'run_copy' || n, 'copyist', kind, origin, json_set(input, '$.message', 'a copy'), 'done', 1, 1, 1, 0, trace_id, created_at, queued_since, available_at
+       FROM numbers, (SELECT * FROM runs LIMIT 1)`,
+    )
+    .run(times)
+}
+
+describe('a search of runs', () => {
+  test('a search finds runs by agent, state and origin, alone and together, newest first', () => {
+    const harness = aHarness()
+    harness.chat('operator', 'first')
+    harness.chat('auditor', 'second')
+    harness.chat('auditor', 'third')
+    harness.database.exec(
+      "UPDATE runs SET state = 'cancelled' WHERE input LIKE '%first%'; UPDATE runs SET origin = json_set(origin, '$.kind', 'cron') WHERE input LIKE '%third%'",
+    )
+    expect(harness.found()).toEqual(['third', 'second', 'first'])
+    expect(harness.found({ agentId: 'auditor' })).toEqual(['third', 'second'])
+    expect(harness.found({ agentId: 'auditor', from: 'cron' })).toEqual(['third'])
+    expect(harness.found({ state: 'cancelled' })).toEqual(['first'])
+    expect(harness.found({ state: 'cancelled', agentId: 'auditor' })).toEqual([])
+  })
+
+  test('a search finds words in input, answer and ids, and takes pattern characters literally', () => {
+    const harness = aHarness()
+    const run = harness.chat('operator', 'Look at 100% of it')
+    harness.chat('operator', 'another')
+    harness.database
+      .prepare("UPDATE runs SET outcome = json_object('status', 'done', 'text', 'It is _fine_') WHERE id = ?")
+      .run(run.id)
+    for (const words of ['look AT', '100%', '_fine_', run.id, run.traceId])
+      expect(harness.found({ words }), words).toEqual(['Look at 100% of it'])
+    for (const words of ['100_', 'session', 'main', '\\', 'Look%it'])
+      expect(harness.found({ words }), words).toEqual([])
+  })
+
+  test('a search finds a handed-off run by the title of its task', async () => {
+    const harness = aHarness()
+    harness.ledger.start()
+    harness.chat('operator')
+    await harness.clock.settle()
+    const { run_id: runId } = harness.handOff(harness.callerOf('operator'), {
+      to: 'auditor',
+      title: 'Count the licences',
+      description: 'All of them.',
+      data: {},
+    })
+    const found = harness.ledger.queries.search({ limit: 9, words: 'the LICENCES' }).runs
+    expect(found.map(({ id }) => id)).toEqual([runId])
+  })
+
+  test('a search continues where a page ended, and says when no run is left', () => {
+    const harness = aHarness()
+    for (const message of ['a', 'b', 'c', 'd', 'e']) harness.chat('operator', message)
+    const first = harness.ledger.queries.search({ limit: 2 })
+    const second = harness.ledger.queries.search({ limit: 2, before: first.older ?? '' })
+    const third = harness.ledger.queries.search({ limit: 2, before: second.older ?? '' })
+    const pages = [first, second, third].map(({ runs }) =>
+      runs.map(({ input }) => 'message' in input && input.message),
+    )
+    expect(pages).toEqual([['e', 'd'], ['c', 'b'], ['a']])
+    expect(third.older).toBeNull()
+    // A page that is exactly full is the last one when no older run exists.
+    expect(harness.ledger.queries.search({ limit: 5 }).older).toBeNull()
+  })
+
+  test('a search scans ten thousand runs at a time, and says where to continue', () => {
+    const harness = aHarness()
+    harness.chat('operator', 'the needle')
+    copyRuns(harness, 10_000)
+    const first = harness.ledger.queries.search({ limit: 9, words: 'needle' })
+    expect(first).toMatchObject({ runs: [], older: 'run_copy1' })
+    const second = harness.ledger.queries.search({ limit: 9, words: 'needle', before: 'run_copy1' })
+    expect(second.runs).toHaveLength(1)
+    expect(second.older).toBeNull()
+  })
+
+  test('a search after an unknown run is rejected', () => {
+    const harness = aHarness()
+    expect(() => harness.found({ before: 'run_0000000000000009' })).toThrow(Problem)
+  })
+})

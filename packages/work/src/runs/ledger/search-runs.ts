@@ -1,0 +1,90 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Origin } from '@flotilla/protocol/origin'
+import type { RunState } from '@flotilla/protocol/run'
+import type { Database } from '@flotilla/foundation/storage'
+import type { RunRecord } from './run-record.ts'
+import { readRuns, runColumns } from './run-row.ts'
+import type { RunTasks } from './run-tasks.ts'
+
+/**
+ * Rows that one search scans, so that it does not block the event loop for long: 10,000 rows of a kilobyte take
+ * some 30 ms. The next search continues from there.
+ */
+const searchedMax = 10_000
+/** Maximum tasks with a matching title whose runs are searched for. */
+const titledMax = 500
+
+export interface RunSearch {
+  readonly agentId?: string | undefined
+  readonly state?: RunState | undefined
+  readonly from?: Origin['kind'] | undefined
+  /** Searched in input, answer, task title and ids; ASCII letters match in either case. */
+  readonly words?: string | undefined
+  /** Finds only runs that were created before the run with this id. */
+  readonly before?: string | undefined
+  readonly limit: number
+}
+
+export interface FoundRuns {
+  /** The found runs, newest first. */
+  readonly runs: readonly RunRecord[]
+  /** The `before` of the next search; null when no run is left to scan. */
+  readonly older: string | null
+}
+
+/** One LIKE over all columns; the separator prevents a match across two of them. */
+const searched = `(${[
+  'id',
+  'agent_id',
+  'trace_id',
+  "coalesce(json_extract(input, '$.message'), '')",
+  "coalesce(json_extract(input, '$.tool'), '')",
+  "coalesce(json_extract(input, '$.params'), '')",
+  "coalesce(json_extract(outcome, '$.text'), '')",
+].join(' || char(10) || ')})`
+
+const like = `SELECT position, ${runColumns} FROM runs WHERE position < :below AND position >= :floor
+  AND (:agent = '' OR agent_id = :agent) AND (:state = '' OR state = :state)
+  AND (:from = '' OR json_extract(origin, '$.kind') = :from)
+  AND (:words = '' OR ${searched} LIKE :pattern ESCAPE '\\' OR task_id IN (SELECT value FROM json_each(:tasks)))
+  ORDER BY position DESC LIMIT :limit`
+
+/** Searches all runs, page by page. Problem `not-found` for an unknown `before`. */
+export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titled'>) {
+  const { parsed } = readRuns(database)
+  const numberOf = (sql: string, ...values: (string | number)[]): number | null => {
+    const row = database.prepare(sql).get(...values)
+    return row === undefined ? null : Number(row['position'])
+  }
+
+  return ({ agentId = '', state, from, words = '', before, limit }: RunSearch): FoundRuns => {
+    const below =
+      before === undefined
+        ? Number.MAX_SAFE_INTEGER
+        : numberOf('SELECT position FROM runs WHERE id = ?', before)
+    if (below === null) throw new Problem('not-found', { detail: `there is no run ${before}` })
+    const floor =
+      numberOf(
+        `SELECT position FROM runs WHERE position < ? ORDER BY position DESC LIMIT 1 OFFSET ${searchedMax - 1}`,
+        below,
+      ) ?? 0
+    const rows = database.prepare(like).all({
+      below,
+      floor,
+      agent: agentId,
+      state: state ?? '',
+      from: from ?? '',
+      words,
+      pattern: `%${words.replace(/[\\%_]/g, String.raw`\$&`)}%`,
+      tasks: JSON.stringify(words === '' ? [] : tasks.titled(words, titledMax)),
+      // One extra row shows whether older runs exist.
+      limit: limit + 1,
+    })
+    const runs = rows.slice(0, limit).map(parsed)
+    if (rows.length > limit) return { runs, older: runs.at(-1)?.id ?? null }
+    const left = numberOf('SELECT position FROM runs WHERE position < ? LIMIT 1', floor)
+    const last =
+      left === null ? undefined : database.prepare('SELECT id FROM runs WHERE position = ?').get(floor)
+    return { runs, older: last === undefined ? null : String(last['id']) }
+  }
+}

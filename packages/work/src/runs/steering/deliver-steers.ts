@@ -1,0 +1,92 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { AgentConnections } from '@flotilla/fleet/agents'
+import type { Log } from '@flotilla/foundation/platform'
+import type { RunRecord } from '../ledger/run-record.ts'
+import type { RunTable } from '../ledger/run-table.ts'
+import type { SteerTable } from './steer-table.ts'
+import { steerMessage } from './steer-view.ts'
+
+/** Wait before a failed delivery to an agent is retried, milliseconds. */
+const restMs = 500
+
+/**
+ * Sends waiting steers to the agent that works on their run. It has no state of its own: the rows are
+ * authoritative, each request that starts or resumes the run carries them too, and an agent recognizes a steer by
+ * its id. So a steer that was not delivered is only late, and one that was delivered twice is read once.
+ */
+interface DeliverSteers {
+  /**
+   * Delivers the run's steers until each was delivered once or the run is not running under that fencing token.
+   */
+  deliver(run: RunRecord): void
+  close(): Promise<void>
+}
+
+export interface DeliverSteersDeps {
+  readonly table: RunTable
+  readonly steers: SteerTable
+  readonly connections: AgentConnections
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
+  const { table, steers, connections, clock, log } = deps
+  const closing = new AbortController()
+  const under = new Map<string, Promise<void>>()
+
+  async function tell(run: RunRecord, told: Set<string>): Promise<void> {
+    const waiting = steers.waitingOf(run.id).filter((steer) => !told.has(steer.id))
+    try {
+      const connection = await connections.connectIfRunning(run.agentId)
+      const { id: run_id, fence } = run
+      const request = { run_id, fence, steers: waiting.map(steerMessage) }
+      if (connection && (await connection.steer(request, closing.signal))) {
+        for (const steer of waiting) told.add(steer.id)
+        return
+      }
+    } catch (error) {
+      log.warn(
+        { runId: run.id, agentId: run.agentId, err: error },
+        'failed to deliver a steer; retrying, and with the next turn',
+      )
+    }
+    await clock.sleep(restMs, closing.signal)
+  }
+
+  function hasMore(run: RunRecord, told: ReadonlySet<string>): boolean {
+    if (closing.signal.aborted || table.runningFenceOf(run.id) !== run.fence) return false
+    return steers.waitingOf(run.id).some((steer) => !told.has(steer.id))
+  }
+
+  async function pump(run: RunRecord, key: string): Promise<void> {
+    const told = new Set<string>()
+    try {
+      while (hasMore(run, told)) await tell(run, told)
+    } catch (error) {
+      if (!closing.signal.aborted)
+        log.error(
+          { runId: run.id, err: error },
+          'failed to deliver steers of a run; the next steer or turn delivers them',
+        )
+    } finally {
+      // Deleted in the same tick as the last check, so that a later steer finds no delivery loop and starts one.
+      under.delete(key)
+    }
+  }
+
+  return {
+    deliver: (run) => {
+      const key = `${run.id} ${run.fence}`
+      if (closing.signal.aborted || under.has(key)) return
+      under.set(
+        key,
+        Promise.resolve().then(() => pump(run, key)),
+      )
+    },
+    close: async () => {
+      closing.abort()
+      await Promise.all(under.values())
+    },
+  }
+}

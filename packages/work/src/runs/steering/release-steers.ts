@@ -1,0 +1,82 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Hooks } from '@flotilla/identity/kernel'
+import { recordSteer } from './record-steer.ts'
+import type { SteerRecorders } from './record-steer.ts'
+import type { SettleRun } from '../ledger/change-run.ts'
+import type { RunRecord } from '../ledger/run-record.ts'
+import type { RunTable } from '../ledger/run-table.ts'
+import type { SteerRecord, SteerTable } from './steer-table.ts'
+import { comesOfTrigger } from '../submit-run.ts'
+import type { EnterRun } from '../submit-run.ts'
+
+/**
+ * Turns a waiting steer into a run with the same origin and text, queued at the time of the steer. `write` stores
+ * that in the row and returns false when the row no longer allows it. Joins the caller's transaction.
+ */
+export type BecomeRun = (
+  steer: SteerRecord,
+  write: (end: { readonly becameRunId: string; readonly settledAt: number }) => boolean,
+) => SteerRecord
+
+export interface BecomeRunDeps extends SteerRecorders {
+  readonly table: RunTable
+  readonly enter: EnterRun
+  readonly clock: Clock
+}
+
+export function createBecomeRun(deps: BecomeRunDeps): BecomeRun {
+  return (steer, write) => {
+    const parent = steer.parentRunId === null ? null : deps.table.find(steer.parentRunId)
+    const run = deps.enter({
+      agentId: steer.agentId,
+      input: { kind: 'chat', message: steer.text, session: steer.session },
+      origin: steer.origin,
+      actor: 'system',
+      mark: steer.mark,
+      parent,
+      proactive: comesOfTrigger(steer.origin, parent),
+      queuedSince: steer.createdAt,
+    })
+    const end = { becameRunId: run.id, settledAt: deps.clock.now() }
+    if (!write(end)) throw new Error(`steer ${steer.id} has an end already`)
+    const settled: SteerRecord = { ...steer, ...end, state: 'became-run' }
+    recordSteer(deps, settled, { action: 'steer.became-run', actor: 'system' })
+    return settled
+  }
+}
+
+/**
+ * When a run ends or waits for handed-off work, each steer that it has not read becomes a run (R1). For an agent
+ * that accepts only its own run, that new run ends before it starts, with the reason, so that the sender is
+ * notified. Joins the transaction of the change to the run.
+ */
+export type ReleaseSteers = (run: RunRecord) => void
+
+export function createReleaseSteers({
+  table,
+  steers,
+  hooks,
+  become,
+  settle,
+}: ReleaseSteersDeps & { readonly become: BecomeRun }): ReleaseSteers {
+  return ({ id, agentId }) => {
+    for (const steer of steers.waitingOf(id)) {
+      const { becameRunId } = become(steer, (end) => steers.becomeRun(steer.id, end))
+      const [refusal] = hooks.reasonsToGiveNoWork.ask(agentId)
+      const became = refusal === undefined || becameRunId === null ? null : table.find(becameRunId)
+      if (became === null) continue
+      settle(became, {
+        status: 'cancelled',
+        code: 'cancelled',
+        text: `The run ended before the agent read this message: ${refusal}.`,
+      })
+    }
+  }
+}
+
+export interface ReleaseSteersDeps {
+  readonly table: RunTable
+  readonly steers: SteerTable
+  readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
+  readonly settle: SettleRun
+}

@@ -1,0 +1,27 @@
+import type { AgentRegistry } from '@flotilla/fleet/agents'
+import type { Hooks } from '@flotilla/identity/kernel'
+import type { SpawnedTable } from './spawned-table.ts'
+
+/**
+ * Spawned agents belong to the project of their parent. The row of a child may not exist yet or not any more; neither
+ * blocks the parent.
+ */
+export function followParent(
+  {
+    table,
+    agents,
+    hooks,
+  }: {
+    readonly table: Pick<SpawnedTable, 'childrenOf'>
+    readonly agents: Pick<AgentRegistry, 'find' | 'setProject'>
+    readonly hooks: Pick<Hooks, 'membershipChanged'>
+  },
+  { agentId, project }: { readonly agentId: string; readonly project: string | null },
+): void {
+  for (const child of table.childrenOf(agentId)) {
+    if (agents.find(child.agentId) === null) continue
+    agents.setProject(child.agentId, project)
+    // Publishing the change for each child also moves its own children.
+    hooks.membershipChanged.publish({ agentId: child.agentId, project })
+  }
+}

@@ -1,0 +1,81 @@
+import type { PermissionStore } from '@flotilla/identity/access'
+import type { Agents } from '@flotilla/fleet/agents'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { Runs } from '../runs/index.ts'
+import type { Tasks, TaskStore } from '../tasks/index.ts'
+import { spawnAgentRoutes } from './agent.routes.ts'
+import { createEndSpawned, continuesAfter } from './end-spawned.ts'
+import { followParent } from './follow-parent.ts'
+import { createSpawnAgent } from './spawn-agent.ts'
+import { createSpawnedTable } from './spawned-table.ts'
+
+/**
+ * Wires the module for agents that agents create for one task, with limits on number, depth, rights, money and time.
+ */
+export function spawningModule(
+  kernel: Kernel,
+  needs: {
+    readonly agents: Pick<Agents, 'registry' | 'admin'>
+    readonly runs: Pick<Runs, 'queries' | 'lifecycle'>
+    readonly store: TaskStore
+    readonly tasks: Pick<Tasks, 'giveTask'>
+    readonly permissions: PermissionStore
+  },
+): MeshModule<null> {
+  const { hooks } = kernel
+  const { store, permissions } = needs
+  const agents = { ...needs.agents.registry, ...needs.agents.admin }
+  const runs = { ...needs.runs.queries, ...needs.runs.lifecycle }
+  const table = createSpawnedTable(kernel.database)
+  const ends = createEndSpawned({ ...kernel, table, agents, runs, tasks: store })
+  const spawn = createSpawnAgent({
+    ...kernel,
+    table,
+    agents,
+    runs,
+    giveTask: needs.tasks.giveTask,
+    permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
+    ring: ends.ring,
+  })
+  hooks.makersOf.subscribe((agentId) => {
+    const parent = table.parentOf(agentId)
+    return parent === null ? [] : [parent]
+  })
+  hooks.reasonsToGiveNoWork.subscribe((agentId) =>
+    table.parentOf(agentId) === null
+      ? []
+      : [`agent ${agentId} was spawned for one task and accepts no other work`],
+  )
+  hooks.runSettled.subscribe(({ id, agentId }) => {
+    const row = table.parentOf(agentId) === null ? null : table.find(agentId)
+    const task = row?.taskId == null ? null : store.table.find(row.taskId)
+    if (row !== null && !continuesAfter(id, task))
+      ends.endsNow(agentId, 'The task of the spawned agent has ended')
+  })
+  hooks.membershipChanged.subscribe((change) => followParent({ table, agents, hooks }, change))
+  hooks.agentDeleted.subscribe((agentId) => {
+    for (const child of table.childrenOf(agentId))
+      ends.endsNow(child.agentId, 'The parent of the spawned agent was deleted')
+  })
+  hooks.agentArchived.subscribe((agentId) => {
+    for (const child of table.childrenOf(agentId))
+      ends.endsNow(child.agentId, 'The parent of the spawned agent was archived')
+  })
+  return {
+    api: null,
+    routes: { agent: (surface) => spawnAgentRoutes(surface, spawn) },
+    metrics: () => [
+      {
+        name: 'flotilla_spawned_agents',
+        kind: 'gauge',
+        description: 'Spawned agents, by state',
+        samples: (['making', 'living', 'ending'] as const).map((state) => ({
+          labels: { state },
+          value: table.list().filter((row) => row.state === state).length,
+        })),
+      },
+    ],
+    start: ends.takeUp,
+    run: ends.run,
+  }
+}

@@ -1,0 +1,93 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { completeStatuses } from '@flotilla/protocol/task-actions'
+import type { TaskView } from '@flotilla/protocol/task'
+import type { Caller, Guard } from '@flotilla/identity/access'
+import { actorOf } from '@flotilla/identity/access'
+import type { RunDelivery, RunLifecycle } from '../runs/index.ts'
+import type { Database } from '@flotilla/foundation/storage'
+import { artifactsOf } from './hand-off.ts'
+import type { MoveTask } from './move-task.ts'
+import { taskView } from './task-table.ts'
+import type { TaskRecord, TaskTable } from './task-table.ts'
+
+export interface CompleteTaskInput {
+  readonly taskId: string
+  readonly status: keyof typeof completeStatuses
+  readonly summary: string
+  readonly result: JsonValue
+  /** Names of files that the assignee saved. The creator of the task may read them. */
+  readonly artifacts?: readonly string[]
+}
+
+/**
+ * The assignee closes or blocks its task; the creator is notified at once, before the run ends. A repeated call has
+ * no effect. Throws the Problems `denied`, `stale-fence`, `not-found` (also for callers other than the assignee),
+ * `conflict` if the task's state does not allow it or its run has unfinished hand-offs.
+ */
+export type CompleteTask = (caller: Caller, input: CompleteTaskInput) => TaskView
+
+export function createCompleteTask(deps: {
+  readonly database: Database
+  readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunDelivery, 'notifyRun'>
+  readonly table: TaskTable
+  readonly moveTask: MoveTask
+  readonly guard: Guard
+}): CompleteTask {
+  const { database, ledger, table, moveTask } = deps
+  return (caller, { taskId, status, summary, result, artifacts = [] }) => {
+    if (caller.kind !== 'agent') throw new Problem('not-found')
+    deps.guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+    return database.transaction(() => {
+      const task = requireOwn({ ledger, table }, caller, taskId)
+      if (task.state === status && task.summary === summary) return taskView(task)
+      if (status === 'done' && caller.run?.taskId === taskId) refuseWhileChildrenWork(table, caller.run.runId)
+      const moved = moveTask(task, {
+        action: completeStatuses[status],
+        actor: actorOf(caller),
+        words: summary,
+        changes: {
+          summary,
+          result: result ?? task.result,
+          artifacts: artifactsOf(caller, artifacts, task.artifacts),
+          waits_for: null,
+          ...(status === 'blocked' ? { blocked_by: 'question' } : {}),
+        },
+        tell: ledger.notifyRun,
+      })
+      if (!moved) throw refusedEnd(task)
+      return taskView(moved)
+    })
+  }
+}
+
+/** A result after a question would close the task before the question is answered. */
+function refusedEnd({ state }: TaskRecord): Problem {
+  const detail = `the task is ${state}, so it cannot be completed`
+  if (state !== 'blocked') return new Problem('conflict', { detail })
+  const repair =
+    'End your turn. The task stays blocked until its creator answers; you then get the answer in a new turn.'
+  return new Problem('conflict', { detail, repair })
+}
+
+/** A task of the calling agent, requested in its live run. Throws the Problems `stale-fence` and `not-found`. */
+export function requireOwn(
+  { ledger, table }: { readonly ledger: Pick<RunLifecycle, 'live'>; readonly table: Pick<TaskTable, 'find'> },
+  caller: Extract<Caller, { kind: 'agent' }>,
+  taskId: string,
+): TaskRecord {
+  if (!caller.run) throw new Problem('stale-fence')
+  ledger.live.ticketOf(caller.run.runId, caller.run.fence)
+  const task = table.find(taskId)
+  if (!task || task.assignee !== caller.agentId) throw new Problem('not-found')
+  return task
+}
+
+/** Completing the task now would close it, and the results of the hand-offs could not be delivered. */
+function refuseWhileChildrenWork(table: TaskTable, runId: string): void {
+  const open = table.workedChildren(runId)
+  if (open.length === 0) return
+  throw new Problem('conflict', {
+    detail: `you handed off ${open.join(', ')}, which has not ended yet: end your turn; you are called again with the result`,
+  })
+}

@@ -1,0 +1,112 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { isTaskOpen, mayAct, taskActions } from '@flotilla/protocol/task-actions'
+import type { TaskActionName } from '@flotilla/protocol/task-actions'
+import type { EventBus } from '@flotilla/foundation/events'
+import type { Journal } from '@flotilla/foundation/journal'
+import type { Hooks } from '@flotilla/identity/kernel'
+import type { NotifyRun } from '../runs/index.ts'
+import type { Database } from '@flotilla/foundation/storage'
+import type { TaskHistory } from './task-history.ts'
+import type { TaskRecord, TaskTable } from './task-table.ts'
+
+export interface TaskMove {
+  readonly action: TaskActionName
+  readonly actor: string
+  /** A text for the task's history. */
+  readonly words: string
+  /** Further changes to write to the task's row. */
+  readonly changes?: Partial<TaskRecord>
+  /** Notifies the run that waits for the task; null if no run can be waiting. */
+  readonly tell: NotifyRun | null
+}
+
+/** The task after the action, or null if `taskActions` or the row does not allow it. */
+export type MoveTask = (task: TaskRecord, move: TaskMove) => TaskRecord | null
+
+interface MoveTaskDeps {
+  readonly database: Database
+  readonly table: TaskTable
+  readonly history: TaskHistory
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly hooks: Pick<Hooks, 'taskChanged'>
+  readonly clock: Clock
+}
+
+/**
+ * The only function that changes the state of a task. If the task ends or is blocked, its creator's run is notified
+ * in the same transaction, once per state and round. Other modules are notified there too.
+ */
+export function createMoveTask(deps: MoveTaskDeps): MoveTask {
+  const { database, table, clock } = deps
+  return (task, { action, actor, words, changes = {}, tell }) =>
+    database.transaction(() => {
+      if (!mayAct(action, task.state)) return null
+      const state = taskActions[action].to
+      const now = clock.now()
+      const next: TaskRecord = {
+        ...task,
+        ...changes,
+        state,
+        blocked_by: state === 'blocked' ? (changes.blocked_by ?? task.blocked_by) : null,
+        updated_at: now,
+        completed_at: isTaskOpen(state) ? null : now,
+      }
+      if (!table.replace(task, next)) return null
+      record(deps, next, { action, actor, words })
+      if (tell) tellAsker(next, tell)
+      const { id, assignee, creator, project } = next
+      deps.hooks.taskChanged.publish({ id, assignee, creator, project, state, before: task.state })
+      return next
+    })
+}
+
+/** Records a step of a task in its history and the audit log, and publishes an event. */
+export function record(
+  { history, journal, events }: Pick<MoveTaskDeps, 'history' | 'journal' | 'events'>,
+  task: TaskRecord,
+  { action, actor, words }: { readonly action: string; readonly actor: string; readonly words: string },
+): void {
+  const { id, state, assignee, updated_at: at } = task
+  history.add(id, { at, actor, action, state, words })
+  journal.append({
+    actor,
+    action: `task.${toldByAction.includes(action) ? action : state}`,
+    subject: id,
+    detail: { assignee },
+  })
+  events.publish({
+    type: 'task.changed',
+    task_id: id,
+    assignee,
+    creator: task.creator,
+    title: task.title,
+    state,
+    action,
+  })
+}
+
+/** Actions that the audit log records by name; others are recorded by the resulting state. */
+const toldByAction: readonly string[] = [
+  'given',
+  'accept',
+  'progress',
+  'answer',
+  'retry',
+  'reroute',
+  'review',
+]
+
+function tellAsker(task: TaskRecord, tell: NotifyRun): void {
+  if (task.parent_run_id === null || (isTaskOpen(task.state) && task.state !== 'blocked')) return
+  const round = task.round === 0 ? '' : `:${task.round}`
+  tell(task.parent_run_id, `task:${task.id}:${task.state}${round}`, {
+    kind: 'task-result',
+    taskId: task.id,
+    title: task.title,
+    assignee: task.assignee,
+    state: task.state,
+    summary: task.summary ?? '',
+    result: task.result,
+  })
+}

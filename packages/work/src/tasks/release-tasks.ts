@@ -1,0 +1,67 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { isTaskOpen, taskLimits } from '@flotilla/protocol/task-actions'
+import type { ChangedTask, Hooks } from '@flotilla/identity/kernel'
+import type { RunDelivery } from '../runs/index.ts'
+import type { Database } from '@flotilla/foundation/storage'
+import type { MoveTask } from './move-task.ts'
+import type { TaskHistory } from './task-history.ts'
+import type { TaskQueue } from './task-queue.ts'
+import type { TaskTable } from './task-table.ts'
+
+/** The maximum number of tasks that one round deletes. */
+const forgottenMax = 1000
+
+/**
+ * Handles the end of a task or a free lane: waiting tasks start, and tasks with unsatisfiable needs are blocked.
+ * `sweep` repeats what a crash interrupted.
+ */
+export function createReleaseTasks(deps: {
+  readonly database: Database
+  readonly table: TaskTable
+  readonly history: TaskHistory
+  readonly moveTask: MoveTask
+  readonly queue: TaskQueue
+  readonly ledger: Pick<RunDelivery, 'notifyRun'>
+  readonly hooks: Hooks
+  readonly clock: Clock
+}) {
+  const { database, table, queue } = deps
+
+  function taskChanged({ id, state, before }: ChangedTask): void {
+    if (state === before || isTaskOpen(state)) return
+    if (state === 'done') {
+      database.afterCommit(() => queue.releaseNeeding(id))
+      return
+    }
+    const ended = table.find(id)
+    const summary = `The task needs ${id} "${ended?.title ?? ''}", which is ${state}.`
+    for (const task of table.needing(id)) {
+      if (task.state === 'blocked') continue
+      deps.moveTask(task, {
+        action: 'lose',
+        actor: 'system',
+        words: summary,
+        changes: { summary, blocked_by: 'dependency', waits_for: null },
+        tell: deps.ledger.notifyRun,
+      })
+    }
+  }
+
+  deps.hooks.taskChanged.subscribe(taskChanged)
+  deps.hooks.runSettled.subscribe(({ agentId }) => database.afterCommit(() => queue.release(agentId)))
+  deps.hooks.agentDeleted.subscribe(deps.history.forgetAgent)
+
+  return {
+    /** Called once a minute and when the mesh has started. */
+    sweep: (): void => {
+      queue.releaseAll()
+      const then = deps.clock.now() - taskLimits.retentionMs
+      database.transaction(() => {
+        for (const id of table.completedBefore(then, forgottenMax)) {
+          deps.history.forget(id)
+          table.remove(id)
+        }
+      })
+    },
+  }
+}

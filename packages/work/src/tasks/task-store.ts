@@ -1,0 +1,35 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { EventBus } from '@flotilla/foundation/events'
+import type { Journal } from '@flotilla/foundation/journal'
+import type { Hooks } from '@flotilla/identity/kernel'
+import type { RunTasks } from '../runs/index.ts'
+import type { Database } from '@flotilla/foundation/storage'
+import { createMoveTask } from './move-task.ts'
+import type { MoveTask } from './move-task.ts'
+import { createTaskHistory } from './task-history.ts'
+import type { TaskHistory } from './task-history.ts'
+import { createTaskTable } from './task-table.ts'
+import type { TaskTable } from './task-table.ts'
+import { createTasksOfRuns } from './tasks-of-runs.ts'
+
+/** The stored tasks. They are created before the run ledger, which needs them, and the hand-offs after it. */
+export interface TaskStore {
+  readonly table: TaskTable
+  readonly history: TaskHistory
+  readonly moveTask: MoveTask
+  /** The interface that the run ledger uses. */
+  readonly ofRuns: RunTasks
+}
+
+export function createTaskStore(kernel: {
+  readonly database: Database
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly hooks: Pick<Hooks, 'taskChanged'>
+  readonly clock: Clock
+}): TaskStore {
+  const table = createTaskTable(kernel.database)
+  const history = createTaskHistory(kernel.database)
+  const moveTask = createMoveTask({ ...kernel, table, history })
+  return { table, history, moveTask, ofRuns: createTasksOfRuns({ table, history, moveTask }) }
+}

@@ -1,0 +1,86 @@
+import type { Kernel } from '@flotilla/identity/kernel'
+import type { RunDelivery, RunLifecycle, RunQueries, RunQueue } from '../runs/index.ts'
+import { createCompleteTask } from './complete-task.ts'
+import { createGiveTask, createHandOff } from './hand-off.ts'
+import { createListInbox, createListStaleTasks, createListTasks } from './list-tasks.ts'
+import { createManageTask } from './manage-task.ts'
+import { createReadTask } from './read-task.ts'
+import { createReleaseTasks } from './release-tasks.ts'
+import { createReviewTask } from './review-task.ts'
+import { createTaskAccess } from './task-access.ts'
+import { createTaskQueue } from './task-queue.ts'
+import type { TaskStore } from './task-store.ts'
+import { createUpdateTask } from './update-task.ts'
+
+export type Tasks = ReturnType<typeof createTasks>
+
+/** The parts of the run ledger that tasks use. */
+type TaskRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
+  Pick<RunQueries, 'find' | 'chainOf' | 'usedBy'> &
+  Pick<RunLifecycle, 'live' | 'cancelRun'> &
+  Pick<RunDelivery, 'notifyRun'>
+
+/** The parts of the agents module that tasks use. */
+export interface TaskAgents {
+  readonly projectOf: (agentId: string) => string | null
+  /** Throws the Problems `unknown-agent`, and `agent-archived` for an archived agent. */
+  readonly requireAgent: (agentId: string) => void
+  /** Why an agent cannot be reached at present; null if unknown. */
+  readonly unreachable: (agentId: string) => string | null
+  /** Called after the commit of a review. */
+  readonly feedbackGiven: (agentId: string) => void
+}
+
+export function createTasks(
+  given: Pick<
+    Kernel,
+    'database' | 'events' | 'journal' | 'guard' | 'decide' | 'clock' | 'newId' | 'hooks' | 'log'
+  > &
+    TaskStore &
+    TaskAgents & { readonly ledger: TaskRuns },
+) {
+  const { table, history } = given
+  const access = createTaskAccess(given)
+  const queue = createTaskQueue(given)
+  const deps = { ...given, access, queue }
+  given.hooks.feedbackFor.subscribe((agentId) =>
+    history
+      .feedbackFor(agentId)
+      .map(({ position, task_id: taskId, title, outcome, comment, said_by: by }) => ({
+        position,
+        taskId,
+        title,
+        outcome,
+        comment,
+        by,
+      })),
+  )
+  return {
+    handOff: createHandOff(deps),
+    giveTask: createGiveTask(deps),
+    completeTask: createCompleteTask(deps),
+    updateTask: createUpdateTask(deps),
+    manageTask: createManageTask(deps),
+    reviewTask: createReviewTask(deps),
+    readTask: createReadTask(deps),
+    listInbox: createListInbox(deps),
+    listTasks: createListTasks(deps),
+    listStaleTasks: createListStaleTasks(deps),
+    /** The limits of one task, for the modules that enforce them. */
+    capsOf: (taskId: string) => {
+      const task = table.find(taskId)
+      return {
+        maxTurns: task?.max_turns ?? null,
+        maxCostUsd: task?.max_cost_usd ?? null,
+        callsBefore: task?.calls_before ?? 0,
+      }
+    },
+    /** True if a file is attached to a task that the agent gave or was given. */
+    sharesArtifact: table.shares,
+    countsOf: table.countsOf,
+    ofProject: table.list,
+    /** Starts all waiting tasks that can start. */
+    release: queue.releaseAll,
+    sweep: createReleaseTasks(deps).sweep,
+  }
+}

@@ -1,0 +1,52 @@
+/** Which package may import which, as data. `architecture.test.ts` runs the rules. */
+
+export interface Edge {
+  readonly from: string
+  readonly to: readonly string[]
+  readonly why: string
+}
+
+/** Which package of this repository may import which other. */
+export const packageEdges: readonly Edge[] = [
+  { from: 'protocol', to: [], why: 'what both sides agree on depends on nobody' },
+  { from: 'client', to: ['protocol'], why: 'speaks the people’s API and nothing else' },
+  {
+    from: 'agent',
+    to: ['protocol'],
+    why: 'lives behind the wall; the mesh’s code must not be in its container',
+  },
+  {
+    from: 'browser',
+    to: ['protocol'],
+    why: 'pages of strangers live beside it; neither the mesh’s nor the agent’s code does',
+  },
+  { from: 'dashboard', to: ['client', 'protocol'], why: 'speaks the people’s API and nothing else' },
+  { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },
+]
+
+export interface MeshPackage {
+  readonly name: string
+  readonly holds: string
+}
+
+/**
+ * The packages of the trusted host, one for each context, from the lowest up: each may import `protocol` and only
+ * packages listed above its own line. The outer zones import none of them.
+ */
+export const meshPackages: readonly MeshPackage[] = [
+  { name: 'foundation', holds: 'database, clock, log, audit log, files of the owner, bounds' },
+  { name: 'identity', holds: 'callers, permissions, roles and the servers that authenticate them' },
+  { name: 'fleet', holds: 'the life of an agent and its container' },
+  { name: 'work', holds: 'the run ledger, tasks, approvals, pauses and spawned agents' },
+  { name: 'egress', holds: 'every connection to the outside, and the secrets that may be sent there' },
+  { name: 'inference', holds: 'model calls, their cost and their records' },
+  {
+    name: 'collaboration',
+    holds: 'what agents share: blackboard, artifacts, notes, messages, topics, projects',
+  },
+  { name: 'browsing', holds: 'the browsers of agents' },
+  { name: 'wallet', holds: 'the wallets of agents and their payments' },
+  { name: 'inbound', holds: 'chat platforms and triggers, each of which submits runs' },
+  { name: 'operations', holds: 'what the owner uses: backup, diagnostics, templates, setup, telemetry' },
+  { name: 'mesh', holds: 'the composition and the process' },
+]
