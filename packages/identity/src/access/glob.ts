@@ -1,6 +1,8 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { compileTokens } from './pattern-automaton.ts'
-import type { PatternAutomaton, PatternRun, Token } from './pattern-automaton.ts'
+import type { PatternRun, Token } from './pattern-automaton.ts'
+import { createPatternCache } from './pattern-cache.ts'
+import type { CompiledPattern } from './pattern-cache.ts'
 
 /**
  * Two kinds of patterns, matched without regular expressions and without backtracking, so that no pattern can be slow:
@@ -26,7 +28,7 @@ export function normalizeKey(key: string): string | null {
 export function keyMatcher(key: string): (pattern: string) => boolean {
   const normalized = normalizeKey(key)
   return (pattern) =>
-    normalized !== null && (pattern === '*' || runOf(keyPatterns(pattern), normalized).matches)
+    normalized !== null && (pattern === '*' || runOf(keyPatterns.of(pattern), normalized).matches)
 }
 
 /** A lone `*` matches every key; inside a longer pattern `*` does not cross `/` and `**` does. Nothing else is special. */
@@ -36,18 +38,12 @@ export function keyMatches(pattern: string, key: string): boolean {
 
 /** fnmatch as credentials use it: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`, and case does not matter. */
 export function credentialMatches(pattern: string, name: string): boolean {
-  return runOf(credentialPatterns(pattern), name.toLowerCase()).matches
+  return runOf(credentialPatterns.of(pattern), name.toLowerCase()).matches
 }
 
 /** The cost of matching in steps of the automaton, for benchmarks and a test of its bound. */
 export function matchingSteps(kind: 'key' | 'credential', pattern: string, text: string): number {
-  return runOf((kind === 'key' ? keyPatterns : credentialPatterns)(pattern), text).steps
-}
-
-interface CompiledPattern {
-  /** The prefix of every matching text. */
-  readonly begins: string
-  readonly automaton: PatternAutomaton
+  return runOf((kind === 'key' ? keyPatterns : credentialPatterns).of(pattern), text).steps
 }
 
 function runOf({ begins, automaton }: CompiledPattern, text: string): PatternRun {
@@ -55,34 +51,28 @@ function runOf({ begins, automaton }: CompiledPattern, text: string): PatternRun
   return text.startsWith(begins) ? automaton.run(text) : { matches: false, steps: 0 }
 }
 
-/** How many patterns stay compiled: enough for a few agents with the maximum number of patterns. */
-const compiledMax = 2048
+/** Memory for compiled patterns of each kind in bytes: lists of the maximum length of about twenty agents. */
+export const compiledMaxBytes = 32 * 1024 * 1024
+/** A pattern may be replaced after so many lookups of others: several thousand decisions. */
+const idleLookups = 1_000_000
 
-const keyPatterns = compiling((pattern) => keyTokens(pattern.normalize('NFC')))
-const credentialPatterns = compiling((pattern) => fnmatchTokens(pattern.toLowerCase()))
+const keyPatterns = createPatternCache({
+  tokensOf: (pattern) => keyTokens(pattern.normalize('NFC')),
+  bytesMax: compiledMaxBytes,
+  idleLookups,
+})
+const credentialPatterns = createPatternCache({
+  tokensOf: (pattern) => fnmatchTokens(pattern.toLowerCase()),
+  bytesMax: compiledMaxBytes,
+  idleLookups,
+})
 
-/** Compiles a pattern once, as long as it is among the most recently used ones. */
-function compiling(tokensOf: (pattern: string) => Token[]): (pattern: string) => CompiledPattern {
-  const known = new Map<string, CompiledPattern>()
-  return (pattern) => {
-    const cached = known.get(pattern)
-    if (cached !== undefined) return cached
-    const tokens = tokensOf(pattern)
-    const compiled = { begins: literalStart(tokens), automaton: compileTokens(tokens) }
-    const oldest = known.size >= compiledMax ? known.keys().next().value : undefined
-    if (oldest !== undefined) known.delete(oldest)
-    known.set(pattern, compiled)
-    return compiled
-  }
-}
-
-function literalStart(tokens: readonly Token[]): string {
-  let start = ''
-  for (const token of tokens) {
-    if (token.kind !== 'literal') break
-    start += token.character
-  }
-  return start
+/** How often patterns of a kind were compiled, and their memory, for tests of their bounds. */
+export function compilingUse(kind: 'key' | 'credential'): {
+  readonly compiled: number
+  readonly bytes: number
+} {
+  return (kind === 'key' ? keyPatterns : credentialPatterns).use()
 }
 
 /** Compiles an fnmatch pattern for many file names. Case matters; a leading dot must be written, as in a shell. */

@@ -26,27 +26,30 @@ export interface PatternRun {
 export interface PatternAutomaton {
   /** The number of 32-bit words for the states, which are one more than the pattern's characters without stars. */
   readonly wordsPerCharacter: number
+  /** The most memory that its tables take, in bytes. */
+  readonly bytesMax: number
   run(text: string): PatternRun
 }
 
 const slash = 47
 const wordBits = 32
-/**
- * The maximum number of cached character masks, so that a text of many characters does not fill the memory.
- */
-const masksMax = 256
+/** The maximum number of cached character masks of a pattern with sets, so that texts do not fill the memory. */
+const masksMax = 64
+/** The memory of a table or a row of one beside its words, in bytes. */
+const tableBytes = 128
 
 /** State n means that n tokens of one character each were matched; a star is a loop on the state before it. */
 export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
   const takers = tokens.filter((token) => token.kind !== 'many' && token.kind !== 'segments')
   const words = Math.floor(takers.length / wordBits) + 1
   const loops = loopsOf(tokens, words)
-  const maskOf = createMasks(takers, words)
+  const { maskOf, masksMax: rows } = createMasks(takers, words)
   const lastWord = Math.floor(takers.length / wordBits)
   const lastBit = 1 << (takers.length % wordBits)
 
   return {
     wordsPerCharacter: words,
+    bytesMax: (rows + 3) * (words * Int32Array.BYTES_PER_ELEMENT + tableBytes),
     run(text) {
       let states = new Int32Array(words)
       let next = new Int32Array(words)
@@ -98,7 +101,7 @@ function loopsOf(tokens: readonly Token[], words: number) {
 }
 
 /** For each character, the states that it advances. */
-function createMasks(takers: readonly Token[], words: number): (code: number) => Int32Array {
+function createMasks(takers: readonly Token[], words: number): CharacterMasks {
   const literals = new Map<number, Int32Array>()
   const others: { readonly token: Token; readonly state: number }[] = []
   for (const [state, token] of takers.entries()) {
@@ -107,14 +110,15 @@ function createMasks(takers: readonly Token[], words: number): (code: number) =>
       continue
     }
     const code = token.character.charCodeAt(0)
-    const mask = literals.get(code) ?? new Int32Array(words)
+    let mask = literals.get(code)
+    if (mask === undefined) literals.set(code, (mask = new Int32Array(words)))
     setBit(mask, state)
-    literals.set(code, mask)
   }
   const none = new Int32Array(words)
-  if (others.length === 0) return (code) => literals.get(code) ?? none
+  if (others.length === 0)
+    return { maskOf: (code) => literals.get(code) ?? none, masksMax: literals.size + 1 }
   const known = new Map<number, Int32Array>()
-  return (code) => {
+  const maskOf = (code: number) => {
     const cached = known.get(code)
     if (cached !== undefined) return cached
     const mask = Int32Array.from(literals.get(code) ?? none)
@@ -123,6 +127,14 @@ function createMasks(takers: readonly Token[], words: number): (code: number) =>
     if (known.size < masksMax) known.set(code, mask)
     return mask
   }
+  // The tokens of the sets stay, and their ranges are not longer than their text.
+  return { maskOf, masksMax: literals.size + 1 + masksMax + others.length }
+}
+
+interface CharacterMasks {
+  readonly maskOf: (code: number) => Int32Array
+  /** The most masks that are stored at the same time. */
+  readonly masksMax: number
 }
 
 function takes(token: Token, character: string): boolean {

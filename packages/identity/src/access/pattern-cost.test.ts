@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { loopCpuMs } from '../../../foundation/src/platform/system-clock.ts'
 import { authorize } from './authorize.ts'
-import { credentialMatches, keyMatches, matchingSteps } from './glob.ts'
+import { compiledMaxBytes, compilingUse, credentialMatches, keyMatches, matchingSteps } from './glob.ts'
 import { operatorMayChange } from './operator-ceiling.ts'
 import { submittedFields } from './permission-change.ts'
 import { withinParent } from './within-parent.ts'
@@ -79,10 +79,53 @@ test('a list of worst-case patterns costs no more than the sum of its parts', ()
   const nested = Array.from({ length: entriesMax }, (_, index) =>
     `${'**/'.repeat(60)}${index}c`.slice(0, entryMaxChars),
   )
+  const { compiled } = compilingUse('key')
   decidingMs(nested, key)
+  expect(compilingUse('key').compiled - compiled).toBe(entriesMax)
   const plainMs = Math.max(decidingMs(list('a*b'), key), 5)
   // A backtracking matcher took more than a thousand times as long.
   expect(decidingMs(nested, key) / plainMs).toBeLessThan(10)
+})
+
+test('decisions of six agents with lists of the maximum length compile no pattern again', () => {
+  const pattern = (agent: number, index: number) =>
+    `**/agent-${agent}/${index}/${'folder-*/'.repeat(30)}`.slice(0, entryMaxChars)
+  const lists = Array.from({ length: 6 }, (_one, agent) =>
+    reads(Array.from({ length: entriesMax }, (_two, index) => pattern(agent, index))),
+  )
+  const caller = { kind: 'agent', agentId: 'a', token: 'door', run: null } as const
+  const compiledByAll = () => {
+    const { compiled } = compilingUse('key')
+    for (const records of lists) {
+      expect(authorize(records, caller, { do: 'read-blackboard', key: 'reports/today' }).allowed).toBe(false)
+    }
+    return compilingUse('key').compiled - compiled
+  }
+  expect([compiledByAll(), compiledByAll(), compiledByAll()]).toEqual([6 * entriesMax, 0, 0])
+})
+
+test('the memory of compiled patterns has a limit, and above it the patterns in use stay compiled', () => {
+  const use = (kind: 'key' | 'credential', from: number, to: number) => {
+    const { compiled } = compilingUse(kind)
+    for (let index = from; index < to; index++) {
+      // Half of the text is distinct characters, which need the largest tables.
+      const distinct = Array.from({ length: 90 }, (_one, at) => String.fromCharCode(0x4e00 + index + at))
+      const pattern = `${'[a-c]?'.repeat(16)}${distinct.join('')}*`
+      if (kind === 'key') keyMatches(`**${pattern}`, 'key')
+      else credentialMatches(`*${pattern}`, 'name')
+      expect(compilingUse(kind).bytes).toBeLessThanOrEqual(compiledMaxBytes)
+    }
+    return compilingUse(kind).compiled - compiled
+  }
+  for (const kind of ['key', 'credential'] as const) {
+    expect(use(kind, 0, 1000)).toBe(1000)
+    expect(use(kind, 1000, 4000)).toBe(3000)
+    expect(compilingUse(kind).bytes).toBeGreaterThan(compiledMaxBytes / 2)
+    expect(use(kind, 0, 500)).toBe(0)
+    const again = use(kind, 0, 4000)
+    expect(again).toBe(use(kind, 0, 4000))
+    expect(again).toBeLessThan(3500)
+  }
 })
 
 describe('comparing lists at their bounds', () => {
