@@ -121,7 +121,7 @@ export const channelSetUp: Readonly<Record<ChannelName, string>> = {
   discord:
     'Make an application at discord.com/developers/applications, switch on Message Content Intent under Bot, and invite it with the scopes bot and applications.commands.',
   slack:
-    'Make an app at api.slack.com/apps with Socket Mode, the command /flotilla, the events app_mention, channel_id_changed, message.channels, message.groups and message.im, the scopes app_mentions:read, channels:history, channels:read, groups:history, groups:read, im:history, im:read, chat:write, commands, files:read, files:write and users:read, and an app-level token with connections:write.',
+    'Make an app at api.slack.com/apps with Socket Mode, the command /flotilla, the events app_mention, channel_id_changed, message.channels, message.groups and message.im, the scopes app_mentions:read, channels:history, channels:read, groups:history, groups:read, im:history, im:read, mpim:history, mpim:read, chat:write, commands, files:read, files:write and users:read, and an app-level token with connections:write.',
   whatsapp:
     'Make an app with WhatsApp at developers.facebook.com. Once the channel is on, give Meta the call-back https://HOST/channel/whatsapp with the verify token and the field messages.',
   webhook: 'Think of where answers are to be posted: an address of yours that takes JSON.',

@@ -279,6 +279,159 @@ describe('messages in Slack while the mesh was down', () => {
   })
 })
 
+/** Answers the calls of a method in this order; later calls reach the workspace. */
+function answerInOrder(
+  workspace: SlackWorkspace,
+  method: string,
+  replies: readonly (Readonly<Record<string, unknown>> | { readonly status: number })[],
+): void {
+  const [first, ...rest] = replies
+  if (first === undefined) return
+  workspace.answerNext(method, (response) => {
+    answerInOrder(workspace, method, rest)
+    if (typeof first['status'] === 'number') response.writeHead(first['status'], { 'retry-after': '1' }).end()
+    else sayJson(response, { ok: true, ...first })
+  })
+}
+
+describe('reads of missed messages in Slack that are incomplete', () => {
+  test('Slack: own threads are read before any number of threads of others, and a cut is reported', async () => {
+    const workspace = await aWorkspace()
+    const channel = workspace.places.group.conversationId
+    const root = await workspace.write({ channel, text: 'our thread' })
+    await workspace.write({ channel, text: 'in our thread', thread_ts: root })
+    for (let index = 0; index < 60; index++) {
+      const other = await workspace.write({ channel, text: `thread ${index}` })
+      await workspace.write({ channel, text: `reply ${index}`, thread_ts: other })
+    }
+    const marks = someMarks()
+    knownPlaces(marks, channel, `${channel}/${root}`)
+    const { texts, passed } = await listen(workspace, marks)
+    await vi.waitFor(() => expect(passed).toHaveLength(1), 10_000)
+    expect(texts()).toContain('in our thread')
+    expect(texts().filter((text) => text.startsWith('reply'))).toHaveLength(50)
+    expect(passed).toEqual([
+      {
+        id: `${channel}:history`,
+        detail: expect.stringMatching(/^60 threads of other.*; 10 of them were not/),
+      },
+    ])
+  })
+
+  test.each([429, 503])(
+    'Slack: a list of conversations that fails with %i is read again, and to its end',
+    async (status) => {
+      const workspace = await aWorkspace()
+      const channel = workspace.places.group.conversationId
+      answerInOrder(workspace, 'users.conversations', [
+        { status },
+        { channels: [{ id: 'D0EMPTY' }], response_metadata: { next_cursor: 'more' } },
+        { channels: [{ id: channel }] },
+      ])
+      await workspace.write({ channel, text: `<@${workspace.botUserId}> hello` })
+      const { texts } = await listen(workspace, someMarks())
+      await vi.waitFor(() => expect(texts()).toEqual(['hello']))
+    },
+  )
+
+  test('Slack: conversations of several people are listed, and a kind that the token may not list hides no other', async () => {
+    const workspace = await aWorkspace()
+    const channel = workspace.places.group.conversationId
+    answerInOrder(workspace, 'users.conversations', [
+      { ok: false, error: 'missing_scope' },
+      { channels: [{ id: channel }] },
+    ])
+    await workspace.write({ channel, text: `<@${workspace.botUserId}> hello` })
+    const asked: string[] = []
+    const fetch: SlackWorkspace['fetch'] = (url, init) => {
+      if (url.endsWith('/users.conversations')) asked.push(String(init?.body))
+      return workspace.fetch(url, init)
+    }
+    const { texts } = await listen({ ...workspace, fetch }, someMarks())
+    await vi.waitFor(() => expect(texts()).toEqual(['hello']))
+    const kinds = asked.map((body) => new URLSearchParams(body).get('types'))
+    expect(kinds).toEqual(['im', 'mpim', 'public_channel', 'private_channel'])
+  })
+
+  test('Slack: a list of conversations that does not end is reported', async () => {
+    const workspace = await aWorkspace()
+    const page = { channels: [], response_metadata: { next_cursor: 'more' } }
+    answerInOrder(workspace, 'users.conversations', [page, page, page, page, page])
+    const { passed } = await listen(workspace, someMarks())
+    await vi.waitFor(() =>
+      expect(passed).toEqual([
+        { id: 'conversations:history', detail: expect.stringMatching(/more conversations than/) },
+      ]),
+    )
+  })
+
+  test('Slack: a first mention in a thread that began before the mark is found', async () => {
+    const workspace = await aWorkspace()
+    const channel = workspace.places.group.conversationId
+    const marks = someMarks()
+    knownPlaces(marks, channel)
+    const said = { type: 'message', user: workspace.personId }
+    const root = { ...said, text: 'yesterday', ts: timestampAt(Date.now() - 24 * hour), reply_count: 1 }
+    const quiet = { ...root, ts: timestampAt(Date.now() - 25 * hour), latest_reply: root.ts }
+    const reply = {
+      ...said,
+      text: `<@${workspace.botUserId}> in it`,
+      ts: timestampAt(Date.now() - 1000),
+      thread_ts: root.ts,
+    }
+    answerInOrder(workspace, 'conversations.history', [
+      { messages: [] },
+      { messages: [{ ...root, latest_reply: reply.ts }, quiet] },
+    ])
+    answerInOrder(workspace, 'conversations.replies', [{ messages: [root, reply] }])
+    const { heard, texts } = await listen(workspace, marks)
+    await vi.waitFor(() => expect(texts()).toEqual(['in it']))
+    expect(heard[0]).toMatchObject({ addressed: true, place: { conversationId: channel, threadId: root.ts } })
+    expect(workspace.called.filter((method) => method === 'conversations.replies')).toHaveLength(1)
+  })
+
+  test('Slack: a thread with more replies than are read is reported with the end that is missing', async () => {
+    const workspace = await aWorkspace()
+    const channel = workspace.places.group.conversationId
+    const marks = someMarks()
+    const root = timestampAt(Date.now() - 2 * hour)
+    knownPlaces(marks, channel, `${channel}/${root}`)
+    const reply = (n: number) => ({
+      type: 'message',
+      user: workspace.personId,
+      text: `${n}`,
+      ts: `${Math.floor(Date.now() / 1000)}.00000${n}`,
+      thread_ts: root,
+    })
+    const page = (n: number) => ({ messages: [reply(n)], response_metadata: { next_cursor: 'more' } })
+    answerInOrder(workspace, 'conversations.history', [{ messages: [] }, { messages: [] }])
+    answerInOrder(workspace, 'conversations.replies', [1, 2, 3, 4, 5, 6].map(page))
+    const { texts, passed } = await listen(workspace, marks)
+    await vi.waitFor(() => expect(passed).toHaveLength(1))
+    expect(texts()).toEqual(['1', '2', '3', '4', '5'])
+    expect(passed[0]?.detail).toMatch(/replies in a thread.*the newest were not read/)
+  })
+
+  test('Slack: a conversation and a thread that the token may not read are reported', async () => {
+    const workspace = await aWorkspace()
+    const channel = workspace.places.group.conversationId
+    const marks = someMarks()
+    knownPlaces(marks, 'G0HIDDEN', channel, `${channel}/${timestampAt(Date.now() - 2 * hour)}`)
+    const refused = { ok: false, error: 'missing_scope' }
+    answerInOrder(workspace, 'conversations.history', [{ messages: [] }, { messages: [] }, refused])
+    answerInOrder(workspace, 'conversations.replies', [refused])
+    const { passed } = await listen(workspace, marks)
+    await vi.waitFor(() => expect(passed).toHaveLength(2))
+    expect(passed).toEqual([
+      {
+        id: `${channel}:history`,
+        detail: expect.stringMatching(/^a thread could not be read:.*missing_scope/),
+      },
+      { id: 'G0HIDDEN:history', detail: expect.stringMatching(/could not be read:.*missing_scope/) },
+    ])
+  })
+})
+
 test('Slack: timestamps are compared to their last digit', () => {
   expect(isLater('1700000000.000200', '1700000000.000100')).toBe(true)
   expect(isLater('1700000000.0001', '1700000000.000100')).toBe(false)

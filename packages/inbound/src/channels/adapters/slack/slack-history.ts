@@ -1,11 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import * as z from 'zod'
 import { ChannelFailure } from '../../adapter.ts'
-import type { ChannelFailureKind, PassedOver } from '../../adapter.ts'
+import type { PassedOver } from '../../adapter.ts'
 import type { ChannelMarks } from '../channel-marks.ts'
 import type { EventLanes } from '../event-lanes.ts'
+import { createReadSlack, permanent } from './read-channel.ts'
+import type { Wanted } from './read-channel.ts'
 import type { SlackCalls } from './slack-calls.ts'
-import { channelListSchema, historySchema } from './slack-wire.ts'
 import type { HistoryMessage } from './slack-wire.ts'
 import { isLater, timeOf, timestampAt } from './timestamp.ts'
 
@@ -18,7 +18,9 @@ import { isLater, timeOf, timestampAt } from './timestamp.ts'
  * and nothing to read.
  * 2. Conversations are read from the mark on: those in which a user wrote to the bot, and if the token may list them,
  * all that the bot is a member of. Known ids are skipped.
- * 3. Threads are read if the bot takes part in them or they began after the mark.
+ * 3. Threads are read if the bot takes part in them, first, and then others that have replies after the mark.
+ * 4. A read that fails for now is tried again, and the mark stays until it succeeds. What a limit or a permanent error
+ * leaves unread is reported.
  */
 export interface SlackHistory {
   /** Called when a connection began. */
@@ -56,22 +58,17 @@ const overtakenMs = 60_000
 const readAgainEveryMs = 5 * 60_000
 /** The mark is written when it moves by this much, in milliseconds. */
 const markEveryMs = 10_000
-const pageMax = 200
-/** The maximum number of pages that are read of one channel or thread. */
-const pagesMax = 5
-/** The maximum number of threads read per channel, and of remembered places (the most recent ones). */
-const threadsMax = 50
+/** The maximum number of remembered places (the most recent ones). */
 const placesMax = 200
 const firstPauseMs = 1000
 const lastPauseMs = 60_000
 
 const listenedKey = 'slack:listened'
 const placesKey = 'slack:places'
-/** Permanent errors: the channel is gone or the token may not read it. */
-const skipped: ReadonlySet<ChannelFailureKind> = new Set(['gone', 'refused'])
 
 export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
   const { marks, clock, lanes, calls, signal } = deps
+  const read = createReadSlack(calls, signal)
   let isBehind = false
   let isReading = false
   let beganAt = -Infinity
@@ -106,8 +103,16 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
 
   async function readAll(since: string): Promise<void> {
     const remembered = places().toReversed()
-    const listed = await listChannels(calls, signal)
-    const channels = new Set([...remembered.map((place) => place.split('/')[0] ?? ''), ...listed])
+    const listed = await untilDone(read.channels)
+    if (listed?.isWhole === false)
+      reportUnread(
+        'conversations',
+        'the bot is a member of more conversations than the mesh lists; new messages in the others were not read',
+      )
+    const channels = new Set([
+      ...remembered.map((place) => place.split('/')[0] ?? ''),
+      ...(listed?.ids ?? []),
+    ])
     // Direct conversations first, because a person waits there.
     const inOrder = [...channels].toSorted((one, other) => rank(one) - rank(other))
     for (const channelId of inOrder) {
@@ -120,51 +125,41 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
   }
 
   async function readUntilDone(wanted: Wanted): Promise<void> {
-    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(lastPauseMs, pauseMs * 2)) {
+    await untilDone(async () => {
       try {
         await inLane(wanted.channelId, () => readChannel(wanted))
-        return
       } catch (error) {
-        const failure = error instanceof ChannelFailure ? error : null
-        if (failure !== null && skipped.has(failure.kind)) return
-        await clock.sleep(Math.max(pauseMs, failure?.retryAfterMs ?? 0), signal).catch(() => {})
+        if (!(error instanceof ChannelFailure) || !permanent.has(error.kind)) throw error
+        if (error.kind !== 'gone')
+          reportUnread(wanted.channelId, `new messages of the channel could not be read: ${error.message}`)
+      }
+    })
+  }
+
+  /** Retries with growing pauses; null if the signal aborted. */
+  async function untilDone<T>(work: () => Promise<T>): Promise<T | null> {
+    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(lastPauseMs, pauseMs * 2)) {
+      try {
+        return await work()
+      } catch (error) {
+        const retryAfterMs = error instanceof ChannelFailure ? error.retryAfterMs : null
+        await clock.sleep(Math.max(pauseMs, retryAfterMs ?? 0), signal).catch(() => {})
       }
     }
+    return null
   }
 
-  async function readChannel({ channelId, threads, since }: Wanted): Promise<void> {
-    const page = { channel: channelId, oldest: since, limit: pageMax }
-    const top = await readPages(since, (cursor) =>
-      calls.ask((client) => client.conversations.history({ ...page, ...cursor }), historySchema, signal),
-    )
-    if (!top.isWhole) reportUnread(channelId)
-    const begun = top.messages.filter(({ reply_count: replies }) => (replies ?? 0) > 0).map(({ ts }) => ts)
-    const found = new Map(top.messages.map((message) => [message.ts, message]))
-    for (const ts of [...new Set([...begun, ...threads])].slice(0, threadsMax)) {
-      const replies = await readPages(since, (cursor) =>
-        calls.ask(
-          (client) => client.conversations.replies({ ...page, ts, ...cursor }),
-          historySchema,
-          signal,
-        ),
-      ).catch((error: unknown) => {
-        if (error instanceof ChannelFailure && skipped.has(error.kind)) return null
-        throw error
-      })
-      for (const message of replies?.messages ?? []) found.set(message.ts, message)
-      if (replies?.isWhole === false) reportUnread(channelId)
-    }
-    for (const message of [...found.values()].toSorted((one, other) =>
-      isLater(one.ts, other.ts) ? 1 : -1,
-    )) {
+  async function readChannel(wanted: Wanted): Promise<void> {
+    const { messages, unread } = await read.channel(wanted)
+    for (const message of messages) {
       signal.throwIfAborted()
-      await deps.take(channelId, message)
+      await deps.take(wanted.channelId, message)
     }
+    if (unread.length > 0) reportUnread(wanted.channelId, unread.join('; '))
   }
 
-  function reportUnread(channelId: string): void {
-    const detail = `more than ${pageMax * pagesMax} messages arrived while the channel was disconnected; the oldest were not read`
-    deps.passedOver({ id: `${channelId}:history`, detail })
+  function reportUnread(what: string, detail: string): void {
+    deps.passedOver({ id: `${what}:history`, detail })
   }
 
   function inLane(channelId: string, work: () => Promise<void>): Promise<void> {
@@ -209,45 +204,4 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
   }
 }
 
-interface Wanted {
-  readonly channelId: string
-  readonly threads: readonly string[]
-  readonly since: string
-}
-
 const rank = (channelId: string): number => (channelId.startsWith('D') ? 0 : 1)
-
-interface Pages {
-  readonly messages: readonly HistoryMessage[]
-  /** False if the channel or thread has more new messages than were read. */
-  readonly isWhole: boolean
-}
-
-async function readPages(
-  since: string,
-  ask: (cursor: { readonly cursor?: string }) => Promise<z.output<typeof historySchema>>,
-): Promise<Pages> {
-  const messages: HistoryMessage[] = []
-  let cursor: { readonly cursor?: string } = {}
-  for (let page = 0; page < pagesMax; page++) {
-    const { messages: some, response_metadata: next } = await ask(cursor)
-    const fresh = some.filter(({ ts }) => isLater(ts, since))
-    for (const message of fresh) messages.push(message)
-    // Histories are sorted newest first, so the first message before the mark ends the read.
-    if (!next?.next_cursor || fresh.length === 0) return { messages, isWhole: true }
-    cursor = { cursor: next.next_cursor }
-  }
-  return { messages, isWhole: false }
-}
-
-/** The conversations that the bot is a member of; empty if the token may not list them. */
-async function listChannels(calls: SlackCalls, signal: AbortSignal): Promise<readonly string[]> {
-  const wanted = { types: 'im,public_channel,private_channel', exclude_archived: true, limit: pageMax }
-  const { channels } = await calls
-    .ask((client) => client.users.conversations(wanted), channelListSchema, signal)
-    .catch((error: unknown) => {
-      if (error instanceof ChannelFailure) return { channels: [] }
-      throw error
-    })
-  return channels.map(({ id }) => id)
-}

@@ -91,13 +91,21 @@ export const repliesSchema = z.looseObject({
   messages: wireList(z.looseObject({ user: wireText(nameMaxChars), text: wireText(textMaxChars) }), 200),
 })
 /** A message of `conversations.history` or `conversations.replies`. It is parsed further as an event. */
-const historyMessageSchema = z.looseObject({ ts: timestamp, reply_count: z.number().nullish() })
+const historyMessageSchema = z.looseObject({
+  ts: timestamp,
+  reply_count: z.number().nullish(),
+  latest_reply: timestamp.nullish().catch(null),
+})
 export type HistoryMessage = z.infer<typeof historyMessageSchema>
+const nextPage = z.looseObject({ next_cursor: z.string().max(1000).nullish() }).nullish()
 export const historySchema = z.looseObject({
   messages: wireList(historyMessageSchema, 1000),
-  response_metadata: z.looseObject({ next_cursor: z.string().max(1000).nullish() }).nullish(),
+  response_metadata: nextPage,
 })
-export const channelListSchema = z.looseObject({ channels: wireList(z.looseObject({ id }), 1000) })
+export const channelListSchema = z.looseObject({
+  channels: wireList(z.looseObject({ id }), 1000),
+  response_metadata: nextPage,
+})
 export const postedSchema = z.looseObject({ ts: timestamp })
 export const uploadedSchema = z.looseObject({
   files: z.array(z.looseObject({ files: z.array(z.looseObject({ id })).min(1) })).min(1),
