@@ -141,6 +141,119 @@ it.runIf(hasBrowser).each(['before', 'after'] as const)(
   },
 )
 
+const echoed = 'Your API key: tops3cret-value'
+/** Sites that are visited after a login at the first; several show the typed value. */
+const sites = {
+  'http://login.test/': '<input id="field">',
+  'http://echo.test/': `<p>${echoed}</p>`,
+  'http://spans.test/': '<p>Key: tops3<b>cret</b>-value</p>',
+  'http://field.test/': '<input value="tops3cret-value" autofocus>',
+  'http://base64.test/': `<p>${Buffer.from('tops3cret-value').toString('base64')}</p>`,
+  'http://frame.test/': '<iframe src="http://echo.test/"></iframe>',
+  'http://shadow.test/':
+    '<div id="host"></div><script>host.attachShadow({ mode: "open" }).innerHTML = "<p>tops3cret-value</p>"</script>',
+  'http://closed.test/':
+    '<div id="host"></div><script>host.attachShadow({ mode: "closed" }).innerHTML = "<p>tops3cret-value</p>"</script>',
+  'http://plain.test/': '<p>nothing secret</p><textarea id="field"></textarea>',
+  'http://other.test/': '<textarea id="field"></textarea>',
+} as const
+
+async function afterALogin() {
+  const context = await browser.newContext()
+  for (const [address, body] of Object.entries(sites))
+    await context.route(`${address}**`, (route) => route.fulfill({ contentType: 'text/html', body }))
+  const emptied = { times: 0 }
+  const secrets = createSecrets()
+  const guard = await createCopyGuard({
+    context,
+    secrets,
+    clearSelections: async () => void (emptied.times += 1),
+    earlier: [],
+  })
+  const page = await context.newPage()
+  await page.goto('http://login.test/')
+  await guard.settle(page)
+  secrets.add('tops3cret-value')
+  await guard.guard('http://login.test')
+  await guard.settle(page)
+  /** Does as `perform-action` does for each action. */
+  const act = async (work: () => Promise<unknown>) => {
+    await guard.settle(page)
+    await work()
+    await guard.settle(page)
+  }
+  const keys = async (...all: readonly string[]) => {
+    for (const key of all) await act(() => page.keyboard.press(key))
+  }
+  return { page, context, guard, emptied, act, keys }
+}
+
+it.runIf(hasBrowser).each(['echo', 'spans', 'field', 'base64'])(
+  'a typed secret that a third site shows (%s) is not copied from it',
+  async (name) => {
+    const { page, context, guard, act, keys } = await afterALogin()
+    await act(() => page.goto('http://plain.test/'))
+    await keys('Control+A', 'Control+C')
+    await act(() => page.goto(`http://${name}.test/`))
+    expect(guard.origins).toContain(`http://${name}.test`)
+    if (name === 'field') await act(() => page.click('input'))
+    await keys('Control+A', 'Control+C')
+    await act(() => page.goto('http://other.test/'))
+    await act(() => page.click('#field'))
+    await keys('Control+V')
+    expect(await page.inputValue('#field')).not.toMatch(/tops3cret|dG9wczNjcmV0/)
+    await context.close()
+  },
+)
+
+it.runIf(hasBrowser).each(['frame', 'shadow', 'closed'])(
+  'the site of a %s that shows a typed secret is guarded',
+  async (name) => {
+    const { page, context, guard, act } = await afterALogin()
+    await act(() => page.goto(`http://${name}.test/`))
+    expect(guard.origins).toContain(`http://${name === 'frame' ? 'echo' : name}.test`)
+    await context.close()
+  },
+)
+
+it.runIf(hasBrowser)('a secret that a page shows later is found before the next action', async () => {
+  const { page, context, guard, act } = await afterALogin()
+  await act(() => page.goto('http://plain.test/'))
+  expect(guard.origins).toEqual(['http://login.test'])
+  await page.evaluate(`document.querySelector('p').textContent = ${JSON.stringify(echoed)}`)
+  await guard.settle(page)
+  expect(guard.origins).toContain('http://plain.test')
+  await context.close()
+})
+
+it.runIf(hasBrowser)(
+  'a page that shows no typed secret copies within its origin, and its selection does not reach another',
+  async () => {
+    const { page, context, guard, emptied, act, keys } = await afterALogin()
+    await act(() => page.goto('http://plain.test/'))
+    const before = emptied.times
+    await act(() => page.goto('http://plain.test/again'))
+    await keys('Control+A', 'Control+C')
+    await act(() => page.click('#field'))
+    await keys('Control+V')
+    expect(await page.inputValue('#field')).toContain('nothing secret')
+    expect([emptied.times, guard.origins]).toEqual([before, ['http://login.test']])
+    await act(() => page.goto('http://other.test/'))
+    expect(emptied.times).toBe(before + 1)
+    await context.close()
+  },
+)
+
+it.runIf(hasBrowser)('the selections of a page with more text than is searched are emptied', async () => {
+  const { page, context, emptied, act } = await afterALogin()
+  await act(() => page.goto('http://plain.test/'))
+  await page.evaluate("document.querySelector('p').textContent = 'long '.repeat(100_000)")
+  const before = emptied.times
+  await act(async () => undefined)
+  expect(emptied.times).toBe(before + 2)
+  await context.close()
+})
+
 /** Runs in a document: which of its events a listener of the browser service has prevented. */
 const prevented = `Object.fromEntries(['copy', 'cut', 'dragstart'].map((kind) => {
   const event = new Event(kind, { bubbles: true, cancelable: true })

@@ -49,6 +49,8 @@ const pages: Readonly<Record<string, string>> = {
     save.href = 'data:text/plain,' + encodeURIComponent('Found: ' + said)
     copy.onclick = () => { getSelection().selectAllChildren(whole); document.execCommand('copy') }
     tell.onclick = () => alert('x'.repeat(490) + said)</script>`,
+  // Shows a value that no request carries.
+  '/account': '<title>Account</title><p>Your API key: tops3cret-value</p>',
   '/paste': `<title>empty</title><textarea aria-label="Paste" style="width: 90vw; height: 80vh"
     oninput="if (this.value) document.title = 'got ' + this.value.length"></textarea>`,
   '/embeds': `<title>Embeds</title><input aria-label="Search"><p>Some words</p><iframe src="http://other.test/paste" width="600" height="400"></iframe>`,

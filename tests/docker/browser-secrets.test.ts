@@ -141,12 +141,25 @@ withEngine(
         expect(await pasted('keys')).toBe('empty')
       })
 
-      it('a page of another origin is given again what is copied elsewhere, once the guarded page was left', async () => {
+      it('a page is given what is copied from its own origin once a secret was typed, and no page of another', async () => {
         await search(secret)
-        await open('http://plain.test/results?q=other')
+        for (const [from, expected] of [
+          ['http://other.test', /^got \d/],
+          ['http://plain.test', /^empty$/],
+        ] as const) {
+          await open(`${from}/results?q=other`)
+          await copyAll()
+          await open('http://other.test/paste')
+          expect(await pasted('keys')).toMatch(expected)
+        }
+      })
+
+      it('a page of another origin is not given what a page shows that no request carried it to', async () => {
+        await search(secret)
+        await open('http://echo.test/account')
         await copyAll()
         await open('http://other.test/paste')
-        expect(await pasted('keys')).toMatch(/^got \d/)
+        expect(await pasted('keys')).toBe('empty')
       })
     })
 

@@ -1,15 +1,19 @@
 import type { BrowserContext, Frame, Page, Request } from 'playwright-core'
 import { ActionProblem } from '../actions/action-problem.ts'
 import type { Secrets } from './secrets.ts'
+import { findShownSecrets } from './shown-secrets.ts'
 
 /**
  * Prevents pages that may show a typed secret from copying it to other pages.
  *
- * 1. An origin is guarded until the profile is reset, from the time a secret is typed there or a page sends one there.
+ * 1. An origin is guarded until the profile is reset, from the time a secret is typed there, a page sends one there, or
+ *    a page of it shows one before or after an action in any tab, as the check finds that removes secrets from output.
  * 2. A page of a guarded origin cannot copy, cut or drag, neither by keys and menus nor by its own scripts. This holds
  *    for its sandboxed documents and for all frames inside it as well.
  * 3. The clipboard and the primary selection are emptied before and after each action while a guarded page is in
  *    front, and once more after it was left, so that a selection is never pasted elsewhere.
+ * 4. Once a secret was typed, they are also emptied when the front page has another origin than before, and around each
+ *    action on a page that could not be searched whole. Other pages may copy within their origin.
  */
 export interface CopyGuard {
   readonly origins: readonly string[]
@@ -37,6 +41,8 @@ export async function createCopyGuard(deps: {
   let coming: Promise<unknown> = Promise.resolve()
   /** True if text of a guarded page may have been selected or copied since the selections were emptied. */
   let mayHold = false
+  /** The origin of the page that was last in front. */
+  let frontOrigin: string | null = null
 
   async function guard(origin: string): Promise<void> {
     if (origins.has(origin)) return
@@ -66,7 +72,7 @@ export async function createCopyGuard(deps: {
 
   /** The guarded origin of a frame or of a frame around it; null without one. */
   async function guardedOriginOf(frame: Frame): Promise<string | null> {
-    for (let at: Frame | null = frame; at !== null; at = at.parentFrame()) {
+    for (const at of [frame, ...framesAround(frame)]) {
       const origin = await originOfFrame(at)
       if (origin !== null && origins.has(origin)) return origin
     }
@@ -77,6 +83,28 @@ export async function createCopyGuard(deps: {
     if (origins.size === 0) return false
     const found = await Promise.all(page.frames().map(originOfFrame))
     return found.some((origin) => origin !== null && origins.has(origin))
+  }
+
+  /** Guards the origins of frames that show a secret. True if the page may show more than was searched. */
+  async function guardShown(front: Page): Promise<boolean> {
+    if (!secrets.any) return false
+    const { frames, isWhole } = await findShownSecrets(front, secrets)
+    let isUnknown = !isWhole
+    for (const frame of frames) {
+      const around = [frame, ...framesAround(frame)]
+      const found = await Promise.all(around.map(originOfFrame))
+      const origin = found.find((one) => one !== null)
+      if (origin === undefined || origin === null) isUnknown = true
+      else await guard(origin)
+    }
+    return isUnknown
+  }
+
+  /** True if the front page has another origin than the page that was in front before, once a secret was typed. */
+  async function hasMoved(front: Page): Promise<boolean> {
+    const before = frontOrigin
+    frontOrigin = await originOfFrame(front.mainFrame())
+    return secrets.any && frontOrigin !== before
   }
 
   /** Guards an origin to which a page sends a secret, because the answer may show the secret. */
@@ -99,18 +127,25 @@ export async function createCopyGuard(deps: {
     guard,
     async settle(front) {
       await coming
+      const isUnknown = await guardShown(front)
+      const isMoved = await hasMoved(front)
       const isGuardedFront = await hasGuarded(front)
       if (isGuardedFront) await installIn(front)
-      if (!isGuardedFront && !mayHold) return
+      if (!isGuardedFront && !isUnknown && !isMoved && !mayHold) return
       mayHold = isGuardedFront
       await deps.clearSelections().catch((error: unknown) => {
         throw new ActionProblem('internal', `The clipboard could not be emptied: ${String(error)}`, 1000)
       })
     },
     doubt() {
-      if (origins.size > 0) mayHold = true
+      if (origins.size > 0 || secrets.any) mayHold = true
     },
   }
+}
+
+function framesAround(frame: Frame): Frame[] {
+  const parent = frame.parentFrame()
+  return parent === null ? [] : [parent, ...framesAround(parent)]
 }
 
 /** The origin of a frame. A generated document inherits an origin that only the document itself knows. */
