@@ -13,6 +13,8 @@ function aHarness() {
   const briefsFolder = mkdtempSync(join(tmpdir(), 'briefs-'))
   onTestFinished(() => rmSync(briefsFolder, { recursive: true }))
   const withheld: { why: string | null } = { why: null }
+  /** How often the proxy was opened and a token issued, and at which opening the agent is deleted. */
+  const opened = { times: 0, tokens: 0, deletedAt: 0 }
   const starts: PromiseWithResolvers<void>[] = []
   const stops: PromiseWithResolvers<void>[] = []
   const waitingIn = async (waits: PromiseWithResolvers<void>[]) => {
@@ -32,8 +34,12 @@ function aHarness() {
       stop: () => waitingIn(stops),
     } as never,
     openService: () => ({ status: async () => ({ ready: true }), close: async () => {} }) as never,
-    tokens: { issue: () => 'token', revoke: () => {} } as never,
-    openProxy: async () => ({ port: 1 }),
+    tokens: { issue: () => (opened.tokens++, 'token'), revoke: () => {} } as never,
+    openProxy: async () => {
+      opened.times++
+      if (opened.times === opened.deletedAt) withheld.why = 'the agent was deleted'
+      return { port: 1 }
+    },
     publicKeyBase64url: '',
     briefsFolder,
     maxLive: () => 4,
@@ -43,7 +49,7 @@ function aHarness() {
     events: { publish: () => {} },
     onGone: () => {},
   }
-  return { sessions: createBrowserSessions(deps), starts, stops, withheld }
+  return { sessions: createBrowserSessions(deps), starts, stops, withheld, opened }
 }
 
 const never = new AbortController().signal
@@ -99,3 +105,26 @@ test('a browser is not opened for an agent that was deleted while its last one c
     code: 'browser-unavailable',
   })
 })
+
+test.each([
+  ['before its container starts', 1, { starts: 0, tokens: 0 }],
+  ['after its container answered', 2, { starts: 1, tokens: 1 }],
+])(
+  'a browser is not opened for an agent that is deleted while the proxy is opened %s',
+  async (_when, deletedAt, expected) => {
+    const { sessions, starts, stops, opened } = aHarness()
+    opened.deletedAt = deletedAt
+    let works = 0
+    const used = sessions.use('ann', never, async () => works++).catch((error: unknown) => error)
+    if (expected.starts > 0) await expect.poll(() => starts.length).toBe(1)
+    starts[0]?.resolve()
+    await expect.poll(() => stops.length).toBe(1)
+    stops[0]?.resolve()
+    expect(await used).toMatchObject({
+      code: 'browser-unavailable',
+      detail: expect.stringContaining('deleted'),
+    })
+    expect({ starts: starts.length, tokens: opened.tokens }).toEqual(expected)
+    expect([works, opened.times]).toEqual([0, deletedAt])
+  },
+)

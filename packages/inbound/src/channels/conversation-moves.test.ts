@@ -3,7 +3,11 @@ import { aChannelHarness } from '../../../testing/src/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../../../testing/src/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../../../testing/src/fake-channel.ts'
 import type { FakeChannel } from '../../../testing/src/fake-channel.ts'
-import type { ConversationPlace } from './adapter.ts'
+import { openDatabase } from '../../../foundation/src/storage/database.ts'
+import { allMigrations } from '../../../foundation/src/storage/migrations/all-migrations.ts'
+import { migrate } from '../../../foundation/src/storage/migrate.ts'
+import type { ChannelAdapter, ConversationPlace } from './adapter.ts'
+import { createConversationMoves, sendingToNewest } from './conversation-moves.ts'
 
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 
@@ -100,4 +104,31 @@ describe('a conversation with a changed id', () => {
     await setup.say('/help', place('-6'))
     expect(setup.fake.messages().map(({ place: at }) => at.conversationId)).toEqual(['-5', '-6', '-6'])
   })
+})
+
+test('every call that goes to a conversation uses its newest id', async () => {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  const moves = createConversationMoves(database)
+  moves.add('telegram', { from: group, to: supergroup }, 1)
+  const fake = createFakeAdapter()
+  const typed: ConversationPlace[] = []
+  const edited: ConversationPlace[] = []
+  const platform: ChannelAdapter = {
+    ...fake.adapter,
+    showTyping: async (at) => void typed.push(at),
+    edit: async ({ place: at }) => void edited.push(at),
+  }
+  const adapter = sendingToNewest(platform, moves)
+  const { signal } = new AbortController()
+  const at = { place: place(group, '9'), clientId: 'note_1-0' }
+  const file = { ...at, name: 'a.txt', mediaType: 'text/plain', bytes: new Uint8Array([1]) }
+  const { id } = await adapter.send({ ...at, text: 'hi', buttons: [], replyToId: null }, signal)
+  await adapter.edit?.({ place: at.place, messageId: id, text: 'again', buttons: [] }, signal)
+  await adapter.upload?.(file, signal)
+  await adapter.showTyping?.(at.place)
+  const newest = place(supergroup, '9')
+  expect(fake.messages().map(({ place: to }) => to)).toEqual([newest])
+  expect(fake.files().map(({ place: to }) => to)).toEqual([newest])
+  expect([edited, typed]).toEqual([[newest], [newest]])
 })

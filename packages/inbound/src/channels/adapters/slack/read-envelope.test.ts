@@ -101,6 +101,14 @@ describe('text of other authors in Slack', () => {
     expect(bare).toMatchObject({ text: '', shared: { text: '/stop & go' } })
   })
 
+  test.each([
+    { is_share: true, is_msg_unfurl: null },
+    { is_share: null, is_msg_unfurl: true },
+  ])('Slack: one mark is enough for a shared message: %j', (marks) => {
+    const said = readEnvelope('events_api', message({ attachments: [{ ...shared, ...marks }] }), self)
+    expect(said).toMatchObject({ text: 'hi', shared: { text: '/stop & go', by: 'Bob' } })
+  })
+
   test('Slack: a shared message that has only blocks is read by its short form', () => {
     const attachments = [{ ...shared, text: '', fallback: '[Nov 28] Bob: go' }]
     const said = readEnvelope('events_api', message({ text: '', attachments }), self)

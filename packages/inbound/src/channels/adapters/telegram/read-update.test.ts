@@ -85,8 +85,10 @@ test.each([
   ['a hidden person', { forward_origin: { type: 'hidden_user', date: 0, sender_user_name: 'Eve' } }, 'Eve'],
   ['a group', { forward_origin: { type: 'chat', date: 0, sender_chat: group } }, 'Team'],
   ['a channel', { forward_origin: { type: 'channel', date: 0, chat: channel, message_id: 1 } }, 'News'],
-  ['a person, in the form of older servers', { forward_from: robot, forward_date: 0 }, ''],
-  ['a hidden person, in the form of older servers', { forward_sender_name: 'Eve', forward_date: 0 }, ''],
+  ['a person, in the form of older servers', { forward_from: robot }, ''],
+  ['a hidden person, in the form of older servers', { forward_sender_name: 'Eve' }, ''],
+  ['a channel, in the form of older servers', { forward_from_chat: channel }, ''],
+  ['an author who is not named', { forward_date: 1 }, ''],
 ])("Telegram: text that is forwarded from %s is not the sender's own", (_name, fields, by) => {
   const command = { text: '/stop', entities: [{ type: 'bot_command', offset: 0, length: 5 }], ...fields }
   expect(read({ message: said(command) })).toMatchObject({
