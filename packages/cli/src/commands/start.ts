@@ -95,7 +95,7 @@ async function startBySystemd(context: CommandContext, line: CommandLine): Promi
   if (asked.some((option) => option !== undefined)) {
     throw new CommandFailed('kept-by-systemd', {
       detail: `systemd keeps the mesh of ${place.home} and starts it by its unit, so that options of this command have no effect.`,
-      repair: `Write them into ${join(place.home, '.env')}, and leave them out here. Or remove the unit: flotilla service uninstall`,
+      repair: `Write these options into ${join(place.home, '.env')}, and start without options. Or remove the unit: flotilla service uninstall`,
       exitCode: exitCodes.usage,
     })
   }
