@@ -210,6 +210,26 @@ test('a restore lists an agent whose data cannot be written and restores the oth
   await expect(restored(home, { fails: ['a', 'b'] })).rejects.toThrow('No space left')
 })
 
+test.each(['a', 'a b', 'd e', 'a b c d e f g h'])(
+  'a restore of nine agents lists those that fail and restores the others, wherever their names sort: %s',
+  async (failing) => {
+    const fails = failing.split(' ')
+    const names = 'a b c d e f g h i'.split(' ')
+    const home = await aHome(Object.fromEntries(names.map((name) => [name, () => kept(randomBytes(10))])))
+    await home.make()
+    const { data, leftOut } = await restored(home, { fails })
+    expect(Object.keys(data)).toEqual(names.filter((name) => !fails.includes(name)))
+    expect(leftOut).toEqual(fails.map((agent) => ({ agent, why: 'No space left.' })))
+    await expect(restored(home, { fails: names })).rejects.toThrow('No space left')
+  },
+)
+
+test('a restore of a single agent whose data cannot be written restores the home without it', async () => {
+  const home = await aHome({ a: () => kept(randomBytes(10)) })
+  await home.make()
+  expect((await restored(home, { fails: ['a'] })).leftOut).toEqual([{ agent: 'a', why: 'No space left.' }])
+})
+
 test('a backup of an earlier release is restored, without the entries that restores skip', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'old-backup-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -75,7 +75,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
   await syncFolder(paths.dataFolder)
   const { homeId } = await options.openHome()
   const agents = await options.openAgents({ homeId, about: verified.about })
-  const written = { leftOut, agents: 0, failed: 0 }
+  const written: Written = { leftOut, agents: 0, failures: [] }
   try {
     progress('Writing the database and the files')
     const { size } = await stat(options.file)
@@ -84,6 +84,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
       about: () => {},
       entry: (entry) => sinkOf(entry, { paths, agents, progress, written }),
     })
+    requireWorkingTarget(written)
   } catch (error) {
     throw await namingDisk(error, {
       folder: paths.home,
@@ -116,8 +117,17 @@ function knownBefore({ verified, without }: RestoreOptions): { agent: string; wh
 
 interface Written {
   readonly leftOut: { agent: string; why: string }[]
+  /** How many agents' data was sent to the target, with those that failed. */
   agents: number
-  failed: number
+  readonly failures: unknown[]
+}
+
+/**
+ * Rejects with the last failure if the data of two or more agents was sent and none could be written: the target is at
+ * fault then. Judged at the end only, because agents choose their names and data, and so which of them come first.
+ */
+function requireWorkingTarget({ agents, failures }: Written): void {
+  if (failures.length > 1 && failures.length === agents) throw failures.at(-1)
 }
 
 async function sinkOf(
@@ -163,9 +173,7 @@ function dataSink(
       await writing
       written.agents += 1
       if (failure === null) return
-      written.failed += 1
-      // A failure for one agent may be due to its data. If all fail, the target is at fault.
-      if (written.failed > 1 && written.failed === written.agents) throw failure.error
+      written.failures.push(failure.error)
       written.leftOut.push({ agent, why: whyOf(failure.error) })
     },
   }
