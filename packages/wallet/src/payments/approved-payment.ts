@@ -9,8 +9,11 @@ import { effectsColumn, effectsText } from './intent-table.ts'
 import { isSameAddress } from '../chain/address-key.ts'
 import type { PaymentAsked, Signer } from './sign-payment.ts'
 
-/** How much the counted amount may exceed what a person was shown, in percent, because prices move. */
-const driftPercent = 2
+/**
+ * How much the value may exceed what a person was shown, in percent, for approvals of earlier releases, which do not
+ * hold the fee's raw amount.
+ */
+const valueDriftPercent = 2
 /** How many times the shown fee may be paid, because fees rise within hours; all limits still apply. */
 const feeTimesMax = 3
 
@@ -92,7 +95,9 @@ export function notAsShown(detail: string): Problem {
 }
 
 /**
- * Judges amount and fee separately, because a higher fee must not allow a higher amount. Problem `conflict`. Pure.
+ * Judges the raw amount of each asset and the raw fee, because a price that moves changes nothing of what leaves. The
+ * limits in dollars are applied again when the payment is signed. A higher fee does not allow a higher amount. Problem
+ * `conflict`. Pure.
  */
 export function requireAsShown(shown: ApprovedPayment, now: Assessed, signer: Signer): void {
   const refuse = (detail: string): never => {
@@ -100,17 +105,15 @@ export function requireAsShown(shown: ApprovedPayment, now: Assessed, signer: Si
   }
   if (signer.address !== shown.from) refuse(`the payment would leave from ${signer.address}`)
   const { charged_micro_usd: charged, fee_shown: fee, effects } = shown
-  const before = charged - (fee?.micro_usd ?? 0)
-  const after = now.chargedMicroUsd - (fee === null ? 0 : now.feeMicroUsd)
   // Rounded up, because each amount is counted in whole millionths.
-  if (after > Math.ceil((before * (100 + driftPercent)) / 100)) {
+  if (fee === null && now.chargedMicroUsd > Math.ceil((charged * (100 + valueDriftPercent)) / 100)) {
     refuse(
-      `the payment counts for ${usdOfMicro(now.chargedMicroUsd)} USD, and ${usdOfMicro(charged)} USD were shown; more than the fee has changed`,
+      `the payment with its fee counts for ${usdOfMicro(now.chargedMicroUsd)} USD, and ${usdOfMicro(charged)} USD were shown`,
     )
   }
   if (fee !== null && now.plan.feeMaxRaw > fee.raw * BigInt(feeTimesMax)) {
     refuse(
-      `the fee is at most ${usdOfMicro(now.feeMicroUsd)} USD, which is more than ${feeTimesMax} times the ${usdOfMicro(fee.micro_usd)} that were shown`,
+      `the fee is at most ${now.plan.feeMaxRaw} base units of the coin (${usdOfMicro(now.feeMicroUsd)} USD), which is more than ${feeTimesMax} times the ${fee.raw} (${usdOfMicro(fee.micro_usd)} USD) that were shown`,
     )
   }
   if ((effects === null) !== (now.effects === null))

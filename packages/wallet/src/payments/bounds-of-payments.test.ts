@@ -241,7 +241,7 @@ describe('what a person confirmed', () => {
     return { ...harness, moves, unknown, ask, confirm }
   }
 
-  test('a confirmed payment is signed if its value rose by at most two percent', async () => {
+  test('a confirmed payment is signed if the amount of its token rose by at most two percent', async () => {
     const { ask, moves, confirm, table } = await waiting()
     await ask()
     moves(-2_041_000n)

@@ -262,7 +262,7 @@ describe('between the approval and the signature', () => {
       const { end, states } = await rising(4n, amount)
       await expect(end).rejects.toMatchObject({
         code: 'conflict',
-        detail: expect.stringContaining('more than 3 times the 0.000001 that were shown'),
+        detail: expect.stringMatching(/more than 3 times the \d+ \(0\.000001 USD\) that were shown$/),
       })
       expect(states()).toEqual([])
     },
@@ -284,6 +284,59 @@ describe('between the approval and the signature', () => {
     expect(states()).toEqual([])
   })
 
+  const priced = async (limits: { wallet_spend_limit_per_tx_usd?: number } = {}) => {
+    const given = { coinUsd: 3000n }
+    const harness = aPaymentsHarness(
+      Object.assign(given, {
+        record: { wallet_spend_limit_per_tx_usd: 10_000, wallet_spend_limit_daily_usd: 100_000, ...limits },
+      }),
+    )
+    expect(await harness.send('1')).toMatchObject({ state: 'waiting' })
+    const confirm = () => harness.pay.kind.carryOut(owner as never, harness.asked[0]?.args as never)
+    return { ...harness, given, confirm }
+  }
+
+  test.each([3090n, 9000n, 1n])(
+    'an approved payment of one coin is signed when the price of the coin moves from 3,000 to %s USD',
+    async (coinUsd) => {
+      const { given, confirm, states } = await priced()
+      given.coinUsd = coinUsd
+      expect(await confirm()).toContain('is sent')
+      expect(states()).toEqual(['sent'])
+    },
+  )
+
+  test('an approved payment is refused when the price of the coin lifts it above a limit in dollars', async () => {
+    const { given, confirm, states } = await priced({ wallet_spend_limit_per_tx_usd: 3050 })
+    given.coinUsd = 3090n
+    await expect(confirm()).rejects.toMatchObject({
+      code: 'denied',
+      extra: { field: 'wallet_spend_limit_per_tx_usd' },
+    })
+    expect(states()).toEqual([])
+  })
+
+  test('a price that falls makes no room for a higher amount or fee', async () => {
+    const { given, chain, confirm, states } = await priced()
+    given.coinUsd = 1000n
+    const { plan, simulation } = chain
+    chain.simulation = () => ({
+      kind: 'moves',
+      effects: { ...nothing, changes: [{ asset: null, raw: -1_030_000_000_000_000_000n }] },
+    })
+    await expect(confirm()).rejects.toMatchObject({
+      code: 'conflict',
+      detail: expect.stringContaining('1030000000000000000 base units of the coin'),
+    })
+    chain.simulation = simulation
+    chain.plan = async (...asked) => {
+      const planned = await plan(...asked)
+      return { ...planned, feeMaxRaw: planned.feeMaxRaw * 3n + 1n }
+    }
+    await expect(confirm()).rejects.toMatchObject({ code: 'conflict' })
+    expect(states()).toEqual([])
+  })
+
   test('an approval of an earlier release without a separate fee is judged as one amount', async () => {
     const harness = aPaymentsHarness()
     await harness.send('2')
@@ -293,6 +346,13 @@ describe('between the approval and the signature', () => {
       ...earlier
     } = (harness.asked[0]?.args ?? {}) as Record<string, unknown>
     expect(harness.pay.kind.describe(earlier as never)).toMatchObject({ repeats: [] })
+    const { plan } = harness.chain
+    harness.chain.plan = async (...given) => ({ ...(await plan(...given)), feeMaxRaw: 10n ** 17n })
+    await expect(harness.pay.kind.carryOut(owner as never, earlier as never)).rejects.toMatchObject({
+      code: 'conflict',
+      detail: expect.stringContaining('the payment with its fee counts for'),
+    })
+    harness.chain.plan = plan
     expect(await harness.pay.kind.carryOut(owner as never, earlier as never)).toContain('is sent')
   })
 })
