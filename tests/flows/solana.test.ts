@@ -323,11 +323,12 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     it('all transactions of a shared key are checked in turn, however many strangers send it something', async () => {
       const [from, sender] = [aRichWallet(), aRichWallet()]
       let { seen } = await looked(from.address, null)
+      await pay(await planOf(from, sender.address, sol), from)
       for (let times = 0; times < 30; times++) {
         const plan = await planOf(sender, from.address, 1_000_000n)
         await chainAt(server).broadcast(chainAt(server).sign(plan, plan.place, sender.key), never)
       }
-      await pay(await planOf(from, sender.address, sol), from)
+      server.chain.advance(40)
       const asked = server.asked.length
       const first = await looked(from.address, seen)
       expect(first.foreign).toBeNull()

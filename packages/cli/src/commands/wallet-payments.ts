@@ -53,7 +53,7 @@ export function addPaymentCommands(wallet: Command, deps: CliDeps): void {
     .command('resume')
     .summary('let a stopped wallet sign again')
     .description(
-      'A wallet stops when a chain has transactions that this mesh did not sign, or when a contract did more than its simulation showed. Check the reason with flotilla wallet limits, stop any other mesh with the same seed, then resume.',
+      'A wallet stops when a chain has transactions that this mesh did not sign, or when a contract did more than its simulation showed. Check the reason with flotilla wallet limits, stop any other mesh with the same seed, then resume. On Solana this also trusts the existing transactions of all addresses, which ends a long check of their signers.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla wallet resume')
     .action(commandAction(deps, resume))

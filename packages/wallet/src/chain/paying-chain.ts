@@ -131,7 +131,7 @@ export interface SignedElsewhere {
   readonly foreign: string | null
   /** The adapter's own marker of how far it has checked. */
   readonly seen: string
-  /** Transactions after the marker that are not checked yet; the next call continues there. Left out for none. */
+  /** At least so many transactions are not checked yet; the next call continues the check. Left out for none. */
   readonly unchecked?: number
 }
 

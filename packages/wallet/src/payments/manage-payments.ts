@@ -66,15 +66,20 @@ export function createManagePayments({
       guard(caller, { do: 'manage-credentials' })
       return limits()
     },
-    /** Resumes a stopped wallet and trusts the chains' nonces. Repeating it changes nothing. */
+    /**
+     * Resumes a stopped wallet and trusts the chains' nonces. It trusts the existing signatures of all addresses also
+     * if the wallet is not stopped, so that an owner can end a long check of them. Repeating it changes nothing.
+     */
     resume: (caller: Caller): ResumedWallet => {
       guard(caller, { do: 'manage-credentials' })
       return deps.database.transaction(() => {
         const reason = table.stopped()
+        const hadMarks = deps.seen.forget()
         if (reason !== null) {
           table.resume()
           table.forgetNonces()
-          deps.seen.forget()
+        }
+        if (reason !== null || hadMarks) {
           deps.journal.append({
             actor: actorOf(caller),
             action: 'wallet.resumed',

@@ -281,7 +281,9 @@ describe('a person is asked', () => {
     moves(-2_500_000n)
     await expect(harness.pay.kind.carryOut(owner as never, args as never)).rejects.toMatchObject({
       code: 'conflict',
-      detail: expect.stringContaining(`2500000 base units of ${token} left the address, and the simulation showed 2000000`),
+      detail: expect.stringContaining(
+        `2500000 base units of ${token} left the address, and the simulation showed 2000000`,
+      ),
     })
     expect(harness.states()).toEqual([])
   })

@@ -43,9 +43,7 @@ export function createSeenTable(database: Database) {
     isOwn: (chain: string, txId: string): boolean =>
       database.prepare('SELECT 1 FROM wallet_intents WHERE chain = ? AND tx_id = ?').get(chain, txId) !==
       undefined,
-    /** Trusts existing signatures again, because another program made some of them. */
-    forget: (): void => {
-      database.exec('DELETE FROM wallet_seen')
-    },
+    /** Trusts existing signatures again; true if any address had a mark. */
+    forget: (): boolean => database.prepare('DELETE FROM wallet_seen').run().changes > 0,
   }
 }

@@ -89,11 +89,46 @@ describe('who signs for an address', () => {
     })
     await expect(send('0.1')).rejects.toMatchObject({
       code: 'rate-limited',
-      detail: `2 more transactions of ${sender} on base have to be checked before anything is signed`,
+      detail: `at least 2 more transactions of ${sender} on base have to be checked before anything is signed`,
     })
     await expect(send('0.1')).rejects.toMatchObject({ code: 'rate-limited' })
     expect(states()).toHaveLength(1)
     expect(await send('0.1')).toMatchObject({ state: 'paid' })
+  })
+
+  test('an unfinished check continues every ten seconds by itself, and a finished one waits five minutes', async () => {
+    const { send, chain, clock, poll } = aHarness([])
+    await send('0.1')
+    const looks: (string | null)[] = []
+    chain.signedElsewhere = async (_address, { since }) => {
+      looks.push(since)
+      return { foreign: null, seen: `${looks.length}`, ...(looks.length < 3 ? { unchecked: 1 } : {}) }
+    }
+    await clock.advance(300_000)
+    for (let times = 0; times < 29; times++) {
+      await poll()
+      await clock.advance(10_000)
+    }
+    expect(looks).toEqual(['0', '1', '2'])
+  })
+
+  test('resuming a wallet that is not stopped trusts the existing signatures, so a long check ends', async () => {
+    const { send, chain, manage, journal, looks } = aHarness([])
+    await send('0.1')
+    const { signedElsewhere } = chain
+    chain.signedElsewhere = async () => ({ foreign: null, seen: 'far', unchecked: 1 })
+    await expect(send('0.1')).rejects.toMatchObject({
+      code: 'rate-limited',
+      repair: expect.stringContaining('flotilla wallet resume'),
+    })
+    chain.signedElsewhere = signedElsewhere
+    expect(manage.resume(owner)).toMatchObject({ was_stopped: null })
+    const resumed = () => journal.filter(({ action }) => action === 'wallet.resumed').length
+    expect(resumed()).toBe(1)
+    manage.resume(owner)
+    expect(resumed()).toBe(1)
+    expect(await send('0.1')).toMatchObject({ state: 'paid' })
+    expect(looks.at(-1)).toBeNull()
   })
 
   test('a check that began before the owner resumed the wallet has no effect', async () => {

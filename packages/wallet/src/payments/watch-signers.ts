@@ -8,6 +8,8 @@ import type { SeenTable } from './seen-table.ts'
 import { stopWallet } from './sign-payment.ts'
 
 const pollEveryMs = 5 * 60_000
+/** After this time an unfinished check continues, so that a stranger's many small transfers delay payments only. */
+const continueEveryMs = 10_000
 /** The maximum number of addresses that one poll checks concurrently. */
 const batchMax = 4
 
@@ -36,7 +38,8 @@ export function createWatchSigners({
     deps.database.transaction(() => {
       // The owner has resumed the wallet in the meantime, so existing signatures are trusted.
       if (since !== null && seen.seen(name, address) === null) return
-      seen.setSeen(name, address, { seen: found.seen, nextPollAt: clock.now() + pollEveryMs })
+      const waitMs = found.unchecked === undefined ? pollEveryMs : continueEveryMs
+      seen.setSeen(name, address, { seen: found.seen, nextPollAt: clock.now() + waitMs })
       if (found.foreign === null) return
       const reason = `on ${name}, ${address} signed ${found.foreign}, of which this mesh knows nothing: another program pays from the same seed, or this home is an older copy`
       stopWallet({ ...deps, table, clock }, reason)
@@ -50,7 +53,9 @@ export function createWatchSigners({
       const unchecked = await check(name, address, signal)
       if (unchecked === 0) return
       throw new Problem('rate-limited', {
-        detail: `${unchecked} more transactions of ${address} on ${name} have to be checked before anything is signed`,
+        detail: `at least ${unchecked} more transactions of ${address} on ${name} have to be checked before anything is signed`,
+        repair:
+          'Retry later: the mesh continues the check by itself every ten seconds. If it takes too long, the owner can trust the existing transactions with flotilla wallet resume.',
         retryAfterSeconds: 5,
       })
     },
