@@ -85,6 +85,8 @@ test('reads, reverted calls and payments of the coin move no token, and too many
   const transfer = transferLog(token, { from, to: friend, raw: 7n })
   const harmless = [
     deeper(coin, { type: 'STATICCALL' }),
+    // A call below a static one can write nothing either, whatever its own type.
+    deeper(friend, { type: 'STATICCALL', calls: [deeper(coin)] }),
     deeper(coin, { error: 'reverted' }),
     deeper(coin, { input: '0x' }),
   ]
