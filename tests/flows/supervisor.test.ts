@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +12,7 @@ import { askSupervisor } from '../../packages/cli/src/mesh-process/supervisor-so
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { heldPort } from '../support/held-port.ts'
-import { flotillaWith } from '../support/flotilla-command.ts'
+import { flotilla, flotillaWith } from '../support/flotilla-command.ts'
 import { meshCalls } from '../support/mesh-calls.ts'
 import type { MeshCalls } from '../support/mesh-calls.ts'
 import { canMount, mountAt } from '../support/small-disk.ts'
@@ -29,7 +30,10 @@ interface Fleet extends MeshCalls {
 /**
  * A fleet in the background, as `flotilla start -d` leaves it; with `sizeMb`, its home is on a disk of that size.
  */
-async function aFleet(sizeMb?: number): Promise<{ fleet: Fleet; disk: SmallDisk | null }> {
+async function aFleet(
+  sizeMb?: number,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ fleet: Fleet; disk: SmallDisk | null }> {
   const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
   const disk = sizeMb === undefined ? null : mountAt(home, { sizeMb })
@@ -37,13 +41,13 @@ async function aFleet(sizeMb?: number): Promise<{ fleet: Fleet; disk: SmallDisk 
   for (const name of ['config', 'cassettes']) mkdirSync(join(home, name))
   writeFileSync(join(home, 'config', 'settings.json'), JSON.stringify({ default_model: 'scripted/calm' }))
   writeFileSync(join(home, 'cassettes', 'calm.json'), JSON.stringify(aCassette({ turns: [says('Yes.')] })))
-  const flotilla = (...words: readonly string[]) => flotillaWith({ home }, ...words)
+  const ofHome = (...words: readonly string[]) => flotillaWith({ home, environment }, ...words)
   onTestFinished(async () => {
     await disk?.drain()
-    await flotilla('stop')
+    await ofHome('stop')
   })
   const port = `${await heldPort()}`
-  const start = () => flotilla('start', '-d', '--runtime', 'process', '--port', port, '--json')
+  const start = () => ofHome('start', '-d', '--runtime', 'process', '--port', port, '--json')
   const started = await start()
   expect(started.code, started.err).toBe(0)
   const url = (): string =>
@@ -62,7 +66,7 @@ async function aFleet(sizeMb?: number): Promise<{ fleet: Fleet; disk: SmallDisk 
     fleet: {
       ...calls,
       home,
-      flotilla,
+      flotilla: ofHome,
       start,
       meshPid,
       get url() {
@@ -89,6 +93,31 @@ test('a mesh in the background that is killed is started again, and status says 
     /Supervisor: flotilla \(process \d+\), restarted 1 times, last exit killed by SIGKILL/,
   )
   expect((await fleet.ask('hello')).outcome?.text).toBe('Yes.')
+})
+
+test('a supervisor that the system refuses a process tries again until it gets one', async () => {
+  // A quarter of the stack limit bounds arguments and environment; Node throws E2BIG at once, as it throws ENOMEM.
+  const { fleet } = await aFleet(undefined, {
+    FILLING_A: 'x'.repeat(100_000),
+    FILLING_B: 'x'.repeat(100_000),
+  })
+  const supervisor = String((await askSupervisor(fleet.home))?.pid)
+  const limit = (soft: string) => execFileSync('prlimit', ['--pid', supervisor, `--stack=${soft}:unlimited`])
+  limit('524288')
+  process.kill(await fleet.meshPid(), 'SIGKILL')
+  const log = () => readFileSync(join(fleet.home, 'data', 'mesh.log'), 'utf8')
+  await eventually('two starts were refused', async () => log().split('could not be started').length > 2)
+  limit('8388608')
+  await eventually('another mesh answers', async () => (await fleet.meshPid()) !== 0)
+  expect((await fleet.ask('hello')).outcome?.text).toBe('Yes.')
+})
+
+test('a start that the system refuses at once is reported as a problem', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+  const environment = { FILLING: 'x'.repeat(200_000) }
+  const started = await flotilla({ home, environment }, 'start', '-d', '--runtime', 'process')
+  expect(started.err).toMatch(/The system refused to start the process of the mesh: .*E2BIG/)
 })
 
 test('flotilla stop ends mesh and supervisor, also while the mesh is about to be started again', async () => {

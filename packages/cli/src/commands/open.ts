@@ -24,10 +24,10 @@ async function openDashboard(context: CommandContext): Promise<void> {
 
 /** Returns false if no program could open it. */
 function openInBrowser(url: string): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise<boolean>((resolve) => {
     const opener = spawn('xdg-open', [url], { stdio: 'ignore', detached: true, timeout: opensWithinMs })
     opener.once('error', () => resolve(false))
     opener.once('exit', (code) => resolve(code === 0))
     opener.unref()
-  })
+  }).catch(() => false)
 }

@@ -17,7 +17,7 @@ export function runProgram(
     readonly signal: AbortSignal
   },
 ): Promise<string | null> {
-  return new Promise((resolve) => {
+  return new Promise<string | null>((resolve) => {
     const bounded = AbortSignal.any([asked.signal, AbortSignal.timeout(asked.timeoutMs)])
     const child = spawn('sh', ['-c', command], {
       cwd: asked.folder,
@@ -25,15 +25,18 @@ export function runProgram(
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     })
+    child.once('error', (error) => end(`the program could not be run: ${error.message}`))
+    // Without open files, Node gives the program no pipes, whatever its types say, and emits the error.
+    const { stdin, stdout, stderr } = child as Partial<typeof child>
     let said = ''
     const hear = (piece: Buffer) => {
       said = `${said}${piece.toString()}`.slice(-outputMaxChars)
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
+    stdout?.on('data', hear)
+    stderr?.on('data', hear)
     // A program that reads nothing closes its input, which is allowed.
-    child.stdin.on('error', () => undefined)
-    child.stdin.end(asked.input)
+    stdin?.on('error', () => undefined)
+    stdin?.end(asked.input)
     const kill = () => {
       endGroup(child.pid, 'SIGTERM')
       setTimeout(() => endGroup(child.pid, 'SIGKILL'), killGraceMs).unref()
@@ -43,12 +46,11 @@ export function runProgram(
       bounded.removeEventListener('abort', kill)
       resolve(failure)
     }
-    child.once('error', (error) => end(`the program could not be run: ${error.message}`))
     child.once('close', (code) => {
       if (bounded.aborted) end(`the program took longer than ${asked.timeoutMs / 1000} s`)
       else end(code === 0 ? null : `the program ended with ${code}: ${said.trim() || 'no output'}`)
     })
-  })
+  }).catch((error: unknown) => `the program could not be run: ${String(error)}`)
 }
 
 function endGroup(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void {

@@ -63,7 +63,16 @@ export async function startMesh(options: StartMeshOptions): Promise<StartedMesh>
   const logPath = meshLogPath(options.home)
   // A log that cannot be opened must not prevent the start: the mesh reports its own errors over its channel.
   const opened = await openLog(logPath).catch(() => null)
-  const child = spawnMesh(options, opened?.log ?? null)
+  let child: ChildProcess
+  try {
+    child = spawnMesh(options, opened?.log ?? null)
+  } catch (error) {
+    await opened?.log.close()
+    throw new CommandFailed('mesh-ended', {
+      detail: `The system refused to start the process of the mesh: ${error instanceof Error ? error.message : String(error)}.`,
+      repair: 'Free memory or processes of this machine, then start the mesh again.',
+    })
+  }
   const ended = exitOf(child)
   const reading = new AbortController()
   void ended.then(() => reading.abort())

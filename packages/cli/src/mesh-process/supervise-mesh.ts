@@ -47,7 +47,7 @@ export async function superviseMesh(home: string, meshWords: readonly string[]):
   for (;;) {
     const mesh = startMesh(meshWords)
     running = mesh.child
-    Object.assign(state, { mesh_pid: mesh.child.pid ?? 0, next_start_at: null })
+    Object.assign(state, { mesh_pid: mesh.child?.pid ?? 0, next_start_at: null })
     const end = await mesh.ended
     running = null
     Object.assign(state, { mesh_pid: 0, last_exit: endWords(end), last_exit_at: systemClock.now() })
@@ -66,23 +66,38 @@ export async function superviseMesh(home: string, meshWords: readonly string[]):
   }
 }
 
-function startMesh(words: readonly string[]): {
-  readonly child: ChildProcess
+interface MeshStart {
+  /** Null if the system refused to start a process. */
+  readonly child: ChildProcess | null
   readonly ended: Promise<MeshEnd>
-} {
+}
+
+/** Never throws: a start that the system refuses, at once or with an event, is an end of the mesh like any other. */
+function startMesh(words: readonly string[]): MeshStart {
+  try {
+    const child = spawn(process.execPath, [...meshNodeFlags, ...words], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    return { child, ended: endOf(child) }
+  } catch (error) {
+    // Node throws some errors of the system, such as ENOMEM, and emits others, such as EAGAIN.
+    log(`the mesh could not be started: ${error instanceof Error ? error.message : String(error)}`)
+    const end = { code: 1, signal: null, problem: null, wasReady: false, livedMs: 0 }
+    return { child: null, ended: Promise.resolve(end) }
+  }
+}
+
+function endOf(child: ChildProcess): Promise<MeshEnd> {
   const startedAt = performance.now()
   let wasReady = false
   let problem: string | null = null
-  const child = spawn(process.execPath, [...meshNodeFlags, ...words], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
   child.on('message', (line: Readonly<Record<string, unknown>>) => {
     if (line['ready'] === true) wasReady = true
     const code: unknown = Reflect.get(Object(line['problem']), 'code')
     if (typeof code === 'string') problem = code
     sendToStarter(line)
   })
-  const ended = new Promise<MeshEnd>((resolve) => {
+  return new Promise<MeshEnd>((resolve) => {
     const end = (code: number | null, signal: string | null): void =>
       resolve({ code, signal, problem, wasReady, livedMs: performance.now() - startedAt })
     // Too many open files, or no memory for another process: retried like any other end.
@@ -93,7 +108,6 @@ function startMesh(words: readonly string[]): {
     // After the last message, unlike `exit`.
     child.once('close', end)
   })
-  return { child, ended }
 }
 
 /** The command that started this process listens until the mesh is ready. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
+import { runCommand } from './run-command.ts'
 
 const module = (name: string): string => JSON.stringify(join(import.meta.dirname, name))
 
@@ -70,5 +71,14 @@ test('at the limit of open files, nothing is taken for absent: no agent has ende
     program: { code: 128, stdout: '', stderr: expect.stringContaining('EMFILE') as unknown },
     read: refused,
     written: refused,
+  })
+})
+
+test('a program that the system refuses at once is a result with a code other than 0', async () => {
+  // An argument above 128 KiB: Node throws E2BIG as it throws ENOMEM, and emits EAGAIN and EMFILE.
+  expect(await runCommand('true', ['x'.repeat(200_000)], { timeoutMs: 5000 })).toEqual({
+    code: 128,
+    stdout: '',
+    stderr: expect.stringContaining('E2BIG') as unknown,
   })
 })

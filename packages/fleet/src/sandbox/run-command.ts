@@ -22,7 +22,8 @@ export function runCommand(
 ): Promise<CommandResult> {
   const deadline = AbortSignal.timeout(options.timeoutMs)
   const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
-  return new Promise((resolve) => {
+  return new Promise<CommandResult>((resolve) => {
+    // The system may also refuse the start at once, for want of memory: the promise then rejects.
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       signal,
@@ -42,7 +43,11 @@ export function runCommand(
       resolve({ code, stdout, stderr: `${stderr}${error.message}` })
     })
     child.on('close', (code) => resolve({ code: code ?? 128, stdout, stderr }))
-  })
+  }).catch((error: unknown) => ({
+    code: 128,
+    stdout: '',
+    stderr: error instanceof Error ? error.message : String(error),
+  }))
 }
 
 /**

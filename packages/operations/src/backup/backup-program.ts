@@ -72,13 +72,20 @@ export function createRunBackupProgram(from: {
   return async ({ deed, file, passphrase, step, moved, signal }) => {
     const verb = deed === 'make' ? 'backup' : 'verify-backup'
     const secrets = deed === 'make' && passphrase === null ? ['--secrets', 'none'] : []
-    const child = spawn(command, [...first, verb, '--home', from.home, '--file', file, ...secrets], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      env: {
-        ...Object.fromEntries(passedVariables.map((name) => [name, from.env[name]])),
-        ...(passphrase === null ? {} : { FLOTILLA_BACKUP_PASSPHRASE: passphrase }),
-      },
-    })
+    const start = () =>
+      spawn(command, [...first, verb, '--home', from.home, '--file', file, ...secrets], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+        env: {
+          ...Object.fromEntries(passedVariables.map((name) => [name, from.env[name]])),
+          ...(passphrase === null ? {} : { FLOTILLA_BACKUP_PASSPHRASE: passphrase }),
+        },
+      })
+    let child: ReturnType<typeof start>
+    try {
+      child = start()
+    } catch (error) {
+      return { ok: false, words: `The backup program could not be started: ${String(error)}` }
+    }
     const stop = (): void => void child.kill('SIGTERM')
     signal.addEventListener('abort', stop, { once: true })
     if (signal.aborted) stop()

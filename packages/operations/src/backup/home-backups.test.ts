@@ -164,3 +164,17 @@ it('a program that fails, prints nothing or is missing gives a message', async (
     expect(end).toMatchObject({ ok: true, words: expect.stringContaining(ofMissing) })
   }
 })
+
+it('a backup program that the system refuses at once is a result with the reason', async () => {
+  const folder = await aFolder()
+  const end = await createRunBackupProgram({ program: [process.execPath], env: {}, home: folder })({
+    deed: 'make',
+    // An argument above 128 KiB: Node throws E2BIG as it throws ENOMEM.
+    file: 'x'.repeat(200_000),
+    passphrase: null,
+    step: () => {},
+    moved: () => {},
+    signal: new AbortController().signal,
+  })
+  expect(end).toEqual({ ok: false, words: expect.stringContaining('E2BIG') as unknown })
+})

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { access, mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '../run-command.ts'
@@ -67,20 +68,18 @@ export async function startDockerd(options: {
   const files = dockerdFiles(options.stateDirectory)
   const log = await open(files.log, 'a', 0o600)
   try {
-    const child = spawn('dockerd', await settingsArguments(files.settings), {
-      detached: true,
-      stdio: ['ignore', log.fd, log.fd],
-      cwd: '/',
-    })
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', () => resolve())
-      child.once('error', (cause) =>
-        reject(
-          new SandboxError('engine-start-failed', `dockerd could not be started: ${cause.message}`, {
-            cause,
-          }),
-        ),
-      )
+    const words = await settingsArguments(files.settings)
+    const child = await new Promise<ChildProcess>((resolve, reject) => {
+      const started = spawn('dockerd', words, {
+        detached: true,
+        stdio: ['ignore', log.fd, log.fd],
+        cwd: '/',
+      })
+      started.once('spawn', () => resolve(started))
+      started.once('error', reject)
+    }).catch((cause: unknown) => {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new SandboxError('engine-start-failed', `dockerd could not be started: ${why}`, { cause })
     })
     child.unref()
     await writeFile(files.pid, `${child.pid}\n`, { mode: 0o600 })

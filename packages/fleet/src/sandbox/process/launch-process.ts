@@ -42,24 +42,25 @@ export async function launchProcess(
   const log = await open(join(folder, 'log'), 'w', 0o600)
   const [, ...flags] = agentCommand(spec.memoryLimitBytes)
   const agent = [options.nodePath, ...flags.slice(0, -1), options.agentEntry]
-  const waiting = spawn('/bin/sh', ['-c', gate, join(folder, 'exit'), ...agent], {
-    cwd: data,
-    detached: true,
-    stdio: ['pipe', log.fd, log.fd],
-    env: {
-      ...spec.environment,
-      PATH: options.path,
-      HOME: data,
-      NODE_COMPILE_CACHE: options.compiledModules,
-      FLOTILLA_PORT: String(port),
-      FLOTILLA_LISTEN_HOST: '127.0.0.1',
-      [dataVariable]: data,
-      FLOTILLA_BRIEFING: spec.briefingDirectory,
-    },
-  })
-  // A process that ended at the gate is noticed by the watcher of the record.
-  waiting.stdin?.on('error', () => undefined)
+  let waiting: ChildProcess | null = null
   try {
+    waiting = spawn('/bin/sh', ['-c', gate, join(folder, 'exit'), ...agent], {
+      cwd: data,
+      detached: true,
+      stdio: ['pipe', log.fd, log.fd],
+      env: {
+        ...spec.environment,
+        PATH: options.path,
+        HOME: data,
+        NODE_COMPILE_CACHE: options.compiledModules,
+        FLOTILLA_PORT: String(port),
+        FLOTILLA_LISTEN_HOST: '127.0.0.1',
+        [dataVariable]: data,
+        FLOTILLA_BRIEFING: spec.briefingDirectory,
+      },
+    })
+    // A process that ended at the gate is noticed by the watcher of the record.
+    waiting.stdin?.on('error', () => undefined)
     const pid = await pidOf(waiting)
     waiting.unref()
     const record = {
@@ -75,7 +76,7 @@ export async function launchProcess(
     waiting.stdin?.end('go\n')
     return record
   } catch (error) {
-    waiting.stdin?.destroy()
+    waiting?.stdin?.destroy()
     throw error
   } finally {
     await log.close()

@@ -82,7 +82,11 @@ export function scanNext(pool: ScanPool): void {
     scanNext(pool)
     return
   }
-  const thread = pool.current ?? begin(pool)
+  const thread = pool.current ?? begin(pool, scan)
+  if (thread === null) {
+    scanNext(pool)
+    return
+  }
   if (!pool.current) {
     pool.current = thread
     void endWhenIdle(pool, thread)
@@ -109,8 +113,22 @@ export function whyNoThread({
   return recent.length < deathsMax ? null : 'the scan thread died too often in a minute'
 }
 
-function begin(pool: ScanPool): Thread {
-  const thread: Thread = { worker: pool.start(), scan: null, beganAt: 0, heardAt: pool.clock.now() }
+/** Null if the system starts no thread: the folder of the scan then counts as unreadable. */
+function begin(pool: ScanPool, scan: Scan): Thread | null {
+  let worker: Thread['worker']
+  try {
+    worker = pool.start()
+  } catch (error) {
+    pool.deaths.push(pool.clock.now())
+    while (pool.deaths.length > deathsMax) pool.deaths.shift()
+    pool.log.error(
+      { path: scan.order.path, err: error },
+      'failed to start a scan thread; its folder counts as unreadable',
+    )
+    scan.over({ kind: 'unreadable', reason: 'the scan thread could not be started; see the log of the mesh' })
+    return null
+  }
+  const thread: Thread = { worker, scan: null, beganAt: 0, heardAt: pool.clock.now() }
   pool.threads.add(thread)
   thread.worker.unref()
   thread.worker.on('message', (word: ScanWord) => hear(pool, thread, word))

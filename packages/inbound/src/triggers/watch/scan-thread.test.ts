@@ -52,6 +52,18 @@ async function aFolder(files: number): Promise<string> {
 }
 
 describe('the scan thread', () => {
+  test('a thread that the system refuses to start makes a folder unreadable, and later scans start another', async () => {
+    let refusals = 2
+    const { clock, scan } = aThread(() => {
+      if (refusals-- > 0) throw new Error('ERR_WORKER_INIT_FAILED: EAGAIN')
+      return new Worker(trouble, { eval: true })
+    })
+    const refused = { kind: 'unreadable', reason: expect.stringContaining('could not be started') as unknown }
+    expect(await Promise.all([scan('/one'), scan('/two'), scan('/three')])).toEqual([refused, refused, whole])
+    refusals = deathsMax
+    await clock.advance(deathsMs + idleMs)
+  })
+
   test('the scan thread reports every file once, in more pieces than it may be ahead', async () => {
     const inbox = await aFolder(6 * pieceFiles + 1)
     const thread = createScanThread({ clock: createManualClock(), log: silentLog })
