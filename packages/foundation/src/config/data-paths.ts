@@ -36,6 +36,7 @@ export interface DataPaths {
   readonly volumesFolder: string
   readonly runtimeFolder: string
   readonly logsFolder: string
+  /** The log of a mesh that the command line started; its predecessor has the suffix `.1`. */
   readonly logFile: string
   readonly lockFile: string
   /** Exists while a home is being restored: its content is incomplete. */
@@ -82,7 +83,7 @@ export function dataPaths(home: string): DataPaths {
     volumesFolder: join(data, 'volumes'),
     runtimeFolder: runtime,
     logsFolder: logs,
-    logFile: join(logs, 'mesh.log'),
+    logFile: join(data, 'mesh.log'),
     restoreMark: join(data, 'restore-unfinished'),
     lockFile: join(runtime, 'mesh.lock'),
     pidFile: join(runtime, 'mesh.pid'),

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { DataPaths } from '@flotilla/foundation/config'
 import { removeTree } from '@flotilla/foundation/platform'
 import { dataFolderAgents, listVolumes, profileVolumesFolder } from '@flotilla/fleet/sandbox'
@@ -52,7 +52,7 @@ export async function unusedInHome(
         why: 'the backup that wrote it was interrupted',
       })
   }
-  for (const folder of new Set([paths.dataFolder, dirname(paths.logFile)]))
+  for (const folder of [paths.dataFolder, paths.logsFolder])
     await add(join(folder, `${basename(paths.logFile)}.1`), {
       kind: 'log',
       why: 'a newer log replaced it',

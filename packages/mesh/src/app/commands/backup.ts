@@ -235,7 +235,7 @@ async function readOverMesh(from: {
     if (reply.statusCode !== 503)
       throw new Problem('unprocessable', {
         detail: `the mesh failed to read the data of an agent (status ${reply.statusCode})`,
-        repair: 'Read the reason in logs/mesh.log in the home, then repeat the backup.',
+        repair: 'Read the reason in data/mesh.log in the home, then repeat the backup.',
       })
     if (tries >= busyTriesMax)
       throw new Problem('conflict', {
