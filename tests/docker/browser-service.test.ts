@@ -287,7 +287,7 @@ withEngine(
         )
         expect(await refused('click', { ref: 'e6' })).toMatchObject({
           code: 'stale-reference',
-          message: expect.stringContaining('Take a snapshot'),
+          message: expect.stringContaining('Take a new snapshot'),
         })
         expect((await act('go_back', {})).page.title).toBe('A form')
         expect((await act('go_forward', {})).page.title).toBe('Done')

@@ -1,11 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { expect, onTestFinished, test } from 'vitest'
+import { logMaxBytes } from '../../packages/foundation/src/platform/bound-log.ts'
 import { isAlive, readAllRecords } from '../../packages/fleet/src/sandbox/process/process-record.ts'
 import { meshToStop } from '../../packages/cli/src/mesh-process/stop-mesh.ts'
 import { askSupervisor } from '../../packages/cli/src/mesh-process/supervisor-socket.ts'
@@ -110,6 +119,24 @@ test('a supervisor that the system refuses a process tries again until it gets o
   limit('8388608')
   await eventually('another mesh answers', async () => (await fleet.meshPid()) !== 0)
   expect((await fleet.ask('hello')).outcome?.text).toBe('Yes.')
+})
+
+test('the log of a mesh in the background is bounded while the mesh runs, and nothing of it is lost', async () => {
+  const { fleet } = await aFleet()
+  const path = join(fleet.home, 'data', 'mesh.log')
+  const first = readFileSync(path, 'utf8').split('\n')[0] ?? ''
+  expect(first).toContain('"msg"')
+  truncateSync(path, logMaxBytes + 1)
+  await eventually('the log was moved', () => existsSync(`${path}.1`))
+  expect(readFileSync(`${path}.1`).subarray(0, first.length).toString()).toBe(first)
+  const before = await fleet.meshPid()
+  process.kill(before, 'SIGKILL')
+  await eventually('another mesh answers', async () => ![0, before].includes(await fleet.meshPid()))
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+  expect(lines.filter((line) => !line.startsWith('{'))).toEqual([])
+  expect(lines.join()).toMatch(/killed by SIGKILL.*the mesh is ready/)
 })
 
 test('a start that the system refuses at once is reported as a problem', async () => {

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +26,20 @@ describe('followed lines', () => {
     for await (const line of followLines(await open(path), { from: 4, clock, signal: stop.signal }))
       lines.push(line)
     expect(lines).toEqual(['first', 'second', 'ü last'])
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('continue at the start of a file that was emptied', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'flotilla-follow-'))
+    const path = join(folder, 'log')
+    writeFileSync(path, 'a first and long line\n')
+    const stop = new AbortController()
+    const steps = [() => truncateSync(path), () => appendFileSync(path, 'next\n'), () => stop.abort()]
+    const clock: Clock = { now: () => 0, sleep: async () => steps.shift()?.() }
+    const lines: string[] = []
+    for await (const line of followLines(await open(path), { from: 0, clock, signal: stop.signal }))
+      lines.push(line)
+    expect(lines).toEqual(['a first and long line', 'next'])
     rmSync(folder, { recursive: true, force: true })
   })
 })

@@ -32,6 +32,11 @@ export async function* followLines(
       }
       yield* lines.filter((line) => line !== '')
       if (bytesRead > 0) continue
+      // A running mesh empties a log that is too large, after it has copied it to another file.
+      if ((await file.stat()).size < position) {
+        position = 0
+        continue
+      }
       if (last) {
         if (rest !== '') yield rest
         return

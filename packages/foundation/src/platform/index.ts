@@ -1,5 +1,6 @@
 /** Clock, random numbers, log, version, output and proxies of the process. */
 
+export { boundLog, logMaxBytes } from './bound-log.ts'
 export { createLog, silentLog } from './log.ts'
 export type { Log } from './log.ts'
 export { openTunnel, ProxyFailed, proxyFailedCode } from './open-tunnel.ts'

@@ -14,7 +14,7 @@ import {
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataPaths } from '@flotilla/foundation/config'
 import type { LineOutput } from '@flotilla/foundation/platform'
-import { createLog, productVersion, systemClock } from '@flotilla/foundation/platform'
+import { boundLog, createLog, logMaxBytes, productVersion, systemClock } from '@flotilla/foundation/platform'
 import { notedCluster, refuseElsewhere, runtimeKind } from '../choose-cluster.ts'
 import { holdLedger } from '../hold-ledger.ts'
 import { printStep } from './tell-step.ts'
@@ -37,6 +37,8 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
   refuseElsewhere(environment, noted)
   const home = await openHomeFolder(paths)
   const log = createLog(environment.logLevel, output, { pid: context.pid })
+  const logFile = { path: paths.logFile, descriptor: 1, maxBytes: logMaxBytes }
+  void boundLog(logFile, { clock: systemClock, log, signal: stopped })
   for (const warning of environment.warnings) log.warn({}, warning)
   // Checked before the home is changed, because a mesh on another machine may use it.
   const held = await holdLedger({ context, homeId: home.homeId, paths, log })
