@@ -51,7 +51,9 @@ withEngine(
       async () => {
         const { code, err } = await flotilla('start', '-d', '--runtime', 'docker')
         expect(code).toBe(1)
-        expect(err).toContain('could not be set (iptables): the command ended with exit code 1 without output')
+        expect(err).toContain(
+          'could not be set (iptables): the command ended with exit code 1 without output',
+        )
         expect(err).toContain('code network-rules-failed')
         const next = err.split(/^ {2}next /m)[1] ?? ''
         expect(next).toContain('apt-get install -y iptables')
