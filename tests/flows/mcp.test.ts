@@ -175,7 +175,7 @@ describe('servers that do harm', () => {
       ['files', 'running'],
     ])
     expect(told.servers[0]?.detail).toContain('no answer within 2 s')
-    expect(told.servers[1]?.detail).toMatch(/exit code 3 and said: no settings file/)
+    expect(told.servers[1]?.detail).toMatch(/exit code 3 and printed: no settings file/)
     expect(await run('patient', 'add', { a: 1, b: 2 })).toBe('the sum is 3')
   })
 
@@ -224,7 +224,7 @@ describe('an MCP server on the network', () => {
     const set = await cli(['credentials', 'set', 'wiki', '--host', 'elsewhere.test'], key)
     expect(set.code, set.err).toBe(0)
     await run('reader', 'mcp_servers', { restart: 'wiki' })
-    expect((await wiki())?.detail).toContain('credential-refused: wiki is bound to https://elsewhere.test')
+    expect((await wiki())?.detail).toContain('credential-refused: the credential wiki is bound to https://elsewhere.test')
     expect(told()).toBe(false)
     const bound = await cli(['credentials', 'bind', 'wiki', `http://127.0.0.1:${web.port}`])
     expect(bound.code, bound.err).toBe(0)

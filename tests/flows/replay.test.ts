@@ -330,7 +330,7 @@ describe('the command line', () => {
     expect(shown.out).toMatch(/Run run_\w+ of counter: 3 steps in 1 turn\.\nturn 1: count them\n +1\. /)
     const again = await cli('replay', id)
     expect(again.code, again.err).toBe(0)
-    expect(again.out).toContain('Turn 1 of 1: 3 steps and 2 calls, as before.')
+    expect(again.out).toContain('Replay of turn 1 of 1: 3 steps and 2 calls, as before.')
     const forked = await cli('fork', id, '--model', 'scripted/other', '--step', '2', '--max-usd', '0.5')
     expect(forked.code, forked.err).toBe(0)
     expect(forked.out).toMatch(/^The other one counts \d+\.\n/)
