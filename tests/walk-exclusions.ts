@@ -103,6 +103,8 @@ export const walkExclusions: readonly { readonly why: string; readonly paths: re
       'packages/agent/src/tools/**',
       'packages/agent/src/workspace/**',
       'packages/operations/src/control/**',
+      'packages/work/src/approvals/**',
+      'packages/work/src/pauses/**',
       'packages/egress/src/egress/**',
       'packages/operations/src/introspection/**',
     ],

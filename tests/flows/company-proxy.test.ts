@@ -43,7 +43,7 @@ it('a mesh behind a company’s proxy asks its provider through it, and nothing 
   expect(proxy.asked.slice(before).filter((asked) => asked !== target)).toEqual([])
 
   const { out } = await flotillaWith({ home: mesh.home, environment }, 'doctor')
-  expect(out).toMatch(new RegExp(`HTTP_PROXY: ${proxy.url} answers`))
+  expect(out).toMatch(new RegExp(`HTTP_PROXY: the proxy ${proxy.url} answers`))
   expect(out).not.toContain('secret-word')
 })
 
