@@ -224,7 +224,9 @@ describe('an MCP server on the network', () => {
     const set = await cli(['credentials', 'set', 'wiki', '--host', 'elsewhere.test'], key)
     expect(set.code, set.err).toBe(0)
     await run('reader', 'mcp_servers', { restart: 'wiki' })
-    expect((await wiki())?.detail).toContain('credential-refused: the credential wiki is bound to https://elsewhere.test')
+    expect((await wiki())?.detail).toContain(
+      'credential-refused: the credential wiki is bound to https://elsewhere.test',
+    )
     expect(told()).toBe(false)
     const bound = await cli(['credentials', 'bind', 'wiki', `http://127.0.0.1:${web.port}`])
     expect(bound.code, bound.err).toBe(0)
