@@ -344,7 +344,8 @@ describe('reads of missed messages in Slack that are incomplete', () => {
     await workspace.write({ channel, text: `<@${workspace.botUserId}> hello` })
     const asked: string[] = []
     const fetch: SlackWorkspace['fetch'] = (url, init) => {
-      if (url.endsWith('/users.conversations')) asked.push(String(init?.body))
+      const { body } = init ?? {}
+      if (url.endsWith('/users.conversations') && typeof body === 'string') asked.push(body)
       return workspace.fetch(url, init)
     }
     const { texts } = await listen({ ...workspace, fetch }, someMarks())
