@@ -128,7 +128,7 @@ describe('permissions through the people’s API', () => {
       'the explanation names the fault',
       async () => {
         const { out } = await flotilla('permissions', 'explain', 'edited', 'call-api', 'llm')
-        return out.includes('everything is denied') ? out : null
+        return out.includes('agents are denied everything') ? out : null
       },
       20_000,
     )
