@@ -68,7 +68,7 @@ describe.skipIf(!hasBrowser)('the browser of an agent on its page', () => {
     })
     await looked.openWhole('/approvals', 'Browser of operator')
     await page.getByRole('link', { name: /Approvals 1 waiting/ }).waitFor()
-    await page.getByRole('link', { name: 'Look at it' }).click()
+    await page.getByRole('link', { name: 'Open the agent' }).click()
     await card.getByText('asks for a person').waitFor()
     await card.getByText('<img src=x').waitFor()
     await card.getByAltText('What the browser of operator shows').waitFor()

@@ -202,7 +202,7 @@ withEngine(
         const view = await viewOf('ada')
         return view?.state === 'failed' ? view : null
       })
-      expect(lost.reason).toMatch(/container ended with 137/)
+      expect(lost.reason).toMatch(/container of the browser ended with exit code 137/)
       expect(await containersOf('ada')).toEqual([])
       expect((await flotilla(mesh, 'doctor')).out).toContain(
         'the browser of ada: the container of the browser ended',

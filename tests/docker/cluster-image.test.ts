@@ -28,7 +28,7 @@ withEngine(
       expect(JSON.parse(stdout)).toMatchObject([{ RepoTags: [reference] }])
       const images = await engine.docker.listImages({ filters: { reference: [reference] } })
       expect(images).toEqual([])
-      expect(JSON.stringify((await write(file)).lines)).toContain('is there already')
+      expect(JSON.stringify((await write(file)).lines)).toContain('already exists')
       expect(JSON.stringify((await write(join(folder, 'none', 'agent.tar'))).lines)).toContain('no folder')
       // An image with the mesh is built from an installed package, and this is a checkout.
       const both = meshArguments('image-with-mesh', '--home', join(folder, 'home'), '--file', file)

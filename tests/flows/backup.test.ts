@@ -175,7 +175,7 @@ describe('a backup', () => {
         const history = await command(home, 'history', 'left', '--url', again.url)
         expect(history.out).toContain('you: keep')
         const journal = await command(home, 'journal', 'verify')
-        expect(journal.out).toContain('holds')
+        expect(journal.out).toContain('is intact')
       } finally {
         await again.stop()
       }

@@ -51,7 +51,7 @@ describe.skipIf(!canMount)('a mesh whose disk is full', () => {
     const ready = await mesh.call(meshHumanEndpoints.readyz)
     expect(ready.status).toBe(503)
     expect(ready.json()['problems']).toMatchObject([
-      { id: 'disk-full', detail: expect.stringContaining('MB free where') as unknown },
+      { id: 'disk-full', detail: expect.stringMatching(/has \d+ MB free/) as unknown },
     ])
     const asking = () =>
       mesh.call(meshHumanEndpoints.chat, {
@@ -102,7 +102,7 @@ describe('an agent without a volume', () => {
     await mesh.createWorker('clerk')
     const run = await mesh.ended(await mesh.submit('hoard', { agent: 'clerk' }), 150_000)
     expect(run).toMatchObject({ state: 'failed', outcome: { code: 'data-full' } })
-    expect(run.outcome?.text).toMatch(/keeps \d+ MB of 64 MB.*data_limit_mb.*flotilla restart clerk/)
+    expect(run.outcome?.text).toMatch(/has \d+ MB of 64 MB.*data_limit_mb.*flotilla restart clerk/)
     const ledger = openLedger(mesh.home)
     expect(ledger.endings().get(run.id)).toBe(1)
     ledger.close()
