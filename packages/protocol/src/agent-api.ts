@@ -31,7 +31,7 @@ import { workspaceFiles } from './workspace-file.ts'
 const message = z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars))
 const runCall = { run_id: runIdSchema, fence: z.int() }
 
-/** The agent's report of how a run went; the mesh derives the run's outcome from it. The specification's TaskResult. */
+/** The agent's report of how a run went, from which the mesh derives the outcome: the specification's TaskResult. */
 export const taskResultSchema = z.strictObject({
   run_id: runIdSchema,
   fence: z.int(),
@@ -105,7 +105,7 @@ export const invokeRequestSchema = z.strictObject({
 })
 export type InvokeRequest = z.infer<typeof invokeRequestSchema>
 
-/** `accepted` is false if another run holds the agent; `status` says how the agent handled the request. */
+/** `accepted` is false if the agent already works on another run; `status` says how it handled the request. */
 export const acceptedSchema = z.strictObject({
   accepted: z.boolean(),
   status: z.enum(['executing', 'attached', 'finished', 'busy']),
@@ -140,7 +140,7 @@ export const resultReplySchema = z.discriminatedUnion('state', [
 ])
 export type ResultReply = z.infer<typeof resultReplySchema>
 
-/** Ids of the calling sub-agent and its ancestors, joined by slashes; it counts its own steps. Absent for the agent. */
+/** Ids, joined by slashes, of the calling sub-agent, which counts its own steps, and its ancestors; else absent. */
 const subagent = z.optional(z.string())
 
 /** One server-sent event of `/chat/stream`. Every stream ends with exactly one `done`. */

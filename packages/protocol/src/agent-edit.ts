@@ -114,7 +114,7 @@ export const changeViewSchema = z.strictObject({
   /** The time until which the change can be undone, once. */
   expires_at: z.number(),
   undone_by: z.nullable(z.string()),
-  /** `now`, or at the agent's next run, because a sandbox keeps the model and the role that it was started with. */
+  /** `now`, or `next-run` for fields that the sandbox reads at its start only, such as model and role. */
   takes_effect: z.enum(['now', 'next-run']),
 })
 export type ChangeView = z.infer<typeof changeViewSchema>

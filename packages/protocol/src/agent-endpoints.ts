@@ -2,7 +2,7 @@ import type { Endpoint } from './endpoint.ts'
 
 /**
  * What an agent serves on port 8400. Plain values without schemas, so that an agent starts without the schema
- * library; `agent-api.ts` holds the schemas under the same names. All but `healthz` want the mesh's token.
+ * library; `agent-api.ts` has the schemas under the same names. All endpoints but `healthz` require the mesh's token.
  */
 export const agentEndpoints = {
   healthz: { method: 'GET', path: '/healthz', summary: 'Answers 200 once a chat posted now would be taken' },

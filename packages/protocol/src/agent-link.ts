@@ -1,7 +1,7 @@
 /**
- * The line between the mesh and an agent on another machine: TLS 1.3 with one key for each start of the agent, which only
- * the mesh and that process hold. Both sides prove that they have it, so there are no certificates to make, to check or to
- * let run out; keys of a connection are fresh (elliptic curve and ML-KEM), and the next start has another key.
+ * The connection between the mesh and an agent on another machine: TLS 1.3 with one key for each start of the agent,
+ * which only the mesh and that process have. Both sides prove that they have the key, so no certificates are needed.
+ * The keys of a connection are fresh (elliptic curve and ML-KEM), and the agent's next start has another key.
  */
 const version = 'TLSv1.3'
 

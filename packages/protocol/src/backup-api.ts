@@ -24,7 +24,7 @@ export const backupLimits = {
   /** Shorter passphrases can be guessed whatever key derivation is used. */
   passphraseMinChars: 8,
   passphraseMaxChars: 1000,
-  /** Backups in the home's folder; an owner who wants more moves older ones elsewhere. */
+  /** The maximum number of backups in the folder. Owners can move older backups elsewhere. */
   keptMax: 50,
   /** The maximum length of one sentence of the backup program. */
   wordsMaxChars: 1000,
@@ -84,7 +84,7 @@ export const backupsSchema = z.strictObject({
       deed,
       name: backupNameSchema,
       ok: z.boolean(),
-      /** The result, or the error and how to repair it. */
+      /** The result of the operation, or its error and how to repair the error. */
       words,
       ended_at: z.number(),
     }),

@@ -1,6 +1,6 @@
 /** Plain values, so that an agent reads them without the schema library. */
 export const watchLimits = {
-  /** Each write is matched against every pattern, and an agent could write a pattern that matches slowly. */
+  /** Short, because each write is matched against every pattern, and an agent could write a slow pattern. */
   patternMaxChars: 128,
   perAgentMax: 20,
   max: 300,
@@ -9,8 +9,8 @@ export const watchLimits = {
   /** The maximum number of keys of one watch whose changes wait for delivery. */
   changesMax: 200,
   /**
-   * Runs and steers of all watches of one agent in an hour, ended ones included. It stops two agents that watch each
-   * other from triggering each other forever.
+   * Runs and steers that all watches of one agent may cause in an hour, ended ones included. The limit stops two
+   * agents that watch each other from triggering each other forever.
    */
   toldPerAgentAndHourMax: 60,
 } as const

@@ -8,7 +8,7 @@ import { jsonObjectSchema } from './json-value.ts'
 
 const someText = (maxChars: number) => z.string().check(z.minLength(1), z.maxLength(maxChars))
 
-/** The parameters that agents send: those of the browser service, without what the mesh adds or carries itself. */
+/** The parameters that agents send; the mesh adds or replaces others before it calls the browser service. */
 export const agentBrowserParams = {
   ...browserActionParams,
   /** Agents cannot set secrets; the mesh fills them in. */

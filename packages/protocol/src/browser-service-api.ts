@@ -218,7 +218,7 @@ export const captchaAnsweredSchema = z.strictObject({ answered: z.boolean() })
 /** The fields in the result of every successful action. */
 const ofEvery = {
   page: pageSchema,
-  /** Dialogs since the last result. Each was dismissed, and a page that asked before it was left was left. */
+  /** Dialogs since the last result. The service dismissed each; a page with a `beforeunload` dialog was left. */
   dialogs: z
     .array(
       z.strictObject({ kind: z.enum(['alert', 'confirm', 'prompt', 'beforeunload']), message: text(500) }),
@@ -319,7 +319,7 @@ export const browserProblemCodes = [
   /** The page did not load: the mesh's filter refused it, the name does not exist, or loading was aborted. */
   'page-failed',
   'deadline-passed',
-  /** The field's origin is not one that the secret is bound to, or the page changed its origin meanwhile. */
+  /** The secret is not bound to the origin of the field, or the page changed its origin during the action. */
   'secret-refused',
   'too-large',
   'no-download',
@@ -354,8 +354,8 @@ export const watchModeSchema = z.strictObject({ mode: z.enum(['view', 'control']
 export type WatchMode = z.infer<typeof watchModeSchema>['mode']
 
 /**
- * `GET /vnc?watcher=control`. A watcher who may only view never sends a key or a click through, whatever the mode is; who
- * may control does while the mode is `control`. Left out, it is `view`.
+ * `GET /vnc?watcher=control`. Keys and clicks of a watcher with `view` never reach the browser, whatever its mode is;
+ * those of a watcher with `control` do while the mode is `control`. The default is `view`.
  */
 export const vncQuerySchema = z.strictObject({ watcher: z._default(z.enum(['view', 'control']), 'view') })
 
@@ -374,7 +374,7 @@ export const browserStatusSchema = z.strictObject({
   mode: z.enum(['view', 'control']),
   /** Whether an action is running or waiting. */
   busy: z.boolean(),
-  /** Seconds since the last action ended or a person last controlled the browser; 0 while either is going on. */
+  /** Seconds since the last action or the last control by a person ended; 0 during an action or such control. */
   idle_seconds: count,
   /** Whether a page of the running Chromium was found inside its sandbox; false if Chromium does not run. */
   sandboxed: z.boolean(),

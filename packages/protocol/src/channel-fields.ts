@@ -8,7 +8,7 @@ export interface ChannelField {
   readonly hint: string
   /** Whether the input is hidden while a person types it. */
   readonly isSecret: boolean
-  /** `wanted`: the channel does not work without it; `made`: the mesh generates a missing one and shows it once. */
+  /** `wanted`: the channel requires the value; `made`: the mesh generates a missing value and shows it once. */
   readonly give: 'wanted' | 'made'
   readonly form: RegExp
   /** The expected form, as text. */

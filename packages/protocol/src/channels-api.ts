@@ -49,11 +49,11 @@ export const channelPairing = {
   alphabet: 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789',
   /** How long a code is valid, in milliseconds. */
   codeMs: 10 * 60_000,
-  /** Wrong codes of one sender, after which the mesh accepts no code from this sender. */
+  /** After this many wrong codes of one sender, the mesh accepts no code from this sender. */
   triesMax: 5,
   /** Number of senders whose tries are counted separately; further ones only count in the total. */
   sendersMax: 10_000,
-  /** Wrong codes of all senders: the odds of a right one among them are one to a million. */
+  /** After this many wrong codes of all senders the code ends; a right one among them has odds of 1 to 10^6. */
   allTriesMax: 1_000_000,
 } as const
 
@@ -79,7 +79,7 @@ export const channelNoticesSchema = z.strictObject({
 })
 export type ChannelNotices = z.infer<typeof channelNoticesSchema>
 
-/** `open` waits for the code; `refused`: its sender could not be made an owner; `ended` is over without either. */
+/** `open` waits for the code; `refused`: its sender cannot be an owner; `ended`: expired, or too many tries. */
 export const channelPairingSchema = z.strictObject({
   state: z.enum(['open', 'paired', 'refused', 'ended']),
   expires_at: z.number(),

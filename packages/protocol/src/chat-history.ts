@@ -23,7 +23,7 @@ export const historyMessageSchema = z.strictObject({
 })
 export type HistoryMessage = z.infer<typeof historyMessageSchema>
 
-/** A conversation as the agent remembers it: older messages that were compacted are in its transcripts. */
+/** A conversation in the agent's memory; older messages that were compacted are in the agent's transcripts. */
 export const chatHistorySchema = z.strictObject({
   session: z.string(),
   /** The newest messages, in their order. */

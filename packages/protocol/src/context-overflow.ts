@@ -2,7 +2,7 @@
 const wordsMaxChars = 1000
 /** Plausible context windows in tokens: no agent could work with less, and no provider offers more. */
 const windowRangeTokens = { min: 2000, max: 20_000_000 } as const
-/** A prompt that is stated to be more than this many times longer than the window is not believed. */
+/** A refusal is not believed if its prompt is more than this many times longer than its context window. */
 const promptMaxWindows = 50
 
 const tooLong =
@@ -21,8 +21,8 @@ export interface StatedWindow {
 }
 
 /**
- * How providers word the refusal; `N` matches a number: `prompt` is what was too long, and `window` only what is
- * called the limit. An unknown sentence states no limit, whatever numbers it contains.
+ * How providers word the refusal. `N` matches a number, `<prompt>` the length of the refused prompt, and `<window>`
+ * only a number that is called the limit. An unknown sentence states no limit, whatever numbers it contains.
  */
 const forms: readonly RegExp[] = [
   // Anthropic, and Bedrock for it
@@ -61,7 +61,7 @@ const forms: readonly RegExp[] = [
   form('`inputs` tokens \\+ `max_new_tokens` must be <= <window>'),
 ]
 
-/** A number must end at a word boundary, so that nothing is read from `128k`. */
+/** Returns the pattern of a wording. A number must end at a word boundary, so that `128k` is not read as 128. */
 function form(source: string): RegExp {
   const number = '\\d[\\d,]{0,18}\\b'
   const pattern = source
@@ -71,7 +71,7 @@ function form(source: string): RegExp {
   return new RegExp(pattern, 'i')
 }
 
-/** Null if the text states no plausible limit. The text is a third party's and no more than a claim. Pure. */
+/** Returns the limit that a refusal states, or null if it is not plausible. A provider may claim anything. Pure. */
 export function statedWindow(words: string): StatedWindow | null {
   const start = words.slice(0, wordsMaxChars)
   for (const one of forms) {

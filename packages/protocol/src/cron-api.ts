@@ -104,15 +104,15 @@ export const cronRowSchema = z.strictObject({
   due_at: z.number(),
   /** The last due time; equal to the first if the row covers one. */
   due_until: z.number(),
-  /** How many due times it covers, or a lower bound if `count_exact` is false. */
+  /** The number of due times that the row covers, or a lower bound if `count_exact` is false. */
   count: z.int(),
   count_exact: z.boolean(),
   state: z.enum(cronRowStates),
-  /** The reason for skipping it, as a code; `null` if it fired. */
+  /** The reason why the due times were skipped, as a code; `null` if the job fired. */
   skipped_because: z.nullable(z.string()),
   detail: z.string(),
   manual: z.boolean(),
-  /** When the mesh decided to fire or to skip it. */
+  /** The time at which the mesh decided to fire the job or to skip the due times. */
   at: z.number(),
   late_ms: z.number(),
   late: z.boolean(),

@@ -52,7 +52,7 @@ export const dashboardEndpoints = {
 /** The maximum number of events of one run in one reply. */
 export const runEventsMax = 500
 
-/** A message of the socket. `alive` is sent in silence, and once all events up to its number were sent. */
+/** A message of the socket. `alive` is sent during silence; its `seq` is 0 until all stored events were sent. */
 export const eventFrameSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('event'), event: fleetEventSchema }),
   z.strictObject({ type: z.literal('dropped'), dropped: eventsDroppedSchema }),

@@ -1,6 +1,6 @@
 /**
- * The tools whose definitions every prompt of an agent holds, if its permissions allow them. An agent finds the others by
- * `find_tools`, so that a prompt does not carry definitions that most runs never use.
+ * The tools whose definitions are in every prompt of an agent, if its permissions allow them. An agent finds the
+ * others by `find_tools`, so that a prompt does not contain definitions that most runs never use.
  */
 export const coreTools = {
   operator: [
@@ -34,17 +34,17 @@ export const coreTools = {
 
 export const findToolName = 'find_tools'
 export const callToolName = 'call_tool'
-/** Every prompt holds these two as well. */
+/** The two tools that find and call other tools; every prompt also contains their definitions. */
 export const finderNames: readonly string[] = [findToolName, callToolName]
 
 export interface FindableGroup {
   readonly name: string
-  /** What the group is for, in the words of an agent that needs it: a model chooses by this line. */
+  /** The purpose of the group. A model chooses a group by this line, so it uses the words of an agent at work. */
   readonly summary: string
   readonly tools: readonly string[]
 }
 
-/** All built-in tools by what they are for, one line each in the prompt. A tool is in exactly one group. */
+/** All built-in tools, in groups by purpose; the prompt has one line per group. A tool is in exactly one group. */
 export const findableGroups: readonly FindableGroup[] = [
   group('tasks', 'your tasks: questions to the giver, progress; tasks that you gave', [
     'check_inbox',

@@ -28,7 +28,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     parent_id: agentId,
     ends_at: z.number(),
   }),
-  /** The agent's lifecycle state changed; `reason` says why it stops, or what is wrong with it. */
+  /** The agent's lifecycle state changed; `reason` says why the agent stops, or what its problem is. */
   z.strictObject({
     type: z.literal('agent.changed'),
     agent_id: agentId,
@@ -142,8 +142,8 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     started_at: z.optional(z.number()),
   }),
   /**
-   * A model call delays its run: it is retried in `seconds` after `code` (`retries`), or its provider was `silent`
-   * for that long. `over` once it answers; any later event of the run except a steer implies it. Not stored.
+   * A model call delays its run: the call is retried after `seconds` because of `code` (`retries`), or its provider
+   * was `silent` for `seconds`. `over` follows the answer; any later event of the run except a steer implies it.
    */
   z.strictObject({
     type: z.literal('model.delayed'),
@@ -190,7 +190,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     daily_usd: z.nullable(z.number()),
     monthly_usd: z.nullable(z.number()),
   }),
-  /** Sent once in a period for each step: 80 % are spent, or all is spent or too little is left for a call (100). */
+  /** Sent once per period at 80 % of a budget, and once (100) when all is spent or too little is left for a call. */
   z.strictObject({
     type: z.literal('budget.reached'),
     scope: z.string(),

@@ -12,7 +12,7 @@ export const headers = {
   home: 'x-flotilla-home',
   /** On irreversible calls from a page: proves that the owner is the person at the page. */
   ownerProof: 'x-flotilla-proof',
-  /** The client will confirm that it has shown the outcome; until then the outcome counts as undelivered. */
+  /** Set if the client will confirm that it has shown a run's outcome; until then the outcome is undelivered. */
   saysWhenRead: 'x-flotilla-says-when-read',
   /** On a model's answer: the model that answered, and the number of attempts. */
   answeringModel: 'x-flotilla-model',

@@ -58,7 +58,7 @@ export type HeartbeatView = z.infer<typeof heartbeatViewSchema>
 export const heartbeatApi = {
   heartbeats: { response: z.strictObject({ heartbeats: z.array(heartbeatViewSchema) }) },
   heartbeatRun: {
-    /** With `if_needed`, the heartbeat is skipped if there is nothing to do, as if it had become due. */
+    /** With `if_needed`, the mesh skips the heartbeat if there is nothing to do, as for a heartbeat that is due. */
     request: z.strictObject({ if_needed: z._default(z.boolean(), false) }),
     response: z.strictObject({ skipped: z.nullable(z.string()), run: z.nullable(runViewSchema) }),
   },

@@ -34,7 +34,7 @@ export const rungViewSchema = z.strictObject({
   available: z.nullable(z.boolean()),
   /** What implements the level, or why it is unavailable. */
   detail: z.string(),
-  /** What the owner must do to make it available; empty if nothing. */
+  /** What the owner must do to make the level available; empty if no action is needed. */
   repair: z.string(),
 })
 export type RungView = z.infer<typeof rungViewSchema>

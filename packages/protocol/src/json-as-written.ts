@@ -71,7 +71,7 @@ export function unmarked(json: string): string {
   return json.includes(mark) ? json.replace(marked, '$1') : json
 }
 
-/** Like `parseAsWritten`, but such a number is the text of its digits, for people and programs that read it. Pure. */
+/** Like `parseAsWritten`, but returns such a number as the text of its digits, for people and programs. Pure. */
 export function parseShown(text: string): unknown {
   return JSON.parse(text, asShown)
 }

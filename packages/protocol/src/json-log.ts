@@ -3,7 +3,7 @@ import { createLineOutput, lossSentence } from './line-output.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Facts with fields: a constant sentence, ids first, an error under `err`. Never a token, nor what a page or an agent wrote. */
+/** A log of facts: a constant sentence, ids, an error under `err`. Without tokens and text of pages or agents. */
 export interface Log {
   info(fields: LogFields, sentence: string): void
   warn(fields: LogFields, sentence: string): void
@@ -11,8 +11,8 @@ export interface Log {
 }
 
 /**
- * Writes one line of JSON for each event. A line that cannot be written is dropped and counted, and the count is written
- * as a line of its own as soon as there is room again. `wordsOf` decides what of an error a line may contain.
+ * Writes one line of JSON for each event. A line that cannot be written is dropped and counted, and the count is
+ * written as a separate line once there is room again. `wordsOf` returns what may be logged of an error.
  */
 export function createJsonLog(options: {
   readonly clock: Pick<Clock, 'now' | 'sleep'>

@@ -9,9 +9,9 @@ export const jsonDepthMax = 100
 export type JsonValue = z.infer<ReturnType<typeof z.json>>
 
 /**
- * Anything JSON can say, nested no deeper than `jsonDepthMax`. One walk: a schema that tries each kind in turn makes an
- * issue for every kind that a value is not. A member named `__proto__` stays behind, since a copy of it would be more
- * than a member.
+ * Any JSON value, nested no deeper than `jsonDepthMax`. The check walks the value once: a schema that tries each kind
+ * in turn would create an issue for every kind that the value is not. Members named `__proto__` are removed, because
+ * copying such a member would set a prototype.
  */
 export const jsonValueSchema = z.pipe(
   z.custom<JsonValue>(

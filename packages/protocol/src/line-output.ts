@@ -20,11 +20,11 @@ export interface LineOutputOptions {
   readonly later: (work: () => void, ms: number) => void
 }
 
-/** Lines that are held back while a pipe is full, in bytes. Further lines are dropped. */
+/** The maximum bytes of lines that wait in memory while a pipe is full. Further lines are dropped. */
 export const heldMaxBytes = 256 * 1024
 /** A full pipe is tried again after this time, milliseconds. */
 export const fullRetryMs = 50
-/** A destination that failed is tried again after this time, milliseconds, also where no further line comes. */
+/** Milliseconds after which a failed destination is tried again, even if no further line is written. */
 export const failedRetryMs = 1000
 
 export function createLineOutput(options: LineOutputOptions): LineOutput {
@@ -34,7 +34,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
   let total = 0
   /** Dropped lines that no line has reported yet, and the code of the last error. */
   let loss = { lines: 0, code: '' }
-  /** The last bytes that were written are not the end of a line. */
+  /** True if the last written bytes do not end a line, because the destination accepted only part of it. */
   let isTorn = false
   let isWaiting = false
 
@@ -69,7 +69,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
     return { left, code: null }
   }
 
-  /** Says how many lines were dropped; false where that cannot be written yet. */
+  /** Writes how many lines were dropped. Returns false if the destination does not accept that line yet. */
   function reportLoss(): boolean {
     if (loss.lines === 0) return true
     const { code } = put(encoder.encode(`${isTorn ? '\n' : ''}${options.lossLine(loss.lines, loss.code)}`))
@@ -102,7 +102,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
     write(line) {
       const bytes = encoder.encode(line)
       flush()
-      // A loss is reported where it occurred: no later line is written before that report.
+      // The report of a loss is written where the loss occurred, so no later line may be written before it.
       if (held.length === 0 && loss.lines > 0) return drop(1, loss.code)
       if (heldBytes + bytes.length > heldMaxBytes && held.length > 0) return drop(1, 'EAGAIN')
       held.push(bytes)

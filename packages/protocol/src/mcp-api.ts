@@ -18,7 +18,7 @@ export const mcpAgentApi = {
     request: z.strictObject({
       /** Name of the server in the agent's `mcpServers`. */
       server: z.string().check(z.maxLength(32)),
-      /** Null for the server's own address; another one has the same origin. */
+      /** The address of the request, of the same origin as the server's; null for the server's own address. */
       url: z.nullable(z.string().check(z.maxLength(4096))),
       method: z.enum(['GET', 'POST', 'DELETE']),
       headers: outboundHeadersSchema,

@@ -84,7 +84,7 @@ const localSchema = z.strictObject({
 
 const remoteTypes = ['http', 'streamable-http', 'sse'] as const
 const remoteSchema = z.strictObject({
-  /** If omitted, the current transport is used, and HTTP+SSE with a server that supports only that. */
+  /** If omitted, the agent uses Streamable HTTP, or SSE with a server that rejects Streamable HTTP. */
   type: z.optional(z.enum(remoteTypes, `type of a server with a url is one of ${remoteTypes.join(', ')}`)),
   url: text('url', 2048),
   headers: z._default(

@@ -19,7 +19,7 @@ import { taskViewSchema } from './task.ts'
 import { taskStates } from './task-actions.ts'
 import { walletHaltSchema } from './wallet-api.ts'
 
-/** The people's API on loopback (command line today, dashboard later), and the public pair of probes. */
+/** The people's API for the command line and the dashboard, with the public probes `healthz` and `readyz`. */
 export const meshHumanEndpoints = {
   healthz: { method: 'GET', path: '/healthz', summary: 'Answers 200 while the mesh lives' },
   readyz: {
@@ -100,7 +100,7 @@ export const agentViewSchema = z.strictObject({
   budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
   /** An archived agent is not started and gets no work. */
   archived: z.boolean(),
-  /** Why work of triggers is held, or null if it is not. */
+  /** Why work that triggers start is paused for the agent, or null if it is not paused. */
   paused: z.nullable(z.string()),
   last_error: z.nullable(z.string()),
   isolation: agentIsolationSchema,
@@ -169,7 +169,7 @@ export const meshHumanApi = {
       runtime: z.strictObject({
         kind: z.string(),
         isolates: z.boolean(),
-        /** What bounds the data of an agent created now; `unknown` while the engine is being prepared. */
+        /** How the data of an agent that is created now is limited; `unknown` while the engine is being prepared. */
         data_bound: z.enum(['volume', 'meter', 'unknown']),
         data_limit_mb: z.int(),
         /** The isolation level of agents without a setting of their own, by the settings and the start of the mesh. */

@@ -6,8 +6,8 @@ import { capabilityPrefix, messageLimits } from './message-limits.ts'
 import { terminalRunStates } from './run.ts'
 
 /**
- * `sent` while a run of the recipient works on it, `answered` once that run has ended, and `kept` while it waits for
- * the operator's next heartbeat: that one gets no answer.
+ * `sent` while a run of the recipient works on the message, `answered` once that run has ended, and `kept` while the
+ * message waits for the operator's next heartbeat. A kept message gets no answer.
  */
 export const messageStates = ['sent', 'kept', 'answered'] as const
 export type MessageState = (typeof messageStates)[number]

@@ -7,9 +7,9 @@ export const messageLimits = {
   perRunMax: 20,
   /** Messages of all runs together that one trigger caused, directly or not. */
   perStimulusMax: 60,
-  /** Messages that wait for the operator's next heartbeat; beyond it a worker is refused. */
+  /** Messages that wait for the operator's next heartbeat. Beyond this, further ones of workers are refused. */
   keptMax: 100,
-  /** Of these, how many may be from one sender, so that no sender can displace all others. */
+  /** The maximum number of waiting messages from one sender, so that no sender displaces all others. */
   keptPerSenderMax: 20,
   capabilitiesPerAgentMax: 20,
   capabilityMaxChars: 64,

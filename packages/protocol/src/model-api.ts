@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * The model surface of the agent API beside chat completions: third parties' forms, so their bodies are read by the
- * use cases and not by schemas here.
+ * The agent API for models, beside chat completions. Third parties define the form of these bodies, so the use cases
+ * parse them and no schema here does.
  */
 export const modelEndpoints = {
   messages: { method: 'POST', path: '/v1/messages', summary: 'Anthropic-compatible message' },

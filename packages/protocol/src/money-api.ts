@@ -20,7 +20,7 @@ export const moneyEndpoints = {
 
 export type MoneyEndpointName = keyof typeof moneyEndpoints
 
-/** 1 to 64 characters: a small letter or digit, then those, `_` and `-`. */
+/** 1 to 64 characters: small letters, digits, `_` and `-`; the first is a letter or digit. */
 export const projectNameSchema = z
   .string()
   .check(z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a project is 1 to 64 of a-z 0-9 _ -'))
@@ -35,7 +35,7 @@ const period = z.strictObject({
   /** Null if no limit is set; agents always have one. */
   limit_usd: z.nullable(z.number()),
   spent_usd: z.number(),
-  /** Part of what is spent: booked at the reserved amount, because the cost of those calls is unknown. */
+  /** The part of the spent amount that is estimated: the reserved amounts of calls whose cost is unknown. */
   unconfirmed_usd: z.number(),
   /** Money that is reserved for open calls. */
   reserved_usd: z.number(),
@@ -70,7 +70,7 @@ export const costDaysMax = 400
 
 const costs = {
   usd: z.number(),
-  /** Part of `usd`: booked at the reserved amount, because the cost of those calls is unknown. */
+  /** The part of `usd` that is estimated: the reserved amounts of calls whose cost is unknown. */
   unconfirmed_usd: z.number(),
   calls: z.int(),
   prompt_tokens: z.int(),

@@ -16,7 +16,7 @@ const callSchema = z.looseObject({
 })
 
 const deltaSchema = z.looseObject({
-  /** All content before this chunk turned out to be thinking: its closing tag came without an opening one. */
+  /** True if all earlier content of the answer is thinking: its closing tag came without an opening tag. */
   content_was_reasoning: z.optional(z.boolean()),
   content: z.optional(z.nullable(z.string())),
   reasoning_details: z.optional(z.array(thoughtSchema)),

@@ -26,7 +26,7 @@ export const agentMetricsSchema = z.strictObject({
   runs_24h: counts,
   /** Denied calls of the last 24 hours by action, since the mesh started. For people: the mesh does not act on it. */
   tool_denials_24h: counts,
-  /** Uses of another project's part of the blackboard since the mesh started. The mesh does not act on it either. */
+  /** Uses of other projects' blackboard keys since the mesh started. The mesh does not act on these numbers. */
   _blackboard_xproject_count: crossProject,
 })
 export type AgentMetrics = z.infer<typeof agentMetricsSchema>
@@ -102,7 +102,7 @@ export const queuedRunSchema = z.strictObject({
     ended_at: true,
     cost_usd: true,
   }).shape,
-  /** The first words of the run's input; `outcome` has those of its result. */
+  /** The first words of the run's input; `outcome` has the first words of its result. */
   about: z.string(),
   outcome: z.nullable(z.string()),
 })

@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * Figures behind the operator-or-internal gate: on the agent API for the operator, on loopback for this machine.
- * Plain values without schemas, so that the operator's first run need not load them; `operator-api.ts` has those.
+ * Figures of the fleet, for the operator on the agent API and for programs of this machine on loopback. Plain values
+ * without schemas, so that the operator's first run need not load the schemas of `operator-api.ts`.
  */
 export const operatorViewEndpoints = {
   metrics: { method: 'GET', path: '/mesh/operator/metrics', summary: 'The whole fleet in figures' },
@@ -22,7 +22,7 @@ export const operatorViewEndpoints = {
 
 export type OperatorViewEndpointName = keyof typeof operatorViewEndpoints
 
-/** Behind the same gate, on both APIs: archiving agents with all their data, and restoring them. */
+/** Archives and restores agents with all their data; for the operator and programs of this machine alike. */
 export const operatorArchiveEndpoints = {
   archived: {
     method: 'GET',

@@ -15,8 +15,8 @@ export interface OperatorTool {
 }
 
 /**
- * What the operator can do to the fleet. One table for the offered tools, the text of its bootstrap files and the
- * list that the mesh answers with, so that none of them can promise what another denies.
+ * What the operator can do to the fleet. The offered tools, the text of its bootstrap files and the mesh's list of
+ * allowed tools all come from this table, so that they cannot contradict each other.
  */
 export const operatorTools = [
   {

@@ -200,7 +200,7 @@ export const rolesOfRoutes = {
 
 export type PeopleRoute = keyof typeof rolesOfRoutes
 
-/** Null if not listed: then all callers are rejected. `route` as `METHOD /path`. Pure. */
+/** Returns the role for a route (`METHOD /path`); null for an unlisted route, which rejects all callers. Pure. */
 export function roleOfRoute(route: string): PersonRole | null {
   return Object.hasOwn(rolesOfRoutes, route) ? rolesOfRoutes[route as PeopleRoute] : null // it has just been found there
 }

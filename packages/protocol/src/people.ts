@@ -88,9 +88,9 @@ function isIdentity(text: string): boolean {
 }
 
 /**
- * One spelling for ids of a platform that spells one number in two ways: Brazilian mobile numbers with and without the ninth
- * digit, Mexican ones with and without the 1 behind the country code. Argentina has two numbers where its 9 is or is not,
- * and keeps both. Pure.
+ * Returns one spelling for ids of a platform that spells one number in two ways: Brazilian mobile numbers with and
+ * without the ninth digit, Mexican numbers with and without the 1 behind the country code. Not for Argentina, where a
+ * number with the 9 differs from the one without. Pure.
  */
 export function canonicalIdentity(identity: string): string {
   return identity
@@ -118,7 +118,7 @@ export type Person = z.infer<typeof personSchema>
 export const tokenStates = ['none', 'valid', 'expired'] as const
 export type TokenState = (typeof tokenStates)[number]
 
-/** `now` is in milliseconds since 1970. Pure. */
+/** Returns the state of a person's token at `now`, in milliseconds since 1970. Pure. */
 export function tokenStateOf(
   person: Pick<Person, 'token_sha256' | 'token_expires_at'>,
   now: number,
@@ -139,7 +139,7 @@ export const peopleFileSchema = z
   )
 export type PeopleFile = z.infer<typeof peopleFileSchema>
 
-/** The owner of the machine can always take the role back: a lower role for it would have no effect. */
+/** Requires the role `owner` for the identities of owners: the machine's owner could undo any lower role. */
 function ownersOnly() {
   return z.superRefine<{ people: Person[] }>(({ people }, context) => {
     const index = people.findIndex(

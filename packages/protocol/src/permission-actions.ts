@@ -8,7 +8,7 @@ export interface PermissionAction {
 
 /**
  * Every action that the mesh decides by permission, for help texts and for `permissions explain`. The mesh maps each
- * name to the very action that its guard is asked about.
+ * name to the action that its guard decides.
  */
 export const permissionActions = [
   { name: 'message-agent', resource: 'id of the other agent', example: 'auditor' },

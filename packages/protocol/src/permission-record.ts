@@ -13,7 +13,7 @@ export const permissionEntriesSchema = z
   .check(z.maxLength(permissionListLimits.entriesMax))
 const names = z._default(permissionEntriesSchema, [])
 const flag = z._default(z.boolean(), false)
-/** Cents matter, a negative limit does not exist; 0 means that the fleet-wide limit applies. */
+/** A limit in US dollars, with fractions and not negative; 0 means that the fleet's limit applies. */
 const usd = z._default(z.number().check(z.minimum(0), z.maximum(1_000_000)), 0)
 
 const browserAction = z.string().check(
@@ -78,7 +78,7 @@ export const permissionFileSchema = z.pipe(
   z.strictObject({ permissions: z.record(z.string(), permissionRecordSchema) }),
 )
 
-/** Does not add an entry for an operator without one. Input of another form is left to the schema, which reports it. */
+/** Adds default flags to an existing entry of the operator. The schema reports input of an invalid form. */
 function withOperatorDefaults(file: unknown): unknown {
   if (!isJsonObject(file) || !isJsonObject(file['permissions'])) return file
   const records = file['permissions']

@@ -8,7 +8,7 @@ export interface ProblemOptions {
   /** Numbers or names the caller can act on, e.g. the budget left. */
   readonly extra?: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds?: number
-  /** The repair in this case, if it can say more than the catalogue's. */
+  /** The repair in this case, if a repair can be named that is more specific than the catalogue's. */
   readonly repair?: string
 }
 
@@ -34,7 +34,7 @@ export class Problem extends Error {
   }
 }
 
-/** The same problem with another detail, or with additional fields. Pure. */
+/** Returns the same problem with another detail or repair, or with additional fields. Pure. */
 export function retold(problem: Problem, told: Pick<ProblemOptions, 'detail' | 'extra' | 'repair'>): Problem {
   const { code, detail, cause, extra, retryAfterSeconds, repair } = problem
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }

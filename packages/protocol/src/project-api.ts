@@ -4,7 +4,7 @@ import { agentIdSchema, taskIdSchema } from './ids.ts'
 import { projectNameSchema } from './money-api.ts'
 import { manageProjectActions, projectLimits } from './project-limits.ts'
 
-/** What both APIs say of projects; the guard decides who may. */
+/** Methods and summaries that both APIs share. The guard decides which callers may use an endpoint. */
 const [list, one, manage, write] = [
   { method: 'GET', summary: 'Projects: all that the caller may see, or its own' },
   { method: 'GET', summary: 'One project with its texts, members and tasks' },

@@ -25,7 +25,7 @@ export const ratePerMinute = {
 
 export type RateBucket = keyof typeof ratePerMinute
 
-/** Which bucket a call on the agent API is taken from: the first row that fits, by method and the start of the path. */
+/** Maps calls on the agent API to rate buckets. The first row with the method and the path's beginning applies. */
 const rows: readonly { readonly method?: string; readonly path: string; readonly bucket: RateBucket }[] = [
   { path: '/v1/', bucket: 'llm' },
   { method: 'GET', path: '/mesh/blackboard', bucket: 'blackboard_read' },

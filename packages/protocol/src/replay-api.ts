@@ -57,7 +57,7 @@ export const runRecordSchema = z.strictObject({
   /** The input of each turn; a run has a second turn if it waited for something. */
   turns: z.array(z.strictObject({ turn: z.int(), asked: z.string() })),
   steps: z.array(recordStepSchema),
-  /** Answers outside of the conversation: to sub-agents, and to questions about the conversation itself. */
+  /** The number of answers outside of the conversation: to sub-agents, and to questions about the conversation. */
   beside: z.int(),
 })
 export type RunRecordView = z.infer<typeof runRecordSchema>
@@ -79,7 +79,7 @@ export const comparisonSchema = z.strictObject({
   model: z.nullable(z.string()),
   turn: z.int(),
   turns: z.int(),
-  /** The number of replayed steps, and of tool calls in them. */
+  /** The number of replayed steps; `calls` is the number of tool calls in these steps. */
   steps: z.int(),
   calls: z.int(),
   /** Whether the replay matches: it may differ only in the agent's input. Other differences are listed first. */
@@ -120,7 +120,7 @@ export type RecordedMessage = z.infer<typeof historyMessage>
 
 const recordedHistorySchema = z.strictObject({
   messages: z.array(historyMessage),
-  /** What the agent was sent in the middle of the turn, each after this many of its answers. */
+  /** Messages that the agent got during the turn, each after `answers` of its answers. */
   said: z.array(z.strictObject({ answers: z.int(), text: z.string() })),
 })
 export type RecordedHistory = z.infer<typeof recordedHistorySchema>

@@ -26,7 +26,7 @@ export const runInputSchema = z.discriminatedUnion('kind', [
 ])
 export type RunInput = z.infer<typeof runInputSchema>
 
-/** The one thing a run ends with (ledger invariant R4). */
+/** The single outcome with which a run ends (ledger invariant R4). */
 export const runOutcomeSchema = z.strictObject({
   status: z.enum(terminalRunStates),
   /** The answer, or a plain reason why it is missing. */

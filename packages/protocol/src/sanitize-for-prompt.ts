@@ -1,8 +1,8 @@
 /* oxlint-disable no-misleading-character-class -- these classes name joiners and combining marks on purpose */
 
 /**
- * Text hygiene for everything a model reads: characters that a person cannot see are taken out, so that what
- * the owner sees is what the model gets. It is no defense against instructions in plain sight. Pure.
+ * Text hygiene for everything a model reads: characters that a person cannot see are removed, so that the model
+ * gets what the owner sees. This removal is no defense against instructions in plain sight. Pure.
  *
  * Kept on purpose: tab, line feed, carriage return; joiners and variation selectors one at a time (Persian and
  * Indic scripts, emoji sequences need them); the tag characters of a flag such as Scotland's, and only there.
@@ -10,29 +10,29 @@
 
 declare const promptTextMark: unique symbol
 
-/** Text that went through `sanitizeForPrompt`. Nothing else makes one, so that forgetting it does not compile. */
+/** Text that `sanitizeForPrompt` returned. No other code creates this type, so a missing call does not compile. */
 export type PromptText = string & { readonly [promptTextMark]: true }
 
 /** A black flag, three to six lower-case tag letters or digits, and the cancel tag (UTS 51, ED-14a). */
 const tagFlag = /\u{1F3F4}[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{3,6}\u{E007F}/gu
 
-/** Line and paragraph separators are line ends to a person. */
+/** Line and paragraph separators, which a person sees as line ends: they become line feeds. */
 const separators = /[\u2028\u2029]/gu
 
-/** Kept characters whose category would otherwise take them away. */
+/** Characters of the invisible categories that are kept nevertheless. */
 const keptControls = /[\t\n\r\u200C\u200D\uFE0E\uFE0F]/u
 
-/** Categories without a visible form, then blanks, fillers and selectors that only look like nothing. */
+/** Characters of categories without a visible form, then blanks, fillers and selectors that look like nothing. */
 const invisible =
   /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\uFE00-\uFE0D\u{E0100}-\u{E01EF}\u034F\u115F\u1160\u17B4\u17B5\u3164\uFFA0\uFFFC]/gu
 
-/** A run of joiners or selectors carries bits and draws nothing, but for one selector before one joiner. */
+/** Invisible joiners and selectors in a row can hide data: one selector and one joiner are kept, others removed. */
 const joinerRun = /([\uFE0E\uFE0F]?[\u200C\u200D]?)[\u200C\u200D\uFE0E\uFE0F]*/gu
 
-/** Text that needs no cleaning; most text is such, and then one pass suffices instead of four. */
+/** Text without any character to remove; most text matches, which saves three further passes. */
 const plain = /^[\t\n\r\x20-\x7E]*$/
 
-/** Anything that is not text becomes the empty text. */
+/** Returns the text without invisible characters; the empty text for any value that is not text. */
 export function sanitizeForPrompt(text: unknown): PromptText {
   if (typeof text !== 'string') return '' as PromptText
   if (plain.test(text)) return text as PromptText
@@ -51,7 +51,7 @@ export function joinPromptText(parts: readonly PromptText[], separator: string):
   return parts.join(separator) as PromptText
 }
 
-/** Cuts without splitting a code point; `marker` replaces what was cut and counts. */
+/** Cuts a text without splitting a code point. `marker` replaces the rest, and counts towards `maxChars`. */
 export function truncatePromptText(text: PromptText, maxChars: number, marker = '\n[cut]'): PromptText {
   if (text.length <= maxChars) return text
   const cut = text.slice(0, Math.max(0, maxChars - marker.length))

@@ -5,17 +5,17 @@ export interface ServerSentEvent {
   readonly data: string
 }
 
-/** Takes the text of an event stream as it comes, however it was cut. */
+/** Parses the text of an event stream that arrives in pieces, wherever these were cut. */
 export interface ServerSentEventParser {
-  /** The events that this piece completes, in order. Throws a RangeError once one event passes the bound. */
+  /** Returns the events that this piece completes, in order. Throws a RangeError if an event exceeds the limit. */
   push(piece: string): readonly ServerSentEvent[]
 }
 
 /**
- * The event stream format (WHATWG HTML 9.2): `data` and `event` fields, comments as keep-alive, a blank line as the
- * end; LF, CR and CRLF end a line. At most `eventMaxChars` of one event are held, including its open line. Each
- * character is read once, so that a sender of single characters costs no more than one of blocks. An event without
- * its blank line is ignored. Pure.
+ * Parses the event stream format (WHATWG HTML 9.2): `data` and `event` fields, comments as keep-alive, a blank line
+ * as the end; LF, CR and CRLF end a line. At most `eventMaxChars` of one event are buffered, including its open line.
+ * Each character is read once, so that single characters cost no more than blocks. An event without its blank line is
+ * ignored. Pure.
  */
 export function createServerSentEventParser(eventMaxChars: number): ServerSentEventParser {
   let line: string[] = []
@@ -59,7 +59,7 @@ export function createServerSentEventParser(eventMaxChars: number): ServerSentEv
   return {
     push: (piece) => {
       const events: ServerSentEvent[] = []
-      // The second half of a pair that was cut in between.
+      // Skips the LF of a CRLF whose CR ended the previous piece.
       let from = afterReturn && piece.startsWith('\n') ? 1 : 0
       if (piece !== '') afterReturn = false
       const ends = /\r\n|\n|\r/g

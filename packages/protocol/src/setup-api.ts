@@ -74,7 +74,7 @@ export const providerOfferSchema = z.strictObject({
   needs_key: z.boolean(),
   /** `none` if no key is set; `environment` is the mesh's own, which no page can change. */
   key: z.enum(['none', 'file', 'environment']),
-  /** Whether the provider could be called now: a local server may want a key, and one without a key may be down. */
+  /** Whether settings suffice to call the provider. A local server may still require a key, or may be down. */
   ready: z.boolean(),
   /** Distinguishes keys without revealing them; null without a key. */
   fingerprint: z.nullable(z.string()),
@@ -103,7 +103,7 @@ const demoQuestion = { agent: z.string(), question: z.string() }
 /** A provider to set up. */
 const candidate = {
   provider: name,
-  /** If omitted, the stored key, or none for a server that needs none. */
+  /** The key to use; if omitted, the stored key, or no key for a server that needs none. */
   key: z.optional(z.string().check(z.minLength(1), z.maxLength(setupLimits.keyMaxChars))),
   /** If omitted, the provider's default address. */
   base_url: z.optional(
@@ -121,7 +121,7 @@ export const setupApi = {
   setup: {
     response: z.strictObject({
       default_model: defaultModel,
-      /** If something outside the settings chooses the model, what to change there; null if this page may. */
+      /** What to change elsewhere if the default model is chosen there; null if this page can change it. */
       default_model_locked: z.nullable(z.string()),
       /** Null if the recording is not the default model. */
       demo: z.nullable(z.strictObject(demoQuestion)),

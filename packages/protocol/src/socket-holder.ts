@@ -1,4 +1,4 @@
-/** The part of `node:fs` that this needs, so that both programs can use it without importing each other. */
+/** The part of `node:fs` that this file needs, so that two programs can use it without importing each other. */
 export interface ProcFiles {
   readdirSync(path: string): readonly string[]
   readlinkSync(path: string): string
@@ -14,12 +14,12 @@ export interface Listener {
 /** Flag of a socket that listens, in /proc/net/unix. */
 const listens = '00010000'
 
-/** How many listeners whose process cannot be read are asked for their identity. */
+/** The maximum number of listeners that are asked who they are, because this user cannot read their process. */
 const askedMax = 32
 
 /**
- * The holder of a socket whose process this user cannot read: only root can read the sockets of other users. It is
- * believed if it names a process of another trusted user whose command line `isMeant`. Null if no holder is believed.
+ * Returns the answer of a socket's holder whose process this user cannot read, as only root can for other users. It
+ * counts if it names a process of another trusted user whose command line `isMeant`; null if no answer counts.
  */
 export async function unreadableHolder<Answer extends { readonly pid: number }>(
   files: ProcFiles,
@@ -46,7 +46,7 @@ export async function unreadableHolder<Answer extends { readonly pid: number }>(
   return null
 }
 
-/** Abstract sockets with a listener, by name; a name begins with a NUL. Linux alone. */
+/** Returns the abstract sockets with a listener, by name; a name begins with a NUL. Linux alone. */
 export function listenersOn(
   files: Pick<ProcFiles, 'readFileSync'>,
   isWanted: (name: string) => boolean,
@@ -63,8 +63,8 @@ export function listenersOn(
 }
 
 /**
- * The first process of a trusted user that holds one of these sockets; null if this process can read none such. Any user
- * of the machine can take the name of an abstract socket and answer as they like; the kernel says which process holds it.
+ * Returns the first readable process of a trusted user that holds one of these sockets, or null. Any user of the
+ * machine can take the name of an abstract socket and answer as they like; the kernel says which process holds it.
  */
 export function holderOf(
   files: ProcFiles,
@@ -78,7 +78,7 @@ export function holderOf(
       const inode = heldBy(files, pid, inodes)
       if (inode !== undefined) return { pid: Number(pid), inode }
     } catch {
-      // The process has ended, or may not be read, so it is not trusted.
+      // A process that has ended, or whose files this user may not read, is not trusted.
     }
   }
   return null

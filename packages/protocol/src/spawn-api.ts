@@ -21,7 +21,7 @@ export const spawnRequestSchema = z.strictObject({
   system_prompt: z._default(z.string().check(z.maxLength(promptMaxChars)), ''),
   /** The task of the new agent. */
   task: z.string().check(z.minLength(1), z.maxLength(50_000)),
-  /** Lifetime in seconds, after which the agent ends, whatever it is doing. */
+  /** Lifetime in seconds; afterwards the mesh ends the agent, even while the agent is working. */
   ttl: z._default(z.int().check(z.minimum(ttlSeconds.min), z.maximum(ttlSeconds.max)), ttlSeconds.default),
   /** What the new agent may spend, US dollars, out of its parent's budget. */
   budget_usd: z._default(

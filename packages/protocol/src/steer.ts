@@ -4,8 +4,8 @@ import { steerLimits } from './steer-limits.ts'
 import { originSchema } from './origin.ts'
 
 /**
- * The states of a message to a working agent. `waiting` until its run has added it to its conversation (`taken`), or
- * until that run ended first and the message became a run of its own (`became-run`).
+ * The states of a message to a working agent: `waiting`; `taken` once the run has added the message to its
+ * conversation; `became-run` if the run ended first, so that the message became a run of its own.
  */
 export const steerStates = ['waiting', 'taken', 'became-run'] as const
 export type SteerState = (typeof steerStates)[number]
@@ -22,7 +22,7 @@ export const steerViewSchema = z.strictObject({
   state: z.enum(steerStates),
   /** The run that the steer was attached to; null if the agent was idle, so that the steer started a run. */
   run_id: z.nullable(runIdSchema),
-  /** If taken: the last step before the run read the steer; all later steps follow it. */
+  /** For a taken steer: the number of the last step before the run read the steer. */
   step: z.nullable(z.int()),
   became_run_id: z.nullable(runIdSchema),
   created_at: z.number(),

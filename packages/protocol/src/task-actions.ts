@@ -23,7 +23,7 @@ export interface TaskAction {
   readonly by: TaskActor
   /** The agents' tool for the action; null if the mesh takes it by itself. */
   readonly tool: 'update_task' | 'complete_task' | 'manage_task' | null
-  /** The meaning, for the party that may take the action. */
+  /** The description of the action for the agents and people that may take it. */
   readonly words: string
 }
 
@@ -171,7 +171,7 @@ export function isTaskOpen(state: TaskState): boolean {
   return taskTransitions[state].length > 0
 }
 
-/** Whether the action may be taken in that state. */
+/** Whether the action is allowed for a task in that state. */
 export function mayAct(name: TaskActionName, state: TaskState): boolean {
   const action: TaskAction = taskActions[name]
   return action.from.includes(state)

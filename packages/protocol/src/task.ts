@@ -16,7 +16,7 @@ export type TokenBudget = z.infer<typeof tokenBudgetSchema>
 export const taskTurnSchema = z.strictObject({
   task_id: taskIdSchema,
   token_budget: z.nullable(tokenBudgetSchema),
-  /** Used by all turns so far, including the work that they delegated. */
+  /** Tokens that all turns have used so far, including the work that they delegated. */
   tokens_used: z.int().check(z.minimum(0)),
   cost_usd: z.number().check(z.minimum(0)),
 })

@@ -37,13 +37,13 @@ const templateName = z
 
 export const planItemSchema = z.strictObject({
   kind: z.enum(['project', 'agent', 'schedule', 'webhook', 'watch', 'watcher']),
-  /** Id of the agent, schedule or project; agent and name, pattern, or folder and pattern for the other kinds. */
+  /** The id of an agent, schedule or project; for other kinds agent and name, pattern, or folder and pattern. */
   id: z.string(),
   /** `by-hand`: this caller may not do it; webhooks are created only at the dashboard or by its API. */
   action: z.enum(['create', 'change', 'keep', 'by-hand']),
-  /** The new value, and the previous one; null without one. */
+  /** The changed fields with their new and previous values; `before` is null for a new value. */
   changes: z.array(z.strictObject({ field: z.string(), before: z.nullable(z.string()), after: z.string() })),
-  /** An obstacle on this machine that does not prevent applying it. */
+  /** An obstacle on this machine, despite which the item can be applied. */
   warning: z.optional(z.string()),
 })
 export type PlanItem = z.infer<typeof planItemSchema>
@@ -77,7 +77,7 @@ export const templatesApi = {
           from: z.enum(['home', 'shipped']),
           description: z.string(),
           agents: z.array(z.string()),
-          /** Why it cannot be applied; null if it can. */
+          /** Why the template cannot be applied; null if it can be applied. */
           broken: z.nullable(z.string()),
         }),
       ),

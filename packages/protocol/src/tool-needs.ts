@@ -1,7 +1,7 @@
 import type { BrowserAction } from './browser-service-api.ts'
 import { browserActionNames, browserToolName } from './browser-tools.ts'
 
-/** What an agent's record must allow for a tool to be useful: an API by name, or a list or flag; and also `flag`. */
+/** What a permission record must allow for a tool to be useful: an API, a browser action, or `field` and `flag`. */
 export type ToolNeed =
   | { readonly api: string }
   /** An action in the browser. */
@@ -20,7 +20,7 @@ export type ToolNeed =
         | 'can_use_wallet'
         | 'can_manage_projects'
       readonly flag?: 'can_route_tasks'
-      /** This permission is sufficient without the others. */
+      /** With this permission, neither `field` nor `flag` is required. */
       readonly or?: 'can_spawn'
     }
 
@@ -34,7 +34,7 @@ export const toolNeeds = {
   web_search: { api: 'web_search' },
   hand_off: { field: 'can_message', flag: 'can_route_tasks' },
   review_task: { field: 'can_message', flag: 'can_route_tasks' },
-  // The agent that had another one created also answers its questions.
+  // An agent that spawned another one also answers the spawned agent's questions.
   manage_task: { field: 'can_message', flag: 'can_route_tasks', or: 'can_spawn' },
   steer_agent: { field: 'can_message' },
   message_agent: { field: 'can_message' },

@@ -86,7 +86,7 @@ export const topicAgentApi = {
     }),
     response: z.strictObject({
       signals: z.array(signalSchema),
-      /** The number of unread signals that this answer leaves out. */
+      /** The number of further unread signals that are not in this answer. */
       more: z.int(),
     }),
   },

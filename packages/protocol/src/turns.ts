@@ -3,7 +3,7 @@
  * An error rejects only its own caller, and the next item still runs. The caller limits how much may wait.
  */
 export interface Turns {
-  /** Rejects with the error of `work`. Work begins after `take` returned. */
+  /** Rejects with the error of `work`. `work` begins after `take` has returned its promise. */
   take<T>(names: readonly string[], work: () => Promise<T>): Promise<T>
   /** Resolves when no work is under way. */
   idle(): Promise<void>
@@ -16,7 +16,7 @@ export function createTurns(): Turns {
   return {
     async take(names, work) {
       const before = names.flatMap((name) => tails.get(name) ?? [])
-      // Never before `take` returned: a caller may store the promise that its work clears.
+      // `work` never begins before `take` has returned: a caller may store the promise that its `work` clears.
       const working = Promise.all(before).then(work)
       const tail = working.then(
         () => leave(),
@@ -34,7 +34,7 @@ export function createTurns(): Turns {
   }
 }
 
-/** Runs each piece of work after the one before it. */
+/** Runs each piece of work after the previous one has ended. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export function createInTurn(): InTurn {

@@ -85,9 +85,9 @@ export const credentialViewSchema = z.strictObject({
   fingerprint: z.string(),
   hosts: z.array(z.string()),
   note: z.string(),
-  /** Why the mesh fills the credential in nowhere, or null if it does. */
+  /** The reason why the mesh fills in the credential for no host; null if it fills it in for `hosts`. */
   unused_because: z.nullable(z.string()),
-  /** For each host where a request could still be refused: what it covers, and how to make it work. */
+  /** One sentence per host that may still refuse requests: what the binding covers, and how to make requests work. */
   notices: z.array(z.string()),
 })
 export type CredentialView = z.infer<typeof credentialViewSchema>
@@ -138,7 +138,7 @@ export const vaultHumanApi = {
   credentials: {
     response: z.strictObject({
       credentials: z.array(credentialViewSchema),
-      /** Why no credential is filled in at all, with file and line; null while the bindings file is valid. */
+      /** Why the mesh fills in no credential at all, with file and line; null while the bindings file is valid. */
       broken: z.nullable(z.string()),
     }),
   },

@@ -99,8 +99,8 @@ export const walletLimits = {
 export const walletMakings = ['generated', 'imported'] as const
 
 /**
- * `none`: there is no seed. `locked`: it waits for its passphrase. `open`: keys can be derived. `lost`: there was one, and
- * its files are missing or do not fit together; importing its words brings it back.
+ * `none`: no seed exists. `locked`: the seed waits for its passphrase. `open`: keys can be derived. `lost`: the
+ * seed's files are missing or do not fit together; importing the words of the seed restores it.
  */
 export const walletStates = ['none', 'locked', 'open', 'lost'] as const
 export type WalletState = (typeof walletStates)[number]
@@ -149,7 +149,7 @@ export const walletBalanceSchema = z.strictObject({
   /** Null for the owner's own address. */
   agent_id: z.nullable(z.string()),
   index: z.number(),
-  /** Null if it cannot be derived: the owner's own on Solana while the seed is locked. */
+  /** Null if no address can be derived: on Solana the owner's own while the seed is locked. */
   address: z.nullable(z.string()),
   chain: z.enum(chainNames),
   coin: z.string(),

@@ -2,10 +2,10 @@ import * as z from 'zod/mini'
 import { chainNames } from './wallet-api.ts'
 
 /**
- * `signed`: it is stored with its bytes, and may not have been sent. `sent`: the chain has it, in no known block.
- * `landed`: it is in a block that a reorganization could still revert. The others are final: `confirmed`; `failed`,
- * reverted by the chain at the cost of its fee; `replaced` by another transaction, `expired`, and `cancelled` by its
- * owner, in which it never lands.
+ * `signed`: the mesh has stored the signed bytes, and may not have sent them. `sent`: the chain has the transaction,
+ * in no known block. `landed`: its block could still be reverted by a reorganization. The other states are final:
+ * `confirmed`; `failed`, reverted by the chain at the cost of its fee; and three in which it never lands: `replaced`
+ * by another transaction, `expired`, `cancelled` by its owner.
  */
 export const intentStates = [
   'signed',

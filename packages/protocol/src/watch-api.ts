@@ -68,7 +68,7 @@ export const watchViewSchema = z.strictObject({
   passed_over: z.int(),
   /** Why the folder is not scanned, or not completely. */
   trouble: z.nullable(z.string()),
-  /** Why changes that could fire are waiting. */
+  /** Why stable changes wait instead of firing; null if no such change waits. */
   held: z.nullable(z.string()),
   /** Milliseconds since 1970. */
   looked_at: z.nullable(z.number()),

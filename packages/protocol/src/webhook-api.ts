@@ -153,7 +153,7 @@ export type WebhookReceipt = z.infer<typeof webhookReceiptSchema>
 
 const shownOnce = z.strictObject({
   webhook: webhookViewSchema,
-  /** Shown only once; null if there is no secret or the caller supplied it. */
+  /** The secret, which is shown only once; null without a secret, or if the caller supplied the secret. */
   secret: z.nullable(z.string()),
 })
 

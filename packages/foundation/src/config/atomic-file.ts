@@ -53,7 +53,7 @@ export async function setFileMode(path: string, mode: number): Promise<void> {
   await chmod(path, mode)
 }
 
-/** A text on the disk that is not yet in its place. */
+/** A text in a temporary file on the disk, which does not yet replace its target file. */
 export interface StagedText {
   /** Replaces the file; the replacement survives a power cut. */
   place(): Promise<void>
@@ -70,8 +70,8 @@ export async function writeFileAtomically(path: string, text: string, mode = 0o6
 }
 
 /**
- * The first half of `writeFileAtomically`, for files that must change together: a full disk refuses it, and `place`
- * needs no more room.
+ * Writes a text to a temporary file, the first half of `writeFileAtomically`, for files that must change together. A
+ * full disk makes this call fail; the later `place` only renames the file and needs no more room.
  */
 export async function stageText(path: string, text: string, mode: number): Promise<StagedText> {
   const target = await realPathOf(path)
@@ -108,8 +108,8 @@ export async function stageText(path: string, text: string, mode: number): Promi
 }
 
 /**
- * Gives a file that another program has written its final name, under which later starts trust it. It is synced before,
- * because a power cut could otherwise leave an empty file under that name.
+ * Renames a temporary file that another program has written to its final name, under which later starts trust it.
+ * Syncs the file before, because a power cut could otherwise leave an empty file under the final name.
  */
 export async function moveIntoPlace(temporary: string, target: string): Promise<void> {
   const file = await open(temporary, 'r')
@@ -122,7 +122,7 @@ export async function moveIntoPlace(temporary: string, target: string): Promise<
   await syncFolder(dirname(target))
 }
 
-/** The first error is the one that callers need; a failing disk may also refuse to delete the temporary file. */
+/** Ignores errors of `discard`: callers need the first error, and a failing disk may also refuse this deletion. */
 async function quietly(discard: () => Promise<void>): Promise<void> {
   await discard().catch(() => undefined)
 }

@@ -10,13 +10,13 @@ export const captchaSettingsSchema = z
   .strictObject({
     /** A service with the API `createTask` and `getTaskResult`, as 2Captcha and Anti-Captcha have. */
     solver_url: z.url({ protocol: /^https?$/ }).default('https://api.2captcha.com'),
-    /** The solver of the secondary key; defaults to the primary one. */
+    /** The address of the solver for the secondary key; `solver_url` if omitted. */
     secondary_solver_url: z.url({ protocol: /^https?$/ }).optional(),
     /** The maximum number of answers requested in an hour, for all agents together. */
     per_hour: amount(bounds.perHour).pipe(z.number().int()),
     /** The maximum that all agents together may spend on answers in a UTC day. */
     daily_usd: amount(bounds.dailyUsd),
-    /** The money reserved for one answer; the real cost is settled. */
+    /** US dollars that are reserved before each answer; after the answer, its real cost replaces the reservation. */
     answer_usd: amount(bounds.answerUsd),
     /** The proxy through which the solver visits the page; its login and password are in the environment. */
     proxy: z

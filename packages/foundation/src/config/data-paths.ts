@@ -39,7 +39,7 @@ export interface DataPaths {
   /** The log of a mesh that the command line started; its predecessor has the suffix `.1`. */
   readonly logFile: string
   readonly lockFile: string
-  /** Exists while a home is being restored: its content is incomplete. */
+  /** A file that exists while a backup is restored into the home, whose content is then incomplete. */
   readonly restoreMark: string
   readonly pidFile: string
   readonly cassettesFolder: string

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import { isMissing } from './atomic-file.ts'
 
 /**
- * Remembers on which file system a folder is, and returns a check that rejects (`ENODEV`) when it is on another one: a
- * file system was mounted over it, or its own was unmounted. Files that are missing there were not deleted by their owner.
+ * Remembers the file system of a folder, and returns a check. The check rejects (`ENODEV`) if another file system is
+ * at the folder now, after a mount or an unmount. Files that are missing then were not deleted by their owner.
  */
 export function createDeviceGuard(folder: string): () => Promise<void> {
   const device = deviceNow(folder)
@@ -15,12 +15,12 @@ export function createDeviceGuard(folder: string): () => Promise<void> {
   }
 }
 
-/** The sentence about a folder whose file system is not the one that the mesh began on. Pure. */
+/** Returns the error text for a folder on which another file system is mounted than at the mesh's start. Pure. */
 export function awayWords(folder: string): string {
   return `another file system is where ${folder} was when the mesh started; mount the old one there again, or stop the mesh`
 }
 
-/** The device of the folder, or of the nearest folder above that exists. */
+/** Returns the device number of the folder, or of its nearest existing ancestor. */
 async function deviceOf(folder: string): Promise<number> {
   try {
     return (await stat(folder)).dev

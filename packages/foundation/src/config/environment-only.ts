@@ -10,7 +10,7 @@ export const environmentOnlyNames = [
   'CAPTCHA_SOLVER_PROXY_PASSWORD',
 ] as const
 
-/** A JSON text without these names, at any depth and in either case, and the names that were removed. Pure. */
+/** Returns a JSON text without the names of `environmentOnlyNames`, in either case, and the removed names. Pure. */
 export function withoutEnvironmentOnly(text: string): {
   readonly text: string
   readonly removed: readonly string[]
@@ -29,7 +29,7 @@ export function withoutEnvironmentOnly(text: string): {
   }
 }
 
-/** Removes these names from a file and returns which were found; their values are never reported. */
+/** Removes the names of `environmentOnlyNames` from a file and returns the removed names, never their values. */
 export async function stripEnvironmentOnly(editor: FileEditor, path: string): Promise<readonly string[]> {
   let names: readonly string[] = []
   await editor.edit(path, (text) => {

@@ -43,7 +43,7 @@ export interface Environment {
   readonly proxies: ProxyRules
   /** One sentence for each FLOTILLA_ variable that is set without effect. */
   readonly warnings: readonly string[]
-  /** One sentence per invalid value of `.env` that was ignored; a mesh does not start with such values. */
+  /** One sentence per invalid value of `.env` that a command ignored; a mesh does not start with such values. */
   readonly leftOut: readonly string[]
 }
 
@@ -134,10 +134,10 @@ const placeNames: readonly string[] = [
 /** Set if the mesh is a pod. */
 const podName = 'FLOTILLA_KUBERNETES_SERVICE'
 
-/** Whether this is set in `.env` is known only once the home is known. */
+/** The variable with the home folder. `.env` cannot set it, because the mesh finds `.env` in the home folder. */
 const homeName = 'FLOTILLA_HOME'
 
-/** Variables that only the command line reads, from its own environment, with the mesh's warning about them. */
+/** Variables that the command line reads only from its own environment, with the warning if `.env` sets them. */
 export const commandLineNames: Readonly<Record<string, string>> = {
   FLOTILLA_URL: 'has no effect here: only the command line reads it, from its own environment',
   FLOTILLA_SESSION: 'has no effect here: only the command line reads it, from its own environment',
@@ -155,9 +155,9 @@ export function homeOf(record: Variables, userHome: string = homedir()): string 
 }
 
 /**
- * Parses the variables that `main` passes in and those of the home's `.env`, which the former override. No other code
- * of the mesh reads either, except the vault for its two prefixes. An empty value counts as absent. Throws the
- * Problem `unprocessable` that names every invalid value.
+ * Parses the variables that `main` passes in and those of the home's `.env`; a variable from `main` overrides one of
+ * `.env`. No other code of the mesh reads them, except the vault for its two prefixes. An empty value counts as
+ * absent. Throws the Problem `unprocessable`, which names every invalid value.
  */
 export function readEnvironment(
   record: Variables,
@@ -219,7 +219,7 @@ export function readEnvironment(
   }
 }
 
-/** Reads the environment without invalid values of `.env`. Throws for invalid values of the process's environment. */
+/** Reads the environment, ignoring invalid values of `.env`. Throws for invalid values of the process itself. */
 export function readWhatHolds(
   record: Variables,
   userHome: string = homedir(),
@@ -249,7 +249,7 @@ function writtenIn(file: ReadonlyMap<string, string>, present: Readonly<Record<s
   }
 }
 
-/** The names of the invalid variables, without their values. */
+/** Returns the names of the invalid variables, with a text for each that does not contain its value. */
 function wrongIn(error: z.ZodError, present: Readonly<Record<string, string>>) {
   return error.issues.map(({ path, message }) => {
     const name = path.join('.')

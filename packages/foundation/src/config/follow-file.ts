@@ -14,9 +14,9 @@ export interface FollowedFile {
 }
 
 /**
- * Follows the text of a file that a person may edit: `take` is called once before this resolves, after each change, and
- * on `refresh`; with null if the file does not exist. Reads are serialized. Errors of `take` are reported as read
- * errors, and a failed read is repeated until one succeeds, because a disk may recover without a change of the file.
+ * Follows the text of a file that a person may edit. Calls `take` once before `followFile` resolves, after each
+ * change, and on `refresh`; with null if the file does not exist. Reads are serialized. Errors of `take` are reported
+ * as read errors, and a failed read is repeated until one succeeds: a disk may recover without a change of the file.
  */
 export async function followFile(deps: {
   readonly path: string
@@ -30,12 +30,12 @@ export async function followFile(deps: {
   const requireDevice = createDeviceGuard(dirname(path))
   let stamp: FileStamp | null = null
   let reading: Promise<void> = Promise.resolve()
-  /** True if the last check failed: the next one reads the file even if it did not change. */
+  /** True if the last check of the file failed: the next check reads the file even if it did not change. */
   let isOwed = false
 
   async function load(): Promise<void> {
     try {
-      // The stamp is taken first: a write between the two is then seen by the next poll.
+      // The stamp is taken before the text, so that the next poll detects a write between these two reads.
       await requireDevice()
       stamp = await stampOf(path)
       const text = await readTextFile(path)

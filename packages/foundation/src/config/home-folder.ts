@@ -30,8 +30,8 @@ export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
   ]
   for (const folder of [...closed, paths.briefsFolder]) await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const folder of closed) await chmod(folder, 0o700)
-  // Each agent's part is mounted into its container. It contains agent tokens for a short time; the permissions of the
-  // data folder exclude other users.
+  // Each agent's subfolder is mounted into its container, and contains agent tokens for a short time. Other users of
+  // the machine have no access, because the data folder above is private.
   await chmod(paths.briefsFolder, 0o755)
   const known = (await readTextFile(homeIdPath(paths)))?.trim()
   if (known) return { homeId: known, fresh: false }

@@ -25,11 +25,11 @@ export interface HomeLock {
   release(): Promise<void>
 }
 
-/** If the holder ends between the refused lock and the question about it, the lock is tried again this often. */
+/** The number of attempts to lock a home whose holder ends while this process asks which process holds it. */
 const attemptsMax = 5
 /** The maximum number of clients that are answered at the same time; further ones are disconnected. */
 const askersMax = 16
-/** The answer fits into the kernel's buffer, so a client that has not received it by then is not a Flotilla process. */
+/** Milliseconds until a client is disconnected. The kernel buffers the answer, so a Flotilla client has read it. */
 const tellMaxMs = 2000
 
 /**
@@ -50,7 +50,7 @@ export async function lockHome(
   throw inUse(home, null)
 }
 
-/** Null if a holder has ended after the lock was refused. */
+/** Returns the lock, or null if the holder that refused it has ended since. */
 async function takeFreeName(
   place: string,
   { home, own }: { readonly home: string; readonly own: { readonly pid: number; readonly deed: Deed } },
@@ -60,7 +60,7 @@ async function takeFreeName(
     const holder = await findHolder(place, lock ? { except: name } : { of: name })
     if (holder === 'stranger' && !lock) continue
     if (holder === null || holder === 'stranger') return lock
-    // A process that started while a stranger held this name holds another name.
+    // Another process of this home started while a stranger held this name, and holds the lock under another name.
     await lock?.release()
     throw inUse(home, { pid: holder.pid, deed: deedOf(holder.word) ?? 'running' })
   }
@@ -87,8 +87,8 @@ export function isHeldByMesh({ extra }: Problem): boolean {
 }
 
 /**
- * Null if it is taken. A client gets the answer and is disconnected, because an open connection would delay the
- * release.
+ * Listens on the abstract socket `name`. Returns null if another process has the name. Each client is disconnected
+ * after its answer, because an open connection would delay the release.
  */
 function take(name: string, own: { readonly pid: number; readonly deed: Deed }): Promise<HomeLock | null> {
   let { deed } = own

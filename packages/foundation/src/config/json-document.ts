@@ -78,7 +78,7 @@ function issueKeys(issue: z.$ZodIssue): (string | number)[] {
   return extra === undefined ? path : [...path, extra]
 }
 
-/** The deepest node that exists on the way to `path`. */
+/** Returns the deepest node that exists on the way to `path`. */
 function nearestNode(root: Node, path: readonly (string | number)[]): Node | undefined {
   for (let depth = path.length; depth > 0; depth--) {
     const node = findNodeAtLocation(root, path.slice(0, depth))

@@ -33,8 +33,8 @@ function firstName(place: string): string {
 }
 
 /**
- * The trusted process that holds a name of the lock: root, the user of this process or the owner of the home runs it.
- * `stranger` if only processes of other users do, null if no process does.
+ * Returns the trusted process that holds a name of the lock: one that root, the user of this process or the owner of
+ * the home runs. `stranger` if only other users' processes hold it, null if no process does.
  */
 export async function findHolder(
   place: string,
@@ -49,7 +49,7 @@ export async function findHolder(
   try {
     listeners = listenersOn(fs, isWanted)
   } catch {
-    // This system does not report the process of a socket, so the holder's own answer must suffice.
+    // This system does not report which process has the socket, so the answer on the socket must suffice.
     return 'of' in names ? answerOf(names.of) : null
   }
   if (listeners.length === 0) return null
@@ -71,7 +71,7 @@ export async function findHolder(
   return { pid: holder.pid, word: answer?.pid === holder.pid ? answer.word : '' }
 }
 
-/** Root, the user of this process, and the owner of the home. */
+/** Returns the ids of trusted users: root, the user of this process, and the owner of the home. */
 function trustedUids(place: string): readonly number[] {
   const own = [0, process.getuid?.() ?? 0]
   try {

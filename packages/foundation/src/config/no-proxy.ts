@@ -64,7 +64,7 @@ export function isWithin(list: BlockList, host: string): boolean {
   return family !== 0 && list.check(host, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** The reason as text if the entry has no effect. */
+/** Returns a function that matches hosts, or the reason why the entry has no effect. */
 function readEntry(entry: string): Matches | string {
   if (entry === '*') return () => true
   if (entry.toLowerCase() === '<local>') return (host) => !host.includes('.') && isIP(host) === 0
@@ -79,7 +79,7 @@ function readEntry(entry: string): Matches | string {
   return (host, asked) => asked === Number(port) && matches(host, asked)
 }
 
-/** Null without a port: the colons of an IPv6 address without brackets begin none. */
+/** Splits an entry at its port; `port` is null without one. An IPv6 address without brackets has no port. */
 function splitPort(entry: string): { readonly place: string; readonly port: string | null } {
   if (isIP(bareHost(entry)) !== 0) return { place: entry, port: null }
   const [, place = entry, port = null] = /^(\[[^\]]*\]|[^:]*):(.*)$/.exec(entry) ?? []
@@ -129,7 +129,7 @@ function asciiName(name: string): string | null {
   return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : null
 }
 
-/** An address may contain a user name and a password. */
+/** Returns an entry for display, without the user name and the password that its address may contain. */
 function shown(entry: string): string {
   return oneLine(entry.replace(/\/\/[^/@]*@/, '//').replace(/^[^/@]*@/, ''), shownMaxChars)
 }

@@ -122,7 +122,7 @@ function isTimeout(text: string | undefined): boolean {
   return text !== undefined && Number(text) > 0
 }
 
-/** Whether each part is a pair that can be decoded. Pure. */
+/** Whether each part of a comma-separated text is a pair `name=value` that can be decoded. Pure. */
 function isWhole(text: string | undefined): boolean {
   return (text ?? '')
     .split(',')

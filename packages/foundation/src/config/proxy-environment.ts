@@ -122,7 +122,7 @@ function authorizationOf({ username, password }: URL): string | null {
   return `Basic ${Buffer.from(plain, 'utf8').toString('base64')}`
 }
 
-/** A percent sign that starts no escape sequence is kept. */
+/** Decodes percent escapes; keeps a percent sign that starts no escape. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -134,7 +134,7 @@ function decoded(text: string): string {
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
-// Connections to these reach this machine as well; servers such as Ollama print them as their address.
+// Connections to these two addresses also reach this machine; servers such as Ollama print them as their own address.
 loopback.addAddress('0.0.0.0', 'ipv4')
 loopback.addAddress('::', 'ipv6')
 

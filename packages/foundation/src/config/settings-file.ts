@@ -360,12 +360,12 @@ export type ModelSettings = Settings['models'][string]
 
 export const defaultSettings: Settings = settingsSchema.parse({})
 
-/** The limit of the agent's data, in bytes. Pure. */
+/** Returns the limit of the agent's data, in bytes. Pure. */
 export function dataLimitBytes(settings: Settings, agentId: string): number {
   return (settings.agents[agentId]?.data_limit_mb ?? settings.data_limit_mb) * 1024 * 1024
 }
 
-/** Null if the agent never hibernates. Pure. */
+/** Returns the idle milliseconds after which the agent hibernates, or null if it never hibernates. Pure. */
 export function hibernateAfterMs(settings: Settings, agentId: string): number | null {
   const own = settings.agents[agentId]?.hibernate_after_minutes
   const minutes = own === undefined ? settings.hibernate_after_minutes : own

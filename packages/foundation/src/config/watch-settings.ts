@@ -20,11 +20,11 @@ export interface FieldEdit {
 export interface SettingsFile {
   /** The settings of the last valid file. */
   current(): Settings
-  /** Why the current file is not used, with file and line; null while it is. */
+  /** Why the current file is not used, with file and line; null while the file is used. */
   broken(): string | null
   /**
-   * Sets one field, or deletes it for undefined, and leaves the rest of the text unchanged; it is in effect once this
-   * resolves. Problem `unprocessable` if the file is invalid or would become so.
+   * Sets one field, or deletes it if `value` is undefined, and leaves the rest of the text unchanged. Resolves when
+   * the edit is in effect. Problem `unprocessable` if the file is invalid or would become invalid.
    */
   edit(field: readonly string[], value: unknown): Promise<void>
   /** Like `edit`, for all edits that `choose` returns for the current settings, in one write or none. */
@@ -58,7 +58,7 @@ export async function watchSettings(deps: {
       const names = await stripEnvironmentOnly(deps.editor, deps.path)
       if (names.length > 0) deps.onStripped(names)
     } catch (error) {
-      // The names are ignored, but the owner must know that they are still in the file.
+      // The mesh ignores secrets in the file, but the owner must know that the file still contains them.
       const why = error instanceof Error ? error.message : String(error)
       deps.onBroken(
         `config/settings.json contains secrets, and the mesh failed to move them out of the file: ${why}`,

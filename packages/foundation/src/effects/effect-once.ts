@@ -21,14 +21,14 @@ export interface EffectCall {
   readonly request: unknown
 }
 
-/** An effect in files or containers, as seen by the work that resumes it. */
+/** The step by which work with files or containers stores its mark and answer, and resumes after a restart. */
 export type EffectStep<Answer> = Resumable<Answer>
 
 /** Passed to work whose effect leaves the mesh. */
 export interface OutsideLine {
   /**
-   * Must be called right before the first byte may leave; repeating it changes nothing. From then on the call may
-   * have had its effect and is never repeated. If it throws, the work must end.
+   * The work must call this right before the first byte may leave the mesh; more calls change nothing. From then on
+   * the effect may have happened, so the agent's call is never repeated. If `dispatching` throws, the work must end.
    */
   readonly dispatching: () => void
   /** Aborts when the run is over or the mesh stops, but not when the client disconnects. */
@@ -132,7 +132,7 @@ export function createEffectOnce(deps: { readonly database: Database; readonly c
     })
   }
 
-  /** A repeated call joins the one that is running. */
+  /** Runs the work of a call; a repeated call gets the result of the same call that is still running. */
   async function shared<T>(
     call: EffectCall,
     work: (one: { readonly digest: string; readonly signal: AbortSignal }) => Promise<T>,
@@ -166,8 +166,8 @@ function digestOf(call: EffectCall): string {
 }
 
 /**
- * Returned immediately and not only to a repeat, because a caller that retries with a new key must know that it may
- * have the effect twice.
+ * Creates the problem of a call without an answer. The first caller gets it too, not only a repeat, because a caller
+ * that retries with a new key must know that the effect may happen twice.
  */
 export function outcomeUnknown(error: unknown): Problem {
   const why = error instanceof Problem ? `${error.code}: ${error.detail}` : 'the connection failed'

@@ -64,7 +64,7 @@ export function createEffectTable({
         .get(runId, key)
       return row ? rowSchema.parse(row) : null
     },
-    /** Inserts a row without an answer. An existing row only gets the mark. Problem `conflict`. */
+    /** Inserts a row without an answer, or sets an existing row's mark. Problem `conflict` for another request. */
     begin({ runId, key }: EffectKey, digest: string, mark: JsonValue): void {
       const text = mark === null ? null : JSON.stringify(mark)
       const { changes } = database

@@ -57,7 +57,7 @@ export function createEffectsUnderWay(clock: Clock) {
       if (first) return first.result as Promise<T> // of the same call, by its digest
       takeRoom(call.agentId)
       const over = new AbortController()
-      // Starts in a later microtask, so that the entry exists before the work begins.
+      // `work` starts in a later microtask, so that the entry in `all` exists before.
       const result = Promise.resolve()
         .then(() => work(over.signal))
         .finally(() => {

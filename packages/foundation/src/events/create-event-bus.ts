@@ -30,7 +30,7 @@ export function createEventBus({
   const listeners = new Set<(event: FleetEvent) => void>()
   let reserved = table.reservedUntil()
   let last = reserved
-  /** Null if the rows must be counted again. */
+  /** The number of stored events; null if the rows must be counted again. */
   let kept: number | null = null
   let untilTrim = 1
   let dropped = 0

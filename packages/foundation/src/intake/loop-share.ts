@@ -51,7 +51,7 @@ const burstBackPerMs = 0.5
 const stepMs = 5
 /** People and the mesh itself take turns as one worker. */
 const unchargedWorker = ''
-/** Far above any fleet; clearing all entries only lets calls through. */
+/** The maximum number of stored shares, far above any fleet. Beyond it all are dropped, which only allows calls. */
 const agentsMax = 10_000
 
 /** A used share is restored evenly, all of it within a minute. */
@@ -133,10 +133,10 @@ export function createLoopShare(deps: LoopShareDeps): LoopShare {
 }
 
 interface Used {
-  /** What is left of its share per minute, in milliseconds. */
+  /** The unused part of the agent's share per minute, in milliseconds. */
   ms: number
-  /** What is left of its burst, in milliseconds. */
+  /** The unused part of the agent's burst, in milliseconds. */
   lately: number
-  /** The time at which both were computed. */
+  /** The time at which `ms` and `lately` were computed. */
   at: number
 }

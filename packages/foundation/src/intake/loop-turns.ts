@@ -9,7 +9,7 @@ export interface LoopTurns {
 
 /** Between steps, the loop is free for as long as the last step took, at most this many milliseconds. */
 const gapMaxMs = 50
-/** After a shorter step, the next one follows as soon as the loop has served pending events, in milliseconds. */
+/** After a step below this time, in milliseconds, the next step waits only until pending events were served. */
 const shortStepMs = 1
 
 export function createLoopTurns(deps: { readonly cpuMs: () => number }): LoopTurns {

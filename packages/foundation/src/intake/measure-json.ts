@@ -39,7 +39,7 @@ export function measureJson(bytes: Uint8Array, bounds: JsonBounds): JsonMeasure 
   const { length } = bytes
   /** The last text may still turn out to be a name, so this limit is exceeded by one at most. */
   const valuesMax = bounds.nodesMax + 1
-  // Names are counted here until their colon is read.
+  // Counts each name as a value until its colon is read; then the name counts as a member only.
   let values = 0
   let members = 0
   let level = 0
@@ -74,7 +74,7 @@ export function measureJson(bytes: Uint8Array, bounds: JsonBounds): JsonMeasure 
         values--
         if (textTo - textFrom > nameBytes) nameBytes = textTo - textFrom
         hasOddName = hasOddName || isOdd(bytes, textFrom, textTo)
-        // A second colon has no name, so no name is counted twice.
+        // After a second colon the name is empty, so the bytes of one name are never counted twice.
         textFrom = textTo
         if (members > bounds.membersMax || nameBytes > bounds.nameMaxBytes) break
       }
@@ -104,7 +104,7 @@ const backslash = 0x5c
 /** Longer texts are searched with `indexOf`, whose call costs as much as scanning this many bytes. */
 const nearBytes = 64
 
-/** The position after the closing quote of the text that starts at `from`, or one past the end without one. Pure. */
+/** Returns the position after the closing quote of the text that starts at `from`; past the end if none. Pure. */
 export function afterText(bytes: Uint8Array, from: number): number {
   const { length } = bytes
   // The byte before `at` is never the first half of an escape.

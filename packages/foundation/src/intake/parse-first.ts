@@ -18,7 +18,7 @@ export function parseFirst<S extends Schema>(schema: S, value: unknown): z.ZodSa
 
 const prepared = new WeakSet<Schema>()
 
-/** The same schema, whose lists and records at any depth stop at the first step with an invalid member. */
+/** Changes the schema: its lists and records at any depth stop at the first step with an invalid member. */
 export function endingAtFirst<S extends Schema>(schema: S): S {
   if (prepared.has(schema)) return schema
   prepared.add(schema)
@@ -34,7 +34,7 @@ export function endingAtFirst<S extends Schema>(schema: S): S {
   return schema
 }
 
-/** Schemas that a definition refers to, wherever it keeps them. */
+/** Returns the schemas that the definition of a schema refers to, in its fields or in lists and records in them. */
 function schemasIn(def: object): readonly Schema[] {
   const values = Object.values({ ...def, ...('shape' in def ? { shape: def.shape } : {}) })
   return values.flatMap((value: unknown): readonly Schema[] => {
@@ -53,7 +53,7 @@ function hasKnownNames(schema: Schema): boolean {
   return keyType._zod.values !== undefined
 }
 
-/** A value that is validated in steps; null if it is small or not a list or record. */
+/** A list or record that is validated in steps of `stepMembers` members. */
 interface Steps {
   readonly count: number
   slice(from: number, to: number): unknown

@@ -19,7 +19,7 @@ export function readJson(source: Uint8Array | string, bounds: JsonBounds): JsonV
 }
 
 /**
- * Does the same, but returns integers that a float cannot represent as text: amounts on chains have 64 bits. Pure.
+ * Like `readJson`, but returns integers that a float cannot represent as text: amounts on chains have 64 bits. Pure.
  */
 export function readJsonExactly(source: Uint8Array | string, bounds: JsonBounds): JsonValue {
   const bytes = typeof source === 'string' ? Buffer.from(source) : source
@@ -29,7 +29,7 @@ export function readJsonExactly(source: Uint8Array | string, bounds: JsonBounds)
 }
 
 /**
- * Does the same, but keeps numbers that a float cannot represent as written, for output without computation. Pure.
+ * Like `readJson`, but keeps numbers that a float cannot represent as written, for output without computation. Pure.
  */
 export function readJsonAsWritten(text: string, bounds: JsonBounds): unknown {
   const { fault } = measureJson(Buffer.from(text), bounds)
@@ -42,7 +42,7 @@ export function readJsonAsWritten(text: string, bounds: JsonBounds): unknown {
 }
 
 /**
- * Does the same, but returns undefined for invalid JSON and for text above the limits, for callers that pass such
+ * Like `readJson`, but returns undefined for invalid JSON and for text above the limits. For callers that pass such
  * text through. Pure.
  */
 export function readJsonQuietly(source: Uint8Array | string, bounds: JsonBounds): JsonValue | undefined {
@@ -54,9 +54,9 @@ export function readJsonQuietly(source: Uint8Array | string, bounds: JsonBounds)
 }
 
 /**
- * Does the same for a request body, where a name that reaches a prototype is rejected too: copying such a member
- * would change the prototype. Throws the problem `bad-request` for that. With `keepsDigits`, whole numbers beyond
- * 2^53 stay as they are written (`writtenNumber`). Pure.
+ * Like `readJson`, for a request body: also rejects a name that reaches a prototype, because copying such a member
+ * would change the prototype. Throws the problem `bad-request` for such a name. With `keepsDigits`, whole numbers
+ * beyond 2^53 stay as they are written (`writtenNumber`). Pure.
  */
 export function readJsonBody(
   bytes: Uint8Array,

@@ -11,14 +11,14 @@ import { journalRowSchema, rowsAfter } from './read-journal.ts'
  * compared.
  */
 export interface AcceptedBlock {
-  /** Rows after this number are in the block ... */
+  /** The block contains the rows after this number, up to `last`. */
   readonly after: number
   /** ... up to this one. */
   readonly last: number
   readonly digest: string
 }
 
-/** Rows of a block: what one step of pruning takes. */
+/** The number of rows in a block, more in a very long log; one step of pruning deletes one block. */
 export const acceptedBlockRows = 5000
 /** The maximum number of blocks, so that the row of the acceptance stays small; a longer log has larger blocks. */
 const blocksMax = 1000
@@ -46,7 +46,7 @@ export function acceptedDetail(database: Database): JsonObject {
   return { blocks }
 }
 
-/** Accepted rows that were not pruned, oldest first; null for an acceptance of a release that did not record them. */
+/** Returns the accepted blocks that were not pruned, oldest first; null if an older release wrote the acceptance. */
 export function acceptedBlocks(
   database: Database,
   base: Checkpoint,
@@ -120,7 +120,7 @@ function* rowsFrom(database: Database, after: number): Generator<RawRow> {
   }
 }
 
-/** All columns of a row, even if they are invalid. */
+/** Returns all columns of a row as one text, even if some of them are invalid. */
 function rowText(row: RawRow): string {
   const { seq, at, actor, action, subject, detail, previous_hash: previous, hash } = row
   return `${JSON.stringify([seq, at, actor, action, subject, detail, previous, hash])}\n`

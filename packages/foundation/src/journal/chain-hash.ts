@@ -12,7 +12,7 @@ export interface JournalLink {
   readonly detail: string
 }
 
-/** The hash that the first row follows. */
+/** The previous hash of the first row, which no row precedes. */
 export const genesisHash = '0'.repeat(64)
 
 /** SHA-256 over the previous hash, the canonical JSON of the row, and its detail, a line each; as 64 hex digits. */

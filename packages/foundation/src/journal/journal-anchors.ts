@@ -17,13 +17,13 @@ import type { Checkpoint } from './journal-checkpoints.ts'
  * covers. One line each, oldest first, in `data/journal-anchors.jsonl`.
  */
 export interface JournalAnchors {
-  /** Null for an invalid line. Empty if the file does not exist. */
+  /** Returns the file's checkpoints, with null for an invalid line; an empty list if the file does not exist. */
   read(): readonly (Checkpoint | null)[]
   /** The checkpoint is on the disk when this returns. */
   add(checkpoint: Checkpoint): void
 }
 
-/** With more lines than this, the older half is deleted. */
+/** If the file has more lines than this, the older half of them is deleted. */
 const linesMax = 2000
 
 export function createAnchorFile(path: string): JournalAnchors {

@@ -13,7 +13,7 @@ export const checkpointSchema = z.object({
 })
 export type Checkpoint = Readonly<z.infer<typeof checkpointSchema>>
 
-/** How many are kept in the table besides the one where verification starts. */
+/** The maximum number of checkpoints in the table, in addition to the one where verification starts. */
 const checkpointsMax = 50
 
 /** Oldest first. */

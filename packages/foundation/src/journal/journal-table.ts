@@ -11,7 +11,7 @@ export interface JournalHead {
   readonly seq: number
   readonly count: number
   readonly hash: string
-  /** Empty if it was written without a secret. */
+  /** The MAC over this head; empty if the head was written without a secret. */
   readonly seal: string
 }
 
@@ -35,7 +35,7 @@ export function createJournal({
       database.transaction(() => {
         const found = readHead(database)
         const head = found ?? { seq: 0, count: 0, hash: genesisHash }
-        // A row after a head that this mesh did not seal must not seal it: only a person may accept such a head.
+        // If this mesh did not seal the found head, the new head gets no seal: only a person may accept such a chain.
         const isOurs = found === null || found.seal === seal?.(headText(found))
         const link = {
           seq: head.seq + 1,

@@ -30,8 +30,8 @@ export interface JournalKeeper {
   /** Verifies everything, however long it takes; a fault is reported from then on. */
   verifyWhole(): JournalVerdict
   /**
-   * A person accepts the chain in its current state. `actor` is recorded with the break, which is returned. Verifies
-   * the whole chain if no break is known, and does nothing if it is intact (null). `why` accepts it in any case.
+   * Accepts the chain in its current state for a person, records `actor` with the break, and returns the break.
+   * Verifies the whole chain if no break is known; returns null for an intact chain, unless `why` names a break.
    */
   accept(actor: string, why?: string): string | null
   /** Called at the end, before the database closes. */
@@ -129,7 +129,7 @@ function endToAnchor({ database, seal }: JournalKeeperDeps): JournalHead | null 
 }
 
 /**
- * Seals the head of the previous transaction, whatever the head is now. The file is written first: the row is on the
+ * Seals the given head, even if rows were appended since. Writes the anchor file before the table: the row is on the
  * disk already, and in the other order a crash in between would look like a removed file.
  */
 function place(deps: JournalKeeperDeps, kind: Checkpoint['kind'], head: JournalHead): void {
@@ -150,7 +150,7 @@ function mendHead({ database }: JournalKeeperDeps): void {
   writeHead(database, { seq, count: seq, hash: String(last['hash']) }, undefined)
 }
 
-/** Seals the head that a person accepts; if its count differs from its number, no later row would fit. */
+/** Seals the head that a person accepts, with its row number as its count, which every later row requires. */
 function sealHead({ database, seal }: JournalKeeperDeps): void {
   const head = readHead(database)
   if (head) writeHead(database, { ...head, count: head.seq }, seal)

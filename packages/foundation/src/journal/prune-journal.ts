@@ -35,7 +35,7 @@ export function pruneJournal(deps: PruneDeps): JournalVerdict | null {
   const base = baseOf(checkpoints)
   const accepted = base?.kind === 'accepted' ? acceptedBlocks(database, base, checkpoints) : null
   if (base && accepted?.[0]) return pruneAccepted(deps, base, accepted[0])
-  // Rows that were accepted without being listed are before its checkpoint and are not verified again.
+  // An acceptance of an older release lists no rows: the rows before its checkpoint are not verified again.
   const keptSeq = Number(
     database.prepare('SELECT min(seq) AS seq FROM journal').get()?.['seq'] ?? head.seq + 1,
   )
@@ -54,15 +54,15 @@ export function pruneJournal(deps: PruneDeps): JournalVerdict | null {
   if (walked.fault)
     return { ok: false, rows: walked.rows, brokenAt: walked.fault.seq, detail: walked.fault.detail }
   const made = sealed({ ...walked.last, kind: 'pruned', at: clock.now() }, deps.seal)
-  // The file is written first: the row exists and was verified, whatever happens to the transaction.
+  // Writes the anchor file before the transaction: the row was verified, even if the transaction fails.
   deps.anchors.add(made)
   take(deps, made)
   return null
 }
 
 /**
- * The oldest block of accepted rows, once all of it may be pruned. It is not written to the anchor file: verification
- * begins after it in any case, and a restored earlier checkpoint would need the pruned rows.
+ * Prunes the oldest block of accepted rows once all of it may be pruned. The anchor file gets no line: verification
+ * begins after the block in any case, and a restored earlier checkpoint would need the pruned rows.
  */
 function pruneAccepted(deps: PruneDeps, base: Checkpoint, block: AcceptedBlock): JournalVerdict | null {
   const { database, clock, retention } = deps
@@ -96,7 +96,7 @@ function take({ database, journal }: PruneDeps, made: Checkpoint): void {
   })
 }
 
-/** The last row that may be pruned now; less than the first if none may. */
+/** Returns the number of the last row that may be pruned now; `before` if no row may be pruned. */
 function lastToPrune({ database, clock, retention }: PruneDeps, before: number, headSeq: number): number {
   const { keep_days: keepDays, max_rows: rowsMax } = retention()
   const oldest = clock.now() - keepDays * dayMs

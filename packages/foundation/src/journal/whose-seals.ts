@@ -6,9 +6,9 @@ import { readHead } from './journal-table.ts'
 import type { JournalTrust } from './verify-journal.ts'
 
 /**
- * Which secret sealed this audit log, in the database and outside of it: `none` if it was never sealed, which
- * happens only at a first start; `own` if at least one seal is from this secret; `foreign` otherwise. One is enough:
- * an attacker who changes the others breaks the log, which verification detects, and does not change the secret.
+ * Returns which secret sealed this audit log, in the database and outside: `none` if it was never sealed, which
+ * happens only at a first start; `own` if at least one seal is from this secret; else `foreign`. One own seal is
+ * enough: an attacker who changes others breaks the log, which verification detects, and does not change the secret.
  */
 export function whoseSeals(
   database: Database,

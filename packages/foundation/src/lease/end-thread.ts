@@ -14,8 +14,8 @@ export interface EndThread {
 }
 
 /**
- * Terminates this process once its time is over, even if its main thread is busy or was suspended and resumes too
- * late. Resolves once it monitors.
+ * Starts a thread that terminates this process once its time is over, even if the main thread is busy or was
+ * suspended and resumes too late. Resolves once the thread watches the time.
  */
 export async function startEndThread(): Promise<EndThread> {
   const cells = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT * 2))

@@ -9,7 +9,7 @@ export interface Log {
   error(fields: Readonly<Record<string, unknown>>, fact: string): void
 }
 
-/** JSON lines on an output that may fail at any time, each with these fields; errors go under `err`. */
+/** Creates a log of JSON lines, each with these fields; the output may fail at any time. Errors go under `err`. */
 export function createLog(
   level: string,
   output: Pick<LineOutput, 'write'>,

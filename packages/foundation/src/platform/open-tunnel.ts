@@ -16,14 +16,14 @@ export interface TunnelProxy {
 
 /** Timeout until a proxy has opened a tunnel, however slowly its answer arrives, in milliseconds. */
 const tunnelMaxMs = 30_000
-/** Limit of the head of its answer, in bytes. */
+/** Limit of the head of the proxy's answer, in bytes. */
 const answerMaxBytes = 16 * 1024
 
 export const proxyFailedCode = 'PROXY_FAILED'
 
-/** The proxy did not open the tunnel; the message names it, and no secret. */
+/** The error if the proxy did not open the tunnel; its message names the proxy and contains no secret. */
 export class ProxyFailed extends Error {
-  /** The status of its answer; null if it did not answer. */
+  /** The HTTP status of the proxy's answer; null if the proxy did not answer. */
   readonly status: number | null
   /** Identifies this error if a library wraps it in its own. */
   readonly code = proxyFailedCode
@@ -61,7 +61,7 @@ export function openTunnel(
   const asked = open({
     host: proxy.host,
     port: proxy.port,
-    // Node would take the name of the far end from the Host header.
+    // Without this option, Node would verify the proxy under the target's name from the Host header.
     servername: isIP(proxy.host) === 0 ? proxy.host : '',
     method: 'CONNECT',
     path: target,

@@ -58,7 +58,7 @@ export function httpAgentThrough(
     if (proxy === null || callback === undefined) return direct(asked, callback)
     openTunnel({ proxy, host: bare(host), port }, (error, socket) => {
       if (socket === null) callback(error ?? new Error('the proxy gave no connection'), null as never)
-      // A path is one of a Unix socket here, and that of the request otherwise.
+      // `connectTls` would connect to a Unix socket at `path`, but here `path` is that of the request.
       else callback(null, protocol === 'http:' ? socket : connectTls({ ...asked, path: undefined, socket }))
     })
     return undefined

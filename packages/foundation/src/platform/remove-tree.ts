@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 
 /** Long enough for millions of files on a slow disk. */
 const removeMaxMs = 10 * 60_000
-/** Node removes by whole paths, which fail for a deep tree, and does not change the mode of folders. */
+/** Errors of Node's `rm` after which programs remove the tree: Node fails for long paths and changes no modes. */
 const codesForPrograms: ReadonlySet<unknown> = new Set(['ENAMETOOLONG', 'EACCES', 'EPERM', 'ENOTEMPTY'])
 const reasonMaxChars = 400
 
@@ -21,7 +21,7 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** These programs walk with open folders instead of whole paths, and follow no symbolic links on the way. */
+/** Runs `chmod` and `rm`, which open folder by folder instead of whole paths and follow no symbolic links. */
 async function removeByPrograms(path: string): Promise<void> {
   const run = promisify(execFile)
   const options = { timeout: removeMaxMs }

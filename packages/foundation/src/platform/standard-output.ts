@@ -32,7 +32,7 @@ function lineOutputOn(writeSome: (bytes: Uint8Array) => number, pid: number): Li
   })
 }
 
-/** A line of the log in the log's own form. Pure. */
+/** Returns the line that reports dropped log lines, in the form of the log. Pure. */
 export function lossLine(loss: {
   readonly lines: number
   readonly code: string
@@ -45,15 +45,15 @@ export function lossLine(loss: {
 }
 
 /**
- * A descriptor for standard output on which a write never waits. The flag belongs to the open file, which other processes
- * may share, so pipes, terminals and files are opened a second time.
+ * Returns a descriptor for standard output on which a write never waits. Opens pipes, terminals and files a second
+ * time, because the flag belongs to the open file, which other processes may share.
  */
 function withoutWaiting(): number {
   try {
     const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants
     return openSync('/proc/self/fd/1', O_WRONLY | O_APPEND | O_NONBLOCK)
   } catch {
-    // A socket cannot be opened again: the stream object makes it non-blocking. Other systems have no such folder.
+    // A socket cannot be opened again: Node's stream makes it non-blocking. Only Linux has the folder /proc/self.
     if (isSocket()) void process.stdout
     return 1
   }

@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Milliseconds since the machine started, including sleep, independent of clock changes. The precision is ten. */
+/** Milliseconds since the machine started, including sleep, whatever clock changes; precise to 10 milliseconds. */
 export function steadyMs(): number {
   return uptime() * 1_000
 }

@@ -5,14 +5,14 @@ import { awayWords } from '../config/index.ts'
 import { storageFaultOf } from './storage-fault.ts'
 import type { StorageFault } from './storage-fault.ts'
 
-/** Kept free for accepted work: its outcome, audit log and costs must still be written. */
+/** Bytes kept free for accepted work: the mesh must still write its outcome, audit log and costs. */
 const freeMinBytes = 32 * 1024 * 1024
-/** Kept free for the same reason, because agents, configuration and backups create files. */
+/** The number of files that must still fit, because agents, configuration and backups create files. */
 const freeMinFiles = 64
 /** While the last write failed, a test write is made at this interval, in milliseconds. */
 const probeIntervalMs = 1000
 
-/** Whether the database can grow and be written. The mesh refuses new work before the database cannot. */
+/** Reports whether the database can still grow and be written. While it cannot, the mesh refuses new work. */
 export interface DiskSpace {
   /** Why new work is refused; null when there is room and the last write succeeded. */
   trouble(): StorageTrouble | null
@@ -49,7 +49,7 @@ export function createDiskSpace(options: {
 
   function trouble(): StorageTrouble | null {
     try {
-      // The database stays open on the old file system, so that accepted work ends, while files would go to the new one.
+      // The open database stays on the old file system, and accepted work can finish; new files go to the new one.
       if (identityOf(folder) !== began) return { code: 'storage-failing', detail: awayWords(folder) }
       return shortageOf(freeRoom(folder), folder) ?? failed
     } catch (error) {

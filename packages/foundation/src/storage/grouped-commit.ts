@@ -11,7 +11,7 @@ export interface GroupedCommit {
    * kept.
    */
   add<T>(work: () => T): Promise<T>
-  /** Commits what waits; called at the end, before the database closes. */
+  /** Commits the waiting writes; called at the end, before the database closes. */
   flush(): void
 }
 

@@ -124,7 +124,7 @@ function refuseDuplicates(steps: readonly Migration[]): void {
   })
 }
 
-/** Indentation does not count, so that a formatter may change a released step. */
+/** Returns a digest of a step's SQL that ignores white space, so that a formatter may change a released step. */
 function digestOf(step: Migration): string {
   return createHash('sha256').update(step.sql.replaceAll(/\s+/g, ' ').trim()).digest('hex')
 }

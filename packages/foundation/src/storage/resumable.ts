@@ -21,8 +21,8 @@ export function onceOnly<Result>(database: Database): Resumable<Result> {
 }
 
 /**
- * One transaction whose refusals are thrown after its end: the caller has recorded the refusal in the audit log, and a
- * throw inside would roll that back. Writes of a nested transaction that threw are rolled back all the same.
+ * Runs `work` in one transaction and throws its Problem after the commit: the audit log already has the refusal, and
+ * a throw inside would roll that row back. Writes of a nested transaction that threw are still rolled back.
  */
 export function keepingRefusals<T>(database: Database, work: () => T): T {
   const done = database.transaction((): { readonly result: T } | { readonly refusal: Problem } => {

@@ -25,14 +25,14 @@ export type Action =
   | { readonly do: 'manage-agent'; readonly agentId: string }
   /** Change a project's texts, members and budget; the named project, or any if none is named. */
   | { readonly do: 'manage-projects'; readonly project?: string }
-  /** Change that agent's texts, model, budget or permissions, but not one's own. `what`: only an owner may. */
+  /** Change texts, model, budget or permissions of another agent, never one's own; `what` only as an owner. */
   | {
       readonly do: 'edit-agent-config'
       readonly agentId: string
       readonly what?: 'permissions' | 'MCP servers'
     }
   | { readonly do: 'view-fleet' }
-  /** Give work to other agents at all; `message-agent` decides to which. */
+  /** Give work to other agents; `message-agent` decides which agents the caller may give work to. */
   | { readonly do: 'route-tasks' }
   | { readonly do: 'request-credential' }
   /** Store, bind and remove credentials: the owner alone. */
@@ -57,7 +57,7 @@ export type Action =
   /** Send a message to a working agent; `gave` if the caller gave that agent the work. */
   | { readonly do: 'steer-agent'; readonly to: string; readonly gave: boolean }
 
-/** Transfer money. The wallet counts earlier spending itself, in the same critical section. */
+/** Transfer money. The wallet sums up earlier spending itself, in the same critical section as this decision. */
 export interface WalletSpend {
   readonly do: 'spend-from-wallet'
   readonly chain: string
@@ -79,7 +79,7 @@ export interface WalletSpend {
 export type Decision =
   | {
       readonly allowed: true
-      /** The field of the permission record that allows it; absent if no field is checked. */
+      /** The field of the permission record that allows the action; absent if no field is checked. */
       readonly field?: PermissionField
       /** Index of the matching entry of a list field. */
       readonly entry?: number
@@ -88,7 +88,7 @@ export type Decision =
       readonly allowed: false
       /** The reason as text for the caller. */
       readonly reason: string
-      /** The field of the permission record that would allow it, when one would. */
+      /** The field of the permission record that could allow the action; null if no field could. */
       readonly field: PermissionField | null
     }
 

@@ -13,11 +13,11 @@ import { decideMakersSpend, decideWalletSpend, decideWalletUse } from './wallet-
 
 /** The records that `authorize` decides with. */
 export interface PermissionRecords {
-  /** The agent's own record; undefined when it has none. */
+  /** Returns the agent's own record; undefined for an agent without a record. */
   recordOf(agentId: string): PermissionRecord | undefined
-  /** The reason why there are no records, with file and line; null while they are valid. */
+  /** Why the records cannot be used, with file and line; null while they are valid. */
   readonly broken: string | null
-  /** The project of each agent; without it no agent belongs to a project. */
+  /** Returns the project of an agent; if omitted, no agent belongs to a project. */
   readonly projectOf?: ProjectOf
 }
 

@@ -12,7 +12,7 @@ export interface CallRate {
 }
 
 const windowMs = 60_000
-/** More agents than any fleet has; above it all counts are dropped, which only allows more calls. */
+/** The maximum number of windows, above any fleet's. Beyond it all counts are dropped, which only allows calls. */
 const windowsMax = 10_000
 
 interface Window {
@@ -29,7 +29,7 @@ interface Window {
 export function createCallRate(deps: {
   readonly clock: Clock
   readonly perMinute: () => number
-  /** The counted calls, in the terms of the setting. */
+  /** The name of the counted calls for texts and replies, as in the settings. */
   readonly what?: string
 }): CallRate {
   const windows = new Map<string, Window>()
@@ -83,8 +83,8 @@ export function createCallRate(deps: {
 }
 
 /**
- * The time after which one more call is allowed if none is made meanwhile: in this window, or else in the next one.
- * Pure.
+ * Returns the milliseconds until one more call is allowed, in this window or the next one, if no other call is made
+ * before. Pure.
  */
 function msUntilFree(
   { calls, callsBefore }: Pick<Window, 'calls' | 'callsBefore'>,

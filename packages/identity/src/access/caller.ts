@@ -30,7 +30,7 @@ export type Caller =
       readonly local?: true
       /** The expiry of the token that was used, in milliseconds; absent without a token or an expiry. */
       readonly expiresAt?: number
-      /** Set for a request of a dashboard page: whether it had the owner's proof. Absent for programs and chats. */
+      /** For a dashboard page's request: whether it had a valid owner's proof. Absent for programs and chats. */
       readonly page?: 'proved' | 'unproved'
       /** The request contains, wholly or in part, text of another party that this person forwarded. */
       readonly forwards?: true

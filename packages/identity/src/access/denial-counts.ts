@@ -1,10 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { PermissionActionName } from '@flotilla/protocol/permission-actions'
 
-/**
- * Categories of denials for `tool_denials_24h`. An action without a description for people does not compile
- * in the guard.
- */
+/** Categories of denials for `tool_denials_24h`: the actions that `permissionActions` describes for people. */
 export type DenialCategory = PermissionActionName
 
 /** Refusals of the last 24 hours by agent. Only informs people; no decision depends on it. Lost at a restart. */

@@ -27,12 +27,12 @@ export interface Explanation {
 
 const file = 'config/permissions.json'
 
-/** Maps each name to the action for the guard; a missing name does not compile. */
+/** Maps the name of each action to an action for the guard. A name without a row is a type error. */
 const actionOf: {
   readonly [Name in PermissionActionName]: (resource: string) => Extract<Action, { readonly do: Name }>
 } = {
   'message-agent': (to) => ({ do: 'message-agent', to }),
-  // Asked as for work that others gave, which is the stricter case.
+  // Explains the stricter case, in which another caller gave the agent its work.
   'steer-agent': (to) => ({ do: 'steer-agent', to, gave: false }),
   'publish-topic': (topic) => ({ do: 'publish-topic', topic }),
   'subscribe-topic': (topic) => ({ do: 'subscribe-topic', topic }),
@@ -119,8 +119,8 @@ function readAction({ action: name, resource }: Question): Action {
 }
 
 /**
- * The line of the entry that allows it, else of the field, else of the record that lacks it; in an invalid file, the
- * line of the fault.
+ * Returns the line of the entry that allows the action, else of the field, else of the agent's record, and null if
+ * the file has none of them; in an invalid file, the line of the fault.
  */
 function lineOf(snapshot: PermissionSnapshot, agentId: string, decision: Decision): number | null {
   if (snapshot.broken !== null) return snapshot.brokenLine
@@ -137,7 +137,7 @@ function allowedBy(snapshot: PermissionSnapshot, agentId: string, field: string 
     : `${field} of ${agentId} allows the action`
 }
 
-/** How to remove a right that a record has by default without naming it. */
+/** Returns the command that revokes a right which a record has by default; empty for any other right. */
 function takingOf(snapshot: PermissionSnapshot, agentId: string, field: string | null): string {
   if (field === null || !isDefault(snapshot, agentId, field)) return ''
   return `Revoke the permission: flotilla permissions set ${agentId} ${field}=false`

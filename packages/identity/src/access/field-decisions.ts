@@ -2,7 +2,7 @@ import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permi
 import type { Decision } from './action.ts'
 import { listAllows } from './glob.ts'
 
-/** How one field of a record answers. Pure. */
+/** Decisions that depend on one field of a permission record. Pure. */
 
 type FieldOf<Value> = {
   [Field in PermissionField]: PermissionRecord[Field] extends Value ? Field : never
@@ -10,7 +10,7 @@ type FieldOf<Value> = {
 export type ListField = FieldOf<string[]>
 export type FlagField = FieldOf<boolean>
 
-/** The first matching entry allows; without one the action is denied. */
+/** Allows the action if an entry of the list matches; denies it otherwise. */
 export function byList(
   record: PermissionRecord,
   field: ListField,
@@ -20,7 +20,7 @@ export function byList(
   return entry === -1 ? denied(asked.otherwise, field) : { allowed: true, field, entry }
 }
 
-/** A list of exact names; a lone `*` means everything. */
+/** Allows the action if the list contains the exact name, or a lone `*`, which means everything. */
 export function byName(record: PermissionRecord, field: ListField, name: string): Decision {
   return byList(record, field, {
     matches: (entry) => listAllows([entry], name),
@@ -32,7 +32,7 @@ export function byFlag(record: PermissionRecord, field: FlagField): Decision {
   return record[field] ? { allowed: true, field } : denied(`${field} is not set`, field)
 }
 
-/** Null and a single `*` mean every action of the browser; an empty list means none. */
+/** Decides an action in the browser: null and a lone `*` allow every action, an empty list allows none. */
 export function byBrowserAction(record: PermissionRecord, browserAction: string): Decision {
   const flag = byFlag(record, 'can_use_browser')
   const actions = record.browser_actions

@@ -3,8 +3,8 @@ import { writeFileAtomically } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
 
 /**
- * Writes a file that permits nothing for a new home. In an existing home a missing file needs the owner's
- * explanation.
+ * Writes a permission file that allows nothing, for a new home only. If the file of an existing home is missing,
+ * everything is denied until its owner restores the file.
  */
 export async function writeFirstPermissions(paths: DataPaths): Promise<void> {
   if (existsSync(paths.permissionsFile) || existsSync(paths.database)) return

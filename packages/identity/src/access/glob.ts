@@ -16,7 +16,7 @@ export function listAllows(names: readonly string[], name: string): boolean {
   return names.some((allowed) => allowed === '*' || allowed === name)
 }
 
-/** A blackboard key in the canonical form for pattern matching, or null for an invalid key. Pure. */
+/** Returns a blackboard key in the canonical form for pattern matching, or null for an invalid key. Pure. */
 export function normalizeKey(key: string): string | null {
   if (key.length > wireLimits.blackboardKeyMaxChars) return null
   const composed = key.normalize('NFC')
@@ -24,19 +24,19 @@ export function normalizeKey(key: string): string | null {
   return segments.some((segment) => segment === '' || segment === '.' || segment === '..') ? null : composed
 }
 
-/** Returns which patterns match this key, which is parsed once for all of them. Pure. */
+/** Returns a function that tests whether a pattern matches this key, which is normalized only once. Pure. */
 export function keyMatcher(key: string): (pattern: string) => boolean {
   const normalized = normalizeKey(key)
   return (pattern) =>
     normalized !== null && (pattern === '*' || runOf(keyPatterns.of(pattern), normalized).matches)
 }
 
-/** A lone `*` matches every key; inside a longer pattern `*` does not cross `/` and `**` does. Nothing else is special. */
+/** Whether a pattern matches the key. A lone `*` matches all; in longer ones `*` stays below `/`, `**` crosses it. */
 export function keyMatches(pattern: string, key: string): boolean {
   return keyMatcher(key)(pattern)
 }
 
-/** fnmatch as credentials use it: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`, and case does not matter. */
+/** Matches like fnmatch, for credentials: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`; case does not matter. */
 export function credentialMatches(pattern: string, name: string): boolean {
   return runOf(credentialPatterns.of(pattern), name.toLowerCase()).matches
 }
@@ -53,7 +53,7 @@ function runOf({ begins, automaton }: CompiledPattern, text: string): PatternRun
 
 /** Memory for compiled patterns of each kind in bytes: lists of the maximum length of about twenty agents. */
 export const compiledMaxBytes = 32 * 1024 * 1024
-/** A pattern may be replaced after so many lookups of others: several thousand decisions. */
+/** A pattern may be replaced in the cache after this many lookups of other patterns: several thousand decisions. */
 const idleLookups = 1_000_000
 
 const keyPatterns = createPatternCache({
@@ -82,7 +82,7 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
   const from = tokens.findIndex((token) => token.kind !== 'literal')
   if (from === -1) return (name) => name.normalize('NFC') === composed
   const to = tokens.findLastIndex((token) => token.kind !== 'literal')
-  // Most patterns are `*.ending`: both ends are compared first, and often nothing is left.
+  // Most patterns are `*.ending`: comparing the literal ends often decides without the automaton.
   const begins = composed.slice(0, from)
   const ends = composed.slice(composed.length - (tokens.length - 1 - to))
   const between = tokens.slice(from, to + 1)

@@ -18,7 +18,7 @@ export interface GuardDeps {
   readonly events: Pick<EventBus, 'publish'>
   readonly clock: Clock
   readonly log: Log
-  /** Called with every refusal, to count it. */
+  /** Called with every denial, so that the caller of `createGuard` can count denials. */
   readonly onDenied?: (denial: { readonly caller: Caller; readonly action: Action }) => void
 }
 
@@ -68,7 +68,7 @@ export function createGuard(deps: GuardDeps): Guard {
     const agentId = caller.kind === 'agent' ? caller.agentId : null
     const line =
       agentId === null ? null : (snapshot.lineOf(agentId, field ?? undefined) ?? snapshot.lineOf(agentId))
-    // If the record is valid, a refusal without a field is not about permissions.
+    // If the record is valid and no field would allow the action, changing permissions does not help.
     const isOfNoField =
       agentId !== null &&
       field === null &&
@@ -120,7 +120,7 @@ function record(
   }
 }
 
-/** The object of the action, if it names one. */
+/** Returns the name of the action's object; empty if the action has no object. */
 function subjectOf(action: Action): string {
   if ('to' in action) return action.to
   if ('key' in action) return action.key.slice(0, subjectMaxChars)

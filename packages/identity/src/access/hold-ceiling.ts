@@ -10,7 +10,7 @@ import type { DenialCounts } from './denial-counts.ts'
 import { operatorMayChange } from './operator-ceiling.ts'
 import type { SubmittedFields } from './permission-change.ts'
 
-/** Names that callers make up, in records and replies, characters. */
+/** Maximum length, in characters, of a name that a caller invented, in records and replies. */
 const nameMaxChars = 60
 
 export interface CeilingQuestion {
@@ -20,7 +20,7 @@ export interface CeilingQuestion {
   readonly fields: SubmittedFields
 }
 
-/** Something above the ceiling that was asked for. */
+/** A requested change that exceeds the operator's ceiling. */
 export interface AboveCeiling {
   /** The agent or project whose permission or budget is changed, as the audit log names it. */
   readonly subject: string

@@ -44,7 +44,7 @@ export function createJournalGrants(deps: {
       journal.append({ actor, action, subject: agentId, detail: fields })
   }
 
-  /** True if the defaults were recorded by this call, which happens once. */
+  /** Records the changes. Returns true if this call is the first, which alone records the new defaults. */
   function tell(text: string, actor: string, leftOut: readonly ControlPlaneFlag[]): boolean {
     const row = database.prepare('SELECT records, defaults_told FROM permissions_seen WHERE id = 1').get()
     const before = seenSchema.parse(JSON.parse(row === undefined ? '{}' : String(row['records'])))
@@ -128,12 +128,12 @@ function changedFields(
   )
 }
 
-/** A field that an earlier release did not know has its unset value there. */
+/** Returns a field's value; for a field that an earlier release did not know, its unset value. */
 function valueIn(record: Readonly<Record<string, JsonValue>>, field: string): JsonValue {
   return record[field] ?? unset[field] ?? null
 }
 
-/** Empty lists, false, null and 0 allow nothing, and the weakest isolation requires nothing. */
+/** Whether a value allows or requires anything: not an empty list, false, null, 0 or the weakest isolation. */
 export function isGrant(value: JsonValue): boolean {
   if (value === isolationRungs[0]) return false
   return Array.isArray(value) ? value.length > 0 : Boolean(value)

@@ -17,7 +17,7 @@ const rules: Readonly<Record<PermissionField, Rule>> = {
   blackboard_write: 'free',
   allowed_apis: 'lower-only',
   allowed_credentials: 'lower-only',
-  // A browser reaches the web as `http` in allowed_apis does.
+  // The operator may only withdraw this: a browser reaches the web, as `http` in allowed_apis does.
   can_use_browser: 'lower-only',
   browser_actions: 'lower-only',
   can_manage_cron: 'free',
@@ -79,7 +79,7 @@ function isRaised(before: PermissionRecord['required_isolation'], after: unknown
 function isLowered(before: unknown, after: unknown): boolean {
   if (typeof after === 'boolean') return !after || before === true
   if (typeof after === 'number' && typeof before === 'number') {
-    // 0 means that the fleet-wide limit applies, so going back to it can raise.
+    // 0 means the fleet's limit, which may be higher, so changing a limit to 0 does not count as lowering.
     return after === before || (after > 0 && before > 0 && after < before)
   }
   if (Array.isArray(after) && Array.isArray(before)) {
@@ -89,7 +89,7 @@ function isLowered(before: unknown, after: unknown): boolean {
   return false
 }
 
-/** Null allows every action of the browser, as `*` does. */
+/** Whether `after` allows no further action of the browser; null allows every action, as `*` does. */
 function isFewerActions(before: PermissionRecord['browser_actions'], after: unknown): boolean {
   return isLowered(before ?? ['*'], after ?? ['*'])
 }

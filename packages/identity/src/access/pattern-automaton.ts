@@ -35,7 +35,7 @@ const slash = 47
 const wordBits = 32
 /** The maximum number of cached character masks of a pattern with sets, so that texts do not fill the memory. */
 const masksMax = 64
-/** The memory of a table or a row of one beside its words, in bytes. */
+/** The memory of a table, or of one row of a table, in addition to its words, in bytes. */
 const tableBytes = 128
 
 /** State n means that n tokens of one character each were matched; a star is a loop on the state before it. */
@@ -53,7 +53,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
     run(text) {
       let states = new Int32Array(words)
       let next = new Int32Array(words)
-      /** Reached states with a `**` and its slash: each of them is reached again after every later slash. */
+      /** Reached states that have a `**` with its slash: after every later slash, each is reached again. */
       const armed = new Int32Array(words)
       states[0] = 1
       let steps = 0
@@ -127,7 +127,7 @@ function createMasks(takers: readonly Token[], words: number): CharacterMasks {
     if (known.size < masksMax) known.set(code, mask)
     return mask
   }
-  // The tokens of the sets stay, and their ranges are not longer than their text.
+  // Counts one mask for the token of each set, which stays in memory and is no longer than the set's text.
   return { maskOf, masksMax: literals.size + 1 + masksMax + others.length }
 }
 

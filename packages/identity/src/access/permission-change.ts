@@ -15,7 +15,7 @@ export function submittedFields(current: PermissionRecord, change: PermissionCha
   }
   const edit = (name: string, make: (list: readonly unknown[]) => unknown[]): void => {
     const list = listOf(name) ?? []
-    // A value that is not a list is passed on, and validation rejects it.
+    // A field's value that is not a list stays unchanged, and the later validation rejects it.
     fields.set(name, Array.isArray(list) ? make(list) : list)
   }
   for (const [name, entries] of Object.entries(change.add)) {

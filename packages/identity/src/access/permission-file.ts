@@ -66,7 +66,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
 
   let isRecordOwed = false
 
-  /** Rights in effect stay so even if their record cannot be written: a full disk withdraws no right. */
+  /** Records a change. If that fails, rights in effect stay in effect: a full disk withdraws no right. */
   function record(text: string | null, actor: string): boolean {
     try {
       tell(text, actor)

@@ -2,10 +2,10 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { Decision } from './action.ts'
 import { denied } from './field-decisions.ts'
 
-/** The project of an agent, as the mesh's own rows have it. */
+/** The project to which an agent belongs, according to the mesh's database. */
 export interface Membership {
   readonly name: string
-  /** Archived: its data can be read, and nothing is added. */
+  /** True for an archived project: its data can be read, but no data is added. */
   readonly archived: boolean
 }
 
@@ -45,7 +45,7 @@ export function decideInProject(
   return { allowed: true }
 }
 
-/** Members of different projects cannot give each other work; null if their records decide. Pure. */
+/** Denies work between members of different projects; returns null if the permission records decide. Pure. */
 export function decideAcrossProjects(projectOf: ProjectOf, agentId: string, to: string): Decision | null {
   if (agentId === operatorAgentId || to === operatorAgentId) return null
   const [own, other] = [projectOf(agentId), projectOf(to)]
@@ -61,7 +61,7 @@ export function decideAcrossProjects(projectOf: ProjectOf, agentId: string, to: 
   )
 }
 
-/** An agent manages its own project; the operator manages all. Null if the record decides. Pure. */
+/** Denies managing a project of which the agent is no member; null for the operator and members. Pure. */
 export function decideManaged(
   projectOf: ProjectOf,
   agentId: string,

@@ -37,7 +37,7 @@ export function createRateLimits(deps: {
       try {
         rate?.take(agentId)
       } catch (error) {
-        // Recorded once in a window, so that an agent in a loop cannot flood the audit log.
+        // Only the first refusal in a window is recorded, so that an agent in a loop cannot flood the audit log.
         if (error instanceof Problem && rate?.isFirstRefusal(agentId)) {
           journal.append({
             actor: `agent:${agentId}`,

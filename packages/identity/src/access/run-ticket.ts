@@ -15,6 +15,6 @@ export interface RunTicket extends RunCap {
   readonly fence: number
   readonly taskId: string | null
   readonly origin: Origin
-  /** Limits of the runs above it, near or far: its use counts there too. */
+  /** Limits of all runs from which this run was handed off: the use of this run counts there too. */
   readonly capsAbove?: readonly RunCap[]
 }

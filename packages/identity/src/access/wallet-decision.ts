@@ -38,8 +38,8 @@ export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend):
 }
 
 /**
- * Decides the same for the limits of the agent's ancestors, each with what it and all its descendants spent: several
- * children together spend at most what their maker may. Null if none of them refuses. Pure.
+ * Checks a payment against the limits of the agent's ancestors, each with what it and all its descendants spent, so
+ * that several children together spend at most what their maker may. Null if no ancestor's limit refuses. Pure.
  */
 export function decideMakersSpend(
   recordOf: (agentId: string) => PermissionRecord | undefined,

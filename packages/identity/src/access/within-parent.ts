@@ -61,10 +61,7 @@ function lower(own: number, parent: number): number {
   return Math.min(own, parent)
 }
 
-/**
- * Deeper than any allowed chain of children; a cycle of rows would be a bug in the mesh, and the loop ends
- * here.
- */
+/** The maximum number of ancestors that are followed, above any allowed depth, to end at a cycle caused by a bug. */
 const parentsMax = 16
 
 /**
@@ -78,7 +75,7 @@ export function boundedRecord(
 ): PermissionRecord | undefined {
   let record = recordOf(agentId)
   const own = record
-  // Limits that are 0, here or at an ancestor: the fleet's limit applies, even if an ancestor has a higher one.
+  // Limits that are 0 for the agent or an ancestor: the fleet's limit applies, even if an ancestor has a higher one.
   const leftToFleet = new Set<WalletLimitField>(
     walletLimitFields.filter((field) => own !== undefined && own[field] === 0),
   )

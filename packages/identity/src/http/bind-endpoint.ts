@@ -15,7 +15,7 @@ type Readable<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: Readable<T[Key]> }
     : T
 type Answer<Schemas extends EndpointSchemas> = Sent<Schemas['response']> | typeof alreadySent
-/** The return value of a handler: the answer, or a mark that it was written already. */
+/** The return value of a handler: the answer, or `alreadySent` if the handler has written the reply itself. */
 export type Handled<Schemas extends EndpointSchemas> = Answer<Schemas> | Promise<Answer<Schemas>>
 
 /** The names in the braces of a path. */
@@ -29,7 +29,7 @@ export interface BoundRequest<E extends Endpoint, Schemas extends EndpointSchema
   readonly body: Parsed<Schemas['request']>
   readonly raw: FastifyRequest
   readonly reply: FastifyReply
-  /** Aborts when the client disconnects before it got the response. */
+  /** Returns a signal that aborts when the client disconnects before it got the response. */
   gone(): AbortSignal
 }
 

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
  * must have this many bytes on average. Packets of the network count as chunks.
  */
 const bytesPerChunk = 16
-/** Chunks of any size in the body of a request, which clients send in large ones, and of an answer of another server. */
+/** Chunks that may be of any size: of a request, as clients send large chunks, and of another server's answer. */
 const freeChunks = { ofRequest: 1024, ofAnswer: 4096 } as const
 
 /** The detail of the problem for a request that was refused for its chunks. */
@@ -34,8 +34,8 @@ export function createChunkBound(of: keyof typeof freeChunks): ChunkBound {
 }
 
 /**
- * Requests of a server whose bodies may not come in tiny chunks. `refuse` is called once with the connection of such a
- * request, which must end; no more of its body is passed on.
+ * Returns a class of requests whose bodies may not come in tiny chunks. `refuse` is called once with the connection
+ * of a request that does, and must end the connection; no more of the body is passed on.
  */
 export function requestsInChunks(refuse: (socket: Socket) => void): typeof IncomingMessage {
   return class extends IncomingMessage {
@@ -43,7 +43,7 @@ export function requestsInChunks(refuse: (socket: Socket) => void): typeof Incom
     #isRefused = false
 
     override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
-      // A false answer would stop the connection once more for each chunk that is parsed already.
+      // Returning false would make Node stop the connection again for each chunk that is parsed already.
       if (this.#isRefused) return true
       if (chunk !== null && !this.#bound.takes(chunk.length)) {
         this.#isRefused = true
@@ -55,7 +55,7 @@ export function requestsInChunks(refuse: (socket: Socket) => void): typeof Incom
   }
 }
 
-/** The same for an answer to a request of Node's own client, from its `response` event on; it fails with the error. */
+/** Ends an answer to Node's own client with an error if it comes in tiny chunks. Call it in the `response` event. */
 export function boundAnswerChunks(answer: IncomingMessage, errorOf: (counted: string) => Error): void {
   const bound = createChunkBound('ofAnswer')
   const push = answer.push.bind(answer)

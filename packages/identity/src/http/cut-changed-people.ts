@@ -50,13 +50,13 @@ export function cutChangedPeople(deps: {
       open.delete(reply)
       closed.abort()
     })
-    // The wait rejects when the response ends first.
+    // `cutAt` rejects if the response ends before the token expires.
     if (caller.expiresAt !== undefined)
       cutAt(caller.expiresAt, () => void line.destroy(), closed.signal).catch(() => undefined)
   }
 }
 
-/** After an upgrade the response is unused and only the socket is left of the request. */
+/** Returns what to close for a request: after an upgrade the socket, otherwise the response. */
 function lineOf({ raw }: FastifyRequest, reply: FastifyReply) {
   return isUpgrade(raw) ? raw.socket : reply.raw
 }

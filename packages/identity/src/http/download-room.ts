@@ -25,7 +25,7 @@ const refusedRetrySeconds = 5
 
 type Taker = SocketReader['person']
 
-/** The reason why `by` cannot start one more, as text; null if it can. Pure. */
+/** Returns the reason why `by` cannot start another download, as text; null if `by` can. Pure. */
 export function downloadObstacle(open: readonly Taker[], by: Taker): string | null {
   const { perPersonMax, totalMax } = downloadLimits
   if (open.filter((person) => person === by).length >= perPersonMax)

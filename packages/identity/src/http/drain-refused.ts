@@ -15,7 +15,7 @@ export async function drainRefused(
   reply: FastifyReply,
   bytesMax: number,
 ): Promise<void> {
-  // The body is complete already, or was injected by a test framework without a socket.
+  // The body is complete already, or a test framework injected the request without a socket.
   if (request.complete || request.readableEnded) return
   void reply.header('connection', 'close')
   if (request.destroyed) return
@@ -32,7 +32,7 @@ export async function drainRefused(
       if (left < 0) end()
       else silent.refresh()
     }
-    /** If this process itself was blocked for a while, the bytes that arrived meanwhile are read first. */
+    /** If this process was blocked for a while, reads the bytes that arrived in that time before it gives up. */
     function checkAgain(): void {
       const before = left
       setImmediate(() => {
@@ -44,7 +44,7 @@ export async function drainRefused(
       clearTimeout(late)
       clearTimeout(silent)
       for (const [event, listener] of Object.entries(heard)) request.off(event, listener)
-      // The rest is not read; an error without a listener would end the mesh.
+      // The rest of the body is not read; an error event without a listener would end the mesh.
       request.on('error', () => undefined)
       request.pause()
       resolve()

@@ -110,7 +110,7 @@ function release(line: Duplex): void {
 /** Writes to a reader within bounded memory; see `EventStream`. */
 export interface EventSocket {
   send(frame: unknown): boolean
-  /** Does the same for JSON bytes, which readers may share and must not change. */
+  /** Like `send`, for bytes that are JSON already. Readers may share the bytes and must not change them. */
   sendJson(bytes: Uint8Array): boolean
   drained(): Promise<void>
   readonly signal: AbortSignal

@@ -99,7 +99,7 @@ export function openAgents(
   })
   offer({ server, modules }, 'operator', (scope, open) => {
     scope.addHook('onRequest', gate.admitDoorToken)
-    // The bodies of other callers are not read.
+    // The mesh reads no body of a caller that is not the operator.
     scope.addHook('onRequest', async (request) => void operator(request))
     open(withEffects(scope, operator, { gate, effects }))
   })

@@ -86,7 +86,7 @@ function listen(
   for (const [event, listener] of Object.entries(heard)) request.on(event, listener)
   signal.addEventListener('abort', () => {
     for (const [event, listener] of Object.entries(heard)) request.off(event, listener)
-    // The rest is not read; an error without a listener would end the mesh.
+    // The rest of the body is not read; an error event without a listener would end the mesh.
     request.on('error', () => undefined)
     request.pause()
   })

@@ -12,7 +12,7 @@ import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
  * is read.
  */
 export interface Routes {
-  /** Any client. There is no gate: the route itself authenticates what it receives. */
+  /** Routes for any client, without a gate: the route itself authenticates the requests. */
   readonly public?: (surface: PublicSurface) => void
   readonly people?: (surface: PeopleSurface) => void
   /** Agents by their agent token, with their current run. */
@@ -85,5 +85,5 @@ export interface ModelSurface extends Surface<AgentCaller> {
   readonly gate: Pick<AgentGate, 'hold' | 'keep' | 'spend' | 'turn'>
 }
 
-/** One of the two ways to authenticate a caller. */
+/** Authenticates a request and returns its caller. */
 export type CallerOf<Who> = (request: FastifyRequest) => Who

@@ -10,7 +10,7 @@ interface EventLabels {
 export interface EventStream {
   /** False once the reader has disconnected. */
   send(frame: unknown, more?: EventLabels): boolean
-  /** Does the same for text that is JSON already. */
+  /** Like `send`, for text that is JSON already. */
   sendJson(json: string, more?: EventLabels): boolean
   end(): void
   /** Resolves when the reader has taken everything that was sent, or has disconnected. */

@@ -64,9 +64,9 @@ export function createServer(
     if (raw.rawHeaders.length > 2 * headersMax) {
       throw new Problem('body-too-large', { detail: `a request may have at most ${headersMax} headers` })
     }
-    // Answered before the body is read, because no handler needs it.
+    // An unknown path is refused before the body is read, because no handler needs the body.
     if (request.is404) throw noSuchPath()
-    // The framework creates a route's options at each access.
+    // Reads the header first: the framework creates the options of the route at each access.
     const isPacked = raw.headers['content-encoding'] !== undefined
     if (isPacked && !keepsRefusals(request.routeOptions.url)) requirePlainBody(raw.headers)
     done()
@@ -94,13 +94,13 @@ export function createServer(
   return server
 }
 
-/** A HEAD request is handled like GET; Node has already recorded that no body may follow. */
+/** Handles a HEAD request like GET: Node has already recorded that the response has no body. */
 function headAsGet(request: IncomingMessage): string {
   if (request.method === 'HEAD') request.method = 'GET'
   return request.url ?? '/'
 }
 
-/** A rejected delivery is recorded in its webhook's history, so its route makes these checks itself. */
+/** Whether the path is a webhook's, whose route makes these checks itself to record rejected deliveries. */
 function keepsRefusals(path: string | undefined): boolean {
   const [start = ''] = webhookPublicEndpoints.webhookReceive.path.split('{')
   return path?.startsWith(start) === true

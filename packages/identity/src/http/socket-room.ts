@@ -26,8 +26,8 @@ export const socketLimits = {
 } as const
 
 /**
- * Why another socket of `by` is not opened, or null if it is. Only the owner of this mesh can use the
- * owner's places. Pure.
+ * Returns the reason why `by` cannot open another socket, or null if `by` can. Only the owner of this mesh can use
+ * the owner's places. Pure.
  */
 export function socketObstacle(open: readonly SocketReader[], by: SocketReader): string | null {
   const { perPersonMax, perOwnerMax, noOwnersMax, namedMax } = socketLimits

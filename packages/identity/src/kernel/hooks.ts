@@ -33,7 +33,7 @@ export type PersonNow = Pick<HumanCaller, 'role' | 'agents'>
 
 /** The result of work that an agent delivered. */
 export interface WorkFeedback {
-  /** Increases with every row; the agent uses it to skip feedback that it has recorded already. */
+  /** Increases with every piece of feedback; the agent skips feedback that it has recorded already. */
   readonly position: number
   readonly taskId: string
   readonly title: string
@@ -43,8 +43,8 @@ export interface WorkFeedback {
 }
 
 /**
- * A sandbox that ended while it worked, or is about to be ended and has lost its tokens: what ran in it was interrupted
- * and can be sent again.
+ * A sandbox that ended while it worked, or whose tokens were revoked before it is ended. Its work was interrupted and
+ * can be sent again.
  */
 export interface SandboxGone {
   readonly agentId: string
@@ -54,7 +54,7 @@ export interface SandboxGone {
 /** An agent that is about to be created; its row does not exist yet. */
 interface PlannedAgent {
   readonly agentId: string
-  /** The heartbeat schedule; null for none, undefined if not said, which is off for a worker. */
+  /** The heartbeat schedule; null for no heartbeats; undefined for the default, which is none for a worker. */
   readonly heartbeat: string | null | undefined
 }
 
@@ -87,7 +87,7 @@ interface AgentHooks {
   readonly agentArchived: Hook<string>
   /** Published by `agents`: a message that the owner must see, in the transaction of the change that it reports. */
   readonly ownerNoticed: Hook<{ readonly agentId: string; readonly message: string }>
-  /** Asked by `agents` before it hibernates one: reasons against it. Without an answer it hibernates. */
+  /** Asked by `agents` before it hibernates an agent: reasons to keep the agent awake. Without one it hibernates. */
   readonly reasonsToStayAwake: Question<string, string>
   /** Asked by `agents`: the capabilities that an agent declares. */
   readonly agentCapabilities: Question<string, string>
@@ -116,8 +116,8 @@ interface RunHooks {
   /** Asked by `runs`: ids that a run waits for, other than the tasks that it handed off. */
   readonly runAwaits: Question<string, string>
   /**
-   * Asked by `runs` and all triggers: reasons against starting proactive work of this agent. Without an answer it
-   * starts.
+   * Asked by `runs` and all triggers: reasons against starting proactive work of this agent. Without a reason the
+   * work starts.
    */
   readonly reasonsToPause: Question<string, string>
 }
@@ -206,7 +206,7 @@ export function rootOf(hooks: Pick<Hooks, 'makersOf'>, agentId: string): string 
   return maker === null || maker === agentId ? agentId : rootOf(hooks, maker)
 }
 
-/** The reason that holds proactive work now, as text; null if none exists. */
+/** Returns the reason why proactive work of the agent is paused now, as text; null if there is no reason. */
 export function reasonToPause(
   { reasonsToPause }: Pick<Hooks, 'reasonsToPause'>,
   agentId: string,

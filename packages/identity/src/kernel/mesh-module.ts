@@ -16,7 +16,7 @@ export interface MeshModule<Api = unknown> {
   readonly start?: () => void | Promise<void>
   /** Called after all modules have started: resumes work, and may start runs from here on. */
   readonly begin?: () => void | Promise<void>
-  /** Runs from then on until the signal aborts. */
+  /** Background work of the module, which begins after `begin` and ends once the signal aborts. */
   readonly run?: (signal: AbortSignal) => Promise<void>
   /** Sentences that the person who started the mesh should read. Asked once after the start. */
   readonly notices?: () => Promise<readonly string[]> | readonly string[]

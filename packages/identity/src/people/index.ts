@@ -119,8 +119,8 @@ export async function peopleModule(
 }
 
 /**
- * A person as the caller of a channel. Never at a terminal and never on the local machine, so that actions for owners
- * at a terminal are not available on chat platforms. Pure.
+ * Returns a person as the caller on a channel: never at a terminal and never on the local machine, so that actions
+ * for owners at a terminal are not available on chat platforms. Pure.
  */
 export function channelCaller(
   { byIdentity }: Pick<PeopleSnapshot, 'byIdentity'>,

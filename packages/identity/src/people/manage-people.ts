@@ -125,7 +125,7 @@ export function createManagePeople(
           agents: change.agents ?? before.agents,
           identities: identitiesAfter(before.identities, change),
         }
-        // A person who had this name before the rule existed keeps it.
+        // A person who already had the owner's name when this rule was introduced keeps the name.
         if (after.role !== before.role) refuseOwnersName(after)
         return after
       })

@@ -53,7 +53,7 @@ export async function createPeopleFile(deps: {
   let current = snapshotOf([], null)
   let isEditing = false
 
-  /** The state of the last call of `onChange`. */
+  /** The state that the last successful call of `onChange` reported. */
   let told = current
   let isOwed = false
 
@@ -67,7 +67,7 @@ export async function createPeopleFile(deps: {
     return tell()
   }
 
-  /** The new state takes effect even if recording it fails; the call is then repeated at the next check. */
+  /** Calls `onChange`. The new state is in effect even if this fails; the next check then repeats the call. */
   function tell(): 'again' | undefined {
     if (current === told) return undefined
     try {
@@ -159,7 +159,7 @@ function snapshotOf(people: readonly Person[], broken: string | null): PeopleSna
   }
 }
 
-/** The person with another spelling of the id; null if two people match. */
+/** Returns the person whose identity has another spelling of the id; null if two different people match. */
 function onlyOne(found: readonly (readonly [string, Person])[] | undefined): Person | null {
   const [first, ...others] = found ?? []
   return first !== undefined && others.every(([, person]) => person === first[1]) ? first[1] : null

@@ -24,12 +24,12 @@ export interface Scrub {
   isIn(text: string): boolean
   /** Where values are written in the text, in order and without overlaps. */
   find(text: string): readonly Range[]
-  /** The longest stretch of text that one value can fill, in characters; text is read so far before it is cut. */
+  /** The maximum length of text that one value can fill, in characters; this much text is read before it is cut. */
   readonly reachChars: number
 }
 
 export const secretMark = '[secret]'
-/** `\\u00XX` twice over, with white space between. */
+/** Characters that one character of a value can fill: as `\u00XX` escaped twice, with white space between. */
 const stretchPerChar = 16
 
 interface Pattern {
@@ -150,7 +150,7 @@ function patternsOf(value: string): Pattern[] {
     }
   }
   for (const text of [value, value.toLowerCase(), value.toUpperCase()]) add(text)
-  // Escapes of single bytes read as one unit per byte.
+  // Escapes of single bytes are decoded to one unit per byte, so the bytes of the value are a pattern too.
   add(Buffer.from(value).toString('latin1'))
   for (const spelling of new Set([
     value,

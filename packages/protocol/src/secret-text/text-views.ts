@@ -35,7 +35,7 @@ export function* folded(units: Uint16Array): Steps<Uint16Array> {
 
 const foldTable = Uint16Array.from({ length: 0x80 }, (_, unit) => {
   if (unit >= 0x41 && unit <= 0x5a) return unit | 0x20
-  // Space and `-` as `+`, `_` as `/`.
+  // Maps space and `-` to `+`, and `_` to `/`.
   if (unit === 0x20 || unit === 0x2d) return 0x2b
   return unit === 0x5f ? 0x2f : unit
 })
@@ -168,7 +168,7 @@ function numericEntity(units: Uint16Array, from: number): Reading | null {
     value = value * (isHex ? 16 : 10) + digit
   }
   if (at === first || units[at] !== 0x3b) return null
-  // The length runs from the ampersand, two before `from`, to the semicolon.
+  // `from` is two units after the ampersand, at which the length starts; the length ends with the semicolon.
   return { unit: value & 0xffff, length: at - from + 3 }
 }
 

@@ -1,9 +1,9 @@
 /**
- * Money in whole nano-dollars. `spend` has one row per model call, `spend_total` the sums that decide reservations; both
- * change in one transaction. Scopes are `agent:<id>`, `project:<name>` and `fleet` with a day or a month (UTC) as period, and
- * `run:<id>` and `task:<id>` without one. `life` is the process start that made a reservation: that process alone releases
- * it. Calls of unknown cost are settled with their whole reservation: `unconfirmed` says why. No sum may become negative;
- * such a write fails as a whole. (One trigger runs after the insert, because before it the row is a difference.)
+ * Money in whole nano-dollars. `spend` has one row per model call, `spend_total` the sums that decide reservations;
+ * both change in one transaction. Scopes are `agent:<id>`, `project:<name>` and `fleet` with a day or a month (UTC)
+ * as period, and `run:<id>` and `task:<id>` without one. `life` is the process start that made a reservation: only
+ * that process releases it. Calls of unknown cost are settled with the whole reservation: `unconfirmed` says why. A
+ * write that would make a sum negative fails. (An upsert inserts a difference: one trigger runs after it.)
  */
 export const spendingSchema = `
 CREATE TABLE spend (

@@ -9,7 +9,7 @@ import type { OwnHome } from './meant-home.ts'
 
 export type InternalGate = (request: FastifyRequest) => Caller
 
-/** This machine's own programs: a direct call from loopback and the marker header, both. One refusal for all reasons. */
+/** Admits this machine's own programs: direct calls with the marker header. All refusals give one reason. */
 export function createInternalGate(direct: DirectCallDeps, home: OwnHome): InternalGate {
   return (request) => {
     try {

@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../access/index.ts'
 
 /**
- * Zone 2.5: the operator's own process by its agent token, or a program of this machine through the internal gate. Runs
+ * Admits the operator's own process by its agent token, and programs of this machine through the internal gate. Runs
  * before any lookup, so that a refusal reveals nothing. Problem `denied`.
  */
 export function requireOperatorOrInternal(caller: Caller): Caller {

@@ -58,7 +58,7 @@ export function userInTable(pieces: Iterable<string>, ends: ConnectionEnds): num
   return null
 }
 
-/** Null if the row is missing or incomplete. */
+/** Returns the user id in a row of the table; null if the row is missing or incomplete. */
 function userOfRow(text: string, row: string): number | null {
   const at = text.indexOf(row)
   const end = text.indexOf('\n', at)

@@ -59,13 +59,13 @@ export function createHumanGate(deps: HumanGateDeps): HumanGate {
   }
 }
 
-/** The channel for the names of conversations and the audit log; it grants nothing. */
+/** Returns the channel, which names conversations and rows of the audit log; the channel grants no rights. */
 function channelOf(request: FastifyRequest): string {
   if (request.headers['user-agent']?.startsWith('flotilla-cli')) return 'cli'
   return request.headers[headers.requestedWith] === dashboardSurface ? 'dashboard' : 'api'
 }
 
-/** A person whom the file names. Their conversations and keys are separated by their name. */
+/** Returns the caller for a person in the people file. The name separates their conversations and keys. */
 function callerOf(
   deps: HumanGateDeps,
   request: FastifyRequest,
@@ -144,13 +144,13 @@ function accountOf(
   const user = direct.userOf(request.socket)
   if (typeof user !== 'number' || direct.isOwner(user)) return null
   const person = people.byUser(user)
-  // The other conditions of a direct call apply, too.
+  // The call must meet all conditions of a direct call, except that the account need not be the owner's.
   if (person) requireDirectCall(request, { ...direct, isOwner: () => true })
   return person
 }
 
 function requireSession({ clock }: HumanGateDeps, request: FastifyRequest, token: string): void {
-  // With an empty key, every client could sign.
+  // With an empty key, every client could sign a valid cookie.
   if (token === '') {
     throw new Problem('unauthenticated', { detail: 'the access token file is missing, empty or unreadable' })
   }
