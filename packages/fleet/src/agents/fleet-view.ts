@@ -13,18 +13,18 @@ export interface AgentActivity {
   readonly queued: number
   readonly waiting: number
   readonly costTodayUsd: number
-  /** Why the agent starts no proactive work now, or null. */
+  /** Why the agent may start no proactive work now; null if it may. */
   readonly pausedReason: string | null
 }
 
-/** An agent as people see it. Pure. */
+/** Builds the API view of an agent for people. Pure. */
 export function agentView(
   row: AgentRow,
   activity: AgentActivity,
   about: {
     readonly defaultModel: string | null
     readonly wish: IsolationWish
-    /** Why the mesh could not start the agent; null if it could. */
+    /** Why the mesh could not start the agent now; null if it could. */
     readonly lacking: string | null
     /** The agent's isolation level; null if the runtime provides no isolation. */
     readonly placed: Placed | null

@@ -42,7 +42,7 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
   readonly replies: ReplyShares
   readonly requireModel: RequireModel
   readonly projectText: (agentId: string) => string
-  /** Feedback on the agent's work, for its learnings. */
+  /** Returns the feedback on the agent's work, which the agent adds to its learnings. */
   readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly isolation: Isolation
   readonly placing: AgentPlacing
@@ -50,9 +50,9 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
 
 /** Connects other modules to agents, and authenticates agents by their tokens. */
 export interface FleetConnection extends AgentConnections, Reach {
-  /** Returns the owner of a valid agent token; null for any other text. */
+  /** Returns the agent that owns a valid agent token; null for any other text. */
   readonly verifyToken: (token: string) => TokenOwner | null
-  /** Finds the start that connects to an API over a keyed connection. */
+  /** Finds the start of an agent that connects to a mesh API over a keyed connection. */
   readonly findLink: AgentLinks['find']
 }
 
@@ -84,7 +84,7 @@ export function createFleet(deps: FleetDeps): Fleet {
   })
   deps.hooks.runSettled.subscribe(({ agentId, state }) => {
     sandboxes.lastUsed.set(agentId, deps.clock.now())
-    // A completed run shows that an agent is healthy.
+    // A completed run shows that the agent is healthy, so its earlier losses no longer count.
     if (state === 'done') forgiveLosses(context, agentId)
   })
   return {
@@ -149,7 +149,7 @@ function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
   }
 }
 
-/** Publishes each state change inside its transaction, so that subscribers receive it at once. */
+/** Publishes each state change of an agent inside the change's transaction, so that subscribers get it at once. */
 function announceMove({ events }: Pick<FleetDeps, 'events'>, { agentId, from, to }: AgentMove): void {
   const reason = to.kind === 'stopping' ? to.reason : troubleOf(to)
   events.publish({ type: 'agent.changed', agent_id: agentId, from: from.kind, to: to.kind, reason })

@@ -59,7 +59,7 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
   readonly secret: string
 }
 
-/** Wires the agents module: which agents exist and run, and how other modules reach them. */
+/** Creates the agents module: which agents exist and run, and how other modules reach them. */
 export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
   const { permissions, isolation, models, secret, ...given } = needs
   const meshIdentity = createMeshIdentity({ secret, clock: kernel.clock })

@@ -16,13 +16,13 @@ import type { AgentRegistry } from './administration/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 import { shownFact, shownFolder, shownTool } from './sanitize-shown.ts'
 
-/** How many bytes at the end of the process output are read, from which lines are taken. */
+/** Size of the end of the process output from which log lines are read, bytes. */
 const logMaxBytes = 256 * 1024
 
 /**
- * An agent's files, memory, tools and log for people who may view the fleet. All of it is untrusted output
- * of the agent. A hibernated agent is started; an archived one is not. Problems `unknown-agent`,
- * `agent-archived`, `agent-quarantined`, `agent-unavailable`.
+ * Reads an agent's files, memory, tools and log for people who may view the fleet. All of it is untrusted output of
+ * the agent. A hibernated agent is started, an archived agent is not. Problems `unknown-agent`, `agent-archived`,
+ * `agent-quarantined`, `agent-unavailable`.
  */
 export function createKeptThings(deps: {
   readonly guard: Guard
@@ -48,7 +48,7 @@ export function createKeptThings(deps: {
       guard(caller, { do: 'view-fleet' })
       return { files: await asking(agentId, (connection, signal) => connection.workspaceFiles(signal)) }
     },
-    /** Problem `not-found` for a name that is not an identity file. */
+    /** Returns an identity file. Problem `not-found` for any other name. */
     identityFile: async (caller: Caller, agentId: string, name: string) => {
       guard(caller, { do: 'view-fleet' })
       if (!findWorkspaceFile(name))
@@ -65,8 +65,8 @@ export function createKeptThings(deps: {
       return shownFolder(await asking(agentId, (connection, signal) => connection.listFolder(path, signal)))
     },
     /**
-     * The bytes count as held until they are released. Problems `not-found`, `path-refused`, `body-too-large`,
-     * `rate-limited`.
+     * Returns a file whose bytes count as memory in use until released. Problems `not-found`, `path-refused`,
+     * `body-too-large`, `rate-limited`.
      */
     file: async (
       caller: Caller,
@@ -78,8 +78,8 @@ export function createKeptThings(deps: {
       return { name: downloadName(path), ...file }
     },
     /**
-     * A picture that the agent viewed, of a type that browsers only draw; its bytes count as held until they are
-     * released. Any other file of that name counts as missing. Problems `not-found`, `rate-limited`.
+     * Returns a picture that the agent viewed, if it has an image type without scripts; its bytes count as memory in
+     * use until released. Other files count as missing. Problems `not-found`, `rate-limited`.
      */
     picture: async (
       caller: Caller,
@@ -106,8 +106,8 @@ export function createKeptThings(deps: {
       return { ...found, facts: found.facts.map(shownFact) }
     },
     /**
-     * The audit log records the request before the agent is called, without the fact's text. Problem
-     * `bad-request` for an invalid name of a fact.
+     * Deletes a fact. The audit log records the request first, without the fact's text. Problem `bad-request` for an
+     * invalid name of a fact.
      */
     forgetFact: async (caller: Caller, agentId: string, fact: string) => {
       guard(caller, { do: 'manage-agent', agentId })
@@ -128,7 +128,7 @@ export function createKeptThings(deps: {
       const tools = await asking(agentId, (connection, signal) => connection.tools(signal))
       return { tools: tools.map(shownTool) }
     },
-    /** Does not start the agent: the log of an ended sandbox can be read too. */
+    /** Returns log lines without starting the agent, because an ended sandbox has a log too. */
     logs: async (caller: Caller, agentId: string, lines: number) => {
       guard(caller, { do: 'view-fleet' })
       if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
@@ -139,14 +139,14 @@ export function createKeptThings(deps: {
 
 export type KeptThings = ReturnType<typeof createKeptThings>
 
-/** The last lines without terminal control sequences. Pure. */
+/** Returns the last `max` lines without terminal control sequences. Pure. */
 export function lastLines(text: string, max: number): readonly string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
   return lines.slice(-Math.min(max, keptLimits.logLinesMax)).map((line) => sanitizeForPrompt(line))
 }
 
-/** The file name for a browser download: plain characters, so that a name cannot inject a header. Pure. */
+/** Returns the file name for a browser download: plain characters, so that no name can inject a header. Pure. */
 export function downloadName(path: string): string {
   const name = posix
     .basename(path)

@@ -9,11 +9,11 @@ import type { Log } from '@flotilla/foundation/platform'
 import type { AgentRegistry } from './administration/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 
-/** The time limit for the answer of a running agent about its servers, in milliseconds. */
+/** The time limit for a running agent to report the states of its servers, milliseconds. */
 const askMaxMs = 5000
 
 /**
- * An agent's MCP servers: the configuration comes from the mesh, the states from the agent. Problem
+ * Lists an agent's MCP servers: the configuration comes from the mesh, the states from the agent. Problem
  * `unknown-agent`.
  */
 export function createListMcpServers(deps: {

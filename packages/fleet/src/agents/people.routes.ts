@@ -17,12 +17,12 @@ export function agentPeopleRoutes(
   },
 ): void {
   const { bind, scope } = surface
-  // Every body is the file's content, whatever content type the client sends.
+  // Each request body is the content of a file, whatever content type the client sends.
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   const upload = { ...api.fileWrite, bodyMaxBytes: wireLimits.uploadMaxBytes }
   bind(endpoints.fileWrite, upload, ({ caller, raw, params: { id: agentId, path } }) => {
-    // A missing body is an empty file.
+    // A request without a body writes an empty file.
     const content = Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0)
     return use.files.write(caller, { agentId, path, content })
   })

@@ -3,22 +3,22 @@ import type { FactView, folderSchema, ShownEntry } from '@flotilla/protocol/kept
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ListedTool } from './connection/agent-connection.ts'
 
-/** Shown if a name has no visible characters. */
+/** The name that is shown if a name has no visible characters. */
 const unseenName = '(no visible name)'
 
-/** A name in one line, without invisible or bidirectional control characters. Pure. */
+/** Returns a name in one line, without invisible or bidirectional control characters. Pure. */
 export function shownName(name: string): string {
   const shown = sanitizeForPrompt(name).replaceAll(/[\t\r\n]+/g, ' ')
   return shown.trim() === '' ? unseenName : shown
 }
 
-/** Adds a cleaned name to each entry; the original name stays, because callers address the entry by it. Pure. */
+/** Adds a cleaned name to each entry. The original name stays, because callers request an entry by it. Pure. */
 export function shownFolder(folder: z.infer<typeof folderSchema>) {
   const entries = folder.entries.map((entry): ShownEntry => ({ ...entry, shown: shownName(entry.name) }))
   return { ...folder, entries }
 }
 
-/** Cleans a fact for people, because a program in the container may have written it without cleaning. Pure. */
+/** Cleans a fact for people, because a program in the container may have written uncleaned text. Pure. */
 export function shownFact(fact: FactView): FactView {
   const { source } = fact
   return {
@@ -36,7 +36,7 @@ export function shownFact(fact: FactView): FactView {
   }
 }
 
-/** The description of a tool for people. Pure. */
+/** Returns the description of a tool for people. Pure. */
 export function shownTool({ name, description, source }: ListedTool) {
   return {
     name: sanitizeForPrompt(name),

@@ -5,7 +5,7 @@ import { reachMaxMs } from '@flotilla/identity/kernel'
 import type { AgentRegistry } from './administration/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 
-/** Files below an agent's /data, for callers that may manage or view the fleet. */
+/** Reads and writes files below an agent's /data, for callers that may manage or view the fleet. */
 export interface WorkspaceFiles {
   write(
     caller: Caller,

@@ -10,7 +10,7 @@ import type { Isolation, IsolationDeps } from './watch-isolation.ts'
 export type { Placement } from './place-agents.ts'
 export type { Isolation } from './watch-isolation.ts'
 
-/** Wires the isolation module: agents run only while every isolation check passed the last time. */
+/** Creates the isolation module: agents run only while every isolation check passed the last time. */
 export function isolationModule(
   kernel: Kernel,
   needs: Pick<IsolationDeps, 'runtime' | 'atLeast'>,
@@ -28,7 +28,7 @@ export function isolationModule(
   }
 }
 
-/** At the start, warns an owner who requires more than containers if that level is not available. */
+/** At the start, warns an owner who requires a level above containers if that level is not available. */
 async function noticesOf({ settings }: Kernel, { atLeast, place }: Isolation): Promise<readonly string[]> {
   const wish = isolationWish(settings(), '', { start: atLeast, record: 'container' })
   try {

@@ -7,32 +7,32 @@ import type { SandboxRuntime, WallReport } from '../sandbox/index.ts'
 /** Where an agent runs. */
 export interface Placement {
   readonly rung: IsolationRung
-  /** The reason why it is not the requested level; null if it is. */
+  /** The reason why an agent runs at a fallback and not at the requested level; null if it gets that level. */
   readonly fallback: string | null
 }
 
 export interface Placing {
   /**
-   * Chooses the isolation level for this wish. A level is tested when it is first requested, and its walls from inside.
-   * Problem `isolation-unavailable` if no level at or above the required one is available.
+   * Chooses the isolation level for this wish. At the first request, a test shows whether the level works and
+   * isolates. Problem `isolation-unavailable` if no level at or above the required one is available.
    */
   place(wish: IsolationWish): Promise<Placement>
-  /** The reason why an agent with this wish could not be started, as far as it is known; null if it could. */
+  /** Returns the known reason why an agent with this wish could not be started; null if none is known. */
   lacking(wish: IsolationWish): string | null
   /** Registers an adopted agent's level, so that its isolation is monitored. */
   adopted(rung: IsolationRung): void
   views(): readonly RungView[]
-  /** The levels besides containers on which agents may run now. */
+  /** Returns the levels besides containers on which agents may run now. */
   inUse(): readonly IsolationRung[]
   /** Reports a failed start on the level, so that the level is tested again before the next start. */
   doubt(rung: IsolationRung): void
-  /** Tests the levels that were not available again. */
+  /** Tests again the levels that were not available. */
   retry(): Promise<void>
   /** Discards all results, so that each level is tested again when it is next requested. */
   forget(): void
 }
 
-/** The maximum length of a trial's detail in the reason for people. */
+/** The maximum length of a trial's error in the reason that people read, characters. */
 const reasonMaxChars = 400
 
 export function createPlacing(deps: {
@@ -47,7 +47,7 @@ export function createPlacing(deps: {
     const before = trials.get(rung)
     if (before) return before
     const trial = tryWithWalls(rung).then((view) => {
-      // The result of a trial that was discarded meanwhile is ignored.
+      // If the results were discarded while this trial ran, its result is ignored.
       if (trials.get(rung) === trial) known.set(rung, view)
       return view
     })
@@ -89,7 +89,7 @@ export function createPlacing(deps: {
       }
       let reason = ''
       for (const rung of new Set([wanted, floor])) {
-        // Containers share the fleet's isolation check: if it fails, nothing is started at all.
+        // Containers depend on the isolation check of the whole fleet: if it fails, no agent is started.
         if (rung === 'container') return { rung, fallback: rung === wanted ? null : reason }
         const { available, detail, repair } = await tried(rung)
         if (available === true) return { rung, fallback: rung === wanted ? null : reason }

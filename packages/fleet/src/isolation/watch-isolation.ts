@@ -9,17 +9,17 @@ import type { SandboxRuntime, WallReport } from '../sandbox/index.ts'
 import { createPlacing } from './place-agents.ts'
 import type { Placing } from './place-agents.ts'
 
-/** Interval between two checks while every check passes. */
+/** Interval between two checks while every check passes, milliseconds. */
 const checkIntervalMs = 10 * 60 * 1000
 
-/** Interval of checks after a failure, so that the fleet resumes soon after a repair. */
+/** Interval between checks after a failure, milliseconds; short, so that the fleet resumes soon after a repair. */
 const brokenCheckIntervalMs = 30 * 1000
 
 const triedAgain = 'the container engine did not answer; the isolation checks run again now'
 
 export interface IsolationDeps {
   readonly runtime: Pick<SandboxRuntime, 'checkIsolation' | 'isolates' | 'onEngineBack' | 'tryRung'>
-  /** The level that the start of the mesh requires for every agent; null for none. */
+  /** The isolation level that a start option of the mesh requires for every agent; null for none. */
   readonly atLeast: IsolationRung | null
   /** The port of the agent API, known once it listens. */
   readonly agentPort: () => number
@@ -39,16 +39,16 @@ export interface IsolationState {
 }
 
 export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking' | 'doubt'> {
-  /** The level that the start of the mesh requires for every agent. */
+  /** The isolation level that a start option of the mesh requires for every agent. */
   readonly atLeast: IsolationRung
   /** The isolation levels and whether each is available, weakest first. */
   readonly rungs: Placing['views']
   state(): IsolationState
-  /** For callers that may view the fleet. Problem `denied`. */
+  /** Returns the state for callers that may view the fleet. Problem `denied`. */
   view(caller: Caller): IsolationState
-  /** Checks now; callers at the same time share one check. */
+  /** Checks now; concurrent callers share one check. */
   check(signal?: AbortSignal): Promise<IsolationState>
-  /** Does the same for callers that may manage the fleet. Problem `denied`. */
+  /** Checks as `check` does, for callers that may manage the fleet. Problem `denied`. */
   checkAgain(caller: Caller): Promise<IsolationState>
   /** Checks now. Throws the Problem `fleet-paused` with the failed checks. */
   require(signal: AbortSignal): Promise<void>
@@ -63,7 +63,7 @@ export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking'
 export function createIsolation(deps: IsolationDeps): Isolation {
   let state: IsolationState = { checkedAt: null, checks: [], broken: 'the isolation checks have not run yet' }
   let underWay: Promise<IsolationState> | null = null
-  /** How often the engine came back. A check that began before the last time proves nothing. */
+  /** How often the engine was reachable again after a failure. A check that began before the last time is void. */
   let returns = 0
   const placing = createPlacing({ ...deps, wallsOf })
 
@@ -84,7 +84,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
     return state
   }
 
-  /** Tests the walls from inside this level. Never rejects: a probe that cannot run counts as a failed wall. */
+  /** Tests the isolation from inside a sandbox at this level. Never rejects: a failed probe is a failed wall. */
   async function wallsOf(rung: IsolationRung, signal?: AbortSignal): Promise<readonly WallReport[]> {
     const named = (id: string) => (rung === 'container' ? id : `${rung}-${id}`)
     try {
@@ -125,7 +125,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
   }
 
   /**
-   * An engine that was unreachable may have re-created its networks and rules: until a new check, no wall is trusted.
+   * An engine that was unreachable may have re-created its networks and rules: no isolation is trusted until a check.
    */
   async function doubt(signal: AbortSignal): Promise<void> {
     returns++

@@ -3,13 +3,13 @@ import type { BrowserContainers, BrowserSpec } from './browser-containers.ts'
 
 export interface BrowserContainersUnderTest {
   readonly containers: BrowserContainers
-  /** Listens at the address of `proxyPlace`; called once, after `prepare`. */
+  /** Opens a listener at the address of `proxyPlace`; called once, after `prepare`. */
   readonly listen: (place: { readonly host: string; readonly port: number }) => Promise<void>
-  /** The spec for this agent, with an existing folder. */
+  /** Returns the spec for this agent's browser; the folder of its bootstrap files exists. */
   readonly specOf: (agentId: string) => BrowserSpec
 }
 
-/** The contract of every place where browsers run; `make` is called once. */
+/** Tests the contract of `browser-containers.ts` for an adapter; `make` is called once. */
 export function browserContainersConformance(
   name: string,
   make: () => Promise<BrowserContainersUnderTest>,

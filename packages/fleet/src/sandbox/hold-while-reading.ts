@@ -1,19 +1,19 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { DataReading } from './sandbox-runtime.ts'
 
-/** The longest time for which an agent is frozen: its lease is 60 s, and its caller waits. */
+/** The longest freeze of an agent, milliseconds: its run's lease lasts 60 s, and a caller waits for the agent. */
 const holdMaxMs = 30_000
 
 /**
- * Reads `tar` while the sandbox is frozen. `release` is called once: at the end, at the limit, or when the reader
- * stops, even before it has begun.
+ * Reads `tar` while the sandbox is frozen. `release` resumes the sandbox and is called once: when reading ends, at
+ * the time limit, or when the reader stops, even before it read anything.
  */
 export function readWhileHeld(options: {
   readonly tar: AsyncIterable<Uint8Array>
   /** False if the sandbox could not be frozen. */
   readonly isHeld: boolean
   readonly release: () => Promise<void>
-  /** Releases the resources of the reading; called once, at its end. */
+  /** Releases the resources that the reading uses; called once, when the reading ends. */
   readonly close: () => Promise<void>
   readonly clock: Clock
 }): DataReading {
@@ -30,7 +30,7 @@ export function readWhileHeld(options: {
     },
     () => {},
   )
-  // The promise is awaited by `leave`; until then a rejection must not be unhandled.
+  // `leave` awaits the promise; until then a rejection must not be unhandled.
   bound.catch(() => {})
 
   const leave = (): Promise<void> =>

@@ -31,7 +31,7 @@ const goneAskMs = 100
 
 export interface KubernetesRuntimeOptions
   extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass' | 'meshAddress' | 'ownAddress'> {
-  /** The address of this machine for pods; defaults to the address from which the cluster is reached. */
+  /** The address at which pods reach this machine; defaults to its address on the route to the cluster. */
   readonly meshAddress?: string
   /** The Service in front of the mesh; set only if the mesh is a pod itself. */
   readonly service?: MeshService
@@ -43,15 +43,15 @@ export interface KubernetesRuntimeOptions
   readonly log: Log
 }
 
-/** ADAPTER of `sandbox-runtime.ts`: one pod per agent, in one namespace of a cluster that others keep. */
+/** ADAPTER of `sandbox-runtime.ts`: one pod per agent, in one namespace of a cluster that the mesh does not run. */
 export function createKubernetesRuntime(options: KubernetesRuntimeOptions): SandboxRuntime {
   const { homeId, namespace, clock, log } = options
   const selector = `${labelKeys.home}=${homeTag(homeId)}`
   const listeners = new Set<(end: SandboxEnd) => void>()
   const backListeners = new Set<() => void>()
-  /** Pods whose end was not requested, by uid. */
+  /** Agents of running pods whose end was not requested, by the pod's uid. */
   const running = new Map<string, string>()
-  /** Uids of pods whose end was requested, until they are gone. */
+  /** Uids of pods whose end was requested and that still exist. */
   const ending = new Set<string>()
   const gate = createStartGate(startsAtOnce)
   const newName = (): string =>
@@ -168,7 +168,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
         }),
       ),
 
-    // A node lends no processor share to a starting pod; but the pod has read its start files by now.
+    // Starting pods borrow no processor share, but by now the pod has read its start files, which are deleted.
     endStartShare: (agentId) => forgetFiles(prepared(), agentId),
 
     async stop(agentId, { graceMs }) {

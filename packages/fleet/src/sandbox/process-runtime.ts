@@ -29,17 +29,17 @@ export interface ProcessRuntimeOptions extends LaunchOptions {
 }
 
 /**
- * ADAPTER of `sandbox-runtime.ts`: agents as plain processes of this user. There is no isolation: they see
+ * ADAPTER of `sandbox-runtime.ts`: agents as plain processes of this user. There is no isolation: agents see
  * the owner's files and network. For machines on which no container engine can run, and only if the owner
  * selects it. Linux only.
  *
  * Two processes never work on one data folder: a process begins once its record is on the disk, `prepare`
- * stops every process of this home that has no record, and a start waits until the process group of the
- * previous one is gone, whichever of its processes ended first.
+ * stops every process of this home that has no record, and a start waits until the whole process group of the
+ * agent's previous start has ended, not only its first process.
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRuntime {
   const listeners = new Set<(end: SandboxEnd) => void>()
-  /** Processes whose end was not requested, by agent id. */
+  /** Records of processes whose end was not requested, by agent id. */
   const running = new Map<string, ProcessRecord>()
   const closing = new AbortController()
   let watching: Promise<void> | null = null
@@ -54,9 +54,9 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
 
   async function noticeEnds(): Promise<void> {
     for (const [agentId, record] of running) {
-      // Without an answer of the kernel nothing is known of the agent; the next round asks again.
+      // If the kernel does not answer, the state of the process is unknown; the next round asks again.
       if (!(await hasEnded(record).catch(() => false))) continue
-      // A stop may have claimed this end during the awaits above.
+      // A stop may have ended the process and removed it from `running` during the awaits above.
       if (running.get(agentId) !== record) continue
       running.delete(agentId)
       const code = await exitCodeOf(folderOf(agentId), record)
@@ -64,7 +64,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     }
   }
 
-  /** Whether the process and all that it left have ended. */
+  /** Returns true if the process has ended; then also ends the other processes of its group. */
   async function hasEnded(record: ProcessRecord): Promise<boolean> {
     if (await isAlive(record)) return false
     await endRemains(record)
@@ -92,7 +92,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     }
   }
 
-  /** The first process is gone; the rest of its group may be the agent itself. */
+  /** Ends the rest of a process group whose first process has ended; one of the rest may be the agent itself. */
   async function endRemains(record: ProcessRecord): Promise<void> {
     if (!hasGroup(record.pid)) return
     const data = join(folderOf(record.agentId), 'data')
@@ -110,7 +110,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     }
   }
 
-  /** Stops processes that a killed mesh left before it recorded them, or whose record is lost. */
+  /** Stops processes that a killed mesh started and did not record, or whose record is lost. */
   async function endUnrecorded(): Promise<void> {
     const records = await readAllRecords(options.dataRoot)
     const alive = await Promise.all(records.map(async (record) => ((await isAlive(record)) ? record : null)))
@@ -131,7 +131,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     kind: 'process',
     isolates: false,
     crossesMachines: false,
-    // Pages must not run code as the owner's own user, so this adapter has no browsers.
+    // Web pages must not run code as the owner's user, so agents have no browsers with this adapter.
     browsers: null,
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',
@@ -143,7 +143,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       await endUnrecorded()
       for (const record of await readAllRecords(options.dataRoot)) {
         if (!(await isAlive(record))) continue
-        // A previous mesh process that was killed while it read the data has left the group stopped.
+        // If a previous mesh was killed while it read the agent's data, the process group is still stopped.
         signalGroup(record.pid, 'SIGCONT')
         running.set(record.agentId, record)
       }
@@ -178,7 +178,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       }
     },
 
-    // The processor time of a plain process is not limited, so it gets no start share.
+    // The processor time of a plain process is not limited, so no start share exists.
     endStartShare: async () => {},
     stop: (agentId, { graceMs }) => halt(agentId, graceMs),
 
@@ -220,7 +220,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       return readProcessData(folderOf(agentId), { group: works ? record.pid : null, clock: options.clock })
     },
     writeData: (agentId, tar) => writeProcessData(folderOf(agentId), tar),
-    // There is no engine that could disconnect.
+    // Plain processes have no engine that could disconnect.
     onEngineBack: () => () => undefined,
 
     onEnd(listener) {
@@ -267,7 +267,7 @@ function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-/** False if certainly no process of the group is left; other processes may have its number by now. */
+/** Returns false if no process of the group is left; true is no proof, since another group can get the number. */
 function hasGroup(pid: number): boolean {
   try {
     process.kill(-pid, 0)

@@ -1,10 +1,10 @@
 /** A failed step and its reason; the caller continues with a fallback. */
 export interface FailedStep {
-  /** The text of the step, as it was reported. */
+  /** The text with which the step was reported. */
   readonly step: string
-  /** Whole sentences: what happened, and what the owner does about it. */
+  /** Whole sentences: what happened, and what the owner should do. */
   readonly why: string
 }
 
-/** Reports the current step of long work to people. The previous step is done unless it is given as `failed`. */
+/** Reports the current step of long work to people. The previous step succeeded unless `failed` names it. */
 export type ReportStep = (step: string, failed?: FailedStep) => void

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 
-/** How many bytes of each stream are kept; earlier output is dropped. */
+/** How many bytes of each output stream are kept; earlier output is dropped. */
 const outputMaxBytes = 256 * 1024
 
 export interface CommandResult {
-  /** Exit code; 127 if the program does not exist, 128 if a signal ended it. */
+  /** Exit code of the program; 127 if the program does not exist, 128 if a signal ended it. */
   readonly code: number
   readonly stdout: string
   readonly stderr: string
@@ -51,8 +51,8 @@ export function runCommand(
 }
 
 /**
- * Throws if a program was not started for want of open files: Node then gives it no pipes, whatever its types say, and
- * emits an error that ends the process where no listener waits for it.
+ * Throws if a program could not start because too many files are open. Node then leaves out the pipes, contrary to
+ * its types, and emits an error that would end the mesh, which has no listener for it.
  */
 export function requirePipes(child: ChildProcess): void {
   if (child.stderr !== undefined) return
@@ -61,7 +61,7 @@ export function requirePipes(child: ChildProcess): void {
 }
 
 /**
- * The last output lines of a failed program, short enough for an error message; its exit code if it printed
+ * Returns the last output lines of a failed program, short enough for an error message; its exit code if it printed
  * nothing.
  */
 export function lastWords(result: CommandResult): string {

@@ -23,8 +23,8 @@ export interface OnceOptions {
 }
 
 /**
- * Runs a container to its end and removes it, whatever happens. Rejects with `SandboxError` `container-overran` after
- * `timeoutMs`; an exit code other than 0 is a result.
+ * Runs a container to its end and removes it in any case. Rejects with `SandboxError` `container-overran` after
+ * `timeoutMs`; an exit code other than 0 is a normal result.
  */
 export async function runOnce(
   engine: Engine,
@@ -62,7 +62,7 @@ export async function runOnce(
       stream.once('error', () => resolve())
     })
     engine.docker.modem.demuxStream(stream, stdout, stderr)
-    // Called before the start, because a container may end before a later request arrives.
+    // `wait` is called before the start, because a container may end before a later request arrives.
     const ended = container.wait({ condition: 'next-exit' })
     await container.start()
     const { StatusCode } = await within(ended, options)
@@ -76,7 +76,7 @@ export async function runOnce(
 function within<Value>(promise: Promise<Value>, options: OnceOptions): Promise<Value> {
   const deadline = AbortSignal.timeout(options.timeoutMs)
   const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
-  // The promise that loses the race must not end the process as an unhandled rejection.
+  // A rejection of the promise that loses the race is ignored, because an unhandled one would end the mesh.
   promise.catch(() => undefined)
   return new Promise((resolve, reject) => {
     const stop = () =>

@@ -1,6 +1,6 @@
 /**
- * The reason why a sandbox, its network or its engine cannot be used. The message names the repair in words
- * that the owner can follow; `id` is stable, for `doctor` and tests.
+ * The reason why a sandbox, its network or its engine cannot be used. The message tells the owner how to repair that;
+ * `id` is stable, for `doctor` and tests.
  */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError'
@@ -12,10 +12,7 @@ export class SandboxError extends Error {
   }
 }
 
-/**
- * Splits the message into what happened and what the owner does; without a repair it points to `doctor`.
- * Pure.
- */
+/** Splits the message into what happened and what the owner should do; without a repair it names `doctor`. Pure. */
 export function sandboxWords(error: SandboxError): { readonly detail: string; readonly repair: string } {
   const [detail = '', repair = ''] = error.message.split(/\nRepair: (.*)/s)
   const words = repair.trim()
@@ -30,7 +27,7 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The error of a restore into data that exists. */
+/** Returns the error for a restore of an agent whose data exists already. */
 export function dataThere(where: string): SandboxError {
   return new SandboxError(
     'data-there',

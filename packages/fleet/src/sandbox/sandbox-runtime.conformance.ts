@@ -11,16 +11,16 @@ import { sandboxHardening, sandboxSizes, type SandboxSpec } from './sandbox-spec
 import { machineShareMs, startShareMs } from './start-shares.ts'
 import { patient } from '../../../../tests/support/patience.ts'
 
-/** A home with sandboxes, and functions that act inside the processes that run there. */
+/** A home with sandboxes, and functions that act inside the processes of these sandboxes. */
 export interface ConformanceHome {
   readonly runtime: SandboxRuntime
-  /** A second, prepared runtime over the same home, as after a restart of the mesh. */
+  /** Returns a second, prepared runtime for the same home, as after a restart of the mesh. */
   readonly again: () => Promise<SandboxRuntime>
   /** Resolves once the process answers. */
   readonly answers: (state: SandboxState) => Promise<void>
   readonly readFile: (state: SandboxState, path: string) => Promise<string | null>
   readonly writeFile: (state: SandboxState, path: string, text: string) => Promise<void>
-  /** The current processor limit of a running sandbox; null if the adapter has none. */
+  /** Returns the current processor limit of a running sandbox; null if the adapter has none. */
   readonly shareOf: (agentId: string) => Promise<SandboxSpec['cpu'] | null>
   /** Makes the process end by itself. */
   readonly endWith: (state: SandboxState, code: number) => Promise<void>
@@ -29,7 +29,7 @@ export interface ConformanceHome {
   readonly close: () => Promise<void>
 }
 
-/** Longest wait for a process to end; under emulation and load, a kernel takes minutes to answer. */
+/** Longest wait for a process to end, milliseconds; under emulation and load, a kernel takes minutes to answer. */
 const endWaitMs = patient(120_000)
 const dataLimit = { dataLimitBytes: 64 * 1024 * 1024 }
 
@@ -49,7 +49,7 @@ export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory:
   }
 }
 
-/** The contract of every adapter of `sandbox-runtime.ts`; the titles cite its clauses. */
+/** Tests the contract of every adapter of `sandbox-runtime.ts`; the titles cite the clauses of that contract. */
 export function sandboxRuntimeConformance(
   name: string,
   open: () => Promise<ConformanceHome>,
@@ -143,11 +143,11 @@ export function sandboxRuntimeConformance(
       expect(tar.includes('a line that was kept')).toBe(true)
       expect(data?.held()).toBe(home.freezes ?? true)
       await home.answers(state)
-      // A reader that stops early ends the hold, too.
+      // The sandbox continues, too, when a reader stops early.
       const left = await home.runtime.readData('read', dataLimit)
       for await (const _ of left?.tar ?? []) break
       await home.answers(state)
-      // A reader that never begins ends the hold, too.
+      // The sandbox continues, too, when a reader leaves before it read anything.
       await (await home.runtime.readData('read', dataLimit))?.leave()
       await home.answers(state)
       expect(await home.runtime.readData('never-was', dataLimit)).toBeNull()
@@ -315,7 +315,7 @@ async function waitUntil(holds: () => boolean | Promise<boolean>): Promise<void>
   }
 }
 
-/** The program that runs inside real sandboxes while they are put to the test. */
+/** Source of the program that runs inside real sandboxes during these tests. */
 const subjectProgram = `
 const { createServer } = require('node:http')
 const { spawn } = require('node:child_process')
@@ -348,14 +348,14 @@ createServer((asked, reply) => {
 }).listen(Number(process.env.FLOTILLA_PORT ?? 8400), '0.0.0.0', () => console.log('started ' + process.env.FLOTILLA_AGENT_ID))
 `
 
-/** Writes the test subject to a folder from which an adapter can run it. */
+/** Writes `subjectProgram` to a folder from which an adapter can run it. */
 export async function writeSubject(directory: string): Promise<string> {
   const path = join(directory, 'subject.cjs')
   await writeFile(path, subjectProgram)
   return path
 }
 
-/** Functions that act inside sandboxes that run the subject. */
+/** Functions that act inside a sandbox in which `subjectProgram` runs. */
 export const subjectHands = {
   async answers(state: SandboxState): Promise<void> {
     await waitUntil(async () => (await ask(state, '/healthz').catch(() => null)) === 'ok')
@@ -367,18 +367,18 @@ export const subjectHands = {
   async endWith(state: SandboxState, code: number): Promise<void> {
     await ask(state, `/exit?code=${code}`)
   },
-  /** Makes the process itself take memory until the kernel ends it. */
+  /** Makes the process in the sandbox allocate memory until the kernel kills it. */
   async eatMemory(state: SandboxState): Promise<void> {
     await ask(state, '/eat').catch(() => null)
   },
-  /** Runs a shell command inside; returns exit code and output as JSON. */
+  /** Runs a shell command in the sandbox; returns its exit code and output. */
   run: async (state: SandboxState, command: string) => {
     const said = await ask(state, `/run?command=${encodeURIComponent(command)}`)
     return JSON.parse(said ?? 'null') as { readonly code: number | string; readonly text: string }
   },
 } as const
 
-/** The text of the reply; null unless the status is 200. Rejects if the connection fails. */
+/** Returns the text of the reply; null unless the status is 200. Rejects if the connection fails. */
 function ask(state: SandboxState, path: string): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const { host, port } = state.address ?? { host: '', port: 0 }

@@ -17,38 +17,38 @@ import type { WallReport } from './wall-report.ts'
  * - S6 An operation that cannot be done rejects with `SandboxError`, whose message names the repair.
  * - S7 Existing data is kept whatever its limit. A limit that cannot be applied is a warning in the state
  *   that `start` returns. Data that was limited once is never started without its limit.
- * - S8 A sandbox may use more processor time than its spec allows until `endStartShare` resolves, or for 2 s
- *   (a machine: 90 s) after its process began, whichever is first. Afterwards the spec applies, even if the
- *   mesh that started it is gone: `endStartShare` also resets sandboxes that an earlier process left with
- *   more. All start shares together leave a part of the machine free, and a sandbox that restarts repeatedly
- *   gets no more than its share on average.
+ * - S8 A sandbox may use more processor time than its spec allows until `endStartShare` resolves, or for 2 s (a
+ *   virtual machine: 90 s) after its process began, whichever is first. Afterwards the spec applies, even if the mesh
+ *   that started the sandbox has ended: `endStartShare` also resets sandboxes that have a start share of an earlier
+ *   process. All start shares together leave a part of the machine free, and a sandbox that restarts repeatedly gets
+ *   no more than its share on average.
  * - S9 `readData` gives a consistent snapshot: the sandbox is frozen while its data is read, for half a
- *   minute at most, and continues afterwards however the reading ended. If the mesh was killed meanwhile,
- *   `prepare` of the next process resumes the sandbox.
+ *   minute at most, and continues afterwards however the reading ended. If the mesh is killed during the
+ *   reading, `prepare` of the next process resumes the sandbox.
  * - S10 `writeData` writes data only if none exists.
  */
 export interface SandboxRuntime {
   readonly kind: string
-  /** False if agents share the owner's user and network; every surface then shows a warning. */
+  /** False if agents share the owner's user and network; then every user interface shows a warning. */
   readonly isolates: boolean
   /** True if agents run on other machines: then agents and mesh communicate only over keyed connections. */
   readonly crossesMachines: boolean
-  /** The browsers of agents; null if nothing would isolate them. */
+  /** The browsers of agents; null if the runtime cannot isolate browsers. */
   readonly browsers: BrowserContainers | null
-  /** Address on which the agent API must listen so that sandboxes reach it. Known after `prepare`. */
+  /** Returns the address on which the agent API must listen so that sandboxes reach it. Known after `prepare`. */
   listenHost(): string
   /**
-   * The address at which sandboxes reach the mesh: `listenHost()`, unless a Service is in front of the mesh. Known
-   * after `prepare`.
+   * Returns the address at which sandboxes reach the mesh: `listenHost()`, unless a Service is in front of the mesh.
+   * Known after `prepare`.
    */
   meshAddress(): string
-  /** The engine's current networks, which the egress filter closes to agents. Known after `prepare`. */
+  /** Returns the engine's current networks, which the egress filter closes to agents. Known after `prepare`. */
   networks(): Promise<readonly SandboxNetwork[]>
-  /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */
+  /** Creates network, firewall rules and image. Idempotent. Reports progress in plain words. */
   prepare(options: { readonly progress: ReportStep; readonly signal?: AbortSignal }): Promise<void>
   /**
-   * Tests by experiment whether sandboxes can run at this isolation level, again with each call. Installs
-   * what it needs if that is allowed.
+   * Tests in each call, by an experiment, whether sandboxes can run at this isolation level. Installs what the level
+   * needs if that is allowed.
    */
   tryRung(rung: IsolationRung, progress?: (step: string) => void): Promise<RungTrial>
   /**
@@ -63,28 +63,28 @@ export interface SandboxRuntime {
   }): Promise<readonly WallReport[]>
   start(spec: SandboxSpec): Promise<SandboxState>
   /**
-   * Resolves when the sandbox is limited to its spec. Idempotent; an unknown or ended sandbox is not an error. Await it
-   * before the agent gets work.
+   * Resolves when the sandbox is limited to its spec. Idempotent; an unknown or ended sandbox is not an error. Await
+   * the promise before the agent gets work.
    */
   endStartShare(agentId: string): Promise<void>
   stop(agentId: string, options: { readonly graceMs: number }): Promise<void>
-  /** Stops and deletes the sandbox; with `data` also the agent's data. */
+  /** Stops and deletes the sandbox; if `data` is true, also the agent's data. */
   remove(agentId: string, options: { readonly data: boolean }): Promise<void>
-  /** The state of the agent's sandbox; null if this home has none for the agent. */
+  /** Returns the state of the agent's sandbox; null if this home has none for the agent. */
   inspect(agentId: string): Promise<SandboxState | null>
   list(): Promise<readonly SandboxState[]>
-  /** The last `maxBytes` of the process output. */
+  /** Returns the last `maxBytes` of the output of the agent's process. */
   logs(agentId: string, maxBytes: number): Promise<string>
-  /** The current resource use of sandboxes; stopped ones are left out. */
+  /** Measures the current resource use of sandboxes; stopped sandboxes are left out. */
   measureUse(agentIds: readonly string[]): Promise<ReadonlyMap<string, SandboxUse>>
-  /** How the data of newly created agents is limited. Known after `prepare`. */
+  /** Returns how the data of newly created agents is limited. Known after `prepare`. */
   dataBound(): DataBound
   /**
-   * The stored data of agents whose data no volume limits; other agents, and those without data, are left
+   * Measures the stored data of agents whose data no volume limits. Other agents, and agents without data, are left
    * out.
    */
   measureData(agentIds: readonly string[]): Promise<ReadonlyMap<string, DataUse>>
-  /** An agent's data as a POSIX archive; null if it has no data. */
+  /** Returns an agent's data as a POSIX archive; null if the agent has no data. */
   readData(agentId: string, options: { readonly dataLimitBytes: number }): Promise<DataReading | null>
   writeData(
     agentId: string,
@@ -92,8 +92,8 @@ export interface SandboxRuntime {
     options: { readonly dataLimitBytes: number },
   ): Promise<void>
   /**
-   * Called each time the engine is back after it was unreachable: its networks and rules may have changed
-   * meanwhile.
+   * Adds a listener that is called each time the engine is reachable again: its networks and rules may have changed.
+   * Returns the function that removes the listener.
    */
   onEngineBack(listener: () => void): () => void
   onEnd(listener: (end: SandboxEnd) => void): () => void
@@ -105,16 +105,16 @@ export interface SandboxRuntime {
 
 export interface RungTrial {
   readonly available: boolean
-  /** A description of the level, or why it is not available. */
+  /** A description of the isolation level, or why the level is not available. */
   readonly detail: string
-  /** What the owner does about it; empty if the level is available. */
+  /** What the owner must do to make the level available; empty if it is available. */
   readonly repair: string
 }
 
 export interface SandboxUse {
-  /** Memory in use, without reclaimable page cache. */
+  /** Memory in use, without reclaimable page cache, bytes. */
   readonly memoryBytes: number
-  /** Null if the memory is not limited. */
+  /** Limit of the sandbox's memory, bytes; null for no limit. */
   readonly memoryLimitBytes: number | null
   /** Processor seconds used since the sandbox started. */
   readonly cpuSeconds: number
@@ -131,29 +131,28 @@ export interface SandboxNetwork {
 export interface SandboxState {
   readonly agentId: string
   readonly running: boolean
-  /** The agent's address for the mesh; present while running. */
+  /** The agent's address for the mesh; present while the sandbox is running. */
   readonly address?: { readonly host: string; readonly port: number }
   readonly labels: Readonly<Record<string, string>>
-  /** Set when not running: exit code, and whether memory ran out. */
+  /** Set when the sandbox is not running: the exit code, and whether the memory limit ended the process. */
   readonly exit?: { readonly code: number; readonly outOfMemory: boolean }
-  /** What this start requested and could not get, in words for the owner. */
+  /** What this start requested and could not get, as sentences for the owner. */
   readonly warnings?: readonly string[]
 }
 
 /**
- * `volume`: writes past the limit fail. `meter`: the size is checked periodically, and writing is then
- * stopped.
+ * `volume`: writes above the limit fail. `meter`: the size is checked periodically, and an agent above it is stopped.
  */
 export type DataBound =
   | { readonly kind: 'volume' }
   | { readonly kind: 'meter'; /** Why it is no volume. */ readonly why: string }
 
 export interface DataReading {
-  /** The archive. Reading it to the end also releases the hold; a caller that stops early calls `leave`. */
+  /** The archive. After its end the sandbox continues; a caller that does not read it to the end calls `leave`. */
   readonly tar: AsyncIterable<Uint8Array>
-  /** False if the sandbox had to continue before its data was read: files that it changed may be inconsistent. */
+  /** False if the sandbox was not frozen for the whole reading: files that it changed may be inconsistent. */
   held(): boolean
-  /** Releases the hold and the resources of the reading. Idempotent. */
+  /** Lets the sandbox continue and releases the resources of the reading. Idempotent. */
   leave(): Promise<void>
 }
 
@@ -161,7 +160,7 @@ export interface DataUse {
   readonly bytes: number
   /** The number of files and folders. */
   readonly files: number
-  /** False if counting was cut off by its time limit: both numbers are then lower bounds. */
+  /** False if the time limit ended the counting: both numbers are then lower bounds. */
   readonly complete: boolean
 }
 

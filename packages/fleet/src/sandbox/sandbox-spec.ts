@@ -7,28 +7,28 @@ export interface SandboxSpec {
   /** Agent id as the owner wrote it; different ids get different engine names. */
   readonly agentId: string
   readonly kind: 'operator' | 'worker'
-  /** A level that `tryRung` found available. Ignored if nothing isolates. */
+  /** An isolation level that `tryRung` found available. Ignored by a runtime without isolation. */
   readonly isolation: IsolationRung
   readonly memoryLimitBytes: number
-  /** CPU share as quota over period, microseconds. */
+  /** CPU share as quota per period, both in microseconds. */
   readonly cpu: { readonly quotaUs: number; readonly periodUs: number }
   readonly pidsLimit: number
   readonly tmpSizeBytes: number
   /** Size limit of everything below `/data`. */
   readonly dataLimitBytes: number
-  /** Environment of the agent process. Never holds a key or the agent token. */
+  /** Environment of the agent process. Contains neither keys nor the agent token. */
   readonly environment: Readonly<Record<string, string>>
   /** Host directory mounted read-only at `/briefing` (PROJECT.md, SYSTEM.md). */
   readonly briefingDirectory: string
-  /** Written below `/data` as UID 1000, mode 0600, before the process starts. Key: path relative to `/data`. */
+  /** Files that are written below `/data` as UID 1000, mode 0600, before the process starts. Key: relative path. */
   readonly files: Readonly<Record<string, string>>
   /** Extra labels, among them the start id. */
   readonly labels: Readonly<Record<string, string>>
 }
 
 /**
- * Memory and processor by kind, in the engine's units: a quota is renewed every half second, and the
- * operator's smaller one every second.
+ * Memory and processor limits by kind of agent, in the engine's units. A worker's quota is renewed every half second,
+ * the operator's smaller quota every second.
  */
 export const sandboxSizes = {
   worker: sizeOf(limits.worker, 500_000),
@@ -52,18 +52,18 @@ export const sandboxHardening = {
   agentPort: 8400,
 } as const
 
-/** Eight hex digits that distinguish the homes on one machine in every engine name. */
+/** Returns eight hex digits that distinguish the homes on one machine in every engine name. */
 export function homeTag(homeId: string): string {
   return createHash('sha256').update(homeId).digest('hex').slice(0, 8)
 }
 
-/** The label of everything that a home has in an engine or a cluster. */
+/** Returns the label of everything that a home has in an engine or a cluster. */
 export function homeLabel(homeId: string): string {
   return `flotilla.home=${homeTag(homeId)}`
 }
 
 /**
- * Name of an agent's container, and its host name. The engine's name server resolves such names inside every
+ * Returns the name and host name of an agent's container. The engine's name server resolves such names in every
  * container, so the name reveals nothing about the agent and cannot be guessed without the home's id.
  */
 export function sandboxName(homeId: string, agentId: string): string {
@@ -71,7 +71,7 @@ export function sandboxName(homeId: string, agentId: string): string {
   return `flotilla-${homeTag(homeId)}-${digest.slice(0, 32)}`
 }
 
-/** Different agent ids get different names, also ids that differ in case or in `-` and `_` alone. */
+/** Returns different names for different agent ids, also if the ids differ only in case or in `-` and `_`. */
 export function spelledName(homeId: string, agentId: string): string {
   return `flotilla-${homeTag(homeId)}-${Buffer.from(agentId, 'utf8').toString('hex')}`
 }

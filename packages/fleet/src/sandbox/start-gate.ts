@@ -1,7 +1,7 @@
-/** The maximum number of waiting callers; further ones are refused at once. */
+/** The maximum number of waiting callers; above it, callers are rejected at once. */
 const waitingMax = 2_000
 
-/** Runs up to `width` actions concurrently; the others wait in order. Rejects with `RangeError` above 2,000 waiting. */
+/** Returns a function that runs up to `width` actions at once; others wait. `RangeError` above 2,000 waiting. */
 export function createStartGate(width: number): <Value>(action: () => Promise<Value>) => Promise<Value> {
   const waiting: (() => void)[] = []
   let inside = 0
@@ -13,7 +13,7 @@ export function createStartGate(width: number): <Value>(action: () => Promise<Va
     }
     if (waiting.length >= waitingMax)
       throw new RangeError(`more than ${waitingMax} sandboxes wait for their start`)
-    // The caller that leaves hands its place over, so `inside` does not change.
+    // A finished action lets the next caller in, so `inside` does not change.
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
 

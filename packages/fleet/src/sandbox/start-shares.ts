@@ -2,21 +2,21 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
 import type { SandboxSpec } from './sandbox-spec.ts'
 
-/** Longest that a sandbox has more than its own share, from when its process began. */
+/** Longest time for which a sandbox has more than its own share, from the begin of its process. Milliseconds. */
 export const startShareMs = 2_000
 /**
- * Duration for a machine, whose kernel boots before its agent: seven processor seconds with software
- * emulation, on a busy machine.
+ * The same limit for a virtual machine, whose kernel boots before its agent: seven processor seconds with software
+ * emulation, longer on a busy host. Milliseconds.
  */
 export const machineShareMs = 90_000
 /**
- * The maximum wait for a share; then a start continues at its own share, at which hardly any machine starts in time.
+ * The maximum wait for a start share, milliseconds. Afterwards the start goes on at its own share, mostly in vain.
  */
 const turnMaxMs = 600_000
 /** The number of processors that one start may use. */
 const startProcessors = 1
 /**
- * The time that an engine takes to change a share on a busy machine; the request is sent this much earlier.
+ * How long an engine takes to change a share on a busy host, milliseconds; the change is requested this much earlier.
  */
 const changeMs = 300
 const retryMs = 250
@@ -27,24 +27,24 @@ type CpuShare = SandboxSpec['cpu']
  * Lends processor time to starting agents: most of a start is the start of Node, which would take over a
  * second at a tenth of a processor.
  *
- * - One processor is always left to the rest of the machine. An agent that starts when no share is left
- *   starts at its own share.
- * - Shares are paid back: an agent gets the next one when its own share would have added up to the last. An
- *   agent that restarts repeatedly thus uses at most twice its share.
+ * - One processor always stays free for the rest of the machine. An agent that starts when no start share is
+ *   available starts at its own share.
+ * - An agent gets its next start share only after its own share would have given it the time of the last one.
+ *   An agent that restarts repeatedly thus uses at most twice its own share.
  */
 export interface StartShares {
-  /** Lends a start share, or null if none is available. An earlier share of the agent is returned first. */
+  /** Lends a start share; returns null if none is available. An earlier share of the agent is released first. */
   lend(agentId: string, own: CpuShare): StartShare | null
   /**
-   * For the longer start of a machine: waits for its turn while others use the available share. Its kernel
-   * uses the time and not the agent, so it is not paid back; quarantine limits how often a machine is
+   * Lends a share for the longer start of a virtual machine: waits in a queue while none is available. Its kernel and
+   * not the agent uses that time, so the next share is not delayed; quarantine limits how often a machine is
    * restarted.
    */
   lendInTurn(agentId: string, own: CpuShare): Promise<StartShare | null>
   of(agentId: string): StartShare | null
-  /** Takes back the agent's share, because its process is gone or never began. */
+  /** Takes back the agent's start share, because its process has ended or never began. */
   release(agentId: string): void
-  /** Resolves when no share is lent any longer, or cannot be taken back. */
+  /** Resolves when no share is lent any more; a share that cannot be taken back is given up. */
   close(): Promise<void>
 }
 
@@ -52,10 +52,10 @@ export interface StartShare {
   readonly cpu: CpuShare
   /**
    * Starts the time limit of the share when the process has begun. `takeBack` resets the sandbox to its own share,
-   * and is retried until it succeeds or the process is gone.
+   * and is retried until it succeeds or the process has ended.
    */
   begin(takeBack: () => Promise<void>): void
-  /** Resolves when a started process is back at its own share; rejects with the engine's error. */
+  /** Resolves when a started process has its own share again; rejects with the engine's error. */
   end(): Promise<void>
 }
 
@@ -79,9 +79,9 @@ export function createStartShares({
   const each = Math.min(startProcessors, processors / 2)
   const atOnceMax = Math.max(1, Math.floor(processors - 1))
   const loans = new Map<string, Loan>()
-  /** When each agent that had a start share may get the next one. */
+  /** The time from which each agent that had a start share may get the next one. */
   const dueAt = new Map<string, number>()
-  /** Callers that wait for their turn, in order. */
+  /** Callers in `lendInTurn` that wait for a share, in order. */
   const waiting: (() => void)[] = []
 
   function release(agentId: string): void {
@@ -133,7 +133,7 @@ export function createStartShares({
       begin: (how) => {
         takeBack = how
         loan.begunAt = clock.now()
-        // A rejection means that the loan is over, and nothing is left to do.
+        // If this rejects, the share was already released and nothing remains to be done.
         endInTime(agentId, loan).catch(() => undefined)
       },
       end: () => {
@@ -174,7 +174,7 @@ export function createStartShares({
   }
 }
 
-/** Uses the agent's own period, so that a later change affects the quota alone. Pure. */
+/** Keeps the agent's own period, so that the later change of the share affects only the quota. Pure. */
 export function startShareOf({ periodUs }: CpuShare, processors = startProcessors): CpuShare {
   return { quotaUs: Math.round(processors * periodUs), periodUs }
 }

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 
 /** One entry of an archive. A directory's name ends with `/` and its content is empty. */
 export interface TarEntry {
-  /** Relative, at most 100 bytes in UTF-8 (155 more if the name can be split at a `/`). */
+  /** Relative path, at most 100 bytes in UTF-8 (155 more if the name can be split at a `/`). */
   readonly name: string
   readonly mode: number
   /** User id and group id of the entry. */
@@ -14,9 +14,9 @@ export interface TarEntry {
 const blockBytes = 512
 
 /**
- * The entries as a POSIX archive, piece by piece, uncompressed: engines take it over a local socket, where
- * compressing would cost more than it saves. Times are 0, so equal content gives equal bytes. Throws `RangeError`
- * for a name that does not fit.
+ * Yields the entries as a POSIX archive, piece by piece and uncompressed: over a local socket, compression would cost
+ * more than it saves. Times are 0, so equal content gives equal bytes. Throws `RangeError` for a name that does not
+ * fit.
  */
 export async function* tarArchive(entries: Iterable<TarEntry>): AsyncGenerator<Uint8Array> {
   for (const entry of entries) {
@@ -29,7 +29,7 @@ export async function* tarArchive(entries: Iterable<TarEntry>): AsyncGenerator<U
   yield Buffer.alloc(2 * blockBytes)
 }
 
-/** A regular file from bytes in memory. */
+/** Returns an entry for a regular file from bytes in memory. */
 export function tarFile(
   name: string,
   content: Uint8Array,

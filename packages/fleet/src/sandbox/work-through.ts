@@ -1,6 +1,6 @@
 /**
- * Processes each item of a list, at most `atOnce` concurrently. Rejects with the first failure; running and
- * remaining items still continue.
+ * Processes each item of a list, at most `atOnce` concurrently. Rejects with the first failure; the other items are
+ * still processed.
  */
 export async function workThrough<Item>(
   items: readonly Item[],

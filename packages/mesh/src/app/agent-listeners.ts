@@ -5,14 +5,14 @@ import type { Listener } from './listen.ts'
 import { portOf } from './open-servers.ts'
 
 export interface AgentListener extends Listener {
-  /** The port of the agent API, known once it listens. */
+  /** Returns the port of the agent API, known once the API listens. */
   port(): number
   close(): Promise<void>
 }
 
 /**
- * The servers that agents reach, the API and the forward proxy. Connections are authenticated by key if agents run on
- * other machines.
+ * Creates the servers that agents reach: the API and the forward proxy. If agents run on other machines, a key
+ * authenticates each connection.
  */
 export function agentListeners(
   { runtime, modules, kernel: { log } }: Composed,

@@ -9,24 +9,24 @@ import type { Environment } from '@flotilla/foundation/config'
 import { productVersion } from '@flotilla/foundation/platform'
 
 const namespaceUsual = 'flotilla'
-/** Path of our seccomp profile below the kubelet's own, and the name for the runtime's default profile. */
+/** Default path of the mesh's seccomp profile on nodes; and the setting for the container runtime's own profile. */
 const profileUsual = 'flotilla.json'
 const runtimeProfile = 'runtime-default'
 
-/** The agent image in a cluster, as `flotilla image` names it. */
+/** Name of the agent image in a cluster, which `flotilla image` gives it. */
 export const clusterImage = `flotilla.local/agent:${productVersion}`
 /** The mesh image in a cluster. */
 export const meshImage = `flotilla.local/mesh:${productVersion}`
 
 const notedSchema = z.strictObject({
-  /** The context of the kubeconfig; null for its current context. */
+  /** Name of the context in the kubeconfig; null for its current context. */
   context: z.string().nullable(),
   namespace: z.string(),
 })
 
 export type NotedCluster = z.infer<typeof notedSchema>
 
-/** The cluster that the home has recorded for its agents; null if they never ran in one. */
+/** Returns the cluster that the home has recorded for its agents; null if none of its agents ran in a cluster. */
 export function notedCluster(path: string): NotedCluster | null {
   try {
     return notedSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
@@ -40,7 +40,7 @@ export function notedCluster(path: string): NotedCluster | null {
   }
 }
 
-/** The runtime for the agents of a home, as its start chooses it. */
+/** Returns the kind of runtime that a start of the home chooses for its agents. */
 export function runtimeKind(
   environment: Pick<Environment, 'runtime'>,
   noted: NotedCluster | null,
@@ -49,8 +49,7 @@ export function runtimeKind(
 }
 
 /**
- * Throws the problem `conflict` if agents whose data is in a cluster would be started on this machine, where they
- * would have no data.
+ * Throws the problem `conflict` if this start would run agents on this machine although their data is in a cluster.
  */
 export function refuseElsewhere(environment: Pick<Environment, 'runtime'>, noted: NotedCluster | null): void {
   if (noted === null || runtimeKind(environment, noted) === 'kubernetes') return
@@ -63,22 +62,22 @@ export function refuseElsewhere(environment: Pick<Environment, 'runtime'>, noted
 const elsewhereRepair = (leave: string): string =>
   `${leave}; or move the fleet: flotilla backup, then flotilla restore into another home.`
 
-/** Recorded as soon as agents may exist in the cluster, because their data exists only there. */
+/** Records the cluster of a home, as soon as agents may exist in it, because their data exists only there. */
 export async function noteCluster(path: string, { context, namespace }: AgentsCluster): Promise<void> {
   const noted: NotedCluster = { context: context ?? null, namespace }
   await writeFileAtomically(path, JSON.stringify(noted), 0o600)
 }
 
-/** The path that `kubectl` would use; undefined if only a pod's service account is available. */
+/** Returns the kubeconfig path that `kubectl` would use; undefined if only a pod's service account exists. */
 export function usualKubeconfig(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const file = join(homedir(), '.kube', 'config')
   return env['KUBECONFIG'] || (existsSync(file) ? file : undefined)
 }
 
-/** The file in which a pod finds the name of its own namespace. */
+/** The file from which a pod reads the name of its own namespace. */
 const ownNamespaceFile = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 
-/** How pods reach the mesh. Throws the problem `unprocessable` for a Service if the mesh is not a pod. */
+/** Returns how pods reach the mesh. Problem `unprocessable` for a Service if the mesh itself is not a pod. */
 export function meshInCluster({ address, service }: Pick<Environment['kubernetes'], 'address' | 'service'>) {
   return {
     ...(address === null ? {} : { meshAddress: address }),
@@ -101,8 +100,8 @@ function ownNamespace(): string {
 export type AgentsCluster = ReturnType<typeof agentsCluster>
 
 /**
- * The cluster and the settings of its agents. Throws the problem `conflict` if the agents run in another cluster.
- * Pure.
+ * Returns the cluster and the settings of its agents. Throws the problem `conflict` if the agents run in another
+ * cluster. Pure.
  */
 export function agentsCluster(asked: Environment['kubernetes'], noted: NotedCluster | null) {
   const context = asked.context ?? noted?.context ?? null

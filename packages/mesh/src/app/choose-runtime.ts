@@ -20,7 +20,7 @@ import { createDockerRuntime, createKubernetesRuntime, createProcessRuntime } fr
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import { systemClock } from '@flotilla/foundation/platform'
 
-/** The port of the forward proxy, beside the agent API. */
+/** Default port of the forward proxy, at the same address as the agent API. */
 export const proxyPort = 8421
 
 export interface RuntimeParts {
@@ -31,8 +31,8 @@ export interface RuntimeParts {
 }
 
 /**
- * Containers on this machine, unless the owner chose another runtime or the agents of this home already run in a
- * cluster. Throws the problem `conflict` for another cluster than theirs.
+ * Creates the runtime: containers on this machine, unless the owner chose another runtime or agents of this home
+ * already run in a cluster. Throws the problem `conflict` if the owner chose another cluster.
  */
 export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): SandboxRuntime {
   const { environment, env, repositoryRoot } = context

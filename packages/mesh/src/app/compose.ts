@@ -35,7 +35,7 @@ import { loopLimits } from './loop-limits.ts'
 import type { MeshSettings } from './mesh-settings.ts'
 
 /**
- * Creates each module from the kernel and the modules above it. It decides nothing and starts nothing; see
+ * Creates each module from the kernel and the modules that it depends on. Decides and starts nothing; see
  * `lifecycle.ts`.
  */
 export async function compose({ context, home, paths, log, fence }: MeshSettings) {

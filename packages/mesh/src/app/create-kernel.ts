@@ -37,13 +37,13 @@ interface KernelParts {
   readonly paths: DataPaths
   readonly log: Log
   readonly fence: WriteFence | null
-  /** The configured port; plain processes may use another one. */
+  /** The configured port of the agent API; with plain processes the API may listen on another port. */
   readonly agentPort: number
 }
 
 /**
  * Creates what all modules depend on: the home's files and database, the audit log, the guard. The audit log is
- * verified here, before anything reads it.
+ * verified before any other code reads it.
  */
 export async function createKernel({ env, paths, log, fence, agentPort }: KernelParts) {
   const editor = createFileEditor(createDeviceGuard(paths.home))
@@ -147,11 +147,11 @@ async function openPermissions(
     },
     onRecords: createJournalGrants(kernel),
   })
-  // Membership is stored in rows of a module, and every decision asks for it. A spawned agent belongs to its parent's
-  // project, also after the parent was moved.
+  // Every decision asks for an agent's project, which is stored in rows of a module. A spawned agent belongs to the
+  // project of its root ancestor, also after that ancestor was moved.
   const projectOf = (agentId: string) => hooks.projectOf.ask(rootOf(hooks, agentId))[0] ?? null
   return { ...file, snapshot: () => ({ ...file.snapshot(), projectOf }) }
 }
 
-/** Parts beside the kernel that few modules need, each by its name. */
+/** Objects besides the kernel that only few modules need, by name. */
 export type Foundation = Omit<Awaited<ReturnType<typeof createKernel>>, 'kernel'>

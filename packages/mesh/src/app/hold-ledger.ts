@@ -18,7 +18,7 @@ import type { CommandContext } from './commands/command-context.ts'
 
 export interface HeldLedger {
   readonly fence: WriteFence
-  /** Releases the lease after the last write of the mesh. */
+  /** Releases the lease; call it after the last write of the mesh. */
   release(): Promise<void>
 }
 
@@ -29,9 +29,9 @@ interface LedgerParts {
 }
 
 /**
- * A home whose agents run in a cluster can be started on any machine, so a lease in the cluster determines which
- * machine uses it. Null if agents run on this machine, where the home's lock is enough. The process is terminated
- * before another can get the lease. Rejects with the problem `home-in-use` while another machine holds it, or with
+ * Acquires the lease of a home whose agents run in a cluster: such a home can be started on any machine, and the
+ * lease decides which one uses it. Null if agents run on this machine, where the home's lock is enough. The process
+ * is terminated before another one can get the lease. Problem `home-in-use` while another machine holds it, or
  * `SandboxError`.
  */
 export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Promise<HeldLedger | null> {
@@ -68,9 +68,9 @@ export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Pr
 }
 
 /**
- * For commands that delete or read a home without a mesh. Throws the problem `home-in-use` if a mesh on another
- * machine uses it; the lease of a killed mesh is waited for. Does nothing if agents run on this machine. Rejects with
- * `SandboxError`.
+ * Checks that no mesh uses the home, for commands that delete or read it. Throws the problem `home-in-use` if a mesh
+ * on another machine does; waits for the end of a killed mesh's lease. Does nothing if agents run on this machine.
+ * Rejects with `SandboxError`.
  */
 export async function requireNoMesh(parts: LedgerParts): Promise<void> {
   const { context, paths } = parts
@@ -86,7 +86,7 @@ export async function requireNoMesh(parts: LedgerParts): Promise<void> {
   })
 }
 
-/** The cluster that holds the home's lease; null if agents run on this machine. */
+/** Returns where the lease of the home is: its cluster; null if agents run on this machine. */
 function leasePlace({ context: { environment, env }, homeId, paths }: LedgerParts) {
   const noted = notedCluster(paths.clusterFile)
   if (runtimeKind(environment, noted) !== 'kubernetes') return null
@@ -101,7 +101,7 @@ function leasePlace({ context: { environment, env }, homeId, paths }: LedgerPart
   }
 }
 
-/** The kernel protects the first process of a container from signals inside it, including its own. */
+/** Builds the problem for a mesh that is the first process of its container: no signal inside could end it. */
 function unendable(): Problem {
   return new Problem('conflict', {
     detail:

@@ -7,7 +7,7 @@ import type { DataPaths } from '@flotilla/foundation/config'
 import { systemClock } from '@flotilla/foundation/platform'
 import type { CommandContext } from './commands/command-context.ts'
 
-/** The settings for finding the local engine and building the agent image. */
+/** Returns the settings for finding the local engine and building the agent image. */
 export function imageParts(
   { environment, env, repositoryRoot, uid }: CommandContext,
   paths: Pick<DataPaths, 'volumesFolder'>,

@@ -1,12 +1,12 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
 
-/** Delay before a failed loop is restarted, in milliseconds. */
+/** Delay before a failed loop is restarted, milliseconds. */
 export const loopRestartMs = 1000
 
 /**
- * Runs the loop of a module until the signal aborts and restarts it if it rejects: one failure, as on a full disk,
- * must not end it. What the failed loop has started is aborted first, so that nothing runs twice.
+ * Runs the loop of a module until the signal aborts, and restarts the loop if it rejects: one failure, as on a full
+ * disk, must not end it. What the failed loop has started is aborted first, so that nothing runs twice.
  */
 export async function keepRunning(
   loop: { readonly name: string; readonly run: (signal: AbortSignal) => Promise<void> },

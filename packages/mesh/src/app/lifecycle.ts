@@ -9,13 +9,13 @@ import { agentServer, openOutside, peopleServer, portOf } from './open-servers.t
 import { productVersion } from '@flotilla/foundation/platform'
 import { storageFaultOf, writeAgain } from '@flotilla/foundation/storage'
 
-/** How often each module writes its counts and deletes expired data. */
+/** How often each module writes its counts and deletes expired data, milliseconds. */
 const maintenanceIntervalMs = 60_000
-/** How long outside calls without a waiting client may take at a stop before their answers are lost. */
+/** How long a stop waits for outgoing calls without a waiting client before their answers are lost, milliseconds. */
 const effectsGraceMs = 5000
 
 export interface Lifecycle {
-  /** Resolves once both servers answer, the isolation check has passed, and the ledger works. */
+  /** Resolves once the servers for people and agents answer, the isolation check has passed, and the ledger works. */
   start(progress: ReportStep): Promise<{
     readonly url: string
     readonly port: number
@@ -24,7 +24,7 @@ export interface Lifecycle {
     /** Sentences that the person who started the mesh should read. */
     readonly notices: readonly string[]
   }>
-  /** Stops what was started, in reverse order, including the agents' sandboxes. */
+  /** Stops everything that `start` started, in reverse order, including the agents' sandboxes. */
   close(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
 
   return {
     async start(progress) {
-      // Listens first: a port in use should be reported before minutes of preparation.
+      // The mesh listens first, so that a port in use is reported before minutes of preparation.
       const { port } = context.environment
       await listen(people, { port, host: '127.0.0.1', otherwise: anotherPeoplePort })
       closeOutside = await openOutside(composed, listen)
@@ -77,7 +77,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
           `Testing whether agents can run at isolation level ${atLeast}, which takes minutes the first time`,
         )
       warmOperator()
-      // Modules that depend on the most others come first: models before their costs.
+      // Modules that depend on more modules come first: notices about models before notices about their costs.
       const notices = await Promise.all(
         inOrder.toReversed().map(async (module) => (await module.notices?.()) ?? []),
       )
@@ -149,11 +149,11 @@ export function createLifecycle(composed: Composed): Lifecycle {
       subject: 'mesh',
       detail: { version: productVersion, pid: context.pid, runtime: runtime.kind },
     })
-    // The first rows of a home are anchored at once, because rows without an anchor can be replaced.
+    // The first rows of a home's audit log get a checkpoint at once: rows without one could be replaced.
     composed.journalKeeper.verify()
   }
 
-  /** Records the end of the mesh and the checkpoint on it. A disk that takes no writes does not make the end a failure. */
+  /** Records the end of the mesh and a checkpoint of the audit log. On a full disk, only logs the failure. */
   function reportEnd(): void {
     try {
       kernel.journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })
@@ -165,8 +165,8 @@ export function createLifecycle(composed: Composed): Lifecycle {
   }
 
   /**
-   * The first question should not wait for a container. Without a model, the problem is reported when the agent is
-   * asked.
+   * Starts the operator in advance, so that the first question does not wait for its container. Without a model
+   * nothing starts: the first question reports that.
    */
   function warmOperator(): void {
     if (modules.models.api.modelOf(operatorAgentId) === null) return

@@ -10,7 +10,7 @@ export interface Listener {
   listen(where: { readonly port: number; readonly host: string }): PromiseLike<unknown>
 }
 
-/** Opens the agent API and the forward proxy on the agents' network. */
+/** Opens the agent API and the forward proxy on the network of the agents. */
 export async function listenForAgents(
   listeners: { readonly runtime: SandboxRuntime; readonly agents: Listener; readonly proxy: Listener },
   where: { readonly agentPort: number; readonly paths: DataPaths },
@@ -28,8 +28,8 @@ export async function listenForAgents(
 }
 
 /**
- * Containers reach a gateway address of their own. Plain processes share loopback with the people's API, so they use
- * any free port: preferably the previous one, because running agents know only that.
+ * Listens at any free port, because plain processes share loopback with the people's API; containers have a gateway
+ * address for that. The previous port is preferred, because running agents know only that port.
  */
 async function listenForProcesses(listener: Listener, last: number, host: string): Promise<void> {
   try {
@@ -43,7 +43,7 @@ async function listenForProcesses(listener: Listener, last: number, host: string
 export interface ListenAt {
   readonly port: number
   readonly host: string
-  /** How an owner chooses another port, as text; null if there is no choice. */
+  /** Tells the owner how to choose another port; null if there is no choice. */
   readonly otherwise: string | null
 }
 
@@ -54,7 +54,7 @@ export function inEnvFile(setting: 'FLOTILLA_AGENT_PORT' | 'FLOTILLA_PUBLIC_BIND
   return `${setting} in .env of the home`
 }
 
-/** Rejects with the problem `conflict` if the port is in use, naming the process if it is known. */
+/** Listens on a port. Problem `conflict` if the port is in use, with the name of the process if it is known. */
 export async function listen(listener: Listener, { port, host, otherwise }: ListenAt): Promise<void> {
   try {
     await listener.listen({ port, host })

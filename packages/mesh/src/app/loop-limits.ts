@@ -1,8 +1,8 @@
 import type { Environment, Settings } from '@flotilla/foundation/config'
 
 /**
- * The owner's limits for every agent's loop, as environment variables. A change takes effect at the agent's next
- * start.
+ * Returns the owner's limits for every agent's loop, as environment variables. A change takes effect at the agent's
+ * next start.
  */
 export function loopLimits(environment: Environment, settings: Settings): Readonly<Record<string, string>> {
   return {

@@ -9,6 +9,6 @@ export interface MeshSettings {
   readonly home: HomeFolder
   readonly paths: DataPaths
   readonly log: Log
-  /** Rejects writes after the lease was lost; null if no other machine can use this home. */
+  /** Rejects writes after the home's lease was lost; null if no other machine can use the home. */
   readonly fence: WriteFence | null
 }

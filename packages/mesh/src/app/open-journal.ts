@@ -17,14 +17,14 @@ import { openMeshSecret } from '@flotilla/egress/credentials'
 import type { MeshSecretDeps, Secret } from '@flotilla/egress/credentials'
 
 /**
- * True if the audit log may come from a release that did not seal it. Must be asked before the home has its secret in
- * a file: from then on every head is sealed.
+ * Returns true if the audit log may come from a release that did not seal it. Call it before the home's secret is
+ * written to a file: from then on the log is always sealed.
  */
 export function mayBeBare(paths: DataPaths, database: Database): boolean {
   return !existsSync(paths.meshSecret) && readHead(database)?.seal === ''
 }
 
-/** What the audit log is verified against besides the database. */
+/** Returns what the audit log is verified with, besides the database. */
 export function journalTrust(paths: DataPaths, meshSecret: Secret, bareHead = false) {
   return {
     bareHead,
@@ -33,7 +33,7 @@ export function journalTrust(paths: DataPaths, meshSecret: Secret, bareHead = fa
   } satisfies JournalTrust
 }
 
-/** The secret of a home that is about to start; see `openMeshSecret`. */
+/** Opens the secret of a home that is about to start; see `openMeshSecret`. */
 export function composeMeshSecret(parts: {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly paths: DataPaths
@@ -44,7 +44,7 @@ export function composeMeshSecret(parts: {
   return openMeshSecret({ ...parts, ...secretPlaces(parts), randomToken })
 }
 
-/** The places in which the secret of a home may be, and the check that recognizes it. */
+/** Returns the places in which the secret of a home may be, and the check that recognizes it. */
 export function secretPlaces(parts: {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly paths: DataPaths

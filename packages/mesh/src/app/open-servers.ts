@@ -23,7 +23,7 @@ import { inEnvFile } from './listen.ts'
 import type { ListenAt } from './listen.ts'
 import type { Composed } from './compose.ts'
 
-/** The server for people, probes and local programs, on loopback. */
+/** Creates the server for people, probes and local programs, on loopback. */
 export function peopleServer(parts: Composed): FastifyInstance {
   const { kernel } = parts
   const home = ownHome(parts)
@@ -45,8 +45,8 @@ export function peopleServer(parts: Composed): FastifyInstance {
 }
 
 /**
- * The server for other machines, if the owner configures an address: it requires a session cookie and has no internal
- * routes. Problem `not-configured` if no access token exists. Resolves to the function that closes it.
+ * Opens the server for other machines, if the owner configures an address. It requires a session cookie and has no
+ * internal routes. Problem `not-configured` without an access token. Resolves to the function that closes it.
  */
 export async function openOutside(
   parts: Composed,
@@ -95,7 +95,7 @@ function ownHome({ homeId, paths }: Composed): OwnHome {
   return { id: homeId, folder: paths.home }
 }
 
-/** The server for containers, on the gateway address of the private network. */
+/** Creates the server for containers, on the gateway address of the private network. */
 export function agentServer(parts: Composed): FastifyInstance {
   const { kernel, modules, effects, rates, shares } = parts
   const { live } = modules.runs.api.lifecycle
@@ -104,7 +104,7 @@ export function agentServer(parts: Composed): FastifyInstance {
     verifyToken: modules.agents.api.connection.verifyToken,
     ticketOf: (agentId, runId, fence) => {
       const ticket = live.ticketOf(runId, fence)
-      // The run of another agent is treated like one that has ended.
+      // A run of another agent gives the same problem as a run that has ended.
       if (ticket.agentId !== agentId) throw new Problem('stale-fence')
       return ticket
     },

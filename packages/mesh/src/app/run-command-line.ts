@@ -14,7 +14,7 @@ import type { LineOutput } from '@flotilla/foundation/platform'
 import { SandboxError, sandboxWords } from '@flotilla/fleet/sandbox'
 import { storageFaultOf } from '@flotilla/foundation/storage'
 
-/** Commands by name. Each loads only its own modules. */
+/** Commands by name. Each command loads only its own modules. */
 const commands: Readonly<Record<string, Entry>> = {
   serve: {
     needs: 'sound',
@@ -59,8 +59,8 @@ interface Entry {
 }
 
 /**
- * Runs the command that the process was started with and returns the exit code. A problem that ended it is written to
- * standard output.
+ * Runs the command of the process's arguments and returns the exit code. A problem that ends the command is written
+ * to standard output.
  */
 export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<number> {
   let output = openCommandOutput(process.pid)
@@ -80,7 +80,7 @@ export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<numb
   }
 }
 
-/** Problems that every further start would have until the owner changes something. */
+/** Problems that every new start would have until the owner changes something. */
 const needsOwner: readonly ProblemCode[] = [
   'bad-request',
   'unprocessable',
@@ -90,8 +90,8 @@ const needsOwner: readonly ProblemCode[] = [
 ]
 
 /**
- * An uncaught error leaves an unknown state, so the process ends and the next one starts from disk. A failed write is
- * the exception: it was rolled back or never began, and the next process would have the same disk.
+ * After an uncaught error the state is unknown, so the process ends, and the next process starts from the disk. A
+ * failed write is an exception: it was rolled back or never began, and the next process would have the same disk.
  */
 function catchFaults(output: LineOutput, { serves }: { readonly serves: boolean }): void {
   process.on('uncaughtException', (error) => {
@@ -159,7 +159,7 @@ async function runNamed(name: string, { variables, output, values }: Started): P
     ...(values.isolation ? { FLOTILLA_ISOLATION: values.isolation } : {}),
   }
   const environment = await commandEnvironment(command.needs, { env, userHome: homedir() })
-  // Programs started from here, such as npm, apt and the engine, inherit this environment.
+  // Programs that this process starts, such as npm, apt and the engine, inherit these variables.
   Object.assign(variables, environment.proxies.forPrograms())
   const [run] = await Promise.all([command.load(output), useProxies(environment.proxies)])
   return run({
@@ -180,24 +180,24 @@ async function runNamed(name: string, { variables, output, values }: Started): P
 }
 
 /**
- * Lines that the starting process waits for. Several starts can write to one log, so they carry the id of the start.
+ * Keys of lines for the starting process. Several starts can write to one log, so such lines carry the process id.
  */
 const forStarter: readonly string[] = ['progress', 'ready', 'problem']
 
-/** Writes a line. Lines for the starter also go over its own channel, which works even with a full disk. */
+/** Writes a line. Lines for the starting process are also sent over IPC, which works even with a full disk. */
 function tellOn(output: LineOutput, line: Readonly<Record<string, unknown>>): void {
   const isForStarter = forStarter.some((name) => name in line)
   const marked = isForStarter ? { ...line, pid: process.pid } : line
   output.write(`${JSON.stringify(marked)}\n`)
   if (isForStarter && process.connected) process.send?.(marked, () => undefined)
-  // Node writes the compile cache at its end, which a killed mesh does not reach.
+  // Node writes the compile cache only when it exits, so for a mesh that is killed it is written here.
   if (line['ready'] === true) flushCompileCache()
 }
 
-/** One Ctrl-C arrives several times: from the terminal and from each program that passes it on. */
+/** One Ctrl-C can arrive repeatedly within this time, milliseconds: from the terminal and from parent programs. */
 const sameRequestMs = 2000
 
-/** Aborts at the first request to stop; a second, later one terminates the process at once. */
+/** Returns a signal that aborts at the first request to stop; a second, later request ends the process at once. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
   let askedAt = 0

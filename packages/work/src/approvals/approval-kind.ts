@@ -11,11 +11,11 @@ export interface ApprovalWords {
   readonly consequences: readonly string[]
   /** The direct cost of the action, as a sentence. */
   readonly price: string
-  /** Similar actions that were recently done or requested, a sentence each. */
+  /** Similar actions that were recently carried out or requested, one sentence for each. */
   readonly repeats?: readonly string[]
 }
 
-/** Throws the Problem `approval-expired` once the time of a confirmed approval is over. */
+/** Throws the Problem `approval-expired` if the time limit of a confirmed approval has passed. */
 export type RequireInTime = () => void
 
 /**
@@ -23,18 +23,18 @@ export type RequireInTime = () => void
  * added to the desk by the module that carries them out.
  */
 export interface ApprovalKind {
-  /** The action that the requester must be allowed. */
+  /** Returns the action that the requester must be permitted. */
   action(args: JsonObject): Action
-  /** The current description; throws a problem if the action is impossible. */
+  /** Returns the current description; throws a problem if the action is impossible. */
   describe(args: JsonObject): ApprovalWords
   /**
-   * Carries the action out on behalf of the person who confirmed it, and returns a description of the result. A Problem
-   * ends it as failed, with its detail. `ifCutOff` says what a restarted mesh does with an interrupted action.
-   * `requireInTime` is called again right before the first irreversible step, wherever time passes before it.
+   * Carries the action out on behalf of the person who confirmed it, and returns a description of the result. If it
+   * throws a Problem, the action has failed with that detail. `ifCutOff` says what a restarted mesh does with an
+   * interrupted action. The kind calls `requireInTime` again before its first irreversible step, if time has passed.
    */
   carryOut(person: PersonAtTerminal, args: JsonObject, requireInTime?: RequireInTime): Promise<string>
   readonly ifCutOff: 'again' | 'unknown'
-  /** For an interrupted action that may be repeated: a description if it was completed; else null. */
+  /** For an interrupted action that may be repeated: returns a description if the action was completed; else null. */
   wasDone(args: JsonObject): string | null
 }
 

@@ -9,7 +9,7 @@ export interface ApprovalRecord {
   readonly id: string
   /** Names the executor; see `approval-kind.ts`. */
   readonly kind: string
-  /** The object of the action, such as an agent's id. */
+  /** What the action changes, such as an agent's id. */
   readonly subject: string
   readonly summary: string
   readonly args: JsonObject
@@ -44,7 +44,7 @@ export function canMoveApproval(from: ApprovalState, to: ApprovalState): boolean
   return (approvalTransitions[from] as readonly ApprovalState[]).includes(to)
 }
 
-/** SHA-256 of kind and arguments: equal digests mean the very same action. */
+/** Returns the SHA-256 of kind and arguments: equal digests mean the very same action. */
 export function approvalDigest(kind: string, args: JsonObject): string {
   return createHash('sha256').update(canonicalJson({ kind, args })).digest('hex')
 }

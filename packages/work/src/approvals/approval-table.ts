@@ -53,7 +53,7 @@ export function createApprovalTable(database: Database) {
   const { many, count } = readRows(database, rowSchema)
 
   return {
-    /** `effect`: a digest of the action's effect, from `equal-effects.ts`; null in rows of earlier releases. */
+    /** Inserts an approval. `effect`: digest of its effect (`equal-effects.ts`), null in rows of earlier releases. */
     insert: (row: ApprovalRecord, effect: string): void => {
       database
         .prepare(
@@ -75,7 +75,7 @@ export function createApprovalTable(database: Database) {
           row.expiresAt,
         )
     },
-    /** Changes the state of an approval; false if the row is no longer in the expected state. */
+    /** Changes the state of an approval. Returns false if the row is no longer in the expected state. */
     move: (
       id: string,
       from: ApprovalState,
@@ -93,7 +93,7 @@ export function createApprovalTable(database: Database) {
         .run(to.state, to.at, to.by, to.detail, id, from).changes === 1,
     find: (id: string): ApprovalRecord | null =>
       many(`SELECT ${columns} FROM approvals WHERE id = ?`, id)[0] ?? null,
-    /** The caller's pending row with this effect, or a row of an earlier release with the same arguments. */
+    /** Returns the caller's pending row with this effect, or an earlier release's row with the same arguments. */
     findPending: (
       askedBy: string,
       { effect, digest }: { readonly effect: string; readonly digest: string },
@@ -104,7 +104,7 @@ export function createApprovalTable(database: Database) {
         effect,
         digest,
       )[0] ?? null,
-    /** A further run waits for this approval. */
+    /** Records that a further run waits for this approval. */
     join: (id: string, runId: string): void => {
       database
         .prepare('INSERT OR IGNORE INTO approval_runs (approval_id, run_id) VALUES (?, ?)')
@@ -118,7 +118,7 @@ export function createApprovalTable(database: Database) {
         .map((row) => String(row['run_id']))
         .filter((one) => one !== runId),
     ],
-    /** The run no longer waits for it; the approval then belongs to the next waiting run, if there is one. */
+    /** Records that the run no longer waits for the approval, which then belongs to the next waiting run, if any. */
     leave: (id: string, runId: string): void => {
       database.prepare('DELETE FROM approval_runs WHERE approval_id = ? AND run_id = ?').run(id, runId)
       database
@@ -131,7 +131,7 @@ export function createApprovalTable(database: Database) {
     pendingCount: () => count("SELECT count(*) AS count FROM approvals WHERE state = 'pending'"),
     pendingCountOf: (askedBy: string) =>
       count("SELECT count(*) AS count FROM approvals WHERE state = 'pending' AND asked_by = ?", askedBy),
-    /** Ids of the approvals that this run requested and that are pending or being carried out. */
+    /** Returns the ids of the approvals that this run requested and that are pending or being carried out. */
     openOf: (runId: string): readonly string[] =>
       database
         .prepare(
@@ -146,7 +146,7 @@ export function createApprovalTable(database: Database) {
          AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1))`,
         runId,
       ),
-    /** Undecided or unfinished rows of a kind that have this text as an argument. */
+    /** Returns rows of a kind that have this text as an argument and are undecided or being carried out. */
     openWith: (kind: string, argument: { readonly name: string; readonly value: string }) =>
       many(
         `SELECT ${columns} FROM approvals WHERE kind = ? AND state IN ('pending', 'confirmed')
@@ -175,7 +175,7 @@ export function createApprovalTable(database: Database) {
             page.limit,
           )
     },
-    /** Keeps open approvals and the newest of the others. */
+    /** Deletes old approvals: keeps all open ones, and the newest of the others. */
     trim: (keptMax: number): void => {
       database
         .prepare(

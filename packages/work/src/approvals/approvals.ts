@@ -32,17 +32,17 @@ export interface Approvals {
   readonly ask: AskApproval
   readonly confirm: ConfirmApproval
   readonly cancel: CancelApproval
-  /** Lists approvals, newest first; an agent sees only its own. */
+  /** Lists approvals, newest first; an agent gets only its own. */
   list(caller: Caller, page: { readonly open: boolean; readonly limit: number }): readonly ApprovalView[]
-  /** Problem `not-found`, also if an agent may not see the approval. */
+  /** Returns one approval. Problem `not-found`, also if the calling agent may not see the approval. */
   read(caller: Caller, id: string): ApprovalView
   view(row: ApprovalRecord): ApprovalView
   pendingCount(): number
-  /** Withdraws the requests of a cancelled run, in the transaction that settles it. */
+  /** Cancels pending approvals that only the cancelled run waits for, in the transaction that settles it. */
   runSettled(run: SettledRun): void
   /** Cancels approvals about a deleted agent. */
   forget(agentId: string): void
-  /** Resumes actions that were confirmed when the previous mesh ended. */
+  /** Continues actions that were confirmed but not completed when the previous mesh ended. */
   resume(): Promise<void>
   /** Expires approvals that were not confirmed in time. */
   sweep(): void
@@ -59,7 +59,7 @@ export interface ApprovalsDeps {
   readonly hooks: Pick<Hooks, 'personOf'>
   readonly notifyRun: NotifyRun
   readonly originOf: (caller: Caller) => Origin
-  /** The costs of a run that waits for an approval; null if the run has ended. */
+  /** Returns the costs of a run that waits for an approval; null if the run has ended. */
   readonly runCosts: (runId: string) => WaitingRunCosts | null
   readonly clock: Clock
   readonly newId: NewId
@@ -70,10 +70,10 @@ export interface ApprovalsDeps {
  * Actions that need a person's confirmation.
  *
  * - A1 An approval is stored before a person sees it, bound to the digest of its exact arguments.
- * - A2 It is used at most once: `pending → confirmed` in one immediate transaction, then it is carried out.
- * - A3 Only a person at the terminal or the dashboard confirms it: no agent, chat or program can, and silence is never
- *   consent.
- * - A4 The requester is notified of each outcome in words; its run waits meanwhile.
+ * - A2 An approval is used at most once: one immediate transaction makes it `confirmed`, then the action runs.
+ * - A3 Only a person at the terminal or the dashboard can confirm, but no agent, chat or program. Without an answer
+ *   nothing is confirmed.
+ * - A4 The requesting run waits for the decision and is notified of each outcome in words.
  */
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { clock, log, guard } = deps
@@ -87,7 +87,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
-  /** Carries the action out on behalf of the person who confirmed it, with their current permissions. */
+  /** Carries out an action that was confirmed before a restart, with the current permissions of the person. */
   async function carryOutAsThen(row: ApprovalRecord): Promise<void> {
     const by = confirmerNow(deps.hooks, row)
     if (isAtTerminal(by)) await carryOut({ ...deps, table, move }, row, by)
@@ -171,7 +171,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 }
 
-/** A row as the API shows it; the consequences are computed now. */
+/** Converts a row to the format of the API; the consequences are computed now. */
 function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>): ApprovalView {
   const told = row.state === 'pending' ? toldNow(row, deps) : { consequences: [], costs: [] }
   return {
@@ -194,7 +194,7 @@ function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | '
   }
 }
 
-/** The consequences and known costs, as of now. */
+/** Computes the current consequences and the known costs of a pending approval. */
 function toldNow(
   row: ApprovalRecord,
   { kinds, runCosts }: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>,
@@ -213,8 +213,8 @@ function toldNow(
 }
 
 /**
- * The person who confirmed it, with their current role: it may have been revoked while the mesh was down. If the person
- * no longer exists, or the file of people is invalid, the caller is the mesh itself, which may confirm nothing.
+ * Returns the person who confirmed the approval, with their current role, which may have been revoked since. If the
+ * person no longer exists, or the file of people is invalid, returns the mesh itself, which may confirm nothing.
  */
 function confirmerNow({ personOf }: Pick<Hooks, 'personOf'>, { resolvedBy }: ApprovalRecord): Caller {
   const then = ownerOfActor(resolvedBy ?? '')

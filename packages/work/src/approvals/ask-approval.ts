@@ -17,11 +17,9 @@ import { expiredWords } from './confirm-approval.ts'
 import { effectDigest } from './equal-effects.ts'
 import type { MoveApproval } from './settle-approval.ts'
 
-/** How long an approval waits for a person; far below how long a run may wait. */
+/** How long an approval waits for a person, milliseconds; far below how long a run may wait. */
 export const approvalWaitsMs = 24 * 3600 * 1000
-/**
- * Limits of pending approvals, for one caller and in total; further ones are rejected, and none is dropped for them.
- */
+/** Limits of pending approvals, for one caller and in total; above the limit, new requests are rejected. */
 const pendingBounds = { perAgentMax: 20, max: 200, floor: 2 } as const
 /** How many decided approvals are kept. */
 const keptMax = 1000
@@ -33,13 +31,13 @@ export interface Asked {
   readonly args: JsonObject
 }
 
-/** `joined`: the same requester already had a pending approval for the same effect. */
+/** `joined`: the requester already had a pending approval for the same effect, which is returned. */
 export type AskedApproval = ApprovalRecord & { readonly joined?: true }
 
 /**
- * Requests an approval: it is stored durably before a person sees it. A second request of the same requester for an
- * action with the same effect (`equal-effects.ts`) joins the pending row, and its run is notified of the outcome as
- * well. Problems `denied`, `approvals-full`, and the problems of the kind.
+ * Requests an approval and stores it before a person sees it. If the requester already has a pending approval with
+ * the same effect (`equal-effects.ts`), that one is returned, and the new run is notified of the outcome as well.
+ * Problems `denied`, `approvals-full`, and the problems of the kind.
  */
 export type AskApproval = (caller: Caller, asked: Asked) => AskedApproval
 
@@ -51,7 +49,7 @@ export function createAskApproval(deps: {
   readonly guard: Guard
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
-  /** The origin of the requesting work, from the caller's run. */
+  /** Returns the origin of the work that makes the request, from the caller's run. */
   readonly originOf: (caller: Caller) => Origin
   readonly clock: Clock
   readonly newId: NewId
@@ -69,7 +67,7 @@ export function createAskApproval(deps: {
     return database.transaction((): AskedApproval => {
       const known = table.findPending(askedBy, { effect, digest })
       if (known && known.expiresAt > clock.now()) return joined(known, runId)
-      // The sweep has not expired this approval yet, and two pending approvals must not have the same effect.
+      // The approval has expired, but the sweep has not run; two pending approvals must not have the same effect.
       if (known) deps.move(known, { to: 'expired', by: 'system', detail: expiredWords })
       requireRoom(table, askedBy)
       const row: ApprovalRecord = {

@@ -6,8 +6,8 @@ import type { ApprovalTable } from './approval-table.ts'
 import type { MoveApproval } from './settle-approval.ts'
 
 /**
- * Cancels an approval. A person may do so from anywhere, because nothing is carried out; an agent may withdraw its own
- * requests, and those of others look nonexistent to it. Problems `denied`, `not-found`, `approval-used`.
+ * Cancels an approval. A person may do so from any channel, because nothing is carried out. An agent may withdraw
+ * only its own requests; it gets `not-found` for others. Problems `denied`, `not-found`, `approval-used`.
  */
 export type CancelApproval = (caller: Caller, id: string) => ApprovalRecord
 

@@ -27,9 +27,9 @@ export interface ConfirmDeps {
 }
 
 /**
- * Carries the action out once, exactly as it was shown; resolves when it is done or has failed. Problems:
- * `human-only` for all callers except a person at the terminal or the dashboard, `not-found`, `approval-expired`,
- * `approval-used`, `approval-changed` if the digest differs from that of the pending action.
+ * Confirms an approval and carries its action out once, exactly as it was shown; resolves when the action is done or
+ * has failed. Problems: `human-only` for all callers except a person at the terminal or the dashboard, `not-found`,
+ * `approval-expired`, `approval-used`, `approval-changed` if the digest differs from that of the pending action.
  */
 export type ConfirmApproval = (caller: Caller, confirmation: Confirmation) => Promise<ApprovalRecord>
 
@@ -60,7 +60,7 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
       }
       return move(row, { to: 'confirmed', by: actorOf(person), detail: '' }) ?? row
     })
-    // Thrown after the transaction, because a throw inside would roll the expiry back.
+    // Thrown after the transaction, because a throw inside would undo the change to `expired`.
     if (confirmed instanceof Problem) throw confirmed
     return carryOut(deps, confirmed, person)
   }
@@ -77,8 +77,8 @@ function expired(row: ApprovalRecord): Problem {
 }
 
 /**
- * Carries out a confirmed action and records the result. The expiry is checked here again, and by the kind before its
- * first irreversible step: the mesh may have been down, or a chain slow, since the confirmation.
+ * Carries out a confirmed action and records the result. Checks the expiry again, and so does the kind before its
+ * first irreversible step: since the confirmation, the mesh may have been down, or a chain slow.
  */
 export async function carryOut(
   deps: Pick<ConfirmDeps, 'kinds' | 'move' | 'table' | 'log' | 'clock'>,

@@ -9,13 +9,13 @@ import { canonicalJson } from '@flotilla/foundation/journal'
  * that is not listed, or a request without one of these arguments, is compared by all of its arguments.
  */
 const effectArguments: Readonly<Record<string, readonly string[]>> = {
-  // The reason of a deletion does not change its effect.
+  // The reason of a deletion is left out, because it does not change the effect.
   'delete-agent': ['agent_id', 'created_at'],
-  // `does` names chain, destination, token and amount; the fee, prices and the run that asked are left out.
+  // `does` names chain, destination, token and amount; fee, prices and the requesting run are left out.
   [paymentApprovalKind]: ['agent_id', 'from', 'does'],
 }
 
-/** SHA-256 of a kind and of the arguments that determine its effect. Pure. */
+/** Returns the SHA-256 of a kind and of the arguments that determine its effect. Pure. */
 export function effectDigest(kind: string, args: JsonObject): string {
   const names = Object.hasOwn(effectArguments, kind) ? effectArguments[kind] : undefined
   const entries = names?.map((name) => [name, args[name] ?? null] as const)

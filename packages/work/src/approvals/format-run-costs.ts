@@ -3,7 +3,7 @@ export interface WaitingRunCosts {
   readonly agentId: string
   readonly calls: number
   readonly spentUsd: number
-  /** Every limit that its next call must fit into. */
+  /** Every limit that the run's next model call must fit into. */
   readonly limits: readonly {
     readonly name: string
     readonly scope: string
@@ -13,8 +13,8 @@ export interface WaitingRunCosts {
 }
 
 /**
- * Describes the known money of a run that continues after the decision: the cost of its earlier calls and what its
- * limits leave. The cost of its next calls is unknown. Pure.
+ * Describes the known costs of a run that continues after the decision: the cost of its earlier model calls, and what
+ * its limits still allow. The cost of its next calls is unknown. Pure.
  */
 export function formatRunCosts({ agentId, calls, spentUsd, limits }: WaitingRunCosts): readonly string[] {
   const before =

@@ -16,15 +16,15 @@ export type { AskApproval, AskedApproval } from './ask-approval.ts'
 export type { Approvals } from './approvals.ts'
 export type { WaitingRunCosts } from './format-run-costs.ts'
 
-/** Actions that wait for a person, of every kind that a module has added. */
+/** The approvals of every kind; modules add their kinds of actions. */
 export interface ApprovalDesk extends Approvals {
   /** Adds a kind of approval; called while the modules are created, before any request arrives. */
   addKind(name: string, kind: ApprovalKind): void
-  /** Undecided or unfinished approvals of a kind that have this text as an argument. */
+  /** Returns approvals of a kind that have this text as an argument and are undecided or being carried out. */
   readonly openWith: ApprovalTable['openWith']
 }
 
-/** What limits the next call of a run. */
+/** What limits the next model call of a run. */
 interface WaitingRun {
   readonly runId: string
   readonly budgetUsd: number | null
@@ -75,13 +75,13 @@ export function approvalsModule(kernel: Kernel, needs: Needs): MeshModule<Approv
   }
 }
 
-/** The origin of the work, from the mesh's own row of the run; never from the agent. */
+/** Returns the origin of the caller's work, from the mesh's own row of the run and never from the agent. */
 function originOfWork(runs: Pick<RunQueries, 'find'>, caller: Caller) {
   const run = caller.kind === 'agent' && caller.run ? runs.find(caller.run.runId) : null
   return run?.origin ?? originOf(caller)
 }
 
-/** The costs of a run that waits for an approval; null if it no longer waits. */
+/** Returns the costs of a run that waits for an approval; null if the run no longer waits. */
 function costsOfWaiting(
   { runs, costs }: Pick<Needs, 'runs' | 'costs'>,
   runId: string,

@@ -10,20 +10,20 @@ import type { ApprovalTable } from './approval-table.ts'
 
 export interface ApprovalMove {
   readonly to: ApprovalState
-  /** The caller in the form of the audit log. */
+  /** Who changes the approval, in the form of the audit log. */
   readonly by: string
   readonly detail: string
 }
 
-/** The row after the move, or null if it is no longer in that state. */
+/** Changes the state and returns the row; null if another caller has changed the state before. */
 export type MoveApproval = (row: ApprovalRecord, move: ApprovalMove) => ApprovalRecord | null
 
 /** The maximum length of the notification to the requesting run, in characters. */
 const toldMaxChars = 2000
 
 /**
- * The only function that changes the state of an approval: row, audit entry and event in one transaction. The final
- * change also notifies each run that requested it, which queues that run again.
+ * Creates the only function that changes the state of an approval: row, audit entry and event in one transaction. The
+ * final change also notifies each run that requested the approval, and so queues that run again.
  */
 export function createMoveApproval(deps: {
   readonly database: Database

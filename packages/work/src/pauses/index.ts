@@ -8,7 +8,7 @@ import { pausePeopleRoutes } from './people.routes.ts'
 
 export type { Pauses } from './pauses.ts'
 
-/** The kill switch of an agent and of the fleet. */
+/** Creates the module with the kill switch for an agent and for the fleet. */
 export function pausesModule(
   kernel: Kernel,
   needs: {

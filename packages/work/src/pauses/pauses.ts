@@ -10,9 +10,9 @@ import type { Database } from '@flotilla/foundation/storage'
 import { createPauseTable, fleetScope } from './pause-table.ts'
 import type { PauseRecord } from './pause-table.ts'
 
-/** The functions of the run ledger that the kill switch uses. */
+/** The functions of the run ledger that the kill switch calls. */
 export interface PausedLanes {
-  /** Queued and running runs of an agent that descend from a trigger, oldest first. */
+  /** Returns queued and running runs of an agent that descend from a trigger, oldest first. */
   proactiveOf(agentId: string): readonly RunRecord[]
   releaseProactive(agentId: string): void
   cancelRun(caller: Caller, runId: string): unknown
@@ -21,10 +21,10 @@ export interface PausedLanes {
 /**
  * The kill switch: while an agent or the fleet is paused, no run of a trigger starts. Work that people request
  * continues as always. A pause of an agent includes all agents that it spawned and their children. Triggers call
- * `reasonFor` and record what they skipped; queued runs stay queued.
+ * `reasonFor` and record the runs that they skip; queued runs stay queued.
  */
 export interface Pauses {
-  /** Why the agent may not start proactive work now, or null. Reads no disk. */
+  /** Returns why the agent may not start proactive work now; null if it may. Reads no disk. */
   reasonFor(agentId: string): string | null
   /** Pauses an agent or the fleet; `now` also cancels running runs of triggers. Problems `denied`, `unknown-agent`. */
   pause(caller: Caller, asked: PauseInput): PauseView
@@ -32,7 +32,7 @@ export interface Pauses {
   resume(caller: Caller, agentId: string | null): ResumeResult
   list(caller: Caller): readonly PauseView[]
   view(): readonly PauseView[]
-  /** Ends the agent's pause, because the agent is deleted. */
+  /** Removes the pause of an agent that is being deleted. */
   forget(agentId: string): void
 }
 
@@ -51,7 +51,7 @@ export function createPauses(deps: {
   readonly events: EventBus
   readonly lanes: PausedLanes
   readonly agentIds: () => readonly string[]
-  /** The agent that spawned this one, or null. */
+  /** Returns the agent that spawned the given one; null if none did. */
   readonly makerOf: (agentId: string) => string | null
 }): Pauses {
   const { database, clock, journal, events, lanes } = deps
@@ -69,7 +69,7 @@ export function createPauses(deps: {
     throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
   }
 
-  /** The agent and its ancestors, nearest first. */
+  /** Returns the agent and its ancestors, nearest first. */
   function linesOf(agentId: string): readonly string[] {
     const lines: string[] = []
     for (let id: string | null = agentId; id !== null && !lines.includes(id); id = deps.makerOf(id))
@@ -132,7 +132,7 @@ export function createPauses(deps: {
       database.transaction(() => {
         table.remove(pause.scope)
         note(actorOf(caller), 'resumed', { agentId, reason: pause.reason })
-        // If the write fails, everything stays paused.
+        // Memory changes only after the commit, so that everything stays paused if the write fails.
         database.afterCommit(() => (byScope = left))
         for (const id of free) lanes.releaseProactive(id)
       })
@@ -154,7 +154,7 @@ export function createPauses(deps: {
   }
 }
 
-/** A run that was interrupted while executing continues by itself, like an executing run. Pure. */
+/** Returns whether the run is executing, or was interrupted while executing and continues by itself. Pure. */
 function isAtWork({ state, attempt }: RunRecord): boolean {
   return state === 'running' || attempt > 1
 }

@@ -16,7 +16,7 @@ export function runAgentRoutes(
       steerView(steering.steerRun(caller, { agentId: params.id, text: body.text, idempotencyKey: key })),
     )
   })
-  // Repeating this call changes nothing, so it needs no idempotency key.
+  // Repeating this call changes nothing, so the call needs no idempotency key.
   bind(endpoints.steersTaken, api.steersTaken, ({ caller, body }) => ({
     taken: steering.takeSteers(caller, body),
   }))

@@ -5,15 +5,15 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { RunRecord } from './ledger/run-record.ts'
 
 /**
- * The session of a caller that names none. The owner's terminal has its own; every other caller has one for each
- * channel and user, so that two people on one channel never see each other's messages. Pure.
+ * Returns the session of a caller that names none. The owner's terminal has its own session; every other caller has
+ * one for each channel and user, so that two people on one channel never see each other's messages. Pure.
  */
 export function defaultSession({ channel, user }: Origin): string {
   if (channel === 'cli' && user === undefined) return terminalSession
   return (user === undefined ? channel : `${channel}:${user}`).slice(0, sessionNameMaxChars)
 }
 
-/** The session of a run. All its turns and attempts use the same one. */
+/** Returns the session of a run. All its turns and attempts use the same one. */
 export function sessionOf(run: RunRecord): string {
   switch (run.input.kind) {
     case 'chat':
@@ -27,12 +27,12 @@ export function sessionOf(run: RunRecord): string {
   }
 }
 
-/** Sessions of runs that are not chats; `sessionOf` names them. */
+/** Name patterns of the sessions of runs that are not chats; `sessionOf` builds these names. */
 const reserved = [new RegExp(`^${heartbeatSession}$`), /^task:/, /^tool:/]
 
 /**
- * Rejects a chat in the session of a task or of heartbeats, because such a chat could speak for that work and end
- * it. Problem `bad-request`.
+ * Rejects a chat in the session of a task or of heartbeats, because its messages could continue and end that work.
+ * Problem `bad-request`.
  */
 export function refuseReserved(session: string): void {
   if (!reserved.some((names) => names.test(session))) return

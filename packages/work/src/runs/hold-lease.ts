@@ -5,8 +5,8 @@ import type { Log } from '@flotilla/foundation/platform'
 import type { RunTicket } from '@flotilla/identity/access'
 
 /**
- * Keeps a run's lease alive while one of its calls is open or its agent is starting (R2). Returns the function
- * that stops it.
+ * Renews a run's lease while one of its calls is open or its agent is starting (R2). Returns the function that ends
+ * the renewal.
  */
 export type HoldLease = (run: HeldRun | null) => () => void
 
@@ -19,7 +19,7 @@ interface Held {
 
 /**
  * `renew` is called at least as often as an agent would call it; when it throws, for example because the run has
- * ended, renewal stops. One timer serves all open calls. It runs for one interval after the last of them, or until
+ * ended, renewal stops. One timer serves all open calls. It runs until one interval after the last call, or until
  * `stopped` fires.
  */
 export function createHoldLease(deps: {
@@ -39,7 +39,7 @@ export function createHoldLease(deps: {
         for (const [key, { run }] of held) renewOne(key, run)
       }
     } catch {
-      // Only `stopped` ends the sleep, and by then no call is open.
+      // Only `stopped` aborts the sleep, and no call is open by then.
     } finally {
       isRenewing = false
     }
@@ -49,7 +49,7 @@ export function createHoldLease(deps: {
     try {
       deps.renew(run)
     } catch (error) {
-      // The next renewal may succeed after a disk fault.
+      // After a disk fault the next renewal may succeed.
       if (storageFaultOf(error) !== null) return
       held.delete(key)
       deps.log.warn(

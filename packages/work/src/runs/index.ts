@@ -33,7 +33,7 @@ export interface Runs extends Ledger {
   readonly sessions: ChatSessions
 }
 
-/** The run ledger: everything that makes an agent act is a run. */
+/** Creates the run ledger: everything that makes an agent act is a run. */
 export function runsModule(
   kernel: Kernel,
   needs: {
@@ -59,7 +59,7 @@ export function runsModule(
     return busy || (queued > 0 && !isHeld) ? ['the agent has unfinished runs'] : []
   })
   kernel.hooks.sandboxGone.subscribe(({ agentId, reason }) => {
-    // The code that re-creates the sandbox of a running agent waits for the new one itself.
+    // After a restart no check is needed: the code that re-creates the sandbox waits for the new sandbox.
     if (reason !== 'restarted') lifecycle.agentGone(agentId)
   })
   return {

@@ -54,14 +54,14 @@ export interface LedgerDeps extends Admission {
   readonly hooks: Hooks
 }
 
-/** The run ledger (invariants R1 to R7), grouped by use. */
+/** The run ledger (invariants R1 to R7). Its functions are grouped by use. */
 export interface Ledger {
   readonly queries: RunQueries
   readonly queue: RunQueue
   readonly lifecycle: RunLifecycle
   readonly steering: RunSteering
   readonly delivery: RunDelivery
-  /** Recovers runs from their rows (R7) and starts the periodic sweeps. */
+  /** Recovers runs from their rows (R7), wakes the lanes and starts the periodic sweeps. */
   start(): void
   /** Stops lanes and sweeps. Running runs are not settled; their containers continue. */
   close(): Promise<void>
@@ -75,15 +75,15 @@ export interface RunQueries {
   /** Searches all runs, page by page. Problem `not-found` for an unknown `before`. */
   search(asked: RunSearch): FoundRuns
   view(run: RunRecord): RunView
-  /** The run that uses a session now or will continue in it; null when the session is free. */
+  /** Returns the run that uses a session now or will continue in it; null when the session is free. */
   runIn(agentId: string, session: string): RunRecord | null
   /** The run and all its descendants. */
   treeOf(runId: string): readonly string[]
-  /** The run and its ancestors, nearest first. */
+  /** Returns the run and its ancestors, nearest first. */
   chainOf(runId: string): readonly RunRecord[]
-  /** The origins of everyone whose messages started or steered the run or one of its ancestors. */
+  /** Returns the origins of all whose messages started or steered the run or an ancestor of it. */
   requestersOf(runId: string): readonly Origin[]
-  /** Tokens and US dollars of the run and all its descendants. */
+  /** Returns the tokens and US dollars used by the run and all its descendants. */
   usedBy(runId: string): { readonly tokens: number; readonly costUsd: number }
   countByState(): Readonly<Record<RunState, number>>
   /** Counts the runs of one agent that ended since `then` (milliseconds since 1970), by state. */
@@ -111,7 +111,7 @@ export function createLedger(given: LedgerDeps): Ledger {
   const delivery = createRunDelivery({ ...deps, changes, view: queries.view })
   const { notifyRun } = delivery
   const enter = createEnterRun(deps)
-  // In the transaction that settles a run: first its task, then its steers, then the other modules.
+  // In the transaction that settles a run, its task is called first, then steering, then the other modules.
   changes.settled.subscribe((run) => deps.tasks.runSettled(run, notifyRun))
   const steering = createSteering({ ...deps, enter, changes, notifyRun })
   changes.settled.subscribe(hooks.runSettled.publish)
@@ -149,7 +149,7 @@ export function createLedger(given: LedgerDeps): Ledger {
   }
 }
 
-/** A run waits for the work that it handed off and for what other modules make it wait for. */
+/** Adds to a run's open child tasks what other modules make the run wait for. */
 function awaitingOthers({ tasks, hooks }: Pick<LedgerDeps, 'tasks' | 'hooks'>): RunTasks {
   return {
     ...tasks,
@@ -185,7 +185,7 @@ function createQueries(
   }
 }
 
-/** Wakes lanes whose next run had to wait for its time, for example after a failed attempt. */
+/** Wakes lanes whose next run may start only now, for example after a failed attempt. */
 function ringDue({
   table,
   notifier,

@@ -14,7 +14,7 @@ export interface LookUpRuns {
       readonly find?: string | undefined
     },
   ): { readonly runs: readonly RunView[]; readonly older: string | null }
-  /** The view of one run. Problem `not-found`. */
+  /** Returns the API view of one run. Problem `not-found`. */
   one(caller: Caller, runId: string): RunView
 }
 

@@ -22,7 +22,7 @@ export function runPeopleRoutes(
   const { queue, steering, lifecycle, queries } = ledger
   const { outcomes } = ledger.delivery
   bind(endpoints.chat, api.chat, async ({ caller, raw, params, body, reply }) => {
-    // The session that the caller names, or its default.
+    // Without a named session, the caller's default session is used.
     const { message, session = defaultSession(originOf(caller)), max_usd: budgetUsd = null } = body
     const input = { kind: 'chat', message, session } as const
     const run = queue.submitRun(caller, { agentId: params.id, input, budgetUsd, ...idempotencyKeyIn(raw) })

@@ -1,7 +1,7 @@
 import type { Metric } from '@flotilla/identity/kernel'
 import type { Ledger } from './ledger.ts'
 
-/** Counting stops here; an owner with more unread outcomes does not need the exact number. */
+/** The count of unread outcomes stops here; an owner with more does not need the exact number. */
 const undeliveredCountedMax = 1000
 
 export function runMetrics({ queries, delivery }: Pick<Ledger, 'queries' | 'delivery'>): readonly Metric[] {

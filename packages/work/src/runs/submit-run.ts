@@ -25,7 +25,7 @@ const laneFullRetrySeconds = 30
 export interface SubmitRunInput {
   readonly agentId: string
   readonly input: RunInput
-  /** The same key of the same caller returns the same run. */
+  /** The caller's key; a repeated call with the same key returns the same run. */
   readonly idempotencyKey?: string | null | undefined
   /** Budget of this run and its descendants, US dollars; never above that of the parent run. */
   readonly budgetUsd?: number | null
@@ -34,33 +34,31 @@ export interface SubmitRunInput {
   readonly traceId?: string
   /** The parent run. Use cases of the mesh set it from a live ticket, never from a request body. */
   readonly parent?: RunRecord | null
-  /** The agent was spawned for this run. Use cases of the mesh set it, never a request body. */
+  /** True if the agent was spawned for this run. Use cases of the mesh set it, never a request body. */
   readonly spawned?: boolean
-  /**
-   * The run continues work that its agent was given before. Use cases of the mesh set it, never a request body.
-   */
+  /** True if the run continues earlier work of its agent. Use cases of the mesh set it, never a request body. */
   readonly isContinuation?: boolean
   /** The kind of trigger that submits the run; used for the caller `system` only. */
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
-  /** The id of the trigger, or who created it; becomes the user of the run's origin. */
+  /** The id of the trigger or of its creator; becomes the user of the run's origin. */
   readonly triggerId?: string
   /**
-   * A person requests the trigger's run now, for example as a trial: a pause does not hold it, and a full lane
-   * takes it at its head. The caller allows one such run for each job and heartbeat while the lane is full.
+   * A person requests the trigger's run now, for example as a trial: a pause does not hold the run, and a full lane
+   * accepts it at its head. The caller allows one such run for each job and heartbeat while the lane is full.
    */
   readonly askedByPerson?: boolean
 }
 
 /**
- * The only way to create a run (R1): its row is written before anything happens. Problems: `denied`,
+ * The only way to create a run (R1): the row is written before anything else happens. Problems: `denied`,
  * `unknown-agent`, `bad-request` for a reserved session, `lane-full` and `disk-full` with Retry-After (R6),
  * `conflict` when the key was used for a different request.
  */
 export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
 
-/** Checks an agent before it gets work. */
+/** Functions that check an agent before it gets work. */
 export interface Admission {
-  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  /** Throws the Problem `unknown-agent`, or `agent-archived` for an agent that gets no work. */
   readonly requireAgent: (agentId: string, asker?: 'waits') => void
   readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
   readonly diskSpace: Pick<DiskSpace, 'require'>
@@ -79,18 +77,18 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
     const { agentId } = submitted
     if (submitted.spawned === true) guard(caller, { do: 'spawn-agent' })
     else guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
-    // A task is not awaited by a client; it waits in the lane until its agent is available.
+    // No client waits for a task; the task waits in the lane until its agent is available.
     const isAwaited = caller.kind === 'human' && submitted.input.kind !== 'task'
     deps.requireAgent(agentId, isAwaited ? 'waits' : undefined)
     if (submitted.spawned !== true && submitted.isContinuation !== true) requireTakesWork(deps.hooks, agentId)
-    // Only the mesh itself may continue in a reserved session.
+    // Only the mesh itself may submit a chat in a reserved session.
     if (caller.kind !== 'system' && submitted.input.kind === 'chat') refuseReserved(submitted.input.session)
     return database.transaction(() => {
       const origin = originOf(caller, submitted)
       const mark = markOf(caller, origin, submitted.idempotencyKey)
       const known = mark && table.findByKey(mark)
       if (known) return sameRun(known, submitted)
-      // The run that a steer may become has the steer's key.
+      // The key belongs to a steer, which may become a run with the same key.
       if (mark && steers.findByKey(mark)) throw keyUsed()
       const parent = submitted.parent ?? null
       const proactive = submitted.askedByPerson !== true && comesOfTrigger(origin, parent)
@@ -115,21 +113,21 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
   }
 }
 
-/** Problem `conflict` for an agent that accepts only the run it was made for. */
+/** Throws the Problem `conflict` for an agent that accepts only the run it was spawned for. */
 export function requireTakesWork(hooks: Pick<Hooks, 'reasonsToGiveNoWork'>, agentId: string): void {
   const [refusal] = hooks.reasonsToGiveNoWork.ask(agentId)
   if (refusal !== undefined) throw new Problem('conflict', { detail: refusal })
 }
 
-/** Whether the run descends from a trigger. Pure. */
+/** Returns whether a run with this origin and parent descends from a trigger. Pure. */
 export function comesOfTrigger(origin: Origin, parent: RunRecord | null): boolean {
   return isProactive(origin) || (parent?.proactive ?? false)
 }
 
 /**
- * Checks the space on disk and in the lane (R6); a waiting steer reserves the place of the run that it may become.
- * Runs of triggers take no place from runs of people, because a flood or a pause would otherwise block people.
- * Problems `disk-full`, `lane-full`.
+ * Checks the space on disk and in the lane (R6); a waiting steer reserves a place for the run that it may become.
+ * Runs of triggers do not take places from runs of people: a flood or a pause of triggers would otherwise block
+ * people. Problems `disk-full`, `lane-full`.
  */
 export function requireRoom(
   deps: LaneRows & { readonly diskSpace: Pick<DiskSpace, 'require'> },
@@ -152,7 +150,7 @@ export interface LanePlace {
   readonly proactive: boolean
 }
 
-/** Whether the lane has no place for one more run of this kind. */
+/** Returns whether the lane has no place for one more run of this kind. */
 export function isLaneFull({ table, steers }: LaneRows, { agentId, proactive }: LanePlace): boolean {
   const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
   return queued + steers.waitingInLane(agentId) >= wireLimits.laneQueueMax
@@ -171,7 +169,7 @@ export interface RunEntry {
   readonly budgetUsd?: number | null
   readonly budgetTokens?: number | null
   readonly traceId?: string | undefined
-  /** The run's place in the lane if that is not the end, milliseconds since 1970. */
+  /** When the run counts as queued, if that is not now; decides its place in the lane. Milliseconds since 1970. */
   readonly queuedSince?: number
 }
 
@@ -209,7 +207,7 @@ export function createEnterRun(deps: {
   }
 }
 
-/** The caller and channel of a run, which its row stores unchanged. Pure. */
+/** Returns the origin that the run's row stores: the caller and channel. Pure. */
 export function originOf(
   caller: Caller,
   { trigger, triggerId }: Pick<SubmitRunInput, 'trigger' | 'triggerId'> = {},
@@ -238,7 +236,7 @@ export function originOf(
   }
 }
 
-/** The scope and idempotency key of a call; null without a key. Pure. */
+/** Returns the scope and idempotency key of a call; null without a key. Pure. */
 export function markOf(
   caller: Caller,
   origin: Origin,
@@ -249,7 +247,7 @@ export function markOf(
 }
 
 function sameRun(known: RunRecord, submitted: SubmitRunInput): RunRecord {
-  // Each call of hand_off makes a new task id, so hand_off compares the content itself.
+  // Each call of hand_off creates a new task id, so hand_off itself compares the content.
   const sameInput = known.kind === 'task' || JSON.stringify(known.input) === JSON.stringify(submitted.input)
   if (known.agentId === submitted.agentId && known.kind === submitted.input.kind && sameInput) return known
   throw keyUsed()
@@ -278,7 +276,7 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
     taskId: entry.input.kind === 'task' ? entry.input.task_id : null,
     depth: parent ? parent.depth + 1 : 0,
     proactive: entry.proactive,
-    // A child may not spend more than its parent may.
+    // A child run may not spend more than its parent.
     budgetUsd: lowerOf(entry.budgetUsd, parent?.budgetUsd),
     budgetTokens: lowerOf(entry.budgetTokens, parent?.budgetTokens),
     traceId: entry.traceId ?? parent?.traceId ?? id,
@@ -296,7 +294,7 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
   }
 }
 
-/** The lower of two limits; null means no limit. Pure. */
+/** Returns the lower of two limits; null means no limit. Pure. */
 function lowerOf(own: number | null | undefined, parents: number | null | undefined): number | null {
   const caps = [own, parents].filter((cap) => cap !== null && cap !== undefined)
   return caps.length === 0 ? null : Math.min(...caps)

@@ -8,12 +8,12 @@ interface AskedRecord {
   readonly maySpawn: boolean
 }
 
-/** Rights that would outlive the agent or affect others: jobs, the wallet, control of the fleet. */
+/** Permissions that would outlive the agent or affect others: jobs, the wallet, control of the fleet. */
 const neverHeld = [...controlPlaneFlags, 'can_manage_cron', 'can_use_wallet'] as const
 
 /**
- * The permission record of a spawned agent: a worker's defaults plus the requested fields, limited to what its parent
- * may do, without rights that would outlive it. Pure.
+ * Returns the permission record of a spawned agent: a worker's defaults plus the requested fields, limited to what
+ * its parent may do, without permissions that would outlive it. Pure.
  */
 export function childRecord({ parent, fields, maySpawn }: AskedRecord): PermissionRecord {
   const wished: PermissionRecord = { ...workerDefaultRecord, ...fields }
@@ -26,7 +26,7 @@ export function childRecord({ parent, fields, maySpawn }: AskedRecord): Permissi
 
 const whyMaxChars = 300
 
-/** The requested fields that the record does not fully grant, with reasons for the requesting agent. Pure. */
+/** Returns the requested fields that the record does not fully grant, with reasons for the requesting agent. Pure. */
 export function withheldFields(
   { fields, maySpawn }: Pick<AskedRecord, 'fields' | 'maySpawn'>,
   record: PermissionRecord,

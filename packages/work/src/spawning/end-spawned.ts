@@ -9,16 +9,16 @@ import type { Database } from '@flotilla/foundation/storage'
 import type { TaskRecord, TaskStore } from '../tasks/index.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 
-/** Longest sleep, so that changes of the system clock are noticed. */
+/** Longest sleep of the loop, milliseconds, so that changes of the system clock are noticed. */
 const sleepMaxMs = 30_000
-/** Delay before a failed deletion is retried. */
+/** Delay before a failed deletion is retried, milliseconds. */
 const againMs = 5000
 /** How many expired agents are deleted at the same time. */
 const endedAtOnce = 8
 
 /**
- * True if a spawned agent continues after a run of it has ended: it asked a question and waits for the answer, or was
- * answered before that run ended. Pure.
+ * Returns true if a spawned agent continues after a run of it has ended: it waits for the answer to its question, or
+ * got the answer before that run ended. Pure.
  */
 export function continuesAfter(
   runId: string,
@@ -29,7 +29,7 @@ export function continuesAfter(
 }
 
 /**
- * Ends spawned agents whose time or task is over, also if only a later mesh process notices it. The end is stored
+ * Ends spawned agents whose time or task is over, even if only a later mesh process notices that. The end is stored
  * before anything is deleted, in the transaction that notifies the parent's run; the row itself is deleted last.
  */
 export function createEndSpawned(deps: {
@@ -51,15 +51,15 @@ export function createEndSpawned(deps: {
     previous.abort()
   }
 
-  /** Cancels the agent's work; the agent that handed it off is notified as for any cancelled task. */
+  /** Cancels the spawned agent's work; the agent that handed it the task is notified as for any cancelled task. */
   function endWork({ agentId, runId, taskId }: SpawnedAgent, reason: string): void {
     const task = taskId === null ? null : tasks.table.find(taskId)
-    // The run that it was created for, and the run in which it continues with an answer.
+    // The run for which the agent was spawned, and the run in which the agent continues with an answer.
     for (const id of new Set([runId, task?.assignee === agentId ? task.run_id : null])) {
       const run = id === null ? null : runs.find(id)
       if (run !== null && !isTerminal(run.state)) runs.cancelRun({ kind: 'system' }, run.id, `${reason}.`)
     }
-    // The giver knows that the task is blocked; no agent is left to continue it unless it was given to another one.
+    // Cancels the task if it is blocked and still the agent's: the creator knows, and no other agent can continue it.
     const left = taskId === null ? null : tasks.table.find(taskId)
     if (left !== null && left.assignee === agentId && isTaskOpen(left.state)) {
       tasks.moveTask(left, { action: 'cancel', actor: 'system', words: `${reason}.`, tell: null })
@@ -73,7 +73,7 @@ export function createEndSpawned(deps: {
       table.ends(agentId, `The lifetime of ${seconds} s of the spawned agent is over`)
       endWork(row, table.find(agentId)?.reason ?? '')
     })
-    // Its children end first: they have rights because of it.
+    // Children of the spawned agent are ended first, because their permissions depend on it.
     for (const child of table.childrenOf(agentId)) {
       table.ends(child.agentId, 'The parent of the spawned agent has ended')
       await end({ ...child, state: 'ending' })
@@ -81,7 +81,7 @@ export function createEndSpawned(deps: {
     await agents.shortLived.remove(agentId)
     database.transaction(() => {
       const last = table.find(agentId)
-      // It ended with its parent and by itself at the same time.
+      // The row is gone: the agent was ended as a child and by its own time limit at once.
       if (last === null) return
       const { reason } = last
       table.remove(agentId)
@@ -114,11 +114,11 @@ export function createEndSpawned(deps: {
 
   return {
     ring,
-    /** Marks the agent as ending in the caller's transaction; the loop deletes it. */
+    /** Marks the agent as ending in the caller's transaction; `run` deletes the agent. */
     endsNow: (agentId: string, reason: string): void => {
       if (table.ends(agentId, reason)) database.afterCommit(ring)
     },
-    /** Called before runs continue: agents that a previous process was creating are ended. */
+    /** Ends agents that a previous process was creating. Called before runs continue. */
     takeUp: (): void => {
       for (const { agentId } of table.halfMade()) table.ends(agentId, 'The agent could not be created')
     },

@@ -3,8 +3,8 @@ import type { Hooks } from '@flotilla/identity/kernel'
 import type { SpawnedTable } from './spawned-table.ts'
 
 /**
- * Spawned agents belong to the project of their parent. The row of a child may not exist yet or not any more; neither
- * blocks the parent.
+ * Moves spawned agents to the project of their parent. The row of a child may not exist yet or no longer; that does
+ * not block the parent.
  */
 export function followParent(
   {
@@ -21,7 +21,7 @@ export function followParent(
   for (const child of table.childrenOf(agentId)) {
     if (agents.find(child.agentId) === null) continue
     agents.setProject(child.agentId, project)
-    // Publishing the change for each child also moves its own children.
+    // Publishing the change for each child also moves the child's own children.
     hooks.membershipChanged.publish({ agentId: child.agentId, project })
   }
 }

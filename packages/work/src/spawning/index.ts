@@ -10,7 +10,7 @@ import { createSpawnAgent } from './spawn-agent.ts'
 import { createSpawnedTable } from './spawned-table.ts'
 
 /**
- * Wires the module for agents that agents create for one task, with limits on number, depth, rights, money and time.
+ * Creates the module for agents that agents spawn for one task, with limits on number, depth, rights, money, time.
  */
 export function spawningModule(
   kernel: Kernel,

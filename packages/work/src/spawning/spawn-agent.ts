@@ -17,18 +17,18 @@ import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 export type AskedSpawn = z.output<(typeof spawnApi)['spawn']['request']>
 export type SpawnReply = z.output<(typeof spawnApi)['spawn']['response']>
 
-/** How many characters of the task's text its title has. */
+/** Maximum length of a task's title, which is the beginning of its text, characters. */
 const titleMaxChars = 200
 
 /**
- * Creates an agent for one task of the calling run and returns at once; the run receives the end of the task like
- * that of any task it handed off. Problems: `denied`, `stale-fence`, `spawn-refused` if there are too many agents or
- * they are too deep, `bad-request` for unknown permissions, and those of `submitRun`.
+ * Spawns an agent for one task of the calling run and returns at once; the run is notified of the task's end as for
+ * any task that it handed off. Problems: `denied`, `stale-fence`, `spawn-refused` for too many agents or levels,
+ * `bad-request` for unknown permissions, and those of `submitRun`.
  * 1. The row is written first, and the limits are checked in its transaction, so that concurrent calls cannot exceed
- * them.
- * 2. Agent, task and answer are created in one transaction, or none of them.
- * 3. It may do at most what its parent may do, now and at every later time (`withinParent`), spends its parent's
- * money, and lives no longer than a parent that was spawned itself.
+ * the limits.
+ * 2. Agent, task and answer are created in one transaction.
+ * 3. The agent may do at most what its parent may do, now and at every later time (`withinParent`), spends its
+ * parent's money, and lives no longer than a parent that was spawned itself.
  */
 export type SpawnAgent = (
   caller: Caller,
@@ -74,7 +74,7 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
         instructions: asked.system_prompt,
         model: parent.model,
         project: parent.project,
-        // Shown in its bootstrap files: its limit is the cap of its run within its parent's budgets.
+        // Shown in the agent's bootstrap files. The agent's limit is the cap of its run, within its parent's budgets.
         budget: { dailyUsd: asked.budget_usd, monthlyUsd: asked.budget_usd },
         permissions,
         actor: actorOf(caller),
@@ -121,7 +121,7 @@ function reserve(
   return row
 }
 
-/** Writes the agent's row, its task and their records, in the transaction of the answer. */
+/** Writes the agent's row, its task and their audit entries, in the transaction of the answer. */
 function begin(
   deps: SpawnDeps,
   {
@@ -140,7 +140,7 @@ function begin(
 ): SpawnReply {
   const { agentId, parentId, endsAt } = row
   write()
-  // The parent may have been moved to another project meanwhile.
+  // The parent may have been moved to another project during the creation.
   const project = deps.agents.find(parentId)?.project ?? null
   if (deps.agents.find(agentId)?.project !== project) {
     deps.agents.setProject(agentId, project)
@@ -179,7 +179,7 @@ function begin(
   }
 }
 
-/** The agent's row and the answer share one transaction: `settle` receives the function that writes the row. */
+/** Creates the agent. `settle` gets the function that writes the agent's row, for one transaction with the answer. */
 async function makeWith(
   { agents }: Pick<SpawnDeps, 'agents'>,
   made: Parameters<AgentAdmin['shortLived']['make']>[0],

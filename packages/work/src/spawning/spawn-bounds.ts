@@ -1,26 +1,26 @@
 import { spawnLimits } from '@flotilla/protocol/limits'
 import type { SpawnedAgent } from './spawned-table.ts'
 
-/** The part of the fleet's limit for the first spawned agent of an agent, so that a few parents cannot take all. */
+/** The part of the fleet's limit that is reserved for agents without children, so that few parents cannot use all. */
 const reservedPart = 0.25
 
-/** The state on which the decision about one more agent depends. */
+/** What decides whether one more agent may be spawned. */
 export interface SpawnRoom {
   readonly parentId: string
-  /** The parent's row, if it was spawned itself. */
+  /** The parent's row; null if the parent was not spawned itself. */
   readonly parent: Pick<SpawnedAgent, 'state' | 'depth' | 'endsAt'> | null
-  /** Spawned agents of this parent, and of the fleet, including those being created or deleted. */
+  /** Number of spawned agents of this parent, and of the fleet, including those being created or deleted. */
   readonly ofParent: number
   readonly ofFleet: number
   readonly bounds: { readonly per_parent: number; readonly fleet: number }
 }
 
-/** The depth of the new agent; 1 below an agent that people created. Pure. */
+/** Returns the depth of the new agent; 1 below an agent that people created. Pure. */
 export function depthBelow(parent: SpawnRoom['parent']): number {
   return (parent?.depth ?? 0) + 1
 }
 
-/** The reason why no more agents may be created, as text, or null. Pure. */
+/** Returns why no more agents may be spawned, as text; null if they may. Pure. */
 export function whyBusy({ parentId, parent, ofParent, ofFleet, bounds }: SpawnRoom): string | null {
   if (parent !== null && parent.state !== 'living') return `${parentId} is being created or ended`
   if (depthBelow(parent) > spawnLimits.depthMax)
@@ -38,7 +38,7 @@ export function whyBusy({ parentId, parent, ofParent, ofFleet, bounds }: SpawnRo
   return null
 }
 
-/** When the agent must end: not after a parent that was spawned itself. Pure. */
+/** Returns when the agent must end: at the latest with its parent, if the parent was spawned. Pure. */
 export function endOfLife(
   parent: SpawnRoom['parent'],
   life: { readonly createdAt: number; readonly ttlSeconds: number },

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
 
 /**
- * A spawned agent. `making`: only its row certainly exists. `living`: it works on its one task. `ending`: everything
- * of it will be deleted, and the row last.
+ * A spawned agent. `making`: only this row is sure to exist. `living`: the agent works on its one task. `ending`:
+ * everything of the agent is being deleted, this row last.
  */
 export interface SpawnedAgent {
   readonly agentId: string
   readonly parentId: string
-  /** 1 for a child of an agent that the owner created. */
+  /** Number of spawned generations: 1 for a child of an agent that the owner created. */
   readonly depth: number
   readonly runId: string | null
   readonly taskId: string | null
@@ -46,7 +46,7 @@ const rowSchema = z
   }))
 
 export function createSpawnedTable(database: Database) {
-  /** Cached because every decision about an agent asks for its parent; only this table changes these rows. */
+  /** Parent by agent id, cached because every decision about an agent asks for it; only this table writes rows. */
   const parents = new Map<string, string | null>()
 
   function forget(agentId: string): void {
@@ -74,7 +74,7 @@ export function createSpawnedTable(database: Database) {
       const known = parents.get(agentId)
       if (known !== undefined) return known
       const parentId = find(agentId)?.parentId ?? null
-      // Missing ids are not cached: ids are random and would fill the cache.
+      // Ids of agents that were not spawned are not cached: ids are random and would fill the cache.
       if (parentId !== null) parents.set(agentId, parentId)
       return parentId
     },
@@ -102,7 +102,7 @@ export function createSpawnedTable(database: Database) {
         .prepare("UPDATE spawned_agents SET state = 'living', run_id = ?, task_id = ? WHERE agent_id = ?")
         .run(work.runId, work.taskId, agentId)
     },
-    /** Returns false if it is ending already. */
+    /** Marks the agent as ending. Returns false if the agent is ending already. */
     ends: (agentId: string, reason: string): boolean =>
       database
         .prepare(
@@ -118,12 +118,12 @@ export function createSpawnedTable(database: Database) {
       count('SELECT count(*) AS count FROM spawned_agents WHERE parent_id = ?', parentId),
     count: () => count('SELECT count(*) AS count FROM spawned_agents'),
     list: () => many('SELECT * FROM spawned_agents ORDER BY created_at, agent_id'),
-    /** Agents that are ending or whose time is over. */
+    /** Returns agents that are ending or whose time is over. */
     due: (now: number) =>
       many("SELECT * FROM spawned_agents WHERE state = 'ending' OR ends_at <= ? ORDER BY ends_at", now),
     /** Agents whose creation a crash interrupted. */
     halfMade: () => many("SELECT * FROM spawned_agents WHERE state = 'making'"),
-    /** When the next agent reaches its end; null if none exists. */
+    /** Returns when the next agent must end; null if there is no agent. */
     nextEnd: (): number | null => {
       const found = database.prepare('SELECT min(ends_at) AS at FROM spawned_agents').get()?.['at']
       return typeof found === 'number' ? found : null

@@ -16,13 +16,13 @@ export interface CompleteTaskInput {
   readonly status: keyof typeof completeStatuses
   readonly summary: string
   readonly result: JsonValue
-  /** Names of files that the assignee saved. The creator of the task may read them. */
+  /** Names of files that the assignee saved, and that the creator of the task may read. */
   readonly artifacts?: readonly string[]
 }
 
 /**
- * The assignee closes or blocks its task; the creator is notified at once, before the run ends. A repeated call has
- * no effect. Throws the Problems `denied`, `stale-fence`, `not-found` (also for callers other than the assignee),
+ * Closes or blocks a task, for its assignee; the creator is notified at once, before the run ends. A repeated call
+ * has no effect. Throws the Problems `denied`, `stale-fence`, `not-found` (also for callers other than the assignee),
  * `conflict` if the task's state does not allow it or its run has unfinished hand-offs.
  */
 export type CompleteTask = (caller: Caller, input: CompleteTaskInput) => TaskView
@@ -61,7 +61,7 @@ export function createCompleteTask(deps: {
   }
 }
 
-/** A result after a question would close the task before the question is answered. */
+/** Builds the problem for a task that cannot be completed now, for example while it waits for an answer. */
 function refusedEnd({ state }: TaskRecord): Problem {
   const detail = `the task is ${state}, so it cannot be completed`
   if (state !== 'blocked') return new Problem('conflict', { detail })
@@ -70,7 +70,7 @@ function refusedEnd({ state }: TaskRecord): Problem {
   return new Problem('conflict', { detail, repair })
 }
 
-/** A task of the calling agent, requested in its live run. Throws the Problems `stale-fence` and `not-found`. */
+/** Returns a task of the calling agent, requested in its live run. Problems `stale-fence` and `not-found`. */
 export function requireOwn(
   { ledger, table }: { readonly ledger: Pick<RunLifecycle, 'live'>; readonly table: Pick<TaskTable, 'find'> },
   caller: Extract<Caller, { kind: 'agent' }>,
@@ -83,7 +83,7 @@ export function requireOwn(
   return task
 }
 
-/** Completing the task now would close it, and the results of the hand-offs could not be delivered. */
+/** Throws while hand-offs of the run are open: completing the task would close it before their results arrive. */
 function refuseWhileChildrenWork(table: TaskTable, runId: string): void {
   const open = table.workedChildren(runId)
   if (open.length === 0) return

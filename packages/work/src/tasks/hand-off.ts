@@ -21,13 +21,13 @@ export interface HandOffInput {
   readonly title: string
   readonly description: string
   readonly data: JsonObject
-  /** The budget of the assignee. The limit of the calling run also applies, whichever is lower. */
+  /** The budget of the task. The limit of the calling run also applies; the lower one counts. */
   readonly tokenBudget?: TokenBudget | null
-  /** The maximum number of model answers over all runs. The fleet's limit also applies. */
+  /** The maximum number of model answers over all runs of the task. The fleet's limit also applies. */
   readonly maxTurns?: number | null
-  /** Tasks that must be done before this one starts. */
+  /** Ids of tasks that must be done before this task starts. */
   readonly needs?: readonly string[]
-  /** Names of files that the caller saved. The assignee may read them. */
+  /** Names of files that the caller saved and that the assignee may read. */
   readonly artifacts?: readonly string[]
   readonly idempotencyKey?: string | null | undefined
 }
@@ -37,7 +37,7 @@ export interface HandOffReply {
   /** The run that carries out the task; null while the task waits. */
   readonly run_id: string | null
   readonly state: TaskState
-  /** Why the task does not start at once, although it is stored; otherwise null. */
+  /** Why the stored task does not start at once; null if it does. */
   readonly note: string | null
 }
 
@@ -54,10 +54,10 @@ interface GiveTaskDeps extends Pick<Kernel, 'database' | 'hooks' | 'events' | 'j
 }
 
 /**
- * Gives a task to another agent without waiting. Task and run are written in one transaction. If it cannot start yet,
- * because of its needs or a full lane, only the task is stored and starts later. Throws the Problems `denied`,
- * `stale-fence`, `hand-off-refused` for a cycle or a depth over 8, `not-found` for an unknown task in `needs`, and
- * those of `submitRun`.
+ * Gives a task to another agent without waiting. Task and run are written in one transaction. If the task cannot
+ * start yet, because of its needs or a full lane, only the task is stored and starts later. Throws the Problems
+ * `denied`, `stale-fence`, `hand-off-refused` for a cycle or a depth over 8, `not-found` for an unknown task in
+ * `needs`, and those of `submitRun`.
  */
 export type HandOff = (caller: Caller, input: HandOffInput) => HandOffReply
 
@@ -71,8 +71,8 @@ export function createHandOff(deps: GiveTaskDeps & { readonly guard: Guard }): H
 }
 
 /**
- * As `HandOff`, for use cases with their own permission checks. `spawned` is set if the assignee was created by the
- * caller.
+ * Does what `HandOff` does, for use cases with their own permission checks. `spawned` is set if the caller spawned
+ * the assignee.
  */
 export type GiveTask = (caller: Caller, input: HandOffInput & { readonly spawned?: boolean }) => HandOffReply
 
@@ -80,7 +80,7 @@ export function createGiveTask(deps: GiveTaskDeps): GiveTask {
   const { database, ledger, table, queue } = deps
   return (caller, input) => {
     deps.requireAgent(input.to)
-    // The check happens now, and not only when the needs are met.
+    // Checked now as well as when the task starts, so that the caller learns it at once.
     if (input.spawned !== true) requireTakesWork(deps.hooks, input.to)
     return database.transaction(() => {
       const chain = askingChain(ledger, caller)
@@ -117,7 +117,7 @@ function replyOf(task: TaskRecord, why: string | null): HandOffReply {
   return { task_id: task.id, run_id: task.run_id, state: task.state, note }
 }
 
-/** The calling live run and its ancestors, nearest first; empty for people and the mesh. */
+/** Returns the calling live run and its ancestors, nearest first; empty for people and the mesh. */
 export function askingChain(
   ledger: Pick<RunLifecycle, 'live'> & Pick<RunQueries, 'chainOf'>,
   caller: Caller,
@@ -148,7 +148,7 @@ function knownBy({ table }: GiveTaskDeps, caller: Caller, input: HandOffInput): 
   return input.idempotencyKey ? table.findByKey(creatorOf(caller), input.idempotencyKey) : null
 }
 
-/** A repeated key returns the first task in its current state. */
+/** Returns the reply for a repeated key: the first task in its current state. */
 function repeated(task: TaskRecord | null, input: HandOffInput): HandOffReply {
   const same = task && task.title === input.title && task.description === input.description
   if (!same || (task.round === 0 && task.assignee !== input.to)) {
@@ -224,7 +224,7 @@ export const emptyTask = {
   completed_at: null,
 } as const satisfies Partial<TaskRecord>
 
-/** Agents attach files that they saved; people have none. Throws Problem `unprocessable` above the limit. */
+/** Returns the attachments of a task: files that the calling agent saved. Problem `unprocessable` above the limit. */
 export function artifactsOf(
   caller: Caller,
   names: readonly string[],

@@ -13,18 +13,18 @@ export type { TaskStore } from './task-store.ts'
 export type { TaskRecord, TaskTable } from './task-table.ts'
 export type { Tasks } from './tasks.ts'
 
-/** How often tasks that wait for a lane are checked, in milliseconds. A lane gets space when its next run starts. */
+/** How often tasks that wait for a full lane are checked, milliseconds. A lane gets space when a run of it starts. */
 const releaseIntervalMs = 5000
 
 interface Needs {
-  /** The store that the run ledger uses too. */
+  /** The stored tasks, which the run ledger uses too. */
   readonly store: TaskStore
   readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'delivery'>
   readonly agents: Pick<Agents, 'registry' | 'briefing'>
   readonly isolation: { state(): { readonly broken: string | null } }
 }
 
-/** Work between agents: given, carried out, repeated and reviewed. Each task is carried out by runs. */
+/** Creates the module for work between agents: tasks are handed off, carried out by runs, repeated and reviewed. */
 export function tasksModule(kernel: Kernel, { store, runs, agents, isolation }: Needs): MeshModule<Tasks> {
   const { registry, briefing } = agents
   const tasks = createTasks({

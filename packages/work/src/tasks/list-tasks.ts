@@ -22,11 +22,11 @@ export interface Inbox {
 export interface StaleTaskPage {
   readonly agentId?: string | undefined
   readonly limit: number
-  /** The time without any change, in hours. */
+  /** Only tasks that have not changed for this time, hours. */
   readonly hours: number
 }
 
-/** The open tasks of the calling agent, and the state of those that it gave. Throws Problem `denied`. */
+/** Lists the open tasks of the calling agent, and the tasks that it gave. Throws Problem `denied`. */
 export function createListInbox({ table, guard }: Deps): (caller: Caller) => Inbox {
   return (caller) => {
     if (caller.kind !== 'agent') throw new Problem('not-found')
@@ -38,7 +38,7 @@ export function createListInbox({ table, guard }: Deps): (caller: Caller) => Inb
   }
 }
 
-/** All tasks, newest first, for people and callers who may view the fleet. Throws Problem `denied`. */
+/** Lists all tasks, newest first, for people and callers who may view the fleet. Throws Problem `denied`. */
 export function createListTasks({
   table,
   guard,
@@ -49,7 +49,7 @@ export function createListTasks({
   }
 }
 
-/** Open tasks without a change for a while, the longest first. Throws Problem `denied`. */
+/** Lists open tasks that have not changed for some time, the longest first. Throws Problem `denied`. */
 export function createListStaleTasks({
   table,
   guard,

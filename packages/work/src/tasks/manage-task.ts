@@ -23,14 +23,14 @@ import { noteOf, refused } from './update-task.ts'
 export interface ManageTaskInput {
   readonly taskId: string
   readonly action: ManageAction
-  /** The answer to the assignee, or the reason for the action. */
+  /** The answer to the assignee, or the reason for another action. */
   readonly note: string
   /** The agent that gets a rerouted task. */
   readonly to?: string | undefined
 }
 
 /**
- * The creator of a task, or a caller that routes tasks, answers, retries, reroutes or cancels it. Throws the Problems
+ * Answers, retries, reroutes or cancels a task, for its creator or a caller that routes tasks. Throws the Problems
  * `denied`, `stale-fence`, `not-found`, `conflict` if the state does not allow it, `bad-request`, `hand-off-refused`
  * and those of `submitRun`.
  */
@@ -63,7 +63,7 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
         const task = access.requireGiver(caller, taskId)
         if (words === '') throw new Problem('bad-request', { detail: '`note`: give the answer' })
         const spawned = isMakerOf(deps, caller, task.assignee)
-        // The check runs before the transaction, so that the record of a refusal is not rolled back.
+        // The check runs before the transaction, because a rollback would remove the audit entry of a refusal.
         if (spawned) guard(caller, { do: 'spawn-agent' })
         else guardReach(guard, caller, task.assignee)
         return database.transaction(() => giveAnew(deps, caller, { task, action, words, spawned }))
@@ -96,14 +96,14 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
   }
 }
 
-/** The check runs before the transaction, so that the record of a refusal is not rolled back. */
+/** Throws unless the caller may give work to the agent. Call it before a transaction, which could undo the audit. */
 function guardReach(guard: Guard, caller: Caller, to: string): void {
   guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to })
 }
 
 /**
- * An agent that spawned another may answer its questions with the permission to spawn; it needs no permission to
- * message it.
+ * Returns whether the caller spawned the agent. Then the permission to spawn is enough to answer the agent's
+ * questions; no permission to message the agent is needed.
  */
 function isMakerOf({ hooks }: Pick<ManageTaskDeps, 'hooks'>, caller: Caller, agentId: string): boolean {
   return caller.kind === 'agent' && makerOf(hooks, agentId) === caller.agentId
@@ -114,11 +114,11 @@ interface GivenAnew {
   readonly action: 'answer' | 'retry' | 'reroute'
   readonly words: string
   readonly to?: string
-  /** The assignee was spawned by the caller. */
+  /** True if the caller spawned the assignee. */
   readonly spawned?: boolean
 }
 
-/** Starts another round of the same task with a new run. The previous run ends. */
+/** Starts another round of the same task with a new run, and ends the previous run. */
 function giveAnew(
   deps: ManageTaskDeps,
   caller: Caller,
@@ -127,13 +127,13 @@ function giveAnew(
   const { ledger, moveTask, queue } = deps
   const assignee = to ?? task.assignee
   deps.requireAgent(assignee)
-  // An answer is not new work, so it is allowed for agents that accept none.
+  // An answer is not new work, so it is allowed for agents that accept no new work.
   const isContinuation = action === 'answer'
   if (!isContinuation) requireTakesWork(deps.hooks, assignee)
   refuseVainNeeds(deps.table, task)
   const parent = waitingRun(deps, caller, task)
   refuseLoops(parent ? ledger.chainOf(parent.id) : [], assignee)
-  // A task that already waits for the same agent takes no additional place.
+  // A task that already waits for the same agent takes no additional place in its queue.
   if (task.waits_for === null || assignee !== task.assignee) {
     requireRoomToWait(queue, { ...task, assignee }, parent)
   }
@@ -153,12 +153,12 @@ function giveAnew(
     tell: null,
   })
   if (!moved) throw refused(task, action)
-  // A run that asked a question ends its turn by itself.
+  // The agent of a run that asked a question ends the run's turn itself.
   if (action === 'reroute') endRun(deps, task)
   return taskView(queue.enter(moved, { caller, parent, isContinuation, spawned }))
 }
 
-/** A limit applies to the task, over all its runs. */
+/** Returns the usage of a task's earlier rounds, because a limit applies to all of its runs together. */
 function usedUpTo(
   { ledger }: ManageTaskDeps,
   task: TaskRecord,
@@ -175,8 +175,8 @@ function callsUpTo({ hooks }: ManageTaskDeps, task: TaskRecord): number {
 }
 
 /**
- * The run that gets the result: the one that waits for it, or else the one that restarted the task. People check for
- * themselves.
+ * Returns the run that gets the result: the run that waits for the task, or else the run that restarted it. Null for
+ * people, who check for themselves.
  */
 function waitingRun(deps: ManageTaskDeps, caller: Caller, task: TaskRecord): RunRecord | null {
   const asking = askingChain(deps.ledger, caller)[0] ?? null
@@ -184,12 +184,12 @@ function waitingRun(deps: ManageTaskDeps, caller: Caller, task: TaskRecord): Run
   return before && !isTerminal(before.state) ? before : asking
 }
 
-/** A task that cannot start at once takes a place among the waiting ones. Throws Problem `unprocessable`. */
+/** Checks that a task that cannot start at once may wait with the others. Throws Problem `unprocessable`. */
 function requireRoomToWait(queue: TaskQueue, task: TaskRecord, parent: RunRecord | null): void {
   if (queue.obstacle(task, parent) !== null) queue.requireRoom(task.assignee)
 }
 
-/** A task can be repeated only once, so that its successors form a chain. Throws Problem `conflict`. */
+/** Throws Problem `conflict` if the task was already repeated. Each task has at most one successor. */
 function refuseGivenAnew(table: TaskTable, task: TaskRecord): void {
   let last: TaskRecord | null = null
   for (let next = table.madeOf(task.id); next; next = table.madeOf(next.id)) last = next
@@ -200,8 +200,8 @@ function refuseGivenAnew(table: TaskTable, task: TaskRecord): void {
 }
 
 /**
- * Repeats a finished task as a new one. Tasks that needed the old one need the new one. It keeps the remaining budget
- * of the old one, because the limits apply to the whole work. Joins the caller's transaction.
+ * Repeats a finished task as a new one, which has the remaining budget of the old one, because the limits apply to
+ * the whole work. Tasks that needed the old one need the new one. Joins the caller's transaction.
  */
 export function giveAgain(
   deps: ManageTaskDeps,
@@ -251,7 +251,7 @@ export function giveAgain(
   return taskView(queue.enter(fresh, { caller, parent }))
 }
 
-/** Cancels a task and all hand-offs below it. Joins the caller's transaction. */
+/** Cancels a task and all tasks that were handed off below it. Joins the caller's transaction. */
 function cancel(
   deps: ManageTaskDeps,
   caller: Caller,
@@ -279,7 +279,7 @@ function cancel(
   return taskView(moved)
 }
 
-/** Cancels the live run of a task. The task has already moved and is not affected. */
+/** Cancels the live run of a task. The task itself has already changed and is not affected. */
 function endRun({ ledger }: Pick<ManageTaskDeps, 'ledger'>, task: TaskRecord): void {
   const run = task.run_id === null ? null : ledger.find(task.run_id)
   if (run && !isTerminal(run.state)) ledger.cancelRun({ kind: 'system' }, run.id)

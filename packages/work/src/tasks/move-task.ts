@@ -16,11 +16,11 @@ export interface TaskMove {
   readonly words: string
   /** Further changes to write to the task's row. */
   readonly changes?: Partial<TaskRecord>
-  /** Notifies the run that waits for the task; null if no run can be waiting. */
+  /** Notifies the run that waits for the task; null if no run waits. */
   readonly tell: NotifyRun | null
 }
 
-/** The task after the action, or null if `taskActions` or the row does not allow it. */
+/** Changes the task and returns it; null if `taskActions` or the row does not allow the action. */
 export type MoveTask = (task: TaskRecord, move: TaskMove) => TaskRecord | null
 
 interface MoveTaskDeps {
@@ -34,8 +34,8 @@ interface MoveTaskDeps {
 }
 
 /**
- * The only function that changes the state of a task. If the task ends or is blocked, its creator's run is notified
- * in the same transaction, once per state and round. Other modules are notified there too.
+ * Creates the only function that changes the state of a task. If the task ends or is blocked, its creator's run is
+ * notified in the same transaction, once per state and round, and so are other modules.
  */
 export function createMoveTask(deps: MoveTaskDeps): MoveTask {
   const { database, table, clock } = deps
@@ -86,7 +86,7 @@ export function record(
   })
 }
 
-/** Actions that the audit log records by name; others are recorded by the resulting state. */
+/** Actions that the audit log records by their name; for others it records the resulting state. */
 const toldByAction: readonly string[] = [
   'given',
   'accept',

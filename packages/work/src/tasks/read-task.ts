@@ -11,13 +11,13 @@ export interface TaskDetail {
   readonly task: TaskView
   /** The steps of the task, oldest first. */
   readonly history: readonly TaskHistoryRow[]
-  /** Tasks that were handed off by its runs. */
+  /** Ids of tasks that runs of this task handed off. */
   readonly children: readonly string[]
 }
 
 /**
- * A task with its history, for its creator, its assignee, its project and callers that route tasks. Throws Problem
- * `not-found`.
+ * Returns a task with its history, for its creator, its assignee, its project and callers that route tasks. Throws
+ * Problem `not-found`.
  */
 export function createReadTask(deps: {
   readonly access: TaskAccess

@@ -12,8 +12,8 @@ import type { TaskTable } from './task-table.ts'
 const forgottenMax = 1000
 
 /**
- * Handles the end of a task or a free lane: waiting tasks start, and tasks with unsatisfiable needs are blocked.
- * `sweep` repeats what a crash interrupted.
+ * Handles the end of a task or a free lane: starts waiting tasks, and blocks tasks whose needs failed. `sweep`
+ * repeats what a crash interrupted.
  */
 export function createReleaseTasks(deps: {
   readonly database: Database
@@ -52,7 +52,7 @@ export function createReleaseTasks(deps: {
   deps.hooks.agentDeleted.subscribe(deps.history.forgetAgent)
 
   return {
-    /** Called once a minute and when the mesh has started. */
+    /** Repeats interrupted work; called once a minute and when the mesh has started. */
     sweep: (): void => {
       queue.releaseAll()
       const then = deps.clock.now() - taskLimits.retentionMs

@@ -21,14 +21,14 @@ export interface ReviewTaskInput {
 
 export interface Review {
   readonly task: TaskView
-  /** The task that repeats the work, or null. */
+  /** The task that repeats the work; null if no rework was requested. */
   readonly rework: TaskView | null
 }
 
 /**
- * The creator reviews a finished task once. The review goes into the agent's learnings, and with `rework` the agent
- * repeats the task. Throws the Problems `denied`, `not-found`, `conflict` if the task is open or has a different
- * review, `bad-request` if a required comment is missing, and those of `submitRun` for a rework.
+ * Reviews a finished task once, for its creator. The review goes into the agent's learnings, and with `rework` the
+ * agent repeats the task. Throws the Problems `denied`, `not-found`, `conflict` if the task is open or has a
+ * different review, `bad-request` if a required comment is missing, and those of `submitRun` for a rework.
  */
 export type ReviewTask = (caller: Caller, input: ReviewTaskInput) => Review
 

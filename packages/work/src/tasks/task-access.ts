@@ -8,11 +8,11 @@ import type { TaskRecord, TaskTable } from './task-table.ts'
 export interface TaskAccess {
   /** Throws Problem `not-found`. */
   requireSeen(caller: Caller, taskId: string): TaskRecord
-  /** Must be called first: checks whether the caller may act on tasks at all. Throws Problem `denied`. */
+  /** Checks whether the caller may act on tasks at all; must be called first. Throws Problem `denied`. */
   requireActing(caller: Caller): void
-  /** For actions of the creator and of callers that route tasks. Throws the Problems `not-found` and `denied`. */
+  /** Returns a task for its creator or a caller that routes tasks. Throws the Problems `not-found` and `denied`. */
   requireGiver(caller: Caller, taskId: string): TaskRecord
-  /** For actions that need `can_route_tasks` on any task. Throws the Problems `not-found` and `denied`. */
+  /** Returns a task for an action that needs `can_route_tasks`. Throws the Problems `not-found` and `denied`. */
   requireRouter(caller: Caller, taskId: string): TaskRecord
 }
 
@@ -31,13 +31,13 @@ export function createTaskAccess(deps: {
     if (task.assignee === agentId || task.creator === agentId) return true
     const own = deps.projectOf(agentId)
     if (task.project !== null && task.project === own && isOfItNow(task, own)) return true
-    // An agent that views or routes tasks does so in its own project or outside of projects; the operator does so
+    // An agent may view or route tasks only in its own project and outside of projects; the operator may do so
     // everywhere.
     if (agentId !== operatorAgentId && task.project !== null) return false
     return decide(caller, { do: 'view-fleet' }).allowed || decide(caller, { do: 'route-tasks' }).allowed
   }
 
-  /** Tasks of a deleted project do not belong to a new project with its name. */
+  /** Returns false for a task of a deleted project, which does not belong to a new project with the same name. */
   function isOfItNow({ created_at: at }: TaskRecord, project: string): boolean {
     const since = deps.hooks.projectsSince.ask(project)[0]
     return since === undefined || at >= since
@@ -54,7 +54,7 @@ export function createTaskAccess(deps: {
     return task
   }
 
-  /** A member acts only on tasks of granted agents. */
+  /** Checks that a person may give work to the task's assignee: a member only to agents granted to them. */
   function requireReach(caller: Caller, { assignee }: TaskRecord): void {
     if (caller.kind !== 'agent') guard(caller, { do: 'submit-run', to: assignee })
   }

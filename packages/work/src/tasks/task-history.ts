@@ -24,7 +24,7 @@ type TaskFeedback = Readonly<z.infer<typeof feedbackSchema>>
 
 export type TaskHistory = ReturnType<typeof createTaskHistory>
 
-/** The history of tasks and the reviews of work. */
+/** Stores the history of tasks and the reviews of work. */
 export function createTaskHistory(database: Database) {
   return {
     add: (taskId: string, row: TaskHistoryRow): void => {
@@ -52,7 +52,7 @@ export function createTaskHistory(database: Database) {
     forget: (taskId: string): void => {
       database.prepare('DELETE FROM task_history WHERE task_id = ?').run(taskId)
     },
-    /** Adds a review for an agent. The oldest ones above the limit are deleted. */
+    /** Adds a review for an agent. Deletes the agent's oldest reviews above the limit. */
     addFeedback: (agentId: string, feedback: Omit<TaskFeedback, 'position'>): void => {
       database
         .prepare(
@@ -73,7 +73,7 @@ export function createTaskHistory(database: Database) {
         )
         .run(agentId, agentId, taskLimits.feedbackKeptMax)
     },
-    /** The reviews of the agent's work, oldest first. */
+    /** Returns the reviews of the agent's work, oldest first. */
     feedbackFor: (agentId: string): readonly TaskFeedback[] =>
       database
         .prepare(

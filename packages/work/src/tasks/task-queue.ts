@@ -11,19 +11,19 @@ import type { Database } from '@flotilla/foundation/storage'
 import type { MoveTask } from './move-task.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
-/** The maximum number of tasks of one agent per round. */
+/** The maximum number of tasks of one agent that are started per round. */
 const releasedMax = 50
 
 type QueueRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
   Pick<RunQueries, 'find'> &
   Pick<RunDelivery, 'notifyRun'>
 
-/** The caller and the waiting run of a task that starts. */
+/** Who starts a task, and the run that waits for it. */
 interface BeginTask {
   readonly caller: Caller
   readonly parent: RunRecord | null
   readonly idempotencyKey?: string | null | undefined
-  /** The assignee was spawned for it by the caller. */
+  /** True if the caller spawned the assignee for this task. */
   readonly spawned?: boolean | undefined
   /** The assignee continues with it. */
   readonly isContinuation?: boolean | undefined
@@ -31,18 +31,18 @@ interface BeginTask {
 
 /** Starts tasks as runs; until a task can start, its row waits. */
 export interface TaskQueue {
-  /** Why the task cannot start now; null if it can. */
+  /** Returns why the task cannot start now; null if it can. */
   obstacle(task: TaskRecord, parent: RunRecord | null): string | null
-  /** Submits the run. Joins the caller's transaction. Throws the Problems of `submitRun`. */
+  /** Submits the run of a task. Joins the caller's transaction. Throws the Problems of `submitRun`. */
   submit(task: TaskRecord, begin: BeginTask): RunRecord
-  /** Starts the task or lets it wait with a reason, and returns the row. Joins the caller's transaction. */
+  /** Starts the task, or stores why it waits, and returns the new row. Joins the caller's transaction. */
   enter(task: TaskRecord, begin: BeginTask): TaskRecord
   /** Throws Problem `unprocessable` if too many tasks wait. */
   requireRoom(assignee: string): void
-  /** Starts all tasks of the agent that can start. */
+  /** Starts all waiting tasks of the agent that can start. */
   release(assignee: string): void
   releaseAll(): void
-  /** Starts the tasks that need this one, after the commit that ended it. */
+  /** Starts the tasks that need the given task, after the commit that ended the given task. */
   releaseNeeding(taskId: string): void
 }
 
@@ -98,12 +98,12 @@ export function createTaskQueue(deps: {
   function begin(task: TaskRecord): void {
     const parent = task.parent_run_id === null ? null : ledger.find(task.parent_run_id)
     if (obstacle(task, parent) !== null) return
-    // If the creator cannot be determined now, the task keeps waiting.
+    // If the creator's permissions cannot be read now, the task keeps waiting.
     const caller = callerOf(task, deps.hooks)
     try {
       if (caller === null)
         throw new Problem('denied', { detail: `${task.creator}, who gave the task, was removed` })
-      // The check runs outside of the transaction, so that the record of a refusal is not rolled back.
+      // The check runs outside of a transaction, because a rollback would remove the audit entry of a refusal.
       deps.guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: task.assignee })
       enter(task, { caller, parent })
     } catch (error) {
@@ -151,17 +151,15 @@ export function createTaskQueue(deps: {
   }
 }
 
-/** A run whose task has used up its budget fails at its first call. */
+/** The least budget of a run, US dollars: with it, a run whose task has no budget left fails at its first call. */
 const leastUsd = 0.000001
 
-/** The rest of a limit for later rounds. Pure. */
+/** Returns what is left of a limit for later rounds, at least `least`. Pure. */
 function leftOf(max: number | null, before: number, least: number): number | null {
   return max === null ? null : Math.max(least, max - before)
 }
 
-/**
- * A need that failed or was cancelled will never be done, so the task would wait for ever. Throws Problem `conflict`.
- */
+/** Throws Problem `conflict` if the task needs a failed or cancelled task, because it would then wait for ever. */
 export function refuseVainNeeds(table: Pick<TaskTable, 'find'>, { needs }: Pick<TaskRecord, 'needs'>): void {
   const vain = needs.find((id) => ['failed', 'cancelled'].includes(table.find(id)?.state ?? 'done'))
   if (vain === undefined) return
@@ -170,14 +168,14 @@ export function refuseVainNeeds(table: Pick<TaskTable, 'find'>, { needs }: Pick<
   })
 }
 
-/** The needs that are not done. A deleted task counts as done. */
+/** Returns the ids of needs that are not done. A deleted task counts as done. */
 function unmetNeeds(table: Pick<TaskTable, 'find'>, task: Pick<TaskRecord, 'needs'>): string[] {
   return task.needs.filter((id) => (table.find(id)?.state ?? 'done') !== 'done')
 }
 
 /**
- * The creator as a caller with their current permissions; null for a removed person. A creator without a name is the
- * owner of this machine.
+ * Returns the creator as a caller with their current permissions; null for a removed person. A creator without a name
+ * is the owner of this machine.
  */
 function callerOf(
   { origin, creator }: Pick<TaskRecord, 'origin' | 'creator'>,
@@ -208,11 +206,11 @@ function callerOf(
   }
 }
 
-/** Why the agent will not start at once although its task is queued; null if unknown. */
+/** Returns why the agent will not start a queued task at once; null if no reason is known. */
 export function reachNote(
   deps: {
     readonly hooks: Pick<Hooks, 'reasonsToPause'>
-    /** Why an agent cannot be reached at present. */
+    /** Returns why an agent cannot be reached now. */
     readonly unreachable: (agentId: string) => string | null
   },
   run: Pick<RunRecord, 'agentId' | 'proactive'>,

@@ -12,12 +12,12 @@ import { createTaskTable } from './task-table.ts'
 import type { TaskTable } from './task-table.ts'
 import { createTasksOfRuns } from './tasks-of-runs.ts'
 
-/** The stored tasks. They are created before the run ledger, which needs them, and the hand-offs after it. */
+/** The stored tasks, created before the run ledger, which needs them; hand-offs are created after the ledger. */
 export interface TaskStore {
   readonly table: TaskTable
   readonly history: TaskHistory
   readonly moveTask: MoveTask
-  /** The interface that the run ledger uses. */
+  /** The interface of tasks that the run ledger uses. */
   readonly ofRuns: RunTasks
 }
 

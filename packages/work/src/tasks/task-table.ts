@@ -17,7 +17,7 @@ const rowSchema = z.object({
   state: z.enum(taskStates),
   round: z.number(),
   project: z.string().nullable(),
-  /** The origin of the task, fixed at its creation. Later runs start with it. */
+  /** The origin of the task, fixed at its creation. All runs of the task start with this origin. */
   origin: jsonColumn(originSchema),
   parent_run_id: z.string().nullable(),
   parent_task_id: z.string().nullable(),
@@ -32,10 +32,10 @@ const rowSchema = z.object({
   max_turns: z.number().nullable(),
   max_cost_usd: z.number().nullable(),
   max_tokens: z.number().nullable(),
-  /** The usage of this task's runs in earlier rounds, including their hand-offs. */
+  /** What this task's runs used in earlier rounds, including their hand-offs. */
   tokens_before: z.number(),
   cost_before_usd: z.number(),
-  /** Number of model calls of the tasks that this task continues. */
+  /** Number of model calls of the tasks that this task repeats. */
   calls_before: z.number(),
   result: jsonColumn(jsonValueSchema).nullable(),
   summary: z.string().nullable(),
@@ -57,7 +57,7 @@ const changing = columnNames.filter((name) => !fixed.includes(name))
 const jsonNames: readonly (keyof TaskRecord)[] = ['data', 'origin', 'needs', 'artifacts', 'result']
 const columns = columnNames.join(', ')
 
-/** SQL condition for tasks on which an agent works or will work. */
+/** SQL condition for tasks on which an agent works now or will work. */
 const worked = "state IN ('pending', 'accepted', 'working')"
 const open = "state IN ('pending', 'accepted', 'working', 'blocked')"
 const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending', 'accepted')"
@@ -65,7 +65,7 @@ const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending'
 export interface TaskPageRows {
   readonly agentId?: string | undefined
   readonly project?: string | undefined
-  /** Created at this time or later, in milliseconds since 1970. */
+  /** Only tasks that were created at this time or later, milliseconds since 1970. */
   readonly since?: number | undefined
   readonly state?: string | undefined
   readonly limit: number
@@ -90,7 +90,7 @@ export function createTaskTable(database: Database) {
     insert: (task: TaskRecord): void => {
       database.prepare(insertSql).run(valuesOf(task, columnNames))
     },
-    /** Updates the row; false if it has another state or round than `before`. */
+    /** Updates the row. Returns false if the row has another state or round than `before`. */
     replace: (before: TaskRecord, after: TaskRecord): boolean =>
       database.prepare(replaceSql).run({
         ...valuesOf({ ...after, id: before.id }, ['id', ...changing]),
@@ -98,7 +98,7 @@ export function createTaskTable(database: Database) {
         round_before: before.round,
       }).changes === 1,
     find: (id: string): TaskRecord | null => many(`SELECT ${columns} FROM tasks WHERE id = ?`, id)[0] ?? null,
-    /** The task that repeats a finished one, or null. */
+    /** Returns the task that repeats the given one; null if none does. */
     madeOf: (taskId: string): TaskRecord | null =>
       many(
         `SELECT ${columns} FROM tasks WHERE previous_task_id = ? ORDER BY position DESC LIMIT 1`,
@@ -106,7 +106,7 @@ export function createTaskTable(database: Database) {
       )[0] ?? null,
     findByKey: (creator: string, key: string): TaskRecord | null =>
       many(`SELECT ${columns} FROM tasks WHERE creator = ? AND idempotency_key = ?`, creator, key)[0] ?? null,
-    /** Ids of a run's hand-offs that are being worked on or will be. */
+    /** Returns the ids of a run's hand-offs on which an agent works now or will work. */
     workedChildren: (runId: string): readonly string[] =>
       database
         .prepare(`SELECT id FROM tasks WHERE parent_run_id = ? AND ${worked} ORDER BY position`)
@@ -123,17 +123,17 @@ export function createTaskTable(database: Database) {
         .prepare('SELECT id FROM tasks WHERE parent_task_id = ? ORDER BY position LIMIT ?')
         .all(taskId, limit)
         .map((row) => String(row['id'])),
-    /** Tasks of a run that have not started; used when that run is cancelled. */
+    /** Returns tasks handed off by a run that have not started; used when that run is cancelled. */
     waitingFrom: (runId: string) =>
       many(`SELECT ${columns} FROM tasks WHERE parent_run_id = ? AND ${waiting} ORDER BY position`, runId),
-    /** Tasks that wait for one task, and those that are blocked because of it. */
+    /** Returns tasks that wait for the given task, and tasks that are blocked because of it. */
     needing: (taskId: string) =>
       many(
         `SELECT ${columns} FROM tasks WHERE run_id IS NULL AND completed_at IS NULL AND ${open}
           AND EXISTS (SELECT 1 FROM json_each(tasks.needs) AS need WHERE need.value = ?) ORDER BY position`,
         taskId,
       ),
-    /** The waiting tasks of an assignee, oldest first. */
+    /** Returns the waiting tasks of an assignee, oldest first. */
     waitingOf: (assignee: string, limit: number) =>
       many(
         `SELECT ${columns} FROM tasks WHERE assignee = ? AND ${waiting} ORDER BY position LIMIT ?`,
@@ -157,7 +157,7 @@ export function createTaskTable(database: Database) {
       ),
     openCount: (assignee: string): number =>
       count(`SELECT count(*) AS count FROM tasks WHERE assignee = ? AND ${open}`, assignee),
-    /** Open tasks without a change since then, oldest first. */
+    /** Returns open tasks that have not changed since `then`, oldest first. */
     staleSince: (then: number, page: { readonly agentId?: string | undefined; readonly limit: number }) =>
       many(
         `SELECT ${columns} FROM tasks WHERE ${open} AND updated_at <= ? AND (? = '' OR assignee = ?) ORDER BY updated_at LIMIT ?`,
@@ -166,7 +166,7 @@ export function createTaskTable(database: Database) {
         page.agentId ?? '',
         page.limit,
       ),
-    /** Ids of tasks whose title contains the words, newest first, ignoring the case of ASCII letters. */
+    /** Returns the ids of tasks whose title contains the words, newest first, ignoring the case of ASCII letters. */
     titled: (words: string, limit: number): readonly string[] =>
       database
         .prepare("SELECT id FROM tasks WHERE title LIKE ? ESCAPE '\\' ORDER BY position DESC LIMIT ?")
@@ -197,7 +197,7 @@ export function createTaskTable(database: Database) {
           .all(project, since)
           .map((row) => [String(row['state']), Number(row['count'])]),
       ),
-    /** True if a file is attached to a task that the agent gave or was given. */
+    /** Returns true if a file is attached to a task that the agent gave or was given. */
     shares: (agentId: string, artifact: { readonly ownerId: string; readonly name: string }): boolean =>
       database
         .prepare(
@@ -206,7 +206,7 @@ export function createTaskTable(database: Database) {
             AND one.value ->> 'agent_id' = ? AND one.value ->> 'name' = ? LIMIT 1`,
         )
         .get(agentId, agentId, artifact.ownerId, artifact.name) !== undefined,
-    /** Ids of tasks that ended before then, oldest first. */
+    /** Returns the ids of tasks that ended before `then`, oldest first. */
     completedBefore: (then: number, limit: number): readonly string[] =>
       database
         .prepare('SELECT id FROM tasks WHERE completed_at <= ? ORDER BY completed_at LIMIT ?')
@@ -231,7 +231,7 @@ function valuesOf(
   )
 }
 
-/** A task in the form of the API. Pure. */
+/** Converts a task to the format of the API. Pure. */
 export function taskView(task: TaskRecord): TaskView {
   const {
     origin: _origin,

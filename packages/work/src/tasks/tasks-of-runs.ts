@@ -8,21 +8,21 @@ import type { MoveTask } from './move-task.ts'
 import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
-/** The summary of a task that failed although its run succeeded. */
+/** The summary of a task that failed because its run ended without a result. */
 const endedSilent = 'The agent ended without complete_task and without an answer.'
-/** The limits of the history that an agent gets when it continues or takes over a task. */
+/** Limits of the history that an agent gets when it continues or takes over a task: entries and characters. */
 const earlierMax = 20
 const earlierMaxChars = 2000
 
 /**
- * Failures that are caused by the work itself: the agent had all it needed and did not finish. Other failures are
- * faults of the fleet; they block the task, which can be retried.
+ * Failures that the work itself caused: the agent had all it needed and did not finish. All other failures are faults
+ * of the fleet, which block the task, so that it can be retried.
  */
 const ownFailures: readonly string[] = ['rounds-exhausted', 'tool-loop-terminated', 'context-exhausted']
 
 /**
  * The interface of tasks for the run ledger. Only `complete_task` confirms that a task is done. If a run ends well
- * without it, although its agent was reminded, its last words become the result, marked as unconfirmed.
+ * without that call, although its agent was reminded, its last text becomes the result, marked as unconfirmed.
  */
 export function createTasksOfRuns({
   table,
@@ -39,7 +39,7 @@ export function createTasksOfRuns({
       ? task
       : null
   }
-  /** The task of the run; null if the task has another run now. */
+  /** Returns the task of the run; null if the task has another run now. */
   const workedOn = (run: RunRecord): TaskRecord | null => {
     const task = run.taskId === null ? null : table.find(run.taskId)
     return task?.run_id === run.id ? task : null
@@ -81,7 +81,7 @@ export function createTasksOfRuns({
     },
   }
 
-  /** The ledger cancels runs below. This cancels tasks that have no run yet. */
+  /** Cancels hand-offs of a run that have no run yet; the ledger itself cancels the run's child runs. */
   function cancelWaiting(run: RunRecord, tell: NotifyRun): void {
     const summary = 'The run that gave the task was cancelled.'
     for (const task of table.waitingFrom(run.id)) {
@@ -97,8 +97,8 @@ export function createTasksOfRuns({
 }
 
 /**
- * The context beside the input. It is the same for each attempt of a run: it excludes progress notes of its own
- * agent, because a continued attempt must get the same task.
+ * Returns the context of a task besides its input. It is the same for each attempt of a run: a continued attempt must
+ * get the same task, so progress notes of the run's own agent are left out.
  */
 function contextOf(task: TaskRecord, rows: readonly TaskHistoryRow[]): JsonObject {
   const given = task.artifacts.filter((one) => one.agent_id !== task.assignee)
@@ -113,8 +113,8 @@ function contextOf(task: TaskRecord, rows: readonly TaskHistoryRow[]): JsonObjec
 const setsGoing: readonly string[] = ['answer', 'retry', 'reroute']
 
 /**
- * The history before this run. The task of an earlier run may be answered or restarted before that run has ended; its
- * next attempt must get the same input as its first. Pure.
+ * Returns the history before this run. While an earlier run still works, its task may already be answered or
+ * restarted; the next attempt of that run must get the same input as its first attempt. Pure.
  */
 function rowsBefore(
   rows: readonly TaskHistoryRow[],
@@ -135,10 +135,10 @@ function earlierOf(rows: readonly TaskHistoryRow[]): string[] {
     .map(({ action, actor, words }) => `${action} by ${actor}: ${words.slice(0, earlierMaxChars)}`)
 }
 
-/** The actions by which an agent asks a question. */
+/** The actions with which an agent asks a question. */
 const asks: readonly string[] = ['block', 'blocked'] satisfies TaskActionName[]
 
-/** The answer that starts this round, if it answers a question of the assignee. */
+/** Returns the answer with which this round began, if it answers a question of the assignee; else null. */
 function answerTo(rows: readonly TaskHistoryRow[]): TaskAnswer | null {
   const at = rows.findLastIndex(({ action }) => setsGoing.includes(action))
   if (at === -1) return null
@@ -154,8 +154,8 @@ interface TaskEnd {
 }
 
 /**
- * The effect of a run's end on its task; null if the task does not change. A blocked task survives the end of its
- * run. Pure.
+ * Returns the effect of a run's end on its task; null if the task does not change. A blocked task stays blocked when
+ * its run ends. Pure.
  */
 function endOf(outcome: RunOutcome, state: TaskState): TaskEnd | null {
   const { status, code = '', text } = outcome
@@ -169,7 +169,7 @@ function endOf(outcome: RunOutcome, state: TaskState): TaskEnd | null {
       return { action: 'cancel', summary: text, blocker: null }
     case 'failed':
       if (ownFailures.includes(code)) return { action: 'fail', summary, blocker: null }
-      // The budget may be available again later.
+      // Blocks the task, because the budget may be available again later.
       if (code === 'budget-exhausted') return { action: 'lose', summary, blocker: 'budget' }
       return { action: 'lose', summary, blocker: 'infrastructure' }
     case 'expired':

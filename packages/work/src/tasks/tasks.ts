@@ -25,9 +25,9 @@ export interface TaskAgents {
   readonly projectOf: (agentId: string) => string | null
   /** Throws the Problems `unknown-agent`, and `agent-archived` for an archived agent. */
   readonly requireAgent: (agentId: string) => void
-  /** Why an agent cannot be reached at present; null if unknown. */
+  /** Returns why an agent cannot be reached now; null if no reason is known. */
   readonly unreachable: (agentId: string) => string | null
-  /** Called after the commit of a review. */
+  /** Called with the agent's id after a review was stored. */
   readonly feedbackGiven: (agentId: string) => void
 }
 
@@ -66,7 +66,7 @@ export function createTasks(
     listInbox: createListInbox(deps),
     listTasks: createListTasks(deps),
     listStaleTasks: createListStaleTasks(deps),
-    /** The limits of one task, for the modules that enforce them. */
+    /** Returns the limits of one task, for the modules that enforce them. */
     capsOf: (taskId: string) => {
       const task = table.find(taskId)
       return {
@@ -75,7 +75,7 @@ export function createTasks(
         callsBefore: task?.calls_before ?? 0,
       }
     },
-    /** True if a file is attached to a task that the agent gave or was given. */
+    /** Returns true if a file is attached to a task that the agent gave or was given. */
     sharesArtifact: table.shares,
     countsOf: table.countsOf,
     ofProject: table.list,

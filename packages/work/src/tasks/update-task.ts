@@ -27,7 +27,7 @@ export interface UpdateTaskInput {
 }
 
 /**
- * The assignee reports on its task: it accepts it, reports progress or asks its creator a question. Throws the
+ * Reports on a task, for its assignee: accepts the task, reports progress or asks the creator a question. Throws the
  * Problems `denied`, `stale-fence`, `not-found`, `conflict` if the state does not allow it, `bad-request` for an
  * empty question, `unprocessable` after too many notes.
  */
@@ -46,7 +46,7 @@ export function createUpdateTask(deps: {
 }): UpdateTask {
   const { database, ledger, table, history, moveTask } = deps
 
-  /** A note on a task that is already in progress does not change its state. */
+  /** Stores a note on a task that is in progress, without a change of the task's state. */
   function noteProgress(task: TaskRecord, caller: Caller, changes: Partial<TaskRecord>): TaskRecord {
     const next = { ...task, ...changes, updated_at: deps.clock.now() }
     if (!table.replace(task, next)) throw refused(task)
@@ -92,7 +92,7 @@ function saidAlready(task: TaskRecord, action: UpdateAction, words: string): boo
   return action === 'accept' || (action === 'block' ? task.summary : task.progress) === words
 }
 
-/** The note as people and models see it. Pure. */
+/** Returns the note as people and models see it. Pure. */
 export function noteOf(text: string): string {
   return sanitizeForPrompt(text).trim().slice(0, taskLimits.noteMaxChars)
 }

@@ -17,9 +17,9 @@ import type { WriteAgents } from './write-agents.ts'
 /** The operations on agents. */
 export interface AgentAdmin {
   readonly create: CreateAgent
-  /** Changes the record; a running sandbox is re-created before its next run if the change requires it. */
+  /** Changes an agent's record; a running sandbox is re-created before its next run if the change requires that. */
   readonly change: ChangeAgent
-  /** Changes many agents, in the turn of each and in one transaction of the caller. */
+  /** Changes many agents in one transaction of the caller; waits for earlier operations on each agent. */
   readonly write: WriteAgents
   readonly archive: Archive
   readonly delete: DeleteAgent

@@ -18,22 +18,22 @@ export interface AgentRegistry {
   readonly find: (agentId: string) => AgentRecord | null
   list(): readonly AgentRecord[]
   readonly isArchived: (agentId: string) => boolean
-  /** The reason why the agent does not work now but will be restarted automatically; null otherwise. */
+  /** Returns why the agent does not work now but will be restarted automatically; null otherwise. */
   failureOf(agentId: string): string | null
   /**
-   * Checks an agent before it gets work. Problems `unknown-agent`, `agent-archived`; with `waits` also
-   * `agent-quarantined`. Without `waits`, work is queued until the agent is healthy.
+   * Throws if an agent may get no work. Problems `unknown-agent`, `agent-archived`; with `waits`, because the asker
+   * waits for the result, also `agent-quarantined`. Otherwise work is queued until the agent is healthy.
    */
   requireWorking(agentId: string, asker?: 'waits'): void
-  /** Sets a budget without checks and audit log, which the calling use cases add. Problem `unknown-agent`. */
+  /** Sets an agent's budget without checks and audit log, which the callers add. Problem `unknown-agent`. */
   readonly setBudget: (agentId: string, budget: AgentBudget) => void
   readonly setProject: (agentId: string, project: string | null) => void
   readonly mcpServers: McpServerTable
   readonly seedFiles: Pick<SeedFiles, 'of' | 'given'>
-  /** The view of one agent. Problem `unknown-agent`. */
+  /** Returns the API view of one agent. Problem `unknown-agent`. */
   viewOf(agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView
   view(activityOf: (agentId: string) => AgentActivity): readonly AgentView[]
-  /** The agents that the caller may message. */
+  /** Returns the agents that the caller may message. */
   listAgents(caller: Caller): readonly AgentSummary[]
 }
 

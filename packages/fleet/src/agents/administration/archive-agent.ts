@@ -9,12 +9,12 @@ import { stopInTurn } from '../lifecycle/stop-agent.ts'
 
 export interface Archive {
   /**
-   * Archives a worker: its sandbox is stopped, its tokens are invalid, and it gets no work and no start until it is
+   * Archives a worker: stops its sandbox and invalidates its tokens; the worker gets no work and no start until it is
    * restored. Its data, permissions, costs and history are kept. Idempotent. Problems `denied`, `unknown-agent`,
    * `reserved-agent-id`.
    */
   archive(caller: Caller, agentId: string): Promise<void>
-  /** Restores an archived worker, which starts with its next work. Idempotent. */
+  /** Restores an archived worker; its next work starts the worker. Idempotent. */
   unarchive(caller: Caller, agentId: string): Promise<void>
 }
 

@@ -15,7 +15,7 @@ export function changeAgent(context: AgentContext): ChangeAgent {
   return (agentId, change) => {
     const { record, state } = context.agents.require(agentId)
     context.agents.change(agentId, change)
-    // The process received role and model at its start and still uses that model.
+    // A running agent's process received role and model at its start and still uses them.
     const isVisibleToAgent = change.role !== undefined || change.model !== undefined
     const isRunning = isLive(state.kind) || state.kind === 'starting'
     if (!isVisibleToAgent || !isRunning) return { takesEffect: 'now' }

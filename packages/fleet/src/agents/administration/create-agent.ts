@@ -34,15 +34,15 @@ export interface NewAgent {
   readonly model?: string | undefined
   readonly budget?: AgentBudget | undefined
   readonly project?: string | undefined
-  /** Interval of its heartbeat; null or undefined for none. */
+  /** Interval of the agent's heartbeat; null or undefined for no heartbeat. */
   readonly heartbeat?: string | null | undefined
   readonly permissions?: Partial<PermissionRecord> | undefined
   readonly mcpServers?: McpServers | undefined
 }
 
 /**
- * Creates an agent. With `step`, for a call that may be repeated, the agent's row and the answer are written
- * in one transaction, and its permissions are written again.
+ * Creates an agent and returns its record. With `step`, a retry of the call is safe: the row of the agent and the
+ * stored answer of the call are written in one transaction; a retry writes the permissions again.
  */
 export type CreateAgent = (
   caller: Caller,
@@ -51,9 +51,8 @@ export type CreateAgent = (
 ) => Promise<AgentRecord>
 
 /**
- * Creates a worker, which is started when it gets work. Atomic: if the permission record or the row cannot be
- * written, neither is kept. Problems `denied`, `human-only`, `proof-wanted`, `reserved-agent-id`, `conflict`,
- * `bad-request`, `unprocessable`.
+ * Creates a worker, which is started when it gets work. Permission record and row are both written or neither.
+ * Problems `denied`, `human-only`, `proof-wanted`, `reserved-agent-id`, `conflict`, `bad-request`, `unprocessable`.
  */
 export function createAgent(deps: {
   readonly guard: Guard
@@ -91,7 +90,7 @@ export function createAgent(deps: {
     }
     const { agentPlanned, agentUnplanned } = deps.context.hooks
     const plan = {
-      // Stored before the row, because a worker must never run with another heartbeat than the requested one.
+      // Stores the heartbeat before the agent's row, because a worker must never run with another heartbeat.
       make: () => agentPlanned.publish({ agentId: record.id, heartbeat: input.heartbeat }),
       drop: () => agentUnplanned.publish(record.id),
     }
@@ -108,7 +107,7 @@ export const defaultBudget: AgentBudget = {
   monthlyUsd: limits.budgetMonthlyUsd.default,
 }
 
-/** Writes the agent's row and permission record together, in the agent's turn. */
+/** Writes the agent's row and permission record together, after earlier operations on the agent have ended. */
 export function addAgent(
   deps: { readonly grants: PermissionGrants; readonly context: AgentContext },
   added: {
@@ -117,14 +116,14 @@ export function addAgent(
     readonly mcpServers?: McpServers
     readonly actor: string
     readonly step?: Resumable<AgentRecord> | undefined
-    /** A file entry that is written before the row, and removed if the row cannot be written. */
+    /** Writes a schedule entry before the agent's row (`make`), and removes the entry if the row fails (`drop`). */
     readonly plan?: { readonly make: () => Promise<void>; readonly drop: () => Promise<void> }
   },
 ): Promise<void> {
   const { context, grants } = deps
   const { record, step = onceOnly(context.database) } = added
   return context.mutex.take(record.id, async () => {
-    // Checked before permissions are touched, so that a second creation cannot change those of the first.
+    // Rejects an existing id before permissions are written, so that they keep those of the first agent.
     requireRoom(context, record.id)
     try {
       await grants.grantDefaults(record.id, record.kind, added.overrides)
@@ -190,7 +189,7 @@ async function takeBack(
 }
 
 export function requireFreeId(agentId: string): void {
-  // An id that differs from `operator` only in case would look like the operator and be another agent.
+  // An agent id that differs from `operator` only in case would look like the operator to people.
   if (reservedAgentIds.includes(agentId.toLowerCase())) throw new Problem('reserved-agent-id')
   if (agentId.toLowerCase().startsWith(spawnedPrefix)) {
     throw new Problem('reserved-agent-id', {

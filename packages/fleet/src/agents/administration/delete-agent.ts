@@ -7,7 +7,7 @@ import type { AgentRow } from '../registry/agent-table.ts'
 import type { AgentStarts } from '../lifecycle/start-agent.ts'
 import { stopInTurn } from '../lifecycle/stop-agent.ts'
 
-/** `createdAt` binds the deletion to that agent and excludes one that was re-created under the same id. */
+/** With `createdAt`, deletes the agent only if it was created then, and not a later agent with the same id. */
 export type DeleteAgent = (
   caller: Caller,
   agentId: string,
@@ -41,7 +41,7 @@ export function deleteAgent(deps: {
     deps.starts.breakOff(agentId, 'the agent is being deleted, which ends its runs')
     await context.mutex.take(agentId, async () => {
       requireSame(context.agents.require(agentId), only)
-      // Checks all stores before anything is removed, because a half deleted agent is useless.
+      // All stores are checked before anything is deleted, because a half deleted agent is useless.
       await context.hooks.agentLeaving.publish(agentId)
       await deleteInTurn(deps, agentId, actorOf(caller))
     })
@@ -50,8 +50,8 @@ export function deleteAgent(deps: {
 }
 
 /**
- * Deletes an agent whose turn the caller holds. The deletion is stored before anything is removed; if it is
- * interrupted, the health sweep continues it.
+ * Deletes an agent whose mutex the caller holds. The deletion is stored before anything is removed; if the deletion
+ * is interrupted, the health sweep continues it.
  */
 export async function deleteInTurn(
   { context, grants }: { readonly context: AgentContext; readonly grants: PermissionGrants },

@@ -14,7 +14,7 @@ const operatorInstructions = `# Instructions
 - When something failed, say what failed and what can be done next.
 `
 
-/** Creates the reserved operator if this home has none; the owner's changes to an existing one are kept. */
+/** Creates the reserved operator if this home has none; an existing operator keeps the owner's changes. */
 export async function ensureOperator(deps: {
   readonly grants: PermissionGrants
   readonly context: AgentContext

@@ -22,16 +22,16 @@ import type { StopAgent } from '../lifecycle/stop-agent.ts'
 
 /** Starts, stops and monitors the agents of the fleet. */
 export interface FleetLifecycle {
-  /** After the runtime is prepared and the agent API's port is known; before anything else. */
+  /** Reconciles agents and sandboxes. Call it first, once the runtime is prepared and the agent API has its port. */
   reconcile(): Promise<ReconcileReport>
   ensureOperator(): Promise<void>
-  /** The model of the agent's sandbox: the record's, or the previous one while a run continues. */
+  /** Returns the model that the agent's sandbox uses: the record's, or the previous one until a running run ends. */
   modelInUse(agentId: string): string | null
   readonly restart: RestartAgent
   readonly stop: StopAgent
   readonly hibernate: HibernateAgent
   /**
-   * Stops all sandboxes when the mesh ends; one that does not stop in time continues and is adopted by the next start.
+   * Stops all sandboxes when the mesh ends. A sandbox that does not stop in time continues; the next mesh adopts it.
    */
   stopAll(reason: string): Promise<void>
   /** Checks the health of every agent now; `run` does so every 30 s. */
@@ -89,8 +89,7 @@ export function createFleetLifecycle(deps: {
 
 function modelInUse({ agents, sandboxes }: AgentContext, agentId: string): string | null {
   const row = agents.find(agentId)
-  // A running run continues with the model with which it began, even if the owner has chosen another one
-  // since.
+  // A running run keeps the model with which it began, even if the owner has chosen another model since.
   const started = row && isLive(row.state.kind) ? sandboxes.startedModels.get(agentId) : null
   return sandboxes.outdated.get(agentId) ?? row?.record.model ?? started ?? null
 }
@@ -122,7 +121,7 @@ async function stopAll(context: AgentContext, stop: (agentId: string) => Promise
   late.abort()
 }
 
-/** The intended state is stored before an agent is stopped. A disk that takes no writes must not keep it running. */
+/** Stops an agent even if the disk takes no writes, although its intended state is normally stored before a stop. */
 async function stopAnyway(
   { runtime, log }: AgentContext,
   agentId: string,

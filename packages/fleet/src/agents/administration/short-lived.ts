@@ -13,7 +13,7 @@ import { deleteInTurn } from './delete-agent.ts'
  * exist.
  */
 export interface ShortLived {
-  /** Row, permissions and the writes of `step` are one transaction. Problems `conflict`, `unprocessable`. */
+  /** Writes agent row, permissions and the rows of `step` in one transaction. Problems `conflict`, `unprocessable` */
   make(
     made: Pick<AgentRecord, 'id' | 'role' | 'model' | 'instructions' | 'budget' | 'project'> & {
       readonly permissions: PermissionRecord
@@ -51,7 +51,7 @@ export function createShortLived(deps: {
     remove: async (agentId) => {
       starts.breakOff(agentId, 'the lifetime of the spawned agent is over')
       await context.mutex.take(agentId, async () => {
-        // A creation that failed before the row was written may have left only a file entry.
+        // A creation that failed before it wrote the agent's row may have written a permission record.
         if (context.agents.find(agentId) === null) return grants.revokeAll(agentId)
         await context.hooks.agentLeaving.publish(agentId)
         await deleteInTurn(deps, agentId, 'system')

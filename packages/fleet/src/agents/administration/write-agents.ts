@@ -23,9 +23,9 @@ export interface AgentRewrite {
 type CreatedAgent = NewAgent & { readonly files: Readonly<Record<string, string>> }
 
 /**
- * Writes the rows of several agents together. `requireMay` checks everything that creating and changing each of them
- * requires, except the ceilings of permissions and budgets, which the caller checks. `inTurns` runs `work` while
- * nothing else changes these agents. `rows` joins the caller's transaction. Problems as for `createAgent`.
+ * Writes the rows of several agents together. `requireMay` checks that the caller may create or change each agent,
+ * except for the ceilings of permissions and budgets, which the caller checks. `inTurns` runs `work` while no other
+ * operation changes these agents. `rows` joins the caller's transaction. Problems as for `createAgent`.
  */
 export interface WriteAgents {
   requireMay(caller: Caller, agents: readonly (NewAgent | AgentRewrite)[]): void
@@ -45,7 +45,7 @@ export function writeAgents(deps: {
   const change = changeAgent(context)
 
   function inTurns<T>(agentIds: readonly string[], work: () => Promise<T>): Promise<T> {
-    // Sorted, so that two callers that lock the same agents cannot deadlock.
+    // Agents are locked in sorted order, so that two callers that lock the same agents cannot deadlock.
     const [first, ...rest] = [...new Set(agentIds)].toSorted()
     if (first === undefined) return work()
     return context.mutex.take(first, () => inTurns(rest, work))
@@ -91,7 +91,7 @@ export function writeAgents(deps: {
       context.hooks.membershipChanged.publish({ agentId: id, project })
     }
     if (mcpServers) context.mcpServers.put(id, mcpServers)
-    // The initial content of a file that the agent maintains itself: a running agent gets the new version.
+    // A running agent, which maintains INSTRUCTIONS.md itself, gets the new instructions as that file.
     const told = instructions === undefined ? {} : { 'INSTRUCTIONS.md': sanitizeForPrompt(instructions) }
     context.seedFiles.put(id, { ...files, ...told })
   }

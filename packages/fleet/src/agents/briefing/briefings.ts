@@ -17,13 +17,13 @@ import type { McpServerTable } from '../registry/mcp-server-table.ts'
 import { systemBrief } from './system-brief.ts'
 import type { Colleague } from './system-brief.ts'
 
-/** How often SYSTEM.md of running agents is rewritten. */
+/** How often SYSTEM.md of running agents is rewritten, milliseconds. */
 const refreshIntervalMs = 5 * 60 * 1000
 
 /** Bootstrap files about the agent and the fleet: one directory per agent, read-only in its container. */
 export interface Briefings {
   directoryOf(agentId: string): string
-  /** Writes PROJECT.md, SYSTEM.md, feedback.json and mcp.json; files that would not change are left alone. */
+  /** Writes PROJECT.md, SYSTEM.md, feedback.json and mcp.json, except for files whose content is unchanged. */
   write(agentId: string): Promise<void>
   /** Writes the files of all agents with a live sandbox. Never rejects; failures are logged. */
   refresh(): Promise<void>
@@ -46,9 +46,9 @@ export interface BriefingDeps {
   readonly agents: AgentTable
   readonly mcpServers: Pick<McpServerTable, 'of'>
   readonly briefsFolder: string
-  /** Contents of PROJECT.md: the text of the agent's project; empty if it has no project. */
+  /** Returns the contents of PROJECT.md: the text of the agent's project; empty if the agent has no project. */
   readonly projectText: (agentId: string) => string
-  /** Feedback on the agent's work, oldest first; the agent adds it to its learnings. */
+  /** Returns feedback on the agent's work, oldest first; the agent adds the feedback to its learnings. */
   readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly decide: (caller: Caller, action: Action) => Decision
@@ -63,11 +63,11 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     return join(deps.briefsFolder, briefingFolderName(agentId))
   }
 
-  // Every user in the container may read the file; on the host, the mode of the home folder excludes others.
+  // Every user in the container may read the file; on the host, the mode of the home folder excludes other users.
   const lay = (agentId: string, name: string, text: string): Promise<void> =>
     writeFileAtomically(join(directoryOf(agentId), name), text, 0o644)
 
-  /** Serializes refreshes: of two concurrent ones, the one with the older state could write last. */
+  /** Runs refreshes one after another; otherwise a refresh that read an older state could write last. */
   const inTurn = createInTurn()
   let waiting: Promise<void> | null = null
 
@@ -85,7 +85,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     await replaceServers(join(directory, 'mcp.json'), mcpBriefs(deps.mcpServers.of(agentId)))
   }
 
-  /** A caller that arrives while a refresh is queued shares that refresh, which has not read the state yet. */
+  /** A caller that arrives while a refresh is queued shares the queued refresh, which reads the state later. */
   function refresh(): Promise<void> {
     waiting ??= inTurn(refreshAll)
     return waiting
@@ -132,7 +132,7 @@ export function briefingFolderName(agentId: string): string {
   return Buffer.from(agentId, 'utf8').toString('hex')
 }
 
-/** The other agents that this agent may message, by id. */
+/** Returns the other agents that this agent may message, sorted by id. */
 export function colleaguesOf(
   deps: Pick<BriefingDeps, 'agents' | 'decide'>,
   agentId: string,
@@ -145,13 +145,13 @@ export function colleaguesOf(
     .map(({ record }) => ({ id: record.id, role: record.role }))
 }
 
-/** Deletes mcp.json of an agent without MCP servers, so that the agent loads nothing for them. */
+/** Writes mcp.json, or deletes it for an agent without MCP servers, so that the agent loads no code for MCP. */
 async function replaceServers(path: string, briefs: ReturnType<typeof mcpBriefs>): Promise<void> {
   if (briefs.length === 0) await rm(path, { force: true })
   else await replaceText(path, JSON.stringify(briefs))
 }
 
-/** An unchanged file keeps its modification time, by which the agent knows that its prompt is current. */
+/** Writes a file only if its text changed: by the modification time the agent knows that its prompt is current. */
 async function replaceText(path: string, text: string): Promise<void> {
   if ((await readTextFile(path)) !== text) await writeFileAtomically(path, text, 0o644)
 }

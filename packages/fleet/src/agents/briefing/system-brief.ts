@@ -13,21 +13,21 @@ const colleagueMaxChars = 160
 const rosterMaxChars = 2000
 const permissionLineMaxChars = 240
 
-/** Another agent that this one may message. */
+/** Another agent that the agent of this SYSTEM.md may message. */
 export interface Colleague {
   readonly id: string
   readonly role: string
 }
 
 /**
- * The same facts give the same bytes, so that a provider's prompt cache is valid between refreshes. At most
- * 6000 characters; the roster is the longest part, so it is cut first, with a note.
+ * Returns the text of SYSTEM.md. Equal facts give equal bytes, so that a provider's prompt cache is valid between
+ * refreshes. At most 6000 characters; the roster is the longest part, so it is cut first, with a note.
  */
 export function systemBrief(facts: {
   readonly agent: AgentRecord
   /** The agents that this agent may message, by id. */
   readonly colleagues: readonly Colleague[]
-  /** The agent's permission record; null if it has none and therefore no permissions. */
+  /** The agent's permission record; null if the agent has no record and therefore no permissions. */
   readonly permissions: PermissionRecord | null
 }): PromptText {
   const { agent, permissions } = facts
@@ -44,7 +44,7 @@ export function systemBrief(facts: {
       `## Your budget\n\nAt most ${agent.budget.dailyUsd} US dollars a day and ${agent.budget.monthlyUsd} a month (UTC) for model calls. When it is used up, calls are refused until the next day or month; say so and stop.`,
     ),
   ]
-  // The agent can request the list of its colleagues with a tool, so the roster is cut first.
+  // The roster gets the remaining space, because the agent can request the list of its colleagues with a tool.
   const room = briefMaxChars - [...before, ...after].reduce((sum, { length }) => sum + length + 2, 0) - 200
   const team = routes ? [roster(facts.colleagues, Math.max(0, Math.min(rosterMaxChars, room)))] : []
   return truncatePromptText(joinPromptText([...before, ...team, ...after], '\n\n'), briefMaxChars)
@@ -63,7 +63,7 @@ function identity(agent: AgentRecord): PromptText {
   )
 }
 
-/** Whether the agent may give work to at least one agent; if not, SYSTEM.md does not describe hand-offs. */
+/** Returns whether the agent may give work to at least one agent; if not, SYSTEM.md does not describe hand-offs. */
 function mayRoute(record: PermissionRecord | null): boolean {
   return record !== null && record.can_route_tasks && record.can_message.length > 0
 }
@@ -128,7 +128,7 @@ function roster(colleagues: readonly Colleague[], maxChars: number): PromptText 
   return joinPromptText([title, ...lines, ...more], '\n')
 }
 
-/** The agent's prompt names the operator tools that its permission record allows, so they are not listed again. */
+/** Lists no operator tools: the agent's prompt names those that its permission record allows. */
 function managing(record: PermissionRecord | null): PromptText[] {
   if (!operatorTools.some((tool) => record?.[operatorFlags[tool.needs]] === true)) return []
   return [
@@ -156,7 +156,7 @@ function permissionsInWords(record: PermissionRecord | null, kind: AgentRecord['
   return joinPromptText([title, ...lines.map((line) => oneLine(`- ${line}`, permissionLineMaxChars))], '\n')
 }
 
-/** The permissions for which a tool exists; a permission that gives such an agent nothing is omitted. */
+/** Lists in words the granted permissions for which this kind of agent has a tool, and omits all others. */
 function flagsInWords(record: PermissionRecord, kind: AgentRecord['kind']): string[] {
   const granted = [
     record.can_manage_cron ? 'plan recurring work (`set_cron`)' : null,
@@ -179,7 +179,7 @@ function inWords(names: readonly string[], all: string, none: string): string {
   return names.length === 0 ? none : names.join(', ')
 }
 
-/** Text of other parties is reduced to one line, so that it cannot imitate a section of this file. */
+/** Reduces text of other parties to one line, so that the text cannot imitate a section of SYSTEM.md. */
 function oneLine(text: string, maxChars: number): PromptText {
   return truncatePromptText(
     sanitizeForPrompt(text.replaceAll(/[\s\u2028\u2029]+/gu, ' ').trim()),

@@ -5,11 +5,11 @@ import type { AgentConnection, AgentConnections } from './agent-connection.ts'
 /** An agent whose model does not answer until the test allows it. */
 export interface AgentUnderTest {
   readonly line: AgentConnection
-  /** Resolves when the agent works on a run that asks its model. */
+  /** Resolves when the agent executes a run and has called its model. */
   working(): Promise<void>
-  /** Ends the running run, which waits for its model, with this answer. */
+  /** Ends the agent's run, which waits for its model, with this answer of the model. */
   finish(words: string): Promise<void>
-  /** Ends its process; unfinished work is lost. */
+  /** Ends the agent's process; unfinished work is lost. */
   die(): Promise<void>
   close(): Promise<void>
 }
@@ -22,7 +22,7 @@ const ask = (runId: string, fence: number, message = 'hello'): ChatRequest => ({
   session: 'main',
 })
 
-/** The contract of a connection to an agent that the ledger relies on. */
+/** Tests the contract of a connection to an agent, on which the ledger relies. */
 export function describeAgentLine(name: string, make: () => Promise<AgentUnderTest>): void {
   const withAgent = (work: (agent: AgentUnderTest) => Promise<void>) => async (): Promise<void> => {
     const agent = await make()
@@ -35,7 +35,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
   const chat = ({ line }: AgentUnderTest, request: ChatRequest, signal = patientSignal) => {
     const frames: ChatFrame[] = []
     const result = line.chatStream(request, (frame) => frames.push(frame), signal)
-    // The result is awaited later; until then a rejection must not be unhandled.
+    // The promise is awaited later; until then a rejection must not be unhandled.
     result.catch(() => undefined)
     return { frames, result }
   }
@@ -79,7 +79,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
         const first = chat(agent, ask('run_1', 3))
         await agent.working()
         const second = chat(agent, ask('run_1', 3))
-        // A listener that disconnects does not end the run.
+        // A client that disconnects from the stream does not end the run.
         const leaving = new AbortController()
         const third = chat(agent, ask('run_1', 3), leaving.signal)
         const reason = new Error('gone')
@@ -87,10 +87,10 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
         await expect(third.result).rejects.toBe(reason)
         await agent.finish('once')
         const ended = await first.result
-        // It may have attached just after the end; it gets the outcome in any case.
+        // The second call may have attached just after the run ended; the agent returns the outcome in any case.
         expect(await second.result).toEqual(ended)
         expect(await chat(agent, ask('run_1', 3)).result).toEqual(ended)
-        // The outcome is also returned under a newer fencing token, as the answer to that attempt.
+        // A call with a newer fencing token gets the same outcome, marked with that newer token.
         expect(await chat(agent, ask('run_1', 5)).result).toEqual({ ...ended, fence: 5 })
         expect(await agent.line.result('run_1', 0, patientSignal)).toMatchObject({ result: { fence: 5 } })
       }),
@@ -179,7 +179,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
         })
         await watched
         expect(frames.at(-1)).toMatchObject({ type: 'done', result: { run_id: 'run_1' } })
-        // Only for display, so a missing run is no error.
+        // `watch` serves only for display, so a run that does not exist is no error.
         await agent.line.watch('run_1', () => undefined, patientSignal)
       }),
     )
@@ -217,14 +217,14 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
 
 export interface ConnectionsUnderTest {
   readonly connections: AgentConnections
-  /** Id of a known agent that is not running. */
+  /** Id of an agent that the fleet knows and that is not running. */
   readonly agentId: string
-  /** Ends its process without a request of the mesh. */
+  /** Ends the agent's process without a request of the mesh. */
   die(): Promise<void>
   close(): Promise<void>
 }
 
-/** The contract of the connections to a fleet that the ledger relies on. */
+/** Tests the contract of the connections to a fleet, on which the ledger relies. */
 export function describeAgentConnections(name: string, make: () => Promise<ConnectionsUnderTest>): void {
   const withFleet = (work: (fleet: ConnectionsUnderTest) => Promise<void>) => async (): Promise<void> => {
     const fleet = await make()

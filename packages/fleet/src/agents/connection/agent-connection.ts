@@ -27,7 +27,7 @@ export interface AgentTool {
 }
 
 export interface ListedTool extends AgentTool {
-  /** `builtin`, `skill`, or `mcp:` and the name of a server. */
+  /** Where the tool comes from: `builtin`, `skill`, or `mcp:` and the name of a server. */
   readonly source: string
 }
 
@@ -43,44 +43,44 @@ export interface AgentSelf {
   readonly agentId: string
   healthy(signal: AbortSignal): Promise<boolean>
   /**
-   * True if the process that was started with this agent token answers; asked until the first run is sent. `onTaken`
-   * is called as soon as a server listens there, if that shows before the answer.
+   * Resolves to true if the process started with this agent token answers; polled until the first run is sent.
+   * `onTaken` is called when the agent's server accepts a connection, if that is before the answer.
    */
   started(doorToken: string, signal: AbortSignal, onTaken?: () => void): Promise<boolean>
   status(signal: AbortSignal): Promise<AgentStatus>
-  /** The states of the agent's MCP servers. */
+  /** Returns the states of the agent's MCP servers. */
   mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>
-  /** The agent's tools as its model sees them; the schemas come from the agent and are untrusted. */
+  /** Returns the agent's tools as its model sees them; the schemas come from the agent and are untrusted. */
   tools(signal: AbortSignal): Promise<readonly ListedTool[]>
-  /** The facts by which a heartbeat is decided, as the agent reports them. */
+  /** Returns the agent's own report of the facts by which a heartbeat is decided. */
   heartbeatContext(signal: AbortSignal): Promise<HeartbeatContext>
 }
 
 /** Gives work to an agent. Each call names the run, and most also its fencing token. */
 export interface AgentRuns {
-  /** Sends a chat turn and passes on its frames. Null if the stream broke before `done`: then call `result`. */
+  /** Sends a chat turn and passes frames to `onFrame`. Null if the stream broke before `done`: then call `result`. */
   chatStream(
     request: ChatRequest,
     onFrame: (frame: ChatFrame) => void,
     signal: AbortSignal,
   ): Promise<TaskResult | null>
-  /** Does the same for a heartbeat; a completed heartbeat reports its result (`heartbeatResultSchema`). */
+  /** Sends a heartbeat as `chatStream` sends a chat turn; its result has the form `heartbeatResultSchema`. */
   heartbeat(
     request: HeartbeatRequest,
     onFrame: (frame: ChatFrame) => void,
     signal: AbortSignal,
   ): Promise<TaskResult | null>
-  /** Resolves to whether the agent accepted the task. A run that the agent knows is attached to or continued. */
+  /** Resolves to true if the agent accepted the task. For a run that the agent knows, it attaches or continues. */
   task(assignment: TaskAssignment, signal: AbortSignal): Promise<boolean>
   invoke(request: InvokeRequest, signal: AbortSignal): Promise<boolean>
-  /** Sends a message to a run; false if the agent does not work on it under that fencing token. Idempotent. */
+  /** Sends a message to a run; false if the agent does not run it under that fencing token. Idempotent. */
   steer(request: SteerRequest, signal: AbortSignal): Promise<boolean>
   /**
-   * Passes on a run's frames until the run ends or the connection breaks. For display only: the call never rejects,
-   * and no decision depends on it.
+   * Passes a run's frames to `onFrame` until the run ends or the connection breaks. For display only: the call never
+   * rejects, and no decision depends on the frames.
    */
   watch(runId: string, onFrame: (frame: ChatFrame) => void, signal: AbortSignal): Promise<void>
-  /** Waits up to `waitSeconds` (30 at most) for the outcome. */
+  /** Waits up to `waitSeconds` (30 at most) for the outcome of a run and returns it. */
   result(runId: string, waitSeconds: number, signal: AbortSignal): Promise<ResultReply>
   cancel(runId: string, fence: number, signal: AbortSignal): Promise<void>
 }
@@ -93,51 +93,51 @@ export interface AgentConversations {
     asked: { readonly session: string; readonly limit: number },
     signal: AbortSignal,
   ): Promise<ChatHistory>
-  /** Archives and forgets a conversation. Problem `conflict` while a turn of the agent uses it. */
+  /** Archives a conversation, which is empty afterwards. Problem `conflict` while a turn of the agent uses it. */
   chatReset(session: string, signal: AbortSignal): Promise<ChatResetReply>
 }
 
 /** The agent's files below /data, and its memory. */
 export interface AgentData {
-  /** The content of one folder below /data; empty for the top one. Its names come from the agent and are untrusted. */
+  /** Returns the entries of a folder below /data (empty path: /data itself). The agent chose the names: untrusted. */
   listFolder(path: string, signal: AbortSignal): Promise<z.infer<typeof folderSchema>>
   /**
-   * The content of a file, which counts as held until it is released. Problem `body-too-large` above
+   * Returns the content of a file, whose bytes count as memory in use until released. Problem `body-too-large` above
    * `keptLimits.fileReadMaxBytes`.
    */
   readFile(path: string, signal: AbortSignal): Promise<HeldFile>
   writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
-  /** A picture from the agent's history, by the SHA-256 of its bytes; the caller must verify its content. */
+  /** Returns a picture of the agent's history by the SHA-256 of its bytes; the caller must verify the content. */
   readPicture(sha256: string, signal: AbortSignal): Promise<HeldFile>
-  /** The facts in its memory, newest first, as the agent reports them. */
+  /** Returns the facts in the agent's memory, newest first, as the agent reports them. */
   facts(asked: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
-  /** Deletes a fact; false if it does not exist, for example because the call was sent twice. */
+  /** Deletes a fact. Returns false if the fact does not exist, for example because the call was sent twice. */
   forgetFact(name: string, signal: AbortSignal): Promise<boolean>
 }
 
-/** The files that define an agent's identity. */
+/** Reads and writes the files that define an agent's identity. */
 export interface AgentWorkspace {
   workspaceFiles(signal: AbortSignal): Promise<readonly IdentityFile[]>
   readWorkspaceFile(name: string, signal: AbortSignal): Promise<string>
   writeWorkspaceFile(name: string, content: string, signal: AbortSignal): Promise<void>
 }
 
-/** What the run ledger needs from the fleet. */
+/** The functions of the fleet that the run ledger needs. */
 export interface AgentConnections {
   /**
-   * Starts the agent's sandbox if necessary and waits until it answers. Problems `agent-unavailable`, `fleet-paused`,
-   * `unknown-agent`; `not-configured` if the agent has no model, unless the work needs none.
+   * Starts the agent's sandbox if necessary and waits until the agent answers. Problems `agent-unavailable`,
+   * `fleet-paused`, `unknown-agent`; `not-configured` if the agent has no model and the work needs one.
    */
   ensureRunning(
     agentId: string,
     signal: AbortSignal,
     work?: { readonly withoutModel: boolean },
   ): Promise<AgentConnection>
-  /** Returns a connection to the agent's running sandbox, or null. It asks the engine and never starts a sandbox. */
+  /** Returns a connection to the agent's running sandbox, or null. Queries the engine and starts no sandbox. */
   connectIfRunning(agentId: string): Promise<AgentConnection | null>
   /**
-   * Ends the sandbox of an agent that makes no progress, with a reason; the next caller that needs the agent starts
-   * it.
+   * Ends the sandbox of an agent that makes no progress, for the given reason; the next caller that needs the agent
+   * starts it again.
    */
   giveUp(agentId: string, reason: string): Promise<void>
 }

@@ -21,17 +21,17 @@ export interface AgentAddress {
   readonly port: number
 }
 
-/** The maximum size of one reply's headers, names and values together. */
+/** Limit of the headers of one reply, names and values together, bytes. */
 const replyHeadersMaxBytes = 16 * 1024
 
-/** The agent was silent for too long, sent too much, or disconnected. */
+/** Thrown if the agent sent nothing for too long, sent too much, or disconnected. */
 export class BrokenLine extends Error {
   override readonly name = 'BrokenLine'
 }
 
 /**
- * Sends a call and resolves with the reply's head. A kept connection that the agent had closed meanwhile is replaced
- * once: every call to an agent may be sent again, since runs attach and files are written whole.
+ * Sends a call and resolves with the reply's head. If the agent has closed the pooled connection, the call is sent
+ * once more over a new one: all calls are safe to repeat, since runs attach and files are written whole.
  */
 export async function openExchange(
   http: Agent,
@@ -82,7 +82,7 @@ function openOnce(http: Agent, address: AgentAddress, call: AgentCall): Promise<
   })
 }
 
-/** Reads the whole body. Disconnects and rejects if it is longer than `maxBytes` or incomplete, or if `hold` throws. */
+/** Returns the whole body. Disconnects and rejects if it exceeds `maxBytes`, is incomplete, or `hold` throws. */
 export async function readBody(
   reply: IncomingMessage,
   { maxBytes, hold }: { readonly maxBytes: number; readonly hold: (bytes: number) => void },
@@ -96,7 +96,7 @@ export async function readBody(
   return Buffer.concat(chunks)
 }
 
-/** Yields the body as it arrives. Leaving the loop early closes the connection. */
+/** Yields the body of a reply as it arrives. A caller that leaves the loop early closes the connection. */
 export async function* bodyChunks(
   reply: IncomingMessage,
   maxBytes: number,

@@ -9,10 +9,10 @@ import type { AgentLineDeps } from './agent-line.ts'
 const healthDeadlineMs = 5000
 /** Time limit for sending 50 MB into a container with a small processor share, milliseconds. */
 const uploadDeadlineMs = 300_000
-/** Time limit for reading the largest allowed file out of such a container, milliseconds. */
+/** Time limit for reading the largest allowed file out of a container with a small processor share, milliseconds. */
 const downloadDeadlineMs = 60_000
 
-/** The requests of the mesh to an agent's process, each as a call over its connection. */
+/** Creates the connection to an agent's process; each function sends one HTTP request. */
 export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
   const { bytes, call, callPatiently, stream, watch } = createAgentLine(deps)
   return {

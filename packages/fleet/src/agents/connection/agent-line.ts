@@ -19,11 +19,11 @@ import { BrokenLine, bodyChunks, openExchange, readBody } from './agent-exchange
 import type { AgentAddress } from './agent-exchange.ts'
 import type { MeshIdentity } from './mesh-identity.ts'
 
-/** Largest reply, and largest frame of a stream: a result holds the outputs of all its tools, bytes. */
+/** Largest reply, and largest frame of a stream, bytes: a run's result contains the outputs of all its tools. */
 const replyMaxBytes = 4 * 1024 * 1024
 /**
- * The maximum size in bytes of a reply that only gives a state or an acknowledgement. Such replies are never
- * counted and never wait.
+ * The maximum size in bytes of a reply with only a state or an acknowledgement. The memory budget does not count such
+ * replies, so they never wait.
  */
 const smallReplyMaxBytes = 16 * 1024
 const smallReplies: ReadonlySet<AgentEndpointName> = new Set([
@@ -36,13 +36,13 @@ const smallReplies: ReadonlySet<AgentEndpointName> = new Set([
   'fileWrite',
   'workspaceWrite',
 ])
-/** Wait before an outcome is requested again for which the mesh had no room, milliseconds. */
+/** Pause before the mesh requests an outcome again that it had no memory for, milliseconds. */
 const emptyBucketRetryMs = 2000
-/** Limit of all bytes that an agent sends in one streamed turn. */
+/** Limit of all bytes that an agent sends in one streamed turn, bytes. */
 const streamMaxBytes = 64 * 1024 * 1024
-/** Time limit without a byte on a stream, milliseconds; an agent sends a keep-alive comment every 15 s. */
+/** A stream without a byte for this time is broken, milliseconds; an agent sends a keep-alive comment every 15 s. */
 const streamIdleMs = 60_000
-/** Time limit of a call for which the agent waits for nothing, from its first byte to its last, milliseconds. */
+/** Time limit of a call that the agent can answer at once, from its first byte to its last, milliseconds. */
 export const callDeadlineMs = 15_000
 
 /**
@@ -59,15 +59,12 @@ const passedCodes: readonly ProblemCode[] = [
 
 export interface ReplyShares {
   readonly held: HeldBytes
-  /**
-   * Budget for downloaded files, which are held as long as a slow reader takes them; replies have their own
-   * budget.
-   */
+  /** Memory budget for downloaded files, which a slow reader can occupy for long; replies have a separate budget. */
   readonly downloads: HeldBytes
   readonly loop: Pick<LoopShare, 'spend' | 'waitMs'>
 }
 
-/** A file whose bytes count as held until `giveBack` is called; further calls of it have no effect. */
+/** A file whose bytes count as memory in use until `giveBack` is called; repeated `giveBack` calls do nothing. */
 export interface HeldFile {
   readonly content: Uint8Array
   giveBack(): void
@@ -80,9 +77,9 @@ export interface AgentLineDeps {
   readonly clock: Clock
   /** Limits the memory and the event loop time of the mesh that the replies of each agent may use. */
   readonly replies: ReplyShares
-  /** Keep-alive HTTP agent; shared by all agents and closed by its creator. */
+  /** HTTP client with keep-alive; the connections to all agents share it, and its creator closes it. */
   readonly http: Agent
-  /** Shortens the limit of a minute for tests. */
+  /** Replaces the idle timeout of one minute in tests, milliseconds. */
   readonly idleTimeoutMs?: number
 }
 
@@ -93,7 +90,7 @@ export interface Send {
   readonly json?: unknown
   readonly bytes?: Uint8Array
   readonly deadlineMs?: number
-  /** Sent instead of a signed token; `started` sends the agent token. */
+  /** The token to send instead of a signed one; `started` sends the agent token. */
   readonly proof?: string
   readonly signal: AbortSignal
   readonly onTaken?: (() => void) | undefined
@@ -101,21 +98,18 @@ export interface Send {
 
 /** The HTTP connection to an agent's process. Replies are untrusted: bounded and parsed. */
 interface AgentLine {
-  /**
-   * One reply of the expected form. Rejects with `agent-unavailable`, or with a problem that may be passed
-   * to a person.
-   */
+  /** Sends a call and returns its parsed reply. Rejects with `agent-unavailable`, or a problem for a person. */
   call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
   /**
-   * A complete binary reply, counted as held until the caller releases it. Problems `body-too-large` above
-   * `maxBytes`, `rate-limited` if there is no room.
+   * Returns a complete binary reply, which counts as memory in use until the caller releases it. Problems
+   * `body-too-large` above `maxBytes`, `rate-limited` if the memory budget is used up.
    */
   bytes(send: Send, maxBytes: number): Promise<HeldFile>
-  /** If the mesh has no room or time for an outcome now, the call is repeated until `send.signal` aborts. */
+  /** Like `call`, but repeats it until `send.signal` aborts while the mesh has no memory or time for the reply. */
   callPatiently<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
-  /** Passes on frames as they arrive and returns the result at their end; null if the connection broke before. */
+  /** Passes on frames as they arrive. Returns the result at the stream's end; null if the connection broke before. */
   stream(send: Send, followed: FollowedStream): Promise<TaskResult | null>
-  /** Follows a run only for display; errors of the connection are ignored. */
+  /** Passes on a run's frames only for display; errors of the connection are ignored. */
   watch(send: Send, followed: FollowedStream): Promise<void>
 }
 
@@ -186,7 +180,7 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
     } catch (error) {
       held.giveBack()
       if (send.signal.aborted) throw send.signal.reason
-      // The agent is not at fault: the caller can wait until earlier requests are done.
+      // The mesh's own budget was the reason and not the agent: the caller can retry after earlier requests.
       throw isOurRefusal(error) ? error : unavailable(deps.agentId, error)
     }
   }
@@ -231,7 +225,7 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
         if (reply.statusCode === 200) await followStream(reply, followed, share)
         else reply.destroy()
       } catch {
-        // The outcome is requested separately, and that request reports a connection error.
+        // Ignored: the outcome is requested separately, and that request reports a connection error.
       }
     },
   }
@@ -249,12 +243,12 @@ interface Holding {
 }
 
 interface Share {
-  /** Resolves when the agent may use the event loop again, because some of its share was restored. */
+  /** Resolves when the agent may use the mesh's event loop again, because part of its share was restored. */
   room(signal: AbortSignal): Promise<void>
   spend<T>(work: () => T): T
-  /** Counts the bytes that the mesh keeps of one reply. */
+  /** Starts counting the memory that the mesh uses for one reply. */
   hold(): Holding
-  /** Counts the bytes that the mesh keeps of one downloaded file. */
+  /** Starts counting the memory that the mesh uses for one downloaded file. */
   holdFile(): Holding
 }
 
@@ -305,7 +299,7 @@ async function followStream(
         takeFrames(events.push(decoder.decode(bytes, { stream: true })), stream),
       )
       if (result !== null) return result
-      // The bytes of an incomplete frame count as held until the frame is complete.
+      // The bytes of an incomplete frame count as memory in use until the frame is complete.
       if (frames > 0) held.giveBack()
       else held.take(bytes.length)
       await share.room(stream.signal)
@@ -333,7 +327,7 @@ function takeFrames(
   return { result: null, frames: events.length }
 }
 
-/** A reply is not a request: an error in it is not a Problem of the caller. */
+/** Parses an agent's reply. An invalid reply is the agent's error and not a Problem of the caller. */
 function readReply<Schema extends z.core.$ZodType>(
   schema: Schema,
   bytes: Uint8Array | string,
@@ -355,9 +349,7 @@ function requireSameRun(told: string, asked: string): void {
 
 const refusalSchema = z.looseObject({ code: z.string(), detail: z.string() })
 
-/**
- * Translates an agent's refusal for callers; the agent's text is kept only if it concerns a person's input.
- */
+/** Translates an agent's refusal for callers. The agent's text is included only if it concerns a person's input. */
 function refusal(agentId: string, status: number, body: Buffer): Problem {
   const parsed = refusalSchema.safeParse(readJsonQuietly(body, jsonLimits.agentReply))
   const code = parsed.success && isProblemCode(parsed.data.code) ? parsed.data.code : null
@@ -370,10 +362,7 @@ function refusal(agentId: string, status: number, body: Buffer): Problem {
   })
 }
 
-/**
- * True for the mesh's own refusal: replies have used up their budget. An agent's reply never becomes this
- * Problem.
- */
+/** Returns true if the mesh refused because replies used up their budget; an agent's own reply never causes this. */
 function isOurRefusal(error: unknown): boolean {
   return error instanceof Problem && error.code === 'rate-limited'
 }

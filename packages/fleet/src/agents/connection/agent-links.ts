@@ -6,16 +6,16 @@ import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
 import type { AgentTable } from '../registry/agent-table.ts'
 import type { MeshIdentity } from './mesh-identity.ts'
 
-/** Connections kept to one agent: a stream, a status request, a health check and some spare ones. */
+/** Maximum connections to one agent: a stream, a status request, a health check and some spare ones. */
 const socketsPerAgentMax = 16
-/** Separates start id and agent id in an identity; neither id contains this character. */
+/** Separates agent id and start id in an identity; no id contains this character. */
 const separator = '.'
 
-/** Connections to agents: pooled, and for agents on other machines with keys that authenticate both sides. */
+/** Pooled connections to agents. For agents on other machines, keys authenticate both sides of a connection. */
 export interface AgentLinks {
-  /** The HTTP agent that keeps connections to the agent's last start. */
+  /** Returns the HTTP client with pooled connections to the agent's last start. */
   httpOf(agentId: string): Agent
-  /** The key for a start; null if the agent runs on this machine, where no connection crosses a network. */
+  /** Returns the key for a start; null for an agent on this machine, since its connections cross no network. */
   keyFor(agentId: string, startId: string): AgentLinkKey | null
   /** Returns the agent and key of an identity, if its start may still connect to the mesh; otherwise null. */
   find(identity: string): { readonly agentId: string; readonly key: Uint8Array } | null

@@ -43,7 +43,7 @@ export function createAgentTokens(deps: {
   readonly randomToken: () => string
 }): AgentTokens {
   const { database, agents } = deps
-  /** Cached by hash with the agent's row: an entry is valid only while that row has not changed. */
+  /** Token owners by token hash. An entry is valid only while the agent's row is the one stored in the entry. */
   const known = new Map<string, { readonly owner: TokenOwner; readonly agent: AgentRow }>()
 
   function forget(agentId: string): void {

@@ -7,29 +7,25 @@ import type { Log } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
 import type { AgentData, AgentWorkspace } from './agent-connection.ts'
 
-/** How long one agent may take with one file, milliseconds. */
+/** Time limit for one agent to write one file, milliseconds. */
 const writeMaxMs = 30_000
 
 /**
- * Files that an agent gets at its creation, and instructions that a template changed. They are rows until
- * the agent is reached for the first time afterwards; then they are written below its /data before the
- * caller continues. They are thus part of the transaction that creates the agent, and an unused agent is not
- * started for them.
+ * Files that an agent gets at its creation, and instructions that a template changed. The files are rows, written in
+ * the transaction that creates or changes the agent. When a caller first reaches the agent afterwards, they are
+ * written below its /data before the caller continues. So an unused agent is not started for its files.
  */
 export interface SeedFiles {
   /**
-   * The last given files by path; the agent may have changed its own copies since. Its texts are included
-   * under their names, except for the instructions, which are in its record.
+   * Returns the files last put or given, by path; the agent may have changed its copies. Texts such as SOUL.md are
+   * included by name, but not the instructions, which are in the agent's record.
    */
   of(agentId: string): Readonly<Record<string, string>>
-  /** Joins the caller's transaction. An existing file with the same content stays delivered. */
+  /** Stores files for delivery, in the caller's transaction. A file with unchanged content is not delivered again. */
   put(agentId: string, files: Readonly<Record<string, string>>): void
   /** Records that an edit has already written this content to the agent. Joins the caller's transaction. */
   given(agentId: string, path: string, content: string): void
-  /**
-   * Writes the files that are not delivered yet. Rejects if the agent cannot be reached; a refused file is
-   * reported.
-   */
+  /** Writes undelivered files to the agent. Rejects if it cannot be reached; a file that it refuses is reported. */
   deliver(agentId: string, connection: SeededFiles, signal: AbortSignal): Promise<void>
 }
 
@@ -59,7 +55,7 @@ export function createSeedFiles(deps: {
         if (findWorkspaceFile(path)) await connection.writeWorkspaceFile(path, content, bounded)
         else await connection.writeFile(path, Buffer.from(content), bounded)
       } catch (error) {
-        // A file that the agent refuses now would be refused later, too; a broken connection is retried.
+        // The agent would refuse the file in later attempts, too; after a broken connection the write is retried.
         if (!(error instanceof Problem) || !refusals.includes(error.code)) throw error
         refused(agentId, path, error)
       }
@@ -103,7 +99,7 @@ export function createSeedFiles(deps: {
         .run(agentId, path, content)
     },
     deliver: async (agentId, connection, signal) => {
-      // Another caller's delivery may be aborted; the next caller delivers the rest.
+      // Waits for a running delivery of another caller, which may be aborted; then this call delivers the rest.
       for (let known = underWay.get(agentId); known; known = underWay.get(agentId))
         await known.catch(() => {})
       if (rowsOf(agentId, 'AND delivered = 0').length === 0) return

@@ -13,14 +13,14 @@ import type { SeedFiles } from '../connection/seed-files.ts'
 import type { Kernel } from '@flotilla/identity/kernel'
 
 /**
- * What the use cases of this module share.
+ * What the use cases of the agents module share.
  *
- * - F1 Lifecycle changes of one agent run in its turn (`mutex`), and the engine and the table agree before
- *   the turn ends.
- * - F2 A token is valid from before its sandbox starts until before that sandbox is removed; no token
+ * - F1 Lifecycle changes of one agent run one after another (`mutex`), and after each change the engine and
+ *   the table agree.
+ * - F2 A token becomes valid before its sandbox starts and invalid before its sandbox is removed, so no token
  *   outlives its sandbox.
  * - F3 A row says `running` or `unhealthy` only while a sandbox with the row's start id is believed to run.
- * - F4 Listeners of `gone` are called once for every such sandbox that has ended.
+ * - F4 Subscribers of `sandboxGone` are called once for every such sandbox that has ended.
  */
 export interface AgentContext extends Pick<
   Kernel,
@@ -29,7 +29,7 @@ export interface AgentContext extends Pick<
   readonly runtime: SandboxRuntime
   readonly agents: AgentTable
   readonly mcpServers: McpServerTable
-  /** Files that are placed in an agent before the first caller that reaches it continues. */
+  /** Writes an agent's undelivered files before the first caller that reaches the agent continues. */
   readonly seedFiles: SeedFiles
   readonly tokens: AgentTokens
   readonly mutex: AgentMutex
@@ -44,11 +44,11 @@ export interface LiveSandboxes {
   /** Addresses of running agents. */
   readonly addresses: Map<string, AgentAddress>
   /**
-   * Sandboxes whose agent was changed since, with the model that each was started with. Re-created before
-   * the next run.
+   * Running sandboxes whose agent has changed since the start, with the model of each sandbox. They are re-created
+   * before the next run.
    */
   readonly outdated: Map<string, string | null>
-  /** The model that each sandbox was started with; a sandbox without a model can do work that needs none. */
+  /** The model that each sandbox was started with; null for a sandbox that can do only work without a model. */
   readonly startedModels: Map<string, string | null>
   /** When each running agent got its last request, milliseconds since 1970. */
   readonly lastUsed: Map<string, number>
@@ -61,16 +61,16 @@ export interface LiveSandboxes {
 
 /** Settings, read at each use. */
 export interface FleetSettings {
-  /** Model for agents without one of their own; null if the owner has not chosen a default. */
+  /** Returns the model for agents without their own; null if the owner has not chosen a default. */
   readonly defaultModel: () => string | null
-  /** Explains to the owner what to do if there is no default model. */
+  /** Returns a text that tells the owner what to do if there is no default model. */
   readonly missingModel: () => Promise<string>
   /** Loop limits by variable name, for the environment of every agent. */
   readonly loopLimits: Readonly<Record<string, string>>
-  /** Restarts within an hour after which an agent is in quarantine. */
+  /** Returns the number of restarts within an hour after which an agent goes into quarantine. */
   readonly restartsPerHour: () => number
-  /** How long an agent must be idle before it hibernates, in milliseconds; null for never. */
+  /** Returns how long an agent must be idle before it hibernates, in milliseconds; null for never. */
   readonly hibernateAfterMs: (agentId: string) => number | null
-  /** The limit of the agent's data below /data. */
+  /** Returns the limit of the agent's data below /data, bytes. */
   readonly dataLimitBytes: (agentId: string) => number
 }

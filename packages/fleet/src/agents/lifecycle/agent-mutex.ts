@@ -5,11 +5,11 @@ import { createTurns } from '@flotilla/protocol/turns'
 /** The maximum number of waiting lifecycle changes of one agent. */
 const waitingMax = 50
 
-/** Start, stop, restart and delete of one agent run one after the other; agents do not wait for each other. */
+/** Runs the starts, stops, restarts and deletions of one agent one after another; agents do not block each other. */
 export interface AgentMutex {
   /** Runs `work` after all earlier operations on this agent. Problem `conflict` if too many operations wait. */
   take<T>(agentId: string, work: () => Promise<T>): Promise<T>
-  /** Resolves to true once no operation is in progress, and to false if that takes longer than `withinMs`. */
+  /** Resolves to true once no operation is in progress, or to false after `withinMs` milliseconds. */
   settled(withinMs: number): Promise<boolean>
 }
 

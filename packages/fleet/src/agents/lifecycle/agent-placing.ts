@@ -3,11 +3,11 @@ import type { Placement } from '../../isolation/index.ts'
 
 /** The isolation levels that agents request and those that are available. */
 export interface AgentPlacing {
-  /** The isolation that the agent requests, computed from the current settings and its permission record. */
+  /** Returns the isolation that the agent requests, from the current settings and the agent's permission record. */
   readonly wishOf: (agentId: string) => IsolationWish
   /** Chooses an isolation level. Problem `isolation-unavailable` if no sufficient level is available. */
   readonly place: (wish: IsolationWish) => Promise<Placement>
-  /** The known reason why no agent with this wish could be started; null if none is known. */
+  /** Returns the known reason why no agent with this wish could be started; null if none is known. */
   readonly lacking: (wish: IsolationWish) => string | null
   readonly adopted: (rung: IsolationRung) => void
   /** Reports that a start at this isolation level failed, so that the level is tested again. */
@@ -19,7 +19,7 @@ export interface Placed extends Placement {
 }
 
 /**
- * True if the requested isolation changed since the agent was started. A fallback alone is no reason to restart it.
+ * Returns true if the requested isolation changed since the agent's start. A fallback is no reason to restart it.
  * Pure.
  */
 export function isMisplaced(placed: Placed | undefined, { wanted, floor }: IsolationWish): boolean {

@@ -8,20 +8,14 @@ import type { AgentRecord } from '../registry/agent-record.ts'
 import type { Placed } from './agent-placing.ts'
 import type { IssuedTokens } from '../connection/agent-tokens.ts'
 
-/** Identifies the start that created a sandbox: only the last one of an agent is adopted. */
+/** Label with the id of the start that created a sandbox; only the sandbox of an agent's last start is adopted. */
 export const startIdLabel = 'flotilla.start'
-/**
- * The API address and mesh key that a sandbox was started with; a sandbox with other values cannot be
- * adopted.
- */
+/** Label that identifies the API address and mesh key of a sandbox; one with other values cannot be adopted. */
 export const meshEndpointLabel = 'flotilla.door'
-/** The model that a sandbox was started with, so that an adopted sandbox can be recognized as outdated. */
+/** Label with the model that a sandbox was started with, so that an adopted sandbox is recognized as outdated. */
 export const modelLabel = 'flotilla.model'
 
-/**
- * The sandbox's isolation level, the requested one and the reason for a difference, so that they survive
- * adoption.
- */
+/** Labels with a sandbox's isolation level, the requested level and the reason for a difference; read at adoption. */
 const isolationLabels = {
   rung: 'flotilla.isolation',
   wanted: 'flotilla.isolation.wanted',
@@ -32,7 +26,7 @@ const isolationLabels = {
 export interface MeshEndpoint {
   readonly host: string
   readonly port: number
-  /** Port of the forward proxy, on the same address. */
+  /** Port of the forward proxy, at the same address as the agent API. */
   readonly proxyPort: number
   readonly publicKeyBase64url: string
 }
@@ -108,8 +102,7 @@ function placedLabels({ rung, wish, fallback }: Placed): Record<string, string> 
 }
 
 /**
- * Reads the isolation level from the labels; a sandbox of a release without isolation levels is a container.
- * Pure.
+ * Reads the isolation level from a sandbox's labels. Without these labels, an older release made a container. Pure.
  */
 export function placedOf(labels: Readonly<Record<string, string>>): Placed {
   const rung = (name: 'rung' | 'wanted' | 'floor') =>
@@ -122,8 +115,8 @@ export function placedOf(labels: Readonly<Record<string, string>>): Placed {
 }
 
 /**
- * Proxy variables for programs, in both spellings, because programs differ in which they read. They do not
- * affect the agent process itself, which connects to the mesh alone.
+ * Returns proxy variables for programs, in upper and lower case, because programs differ in which they read. The
+ * agent process itself ignores them and connects only to the mesh.
  */
 function proxyVariables(
   endpoint: MeshEndpoint,
@@ -140,7 +133,7 @@ function proxyVariables(
   )
 }
 
-/** A sandbox with an equal mark can reach the agent API of this mesh and accepts its signed calls. */
+/** Returns a mark of API address and mesh key. A sandbox with an equal mark can be adopted by this mesh. */
 export function meshEndpointMark(endpoint: MeshEndpoint): string {
   return createHash('sha256')
     .update(`${endpointUrl(endpoint)} ${endpoint.proxyPort} ${endpoint.publicKeyBase64url}`)

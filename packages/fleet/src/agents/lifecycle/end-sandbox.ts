@@ -7,9 +7,8 @@ import { loseSandbox } from './lose-sandbox.ts'
 const stopGraceMs = 2000
 
 /**
- * Ends a sandbox that must not continue, with a reason; the agent is restarted after a pause or goes into
- * quarantine. The caller holds the agent's turn. Does nothing if the agent was restarted or stopped since
- * the check.
+ * Ends a sandbox that must not continue, with a reason; the agent is restarted after a pause or goes into quarantine.
+ * The caller holds the agent's mutex. Does nothing if the agent was restarted or stopped since the check.
  */
 export async function endSandbox(
   context: AgentContext,
@@ -19,7 +18,7 @@ export async function endSandbox(
   const { id } = looked.record
   const row = context.agents.find(id)
   if (row === null || !isLive(row.state.kind) || row.startId !== looked.startId) return
-  // In one step, before the sandbox can report that its calls are refused: its run is interrupted and does not fail.
+  // Before the sandbox can report refused calls, one transaction marks its run as interrupted and not as failed.
   context.database.transaction(() => {
     context.tokens.revoke(id)
     loseSandbox(context, id, why.reason)

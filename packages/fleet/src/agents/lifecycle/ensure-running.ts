@@ -14,11 +14,11 @@ export interface Isolation {
 }
 
 export interface Reach {
-  /** Like `ensureRunning`, for calls outside of runs: it never replaces the sandbox of a running run. */
+  /** Connects like `ensureRunning`, but for calls outside of runs: never replaces the sandbox of a running run. */
   reach(agentId: string, signal: AbortSignal): Promise<AgentConnection>
   /**
-   * The state in the table, without a request to the engine. `new` was never started, so its files do not
-   * exist yet.
+   * Returns the agent's state from the table without a request to the engine. `new` means never started: the agent
+   * has no files yet.
    */
   standing(agentId: string): 'new' | 'stopped' | 'starting' | 'ready'
 }
@@ -71,7 +71,7 @@ export function createAgentConnections(
     return connection
   }
 
-  /** The sandbox runs with an outdated model: the owner may choose another default model at any time. */
+  /** Returns whether the sandbox has an outdated model: the owner may change the default model at any time. */
   const isOutdated = (agentId: string): boolean => {
     const model = modelOf(context.agents.require(agentId))
     const startedWith = context.sandboxes.startedModels.get(agentId)
@@ -126,7 +126,7 @@ export function refuseQuarantined({ record, state }: AgentRow, now: number): voi
   })
 }
 
-/** If one caller aborts, the start continues for the callers that share it. */
+/** Rejects for a caller that aborts; the start itself continues for the other callers that share it. */
 function unlessAborted(
   work: Promise<void>,
   { agentId, signal }: { readonly agentId: string; readonly signal: AbortSignal },

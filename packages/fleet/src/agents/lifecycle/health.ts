@@ -11,11 +11,11 @@ import type { AgentStarts } from './start-agent.ts'
 import { stopInTurn } from './stop-agent.ts'
 
 const sweepIntervalMs = 30_000
-/** The time limit for an answer to a health check. */
+/** The time limit for an answer to a health check, milliseconds. */
 const answerMaxMs = 5000
 /**
- * The time limit for a machine, which software may emulate and whose programs compete with it; less than the
- * time between two sweeps.
+ * The time limit for the answer of a virtual machine, milliseconds. Software emulation and the agent's programs can
+ * slow it down; less than the time between two sweeps.
  */
 const machineAnswerMaxMs = 25_000
 /** Once an agent was healthy for this long, its earlier losses are forgotten, milliseconds. */
@@ -31,7 +31,7 @@ interface FleetHealth {
   sweep(): Promise<void>
   /** Sweeps every 30 s until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** Starts quarantined agents at the next sweep, because the cause may have been repaired. */
+  /** Starts all quarantined agents at the next sweep, because the cause may have been repaired. */
   tryAll(): void
   /** Unsubscribes from end events. */
   close(): void
@@ -49,7 +49,7 @@ export function watchHealth(
   deps: {
     readonly isolation: Isolation
     readonly meter: DataMeter
-    /** Removes what is left of an agent whose deletion was interrupted; the caller holds its turn. */
+    /** Completes the interrupted deletion of an agent; the caller holds the agent's mutex. */
     readonly finishDeletion: (agentId: string) => Promise<void>
     readonly hibernateIdle: (row: AgentRow) => Promise<void>
     readonly removeOrphans: () => Promise<void>
@@ -107,7 +107,7 @@ export function watchHealth(
     await starts.start(id)
   }
 
-  /** Completes an intended state that could not be reached at once. */
+  /** Completes a stop, archiving or deletion of an agent that could not be completed at once. */
   async function finish(row: AgentRow): Promise<void> {
     const { id } = row.record
     await context.mutex.take(id, async () => {
@@ -179,7 +179,7 @@ export function watchHealth(
   }
 }
 
-/** Uses the agent's own report: a server that answers but does not know its agent's state is unhealthy. */
+/** Returns whether the agent reports itself healthy: a server that cannot report its agent's state is unhealthy. */
 async function isWell(context: AgentContext, row: AgentRow): Promise<boolean> {
   const { id } = row.record
   const { addresses, placed, connect } = context.sandboxes

@@ -4,7 +4,7 @@ import type { AgentContext } from './agent-context.ts'
 
 /**
  * Hibernates an agent now: its sandbox is stopped, and the next work starts it again. Idempotent. Problems `denied`,
- * `unknown-agent`, `reserved-agent-id` for the operator, `conflict` if it works or does not run.
+ * `unknown-agent`, `reserved-agent-id` for the operator, `conflict` if the agent works or does not run.
  */
 export type HibernateAgent = (caller: Caller, agentId: string) => Promise<void>
 

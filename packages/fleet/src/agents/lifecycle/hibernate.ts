@@ -14,7 +14,7 @@ export function createHibernate(context: AgentContext): {
   /** Hibernates the agent now and returns true; returns false if the agent is busy. */
   readonly now: (agentId: string, reason: string) => Promise<boolean>
 } {
-  /** Checked in the agent's turn, with no await before its row is written, so that no run can begin in between. */
+  /** Returns whether the agent is busy. No await follows before its row is written, so no run can begin between. */
   const isBusy = (agentId: string): boolean => context.hooks.reasonsToStayAwake.ask(agentId).length > 0
 
   function isIdle({ record, state }: AgentRow): boolean {

@@ -1,7 +1,7 @@
 import type { DataUse } from '../../sandbox/index.ts'
 import { fileCountMax } from '../../sandbox/index.ts'
 
-/** Null while an agent's data is within its limit; otherwise the reason why it must not run, for its owner. Pure. */
+/** Returns null while an agent's data is within its limit; else why the agent must not run, for its owner. Pure. */
 export function judgeData(agentId: string, use: DataUse, limitBytes: number): string | null {
   const over = overLimit(use, limitBytes)
   if (over === null) return null

@@ -2,9 +2,9 @@ import type { AgentContext } from './agent-context.ts'
 import { judgeLoss, restartsKept } from '../registry/restart-backoff.ts'
 
 /**
- * Moves an agent whose sandbox ended unexpectedly: it is restarted after a pause, or after too many losses
- * goes into quarantine and people are notified. The caller holds the agent's turn and a transaction, and
- * notifies the listeners of `sandboxGone`.
+ * Changes the state of an agent whose sandbox ended unexpectedly: to a restart after a pause, or after too many
+ * losses to quarantine, of which people are notified. The caller holds the agent's mutex and a transaction, and
+ * notifies the subscribers of `sandboxGone`.
  */
 export function loseSandbox(context: AgentContext, agentId: string, reason: string): void {
   const at = context.clock.now()
@@ -27,14 +27,14 @@ export function loseSandbox(context: AgentContext, agentId: string, reason: stri
   })
 }
 
-/** The agent is started out of `restarting` or `quarantined`; joins the caller's transaction. */
+/** Records a restart of an agent out of `restarting` or `quarantined`; joins the caller's transaction. */
 export function noteRestart(context: AgentContext, agentId: string): void {
   const { losses } = context.agents.require(agentId)
   const restarts = [...losses.restarts, context.clock.now()].slice(-restartsKept)
   context.agents.setLosses(agentId, { ...losses, restarts })
 }
 
-/** The agent is healthy: earlier losses no longer count. Joins the caller's transaction. */
+/** Clears the earlier losses of an agent that is healthy. Joins the caller's transaction. */
 export function forgiveLosses(context: AgentContext, agentId: string): void {
   const row = context.agents.find(agentId)
   if (row === null || (row.losses.restarts.length === 0 && row.losses.quarantinedAt === null)) return

@@ -9,13 +9,13 @@ import { loseSandbox } from './lose-sandbox.ts'
 /** Interval between two counts of the whole fleet, milliseconds; each count starts a container. */
 const countIntervalMs = 60_000
 
-/** Stops agents whose data exceeds its limit and no volume enforces the limit. */
+/** Stops agents whose data exceeds its limit, where no volume enforces that limit. */
 export interface DataMeter {
   /** Counts the data of running agents, once a minute at most, and stops agents above their limit. */
   sweep(): Promise<void>
   /**
-   * Problem `data-full` if the agent exceeds its limit. Only an agent that exceeded it before is counted, because
-   * counting delays the start.
+   * Throws the Problem `data-full` if the agent exceeds its limit. Counts only an agent that is restarting or in
+   * quarantine, because counting delays a start.
    */
   requireRoom(row: AgentRow): Promise<void>
 }
@@ -62,7 +62,7 @@ export function createDataMeter(context: AgentContext): DataMeter {
       if (state.kind !== 'restarting' && state.kind !== 'quarantined') return
       const { id } = record
       const over = await overLimits([id]).catch((error: unknown) => {
-        // If counting fails, the start itself gives the reason, or the next sweep counts.
+        // If counting fails, the start itself reports the reason, or the next sweep counts again.
         context.log.warn(
           { agentId: id, err: error },
           'failed to measure the data of an agent; its limit uses the previous measurement',

@@ -5,21 +5,20 @@ import { meshEndpointLabel, meshEndpointMark, modelLabel, placedOf, startIdLabel
 import type { AgentRow } from '../registry/agent-table.ts'
 
 export interface ReconcileReport {
-  /** Agents whose sandboxes outlived the previous mesh and continue. */
+  /** Agents whose sandboxes were still running after the previous mesh and continue. */
   readonly adopted: readonly string[]
-  /** Sandboxes of this home that belong to no agent, or to an earlier start. Their data stays. */
+  /** Sandboxes of this home that belong to no agent, or to an earlier start. Their data is kept. */
   readonly removed: readonly string[]
-  /** Agents whose sandboxes were believed to run but do not. */
+  /** Agents that were recorded as running and whose sandboxes do not run. */
   readonly stopped: readonly string[]
 }
 
 const probeDeadlineMs = 5000
 
 /**
- * Runs at the start of the mesh, before any other use of the fleet: reconciles the engine with the table. A
- * sandbox is adopted if it runs, has the agent's last start id and knows the current API address and key. A
- * mesh that died during a start may have left the agent with more processor time than its share, so that is
- * corrected first.
+ * Reconciles the engine with the table, at the start of the mesh before any other use of the fleet. A sandbox is
+ * adopted if it runs, has the agent's last start id and knows the current API address and key. A mesh that died
+ * during a start may have left the sandbox with its start share, which is taken back first.
  */
 export async function reconcileFleet(context: AgentContext): Promise<ReconcileReport> {
   const report = { adopted: [] as string[], removed: [] as string[], stopped: [] as string[] }
@@ -28,7 +27,7 @@ export async function reconcileFleet(context: AgentContext): Promise<ReconcileRe
     const { id } = row.record
     const sandbox = sandboxes.get(id)
     await context.mutex.take(id, async () => {
-      // A mesh that was killed in mid-start may have left it behind.
+      // A mesh that was killed during a start may have left the agent's one-time files.
       await context.briefings.takeOnce(id)
       if (sandbox && (await isOurs(context, row, sandbox)) && (await hasOwnShare(context, id))) {
         adopt(context, row, sandbox)
@@ -49,7 +48,7 @@ export async function reconcileFleet(context: AgentContext): Promise<ReconcileRe
   return report
 }
 
-/** True if its row says that its sandbox is running or starting. */
+/** Returns true if the agent's row says that its sandbox is running or starting. */
 function wasUp({ state }: AgentRow): boolean {
   return isLive(state.kind) || state.kind === 'starting'
 }
@@ -59,8 +58,8 @@ async function isOurs(context: AgentContext, row: AgentRow, sandbox: SandboxStat
   if (!sandbox.running || !sandbox.address) return false
   if (row.startId === null || sandbox.labels[startIdLabel] !== row.startId) return false
   if (sandbox.labels[meshEndpointLabel] !== meshEndpointMark(context.sandboxes.endpoint())) return false
-  // A running agent may be slow because of its work, so only the health sweep judges it. An incomplete start is not
-  // adopted.
+  // A running agent may be slow because of its work, so only the health sweep judges such an agent. An incomplete
+  // start is not adopted.
   if (isLive(row.state.kind)) return true
   return context.sandboxes
     .connect(row.record.id, sandbox.address)
@@ -110,7 +109,7 @@ async function settleAsStopped(
 ): Promise<void> {
   const { id } = row.record
   context.tokens.revoke(id)
-  // An ended sandbox is kept for its log; the next start removes it.
+  // An ended sandbox is not removed, because its log is kept; the next start of the agent removes it.
   if (sandbox?.running) await context.runtime.remove(id, { data: false })
   const at = context.clock.now()
   // A stop that the previous mesh did not complete is complete by now; a deletion continues with the next

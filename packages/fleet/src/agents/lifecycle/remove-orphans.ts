@@ -21,7 +21,7 @@ export function createRemoveOrphans(context: AgentContext): () => Promise<void> 
       if (isWanted(context.agents.find(sandbox.agentId), sandbox)) continue
       await context.mutex.take(sandbox.agentId, async () => {
         const { agentId } = sandbox
-        // A concurrent start may have replaced the sandbox since it was listed.
+        // A start may have replaced the sandbox after the sandboxes were listed.
         const still = await context.runtime.inspect(agentId)
         if (still === null || isWanted(context.agents.find(agentId), still)) return
         context.log.warn({ agentId }, 'removed an orphaned sandbox')
@@ -31,7 +31,7 @@ export function createRemoveOrphans(context: AgentContext): () => Promise<void> 
   }
 }
 
-/** An ended sandbox is kept for its log as long as its agent exists; the next start removes it. Pure. */
+/** Returns whether a sandbox is kept. An ended one is kept for its log until its agent is deleted or starts. Pure. */
 function isWanted(row: AgentRow | null, sandbox: SandboxState): boolean {
   if (row === null) return false
   if (!sandbox.running) return true

@@ -6,7 +6,7 @@ import type { Isolation } from './ensure-running.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 
-/** `step` makes a repeated call safe: it does not replace a sandbox that was started after the first call. */
+/** `step` makes a repeated call safe: the repeat does not replace a sandbox that was started after the first call. */
 export type RestartAgent = (
   caller: Caller,
   agentId: string,
@@ -32,7 +32,7 @@ export function restartAgent(deps: {
     const begun = startMarkSchema.safeParse(step?.begun)
     const isDone = begun.success && begun.data.start !== startId
     if (!begun.success) step?.begin({ start: startId })
-    // A requested restart forgets earlier losses: the caller knows their cause or wants to see it.
+    // A requested restart clears earlier losses: the caller knows their cause or wants to see it again.
     deps.context.agents.setLosses(agentId, { restarts: [], quarantinedAt: null })
     await deps.starts.start(agentId, { fresh: !isDone })
   }

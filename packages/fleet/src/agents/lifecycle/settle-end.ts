@@ -8,7 +8,7 @@ import { startIdLabel } from './agent-sandbox.ts'
 import { loseSandbox } from './lose-sandbox.ts'
 
 /**
- * Handles an unrequested end of a sandbox, in the agent's turn. A late end event of an earlier sandbox does
+ * Handles an unrequested end of a sandbox; runs under the agent's mutex. A late end event of an earlier sandbox does
  * not end the current one.
  */
 export async function settleEnd(context: AgentContext, end: SandboxEnd): Promise<void> {
@@ -41,7 +41,7 @@ export async function settleEnd(context: AgentContext, end: SandboxEnd): Promise
   context.hooks.sandboxGone.publish({ agentId: end.agentId, reason: 'died' })
 }
 
-/** Why a sandbox ended, as text for people. Pure. */
+/** Describes for people why a sandbox ended. Pure. */
 export function endWords({ code, outOfMemory }: Omit<SandboxEnd, 'agentId'>, kind: AgentKind): string {
   if (outOfMemory) {
     const limitMb = sandboxSizes[kind].memoryLimitBytes / (1024 * 1024)

@@ -11,20 +11,20 @@ import { loseSandbox, noteRestart } from './lose-sandbox.ts'
 import type { DataMeter } from './meter-data.ts'
 import { waitUntilReady } from './wait-until-ready.ts'
 
-/** How many bytes of the last process output are in the reason of a failed start. */
+/** Size of the last process output that is quoted in the reason of a failed start, bytes. */
 const lastWordsMaxBytes = 1500
 const reasonMaxChars = 2000
 const stopGraceMs = 2000
 
-/** Starts in progress; callers that need an agent that is being started share the start. */
+/** Starts agents. Concurrent callers that need the same agent share one start. */
 export interface AgentStarts {
   /**
-   * Resolves when the agent answers; at once if it is running and `fresh` is not set. `fresh` re-creates the sandbox,
-   * unless a start is in progress. Problems `unknown-agent`, `agent-unavailable`, `not-configured`, `data-full`,
-   * `isolation-unavailable`.
+   * Resolves when the agent answers; at once if the agent is running and `fresh` is not set. `fresh` re-creates the
+   * sandbox, unless a start is in progress. Problems `unknown-agent`, `agent-unavailable`, `not-configured`,
+   * `data-full`, `isolation-unavailable`.
    */
   start(agentId: string, options?: { readonly fresh?: boolean }): Promise<void>
-  /** Aborts the agent's start in progress, which then fails with this reason. */
+  /** Aborts the agent's start in progress; that start then fails with this reason. */
   breakOff(agentId: string, reason: string): void
   breakOffAll(reason: string): void
 }
@@ -57,7 +57,7 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
 
   function breakOff(agentId: string, reason: string): void {
     underWay.get(agentId)?.controller.abort(new Problem('agent-unavailable', { detail: reason }))
-    // Later callers wait for a start of their own, after the operation that aborted this one.
+    // Later callers do not share the aborted start; they begin another start once the aborting operation has ended.
     underWay.delete(agentId)
   }
 
@@ -70,9 +70,7 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
   }
 }
 
-/**
- * If a start fails because its isolation level is no longer available, it continues with the fallback level.
- */
+/** Starts an agent. If its isolation level is no longer available, the start continues at the fallback level. */
 async function startPlaced(
   context: AgentContext,
   { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
@@ -82,7 +80,7 @@ async function startPlaced(
     await startOnce(context, { before, placed }, signal)
   } catch (error) {
     if (placed.rung === 'container' || signal.aborted) throw error
-    // The isolation level may be the reason of the failure.
+    // The isolation level may be the reason of the failure, so the level is tested again.
     context.placing.doubt(placed.rung)
     const { wish } = placed
     const now = await context.placing.place(wish).catch(() => placed)
@@ -113,7 +111,7 @@ async function startOnce(
   context.sandboxes.outdated.delete(id)
   context.sandboxes.startedModels.set(id, model)
   context.sandboxes.placed.set(id, placed)
-  // The tokens of the previous sandbox are invalid from here on, so its listeners are notified (F4).
+  // The tokens of the previous sandbox are invalid now, so subscribers learn that this sandbox is gone (F4).
   if (isLive(before.state.kind)) context.hooks.sandboxGone.publish({ agentId: id, reason: 'restarted' })
   try {
     await context.briefings.write(id)
@@ -229,7 +227,7 @@ async function rollBack(
   })
 }
 
-/** The output was printed inside a container, so terminal control sequences are removed. */
+/** Returns the last output of a failed start, without terminal control sequences, since a container printed it. */
 async function lastWordsOf(context: AgentContext, agentId: string): Promise<string> {
   try {
     return sanitizeForPrompt(await context.runtime.logs(agentId, lastWordsMaxBytes)).trim()

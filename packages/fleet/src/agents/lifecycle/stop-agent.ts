@@ -12,14 +12,13 @@ export const stopGraceMs = 5000
 export type StopAgent = (
   agentId: string,
   reason: string,
-  /** Makes a repeated call safe: it does not stop a sandbox that was started after the first call. */
+  /** Makes a repeated call safe: the call does not stop a sandbox that was started after the first call. */
   step?: Pick<Resumable<unknown>, 'begun' | 'begin'>,
 ) => Promise<void>
 
 /**
- * Stops an agent's sandbox; its data is kept. A start in progress is aborted first. Idempotent. Rejects with
- * the runtime's error if the sandbox cannot be stopped; its tokens are invalid even then. Problem
- * `unknown-agent`.
+ * Stops an agent's sandbox; the agent's data is kept. Aborts a start in progress first. Idempotent. Rejects with the
+ * runtime's error if the sandbox cannot be stopped; its tokens are invalid even then. Problem `unknown-agent`.
  */
 export function stopAgent(context: AgentContext, starts: AgentStarts): StopAgent {
   return async (agentId, reason, step) => {
@@ -33,8 +32,8 @@ export function stopAgent(context: AgentContext, starts: AgentStarts): StopAgent
 }
 
 /**
- * Stops an agent whose turn the caller holds. The intended state is stored before anything is done (L2). If the
- * engine refuses, this throws, and the health sweep continues the stop.
+ * Stops an agent whose mutex the caller holds. The intended state is stored before anything is done (L2). If the
+ * engine refuses, this function throws, and the health sweep continues the stop.
  */
 export async function stopInTurn(
   context: AgentContext,
@@ -50,8 +49,8 @@ export async function stopInTurn(
     context.tokens.revoke(agentId)
   })
   context.sandboxes.addresses.delete(agentId)
-  // Before the sandbox can report that its calls are refused: its run is interrupted by this stop and does not fail.
-  // Without tokens it can do nothing, even if the engine does not stop it.
+  // Published before the sandbox can report refused calls: its run is then interrupted by this stop and does not
+  // fail. Without tokens the sandbox can call nothing, even if the engine does not stop it.
   const gone = stopping.to === 'deleted' ? 'deleted' : 'stopped'
   if (isLive(state.kind)) context.hooks.sandboxGone.publish({ agentId, reason: gone })
   await context.runtime.stop(agentId, { graceMs: stopGraceMs })
@@ -68,7 +67,7 @@ export async function stopInTurn(
   context.log.info({ agentId, to: stopping.to, reason: stopping.reason }, 'stopped an agent')
 }
 
-/** An interrupted stop continues towards the strongest intended state (L3). */
+/** Returns the strongest intended state, towards which an interrupted stop continues (L3). */
 function strongest(
   state: AgentState,
   wanted: { readonly to: RestingState; readonly reason: string },

@@ -4,18 +4,18 @@ import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AgentSelf } from '../connection/agent-connection.ts'
 
 const firstPollMs = 25
-/** Most agents answer within this time, in which polls are more frequent. */
+/** Most agents answer within this time, milliseconds; until then polls are more frequent. */
 const eagerMs = 500
 const pollMaxMs = 500
 const readyDeadlineMs = 60_000
 /**
- * A machine boots its kernel first: with software emulation and an agent's share a minute at worst, and longer on a
- * busy machine.
+ * Time limit for a virtual machine, milliseconds. Its kernel boots first: up to a minute with software emulation, and
+ * longer on a busy host.
  */
 const machineReadyDeadlineMs = 180_000
 /**
- * Once the pause has grown to this, the engine is also asked whether the process is alive; that costs more
- * than a poll.
+ * Once the pause between polls has grown to this, the engine is also asked whether the process is alive, which costs
+ * more than a poll. Milliseconds.
  */
 const inspectFromMs = 200
 
@@ -34,7 +34,7 @@ export async function waitUntilReady(
   const deadline = startedAt + withinMs
   let pauseMs = firstPollMs
   let held: Promise<void> | undefined
-  /** Requested as soon as the port is open, because the engine takes about as long as the agent's first answer. */
+  /** Ends the start share as soon as the port is open: the engine takes as long as the agent's first answer. */
   const hold = (): Promise<void> => {
     held ??= deps.runtime.endStartShare(connection.agentId)
     // A rejection is handled where the promise is awaited.
@@ -44,7 +44,7 @@ export async function waitUntilReady(
   // QEMU accepts connections before the machine's kernel has booted, and the boot needs the start share.
   const onTaken = agent.rung === 'microvm' ? undefined : () => void hold()
   for (;;) {
-    // The first call shows that it is the process of this start, the second that it can work.
+    // The first call shows that the process of this start answers, the second that the process can work.
     if (await connection.started(doorToken, signal, onTaken)) {
       const [healthy] = await Promise.all([connection.healthy(signal), hold()])
       if (healthy) return

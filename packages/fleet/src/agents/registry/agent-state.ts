@@ -4,10 +4,10 @@ import type { AgentStateName } from '@flotilla/protocol/agent-lifecycle'
  * The lifecycle of an agent: one union of states and one table of transitions. Pure; callers ask
  * `transition` and store its result before they act on it. Times are milliseconds since 1970.
  *
- * - L1 A sandbox is believed to run only in `running` and `unhealthy`, and only an answer of its process
- *   leads there.
- * - L2 The intended state of an agent is in its row before it is carried out: `stopping` contains the state
- *   to reach. A mesh that died meanwhile, or an engine that refused, thus leaves an operation to finish.
+ * - L1 The mesh assumes a running sandbox only in `running` and `unhealthy`, and only an answer of the agent's
+ *   process leads to these states.
+ * - L2 The intended state of an agent is in its row before any action: `stopping` contains the state to reach.
+ *   If the mesh dies or the engine refuses, a later sweep can therefore finish the operation.
  * - L3 An intention is never weakened: an agent to be deleted is not archived, hibernated or started
  *   instead.
  * - L4 No transition leaves `deleted`; the row itself is removed. `archived` leads only to restoration
@@ -20,7 +20,7 @@ export type AgentState =
   | {
       readonly kind: 'unhealthy'
       readonly since: number
-      /** Consecutive health checks that the agent did not answer. */
+      /** Number of consecutive health checks that the agent did not answer. */
       readonly misses: number
       readonly reason: string
     }
@@ -35,11 +35,11 @@ export type AgentState =
       readonly kind: 'restarting' | 'quarantined'
       readonly since: number
       readonly reason: string
-      /** When the mesh starts the agent again; for a quarantined agent, when it tries a start. */
+      /** When the mesh starts the agent again; in quarantine, when the mesh tries to. Milliseconds since 1970. */
       readonly dueAt: number
     }
 
-/** The state that a stopped agent shall reach, weakest first. */
+/** The states that a stopped agent can reach, weakest first. */
 export const restingStates = ['stopped', 'hibernated', 'archived', 'deleted'] as const
 export type RestingState = (typeof restingStates)[number]
 
@@ -51,10 +51,10 @@ export type AgentEvent =
   | { readonly kind: 'miss'; readonly at: number; readonly reason: string }
   /** The agent's sandbox ended, had to be ended, or could not be started. */
   | { readonly kind: 'lose'; readonly at: number; readonly reason: string; readonly dueAt: number }
-  /** The agent lost its sandbox as with `lose`, after too many restarts. */
+  /** The agent's sandbox ended or could not be started, as with `lose`, but after too many restarts. */
   | { readonly kind: 'quarantine'; readonly at: number; readonly reason: string; readonly dueAt: number }
   | { readonly kind: 'stop'; readonly at: number; readonly to: RestingState; readonly reason: string }
-  /** The agent's sandbox is gone, as requested. */
+  /** The agent's sandbox was ended as requested. */
   | { readonly kind: 'end'; readonly at: number }
   /** The agent is restored from the archive. */
   | { readonly kind: 'restore'; readonly at: number }
@@ -75,8 +75,8 @@ const down: Row = { ...atRest, lose: 'restarting', quarantine: 'quarantined' }
 const live: Row = { ...down, answer: 'running', miss: 'unhealthy' }
 
 /**
- * The transitions of each state; null is refused. Two entries are restricted further by `transition`: no
- * event in `stopping` weakens the intended state (L3), and `archived` can be stopped only for deletion.
+ * The state that each event leads to, by current state; null: the event is refused. `transition` restricts two
+ * entries further: no event in `stopping` weakens the intended state (L3), and only a deletion stops `archived`.
  */
 export const agentTransitions = {
   created: atRest,
@@ -92,7 +92,7 @@ export const agentTransitions = {
   deleted: { ...atRest, start: null, stop: null },
 } as const satisfies Record<AgentStateName, Row>
 
-/** The state after the event, or null if the event is rejected. */
+/** Returns the state after the event, or null if the event is rejected. */
 export function transition(state: AgentState, event: AgentEvent): AgentState | null {
   const to = agentTransitions[state.kind][event.kind]
   if (to === null || isRefused(state, event)) return null
@@ -129,7 +129,7 @@ function isRefused(state: AgentState, event: AgentEvent): boolean {
   return event.kind === 'stop' && isWeaker(event.to, state.to)
 }
 
-/** True for the resting states from which no work starts the agent. */
+/** Returns true for the resting states out of which no work starts the agent. */
 export function isForGood(state: RestingState): boolean {
   return state === 'archived' || state === 'deleted'
 }
@@ -138,7 +138,7 @@ function isWeaker(wanted: RestingState, than: RestingState): boolean {
   return restingStates.indexOf(wanted) < restingStates.indexOf(than)
 }
 
-/** The state in which the agent rests, or will rest once it has stopped; null for a working one. */
+/** Returns the resting state that the agent has, or will have once it has stopped; null for any other agent. */
 export function restOf(state: AgentState): RestingState | null {
   const { kind } = state
   if (kind === 'stopping') return state.to
@@ -149,7 +149,7 @@ function isResting(kind: AgentState['kind']): kind is RestingState {
   return restingStates.some((resting) => resting === kind)
 }
 
-/** True if the agent is already at rest in the wanted state or a stronger one, so that it need not be stopped. */
+/** Returns true if the agent rests in the wanted state or a stronger one, so that it need not be stopped. */
 export function isAtRest(state: AgentState, wanted: RestingState): boolean {
   if (state.kind === 'stopping') return false
   const rest = restOf(state)
@@ -157,12 +157,12 @@ export function isAtRest(state: AgentState, wanted: RestingState): boolean {
   return !isWeaker(rest, wanted) || (rest === 'stopped' && wanted === 'hibernated')
 }
 
-/** When the state began; null if that is unknown. */
+/** Returns when the state began, milliseconds since 1970; null if that is unknown. */
 export function sinceOf(state: AgentState): number | null {
   return state.kind === 'created' ? null : state.since
 }
 
-/** Why the agent does not work as it should, in words, or null. */
+/** Describes why the agent does not work as it should; null if it does. */
 export function troubleOf(state: AgentState): string | null {
   return 'reason' in state && state.kind !== 'stopping' ? state.reason : null
 }

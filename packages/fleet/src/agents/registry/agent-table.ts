@@ -16,14 +16,14 @@ export interface AgentRow {
   readonly losses: Losses
 }
 
-/** A state change of an agent that was stored. */
+/** A stored change of an agent's state. */
 export interface AgentMove {
   readonly agentId: string
   readonly from: AgentState
   readonly to: AgentState
 }
 
-/** Recorded by a repeatable call before it ends a sandbox: the id of the sandbox's start. */
+/** A repeatable call records this before it ends a sandbox: the id of the start that created the sandbox. */
 export const startMarkSchema = z.strictObject({ start: z.string().nullable() })
 
 export interface AgentTable {
@@ -34,7 +34,7 @@ export interface AgentTable {
   list(): readonly AgentRow[]
   count(): number
   insert(record: AgentRecord): void
-  /** Applies a lifecycle event and returns the new row; a refused event is a bug in the mesh. */
+  /** Applies a lifecycle event and returns the new row; throws for a refused event, which is a bug in the mesh. */
   move(agentId: string, event: AgentEvent, startId?: string): AgentRow
   setLosses(agentId: string, losses: Losses): void
   /** Writes the agent's budget. Problem `unknown-agent`. */
@@ -85,12 +85,12 @@ const rowSchema = z
     losses: { restarts: row.restarts, quarantinedAt: row.quarantined_at },
   }))
 
-/** `onMoved` joins the transaction of the move. */
+/** Opens the table of agents. `onMoved` is called inside the transaction of each state change. */
 export function createAgentTable(
   database: Database,
   onMoved: (move: AgentMove) => void = () => {},
 ): AgentTable {
-  /** Cached because the model gateway reads the agent on every call; no other code writes these rows. */
+  /** Rows by agent id, cached because the model gateway reads the agent on every call; only this table writes them */
   const known = new Map<string, AgentRow>()
 
   function find(agentId: string): AgentRow | null {
@@ -234,7 +234,7 @@ function readState(row: {
   }
 }
 
-/** True for an agent that is archived or being archived; false for an agent that is being deleted. */
+/** Returns true for an agent that is archived or being archived; false for an agent that is being deleted. */
 export function isArchived({ state }: AgentRow): boolean {
   return restOf(state) === 'archived'
 }

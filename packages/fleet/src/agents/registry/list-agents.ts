@@ -8,7 +8,7 @@ import type { AgentTable } from './agent-table.ts'
 
 export type AgentSummary = z.infer<typeof agentSummarySchema>
 
-/** The agents that the caller may message, by id; people see all. An agent does not see itself. */
+/** Lists the agents that the caller may message, by id; people see all. An agent does not see itself. */
 export function listAgents(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision

@@ -6,7 +6,7 @@ import { jsonColumn } from '@flotilla/foundation/storage'
 
 /** Stores the MCP servers of each agent. They are deleted with the agent's row. */
 export interface McpServerTable {
-  /** Empty for an agent without servers and for an unknown agent. */
+  /** Returns the agent's MCP servers; empty for an agent without servers and for an unknown agent. */
   of(agentId: string): McpServers
   /** Replaces all MCP servers of the agent, whose row must exist. */
   put(agentId: string, servers: McpServers): void

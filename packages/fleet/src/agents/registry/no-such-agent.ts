@@ -6,7 +6,7 @@ const listedMax = 10
 /** How much of an unknown id is quoted, in characters. */
 const quotedMaxChars = 80
 
-/** The problem for callers that may view the fleet: it suggests the nearest id, or lists existing ones. Pure. */
+/** Builds the problem for an unknown id: suggests the nearest existing id, or lists existing ids. Pure. */
 export function noSuchAgent(agentId: string, known: readonly string[]): Problem {
   const near = nearestName(agentId, known)
   const more = known.length > listedMax ? ` and ${known.length - listedMax} more` : ''

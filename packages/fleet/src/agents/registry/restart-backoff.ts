@@ -4,23 +4,23 @@ import { backoffMs } from '@flotilla/protocol/backoff'
 
 const restartBackoff = { firstMs: 30_000, maxMs: 600_000 } as const
 const hourMs = 3600_000
-/** Interval between two trial starts of an agent in quarantine. */
+/** Interval between two trial starts of an agent in quarantine, milliseconds. */
 const trialPauseMs = 1_200_000
 
-/** How many times of earlier restarts are kept; older ones do not change the decision. */
+/** How many of the earlier restarts' times are stored; older restarts do not change the decision. */
 export const restartsKept = 16
 
 export interface Losses {
-  /** Times of the restarts since the agent was last healthy, in order. */
+  /** Times of the restarts since the agent was last healthy, oldest first, milliseconds since 1970. */
   readonly restarts: readonly number[]
-  /** When the agent entered the quarantine that it has not recovered from, or null. */
+  /** Start of the quarantine from which the agent has not recovered, milliseconds since 1970; null if none. */
   readonly quarantinedAt: number | null
 }
 
 /**
- * A lost agent is restarted after 30 s, doubled for each restart within the last hour, up to 10 minutes. After too
- * many restarts within an hour it goes into quarantine, where the mesh tries a start every 20 minutes. A further loss
- * before the agent is healthy again puts it back into quarantine at once.
+ * Decides about a lost agent. It is restarted after 30 s, doubled for each restart within the last hour, up to 10
+ * minutes. After too many restarts within an hour it goes into quarantine, where the mesh tries a start every 20
+ * minutes. A loss before the agent is healthy again puts it back into quarantine at once.
  */
 export function judgeLoss(
   { restarts, quarantinedAt }: Losses,

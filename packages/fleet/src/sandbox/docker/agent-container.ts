@@ -27,7 +27,7 @@ import type { Rungs } from './rungs.ts'
 import { seedEntries } from '../hardening/seed-entries.ts'
 import { unlessStatus } from './unless-status.ts'
 
-/** Minimum time for stopping a machine, which includes killing an agent that does not end by itself, milliseconds. */
+/** Minimum time for stopping a virtual machine, including the kill of an agent that does not end, milliseconds. */
 const machineGraceMs = 30_000
 
 /** The results of `prepare`. */
@@ -48,7 +48,7 @@ export async function startContainer(
   prepared: PreparedEngine,
   spec: SandboxSpec,
   track: {
-    /** Borrows processor time for this start, if any is available. */
+    /** Borrows processor time for this start; null if none is available. */
     readonly lend: () => StartShare | null
     /** Returns the borrowed share. */
     readonly release: () => void
@@ -65,7 +65,7 @@ export async function startContainer(
     await endMachine(engine, name)
     await removeContainer(engine, name)
     const behind = await prepared.rungs.behind(spec.isolation, prepared)
-    // Releases of gVisor cannot change the processor share of a running container.
+    // gVisor releases cannot change the processor share of a running container, so it gets no start share.
     const isLent = dialect.changesShares && behind.rung !== 'gvisor'
     const share = isLent ? track.lend() : null
     const asked = share === null ? spec : atStartShare(spec, share.cpu)
@@ -102,13 +102,13 @@ interface LaidOut {
   readonly volume: AgentVolume
   readonly options: Dockerode.ContainerCreateOptions
   /**
-   * The archive that the engine unpacks below `/data` before the start; null if it is empty or a machine
-   * unpacks it itself.
+   * The archive that the engine unpacks below `/data` before the start; null if there are no files, or if a virtual
+   * machine unpacks the archive itself.
    */
   readonly archive: Readable | null
 }
 
-/** Prepares the agent's data for its container. */
+/** Opens the agent's volume and builds the options and the archive of its container. */
 async function layOut(
   prepared: PreparedEngine,
   spec: SandboxSpec,
@@ -150,13 +150,13 @@ export async function inspectContainer(
   const inspected = await inspectedOf(engine, idOrName)
   const state = inspected === null ? null : stateOf(inspected, network.name)
   if (!inspected || !state?.exit || state.labels[labelKeys.machine] === undefined) return state
-  // The machine's own kernel ran out of memory, so its launcher reports it and not the engine.
+  // If the kernel inside the virtual machine ran out of memory, only the machine's launcher can report that.
   const end = await machineEnd(engine, inspected.Id)
   const outOfMemory = state.exit.outOfMemory || end?.how === 'memory'
   return { ...state, exit: { ...state.exit, outOfMemory } }
 }
 
-/** Inspects a container; null if it does not exist. */
+/** Inspects a container; returns null if the container does not exist. */
 export async function inspectedOf(engine: Engine, idOrName: string): Promise<InspectedContainer | null> {
   try {
     return inspectSchema.parse(await engine.docker.getContainer(idOrName).inspect())
@@ -166,9 +166,7 @@ export async function inspectedOf(engine: Engine, idOrName: string): Promise<Ins
   }
 }
 
-/**
- * Stops a running container; a machine gets time to flush its writes. A missing container is not an error.
- */
+/** Stops a running container; a virtual machine gets time to flush its writes. A missing container is no error. */
 export async function stopContainer(engine: Engine, name: string, graceMs: number): Promise<void> {
   const isMachine = (await inspectedOf(engine, name))?.Config.Labels?.[labelKeys.machine] !== undefined
   const seconds = Math.ceil(Math.max(graceMs, isMachine ? machineGraceMs : 0) / 1000)
@@ -178,7 +176,7 @@ export async function stopContainer(engine: Engine, name: string, graceMs: numbe
     .catch(unlessStatus([304, 404]))
 }
 
-/** Stops a machine in order: a forced removal would lose writes that it has not flushed. */
+/** Stops a virtual machine by a shutdown, because a forced removal would lose writes that it has not flushed. */
 export async function endMachine(engine: Engine, name: string): Promise<void> {
   const found = await inspectedOf(engine, name)
   if (found?.State.Running && found.Config.Labels?.[labelKeys.machine] !== undefined)

@@ -17,14 +17,12 @@ import { listContainers } from './list-containers.ts'
 import { restoreShare } from './own-share.ts'
 import { unlessStatus } from './unless-status.ts'
 
-/**
- * Starts one container and replaces any that has the agent's name; starts of the same agent are serialized.
- */
+/** Starts one container and replaces any with the agent's name; starts of the same agent run one after another. */
 export async function startAgent(home: DockerHome, spec: SandboxSpec): Promise<SandboxState> {
   const { shares } = home.starts
   const { agentId, cpu } = spec
   const isMachine = spec.isolation === 'microvm'
-  // Acquired before the gate: a machine that waits for its turn inside the gate would block other starts.
+  // The share is acquired before the start gate: a machine that waits for it inside would block other starts.
   const turn =
     isMachine && preparedEngine(home).dialect.changesShares ? await shares.lendInTurn(agentId, cpu) : null
   const started = home.starts.gate(async () => {
@@ -36,7 +34,7 @@ export async function startAgent(home: DockerHome, spec: SandboxSpec): Promise<S
       onFailed: (id) => home.ends.running.delete(id),
     })
   })
-  // A failed start returns its share, too.
+  // A failed start returns its borrowed processor share, too.
   started.catch(() => shares.release(agentId))
   return started
 }
@@ -52,7 +50,7 @@ export async function endStartShare(home: DockerHome, agentId: string): Promise<
 export async function stopAgent(home: DockerHome, agentId: string, graceMs: number): Promise<void> {
   expectEnd(home, agentId)
   await stopContainer(preparedEngine(home).engine, nameOf(home, agentId), graceMs)
-  // Released only now: a container keeps its borrowed share until it is gone.
+  // The share is released only now, because a container keeps its borrowed share until it is gone.
   home.starts.shares.release(agentId)
 }
 

@@ -13,11 +13,11 @@ const volumeSchema = z.looseObject({ Options: z.record(z.string(), z.string()).n
 /** Forbids device files and setuid programs, returns freed space to the disk, and remounts read-only on errors. */
 const mountOptions = 'nodev,nosuid,noatime,discard,errors=remount-ro'
 
-/** An agent's volume, ready for its container to be made. */
+/** An agent's volume in the engine, ready to be mounted by the agent's container. */
 export interface AgentVolume {
   readonly limited: boolean
   readonly warnings: readonly string[]
-  /** Detaches the volume's device. Called once the container has mounted it, or will never mount it. */
+  /** Detaches the volume's loop device. Called once the container has mounted the volume, or will never do so. */
   release(): Promise<void>
 }
 
@@ -26,9 +26,9 @@ export type VolumeSpec = Pick<SandboxSpec, 'agentId' | 'dataLimitBytes'>
 const plain: AgentVolume = { limited: false, warnings: [], release: async () => undefined }
 
 /**
- * Creates the engine's volume of an agent (S7). Existing data decides: a volume from before limits stays as
- * it is, and one with its own file is started with that file or not at all. Only a new agent gets what this
- * machine supports now.
+ * Creates the engine's volume of an agent (S7). For existing data its form is kept: a volume without a limit stays
+ * unlimited, and data in a file of fixed size is started with that file or not at all. Only the volume of a new agent
+ * depends on what this machine supports now.
  */
 export async function openAgentVolume(
   engine: Engine,
@@ -37,7 +37,7 @@ export async function openAgentVolume(
     readonly homeId: string
     readonly spec: VolumeSpec
     readonly bound: DataBound
-    /** Name and labels in the engine, if it is not the agent's own data. */
+    /** Name and labels of the volume in the engine, if the volume holds something else than the agent's data. */
     readonly as?: { readonly name: string; readonly labels: Record<string, string> }
   },
 ): Promise<AgentVolume> {
@@ -55,7 +55,7 @@ export async function openAgentVolume(
   const open = await volumes.open(agentId, spec.dataLimitBytes)
   try {
     if (device !== volumes.linkOf(agentId)) {
-      // The home was moved, so the link has a new path. The engine's old volume entry contains no data.
+      // The home was moved, so the link has a new path. The old volume entry in the engine is only a reference.
       if (typeof device === 'string') await engine.docker.getVolume(name).remove()
       await engine.docker.createVolume({
         Name: name,
@@ -72,7 +72,7 @@ export async function openAgentVolume(
 }
 
 /**
- * The file of an agent's volume as the disk of its machine (S7); data in a folder of the engine has no such
+ * Returns the file of an agent's volume as the disk of its machine (S7). Data in a folder of the engine has no such
  * file.
  */
 export async function openAgentDisk(
@@ -93,8 +93,8 @@ export async function openAgentDisk(
 }
 
 /**
- * The path that the engine mounts as the volume; null for the engine's own folder; undefined if there is no
- * volume.
+ * Returns the path that the engine mounts as the volume; null if the engine keeps the data in its own folder;
+ * undefined if there is no volume.
  */
 async function deviceOf(engine: Engine, name: string): Promise<string | null | undefined> {
   try {

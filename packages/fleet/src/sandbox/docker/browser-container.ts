@@ -9,15 +9,13 @@ export interface BrowserSpec {
   readonly agentId: string
   /** Raw Ed25519 public key of the mesh, base64url. */
   readonly meshPublicKey: string
-  /** Port of the mesh's browser proxy on the network's gateway: the only egress. */
+  /** Port of the mesh's browser proxy on the network's gateway: the only destination of a browser's traffic. */
   readonly proxyPort: number
-  /** Host directory mounted read-only at /briefing; holds `browserTokenFile` until the browser has taken it. */
+  /** Host directory mounted read-only at /briefing; holds `browserTokenFile` until the browser has read that file. */
   readonly briefingDirectory: string
 }
 
-/**
- * Memory for Chromium and eight tabs; a busy page may use one processor while no other container needs it.
- */
+/** Limits of a browser: memory for Chromium and eight tabs, and one processor while no other container needs it. */
 export const browserSize = {
   memoryLimitBytes: 2 * 1024 ** 3,
   cpu: { quotaUs: 100_000, periodUs: 100_000 },
@@ -34,9 +32,9 @@ const sharedMemoryBytes = 256 * 1024 ** 2
 const capabilities = ['NET_ADMIN', 'SETUID', 'SETGID'] as const
 
 /**
- * All options of a browser's container: an agent's hardening, the three capabilities that its first program needs,
- * and a seccomp filter that leaves Chromium its own sandbox. `ground` is that of browsers: image, network and filter
- * differ from those of agents. Pure.
+ * Returns all options of a browser's container: an agent's hardening, the three capabilities that its first program
+ * needs, and a seccomp filter that permits Chromium's own sandbox. `ground` has the image, network and filter of
+ * browsers, which differ from those of agents. Pure.
  */
 export function browserContainerOptions(
   ground: ContainerGround,
@@ -50,7 +48,7 @@ export function browserContainerOptions(
   return {
     name: browserName(ground.homeId, spec.agentId),
     Image: ground.image,
-    // Root only until the egress filter is installed; the server and all its children run as UID 1000.
+    // The first program runs as root until the egress filter is installed; the server and its children have UID 1000.
     User: '0:0',
     WorkingDir: '/data',
     Hostname: 'browser',
@@ -65,7 +63,7 @@ export function browserContainerOptions(
     HostConfig: {
       ...hardenedHost(ground, browserSize),
       CapAdd: [...capabilities],
-      // Chromium's processes share memory, so the container has a private IPC namespace; agents share none.
+      // Chromium's processes share memory, so the container has a private IPC namespace; agents have none.
       IpcMode: 'private',
       ShmSize: sharedMemoryBytes,
       Mounts: [
@@ -85,7 +83,7 @@ export function browserName(homeId: string, agentId: string): string {
   return `${spelledName(homeId, agentId)}-browser`
 }
 
-/** Name of the volume with a browser's profile: cookies, tabs and the data that pages store. */
+/** Returns the name of the volume with a browser's profile: cookies, tabs and the data that pages store. */
 export function browserVolumeName(homeId: string, agentId: string): string {
   return `${spelledName(homeId, agentId)}-profile`
 }

@@ -25,8 +25,8 @@ export interface DataOfAgent {
 const volumesSchema = z.looseObject({ Volumes: z.array(z.looseObject({ Name: z.string() })).nullish() })
 
 /**
- * Reads the data from a new container that never runs. If the agent's container runs, the engine pauses it meanwhile.
- * It is not read itself: the engine locks a container until its archive ends, and could not unpause it before that.
+ * Reads the agent's volume through a helper container that never runs, while the agent's own container is paused. The
+ * agent's container is not read: the engine locks it until the archive ends, and could not unpause it before.
  */
 export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Promise<DataReading | null> {
   const { docker } = to.engine
@@ -35,7 +35,7 @@ export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Pr
   if (to.volumes.isOfMachine(of.agentId)) return readOfMachine(to, of, working)
   if (working?.State.Running) {
     const container = docker.getContainer(sandboxName(of.homeId, of.agentId))
-    // The engine has mounted the volume for the agent and uses that mount again.
+    // The engine has already mounted the volume for the agent, and gives the helper container the same mount.
     const id = await createHelper(to, of)
     const isHeld = await container.pause().then(
       () => true,
@@ -66,7 +66,7 @@ export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Pr
   }
 }
 
-/** Reads the disk with a second machine. If the agent's machine is running, it is frozen meanwhile. */
+/** Reads an agent's disk in a second virtual machine, while the agent's running machine is frozen. */
 async function readOfMachine(
   to: PreparedEngine,
   of: DataOfAgent,
@@ -89,7 +89,7 @@ async function readOfMachine(
   })
 }
 
-/** Restores an agent's data (S10). The engine unpacks it below the mount of a container that never runs. */
+/** Restores an agent's data (S10). The engine unpacks the archive into the volume of a container that never runs. */
 export async function writeContainerData(
   to: PreparedEngine,
   of: DataOfAgent,
@@ -104,7 +104,7 @@ export async function writeContainerData(
   }
 }
 
-/** Resumes containers that a mesh left frozen because it was killed while it read their data. */
+/** Resumes containers that stayed frozen because an earlier mesh was killed while it read their data. */
 export async function releaseHeld(engine: Engine, homeTag: string): Promise<void> {
   for (const container of await listContainers(engine, homeTag)) {
     if (container.State !== 'paused') continue
@@ -119,7 +119,7 @@ async function hasVolume(
   { engine, volumes }: PreparedEngine,
   { homeId, homeTag, agentId }: DataOfAgent,
 ): Promise<boolean> {
-  // The data of a machine is a file and not a volume of the engine.
+  // The data of a virtual machine is a file and not a volume of the engine.
   if (volumes.has(agentId)) return true
   const label = [`${labelKeys.home}=${homeTag}`]
   const { Volumes } = volumesSchema.parse(await engine.docker.listVolumes({ filters: { label } }))

@@ -3,7 +3,7 @@ import { sandboxHardening } from '../sandbox-spec.ts'
 import type { SandboxState } from '../sandbox-runtime.ts'
 import { labelKeys } from '../hardening/container-options.ts'
 
-/** The part of an engine's answers that describes a sandbox. */
+/** The networks in an engine's answer about a container. */
 const networksSchema = z.record(z.string(), z.looseObject({ IPAddress: z.string().nullish() }))
 
 export const inspectSchema = z.looseObject({
@@ -31,7 +31,7 @@ export const listSchema = z.array(
   }),
 )
 
-/** The sandbox state of a container; null if the container does not belong to an agent. Pure. */
+/** Returns the sandbox state of a container; null if the container does not belong to an agent. Pure. */
 export function stateOf(inspected: InspectedContainer, network: string): SandboxState | null {
   const labels = inspected.Config.Labels ?? {}
   const agentId = labels[labelKeys.agent]

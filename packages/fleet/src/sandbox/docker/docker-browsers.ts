@@ -73,7 +73,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
     async checkWalls(signal) {
       const { engine, ground } = prepared()
       const { network } = made()
-      // Uses an agent's image: this check tests the network and not what a browser's container adds to it.
+      // Probes with the agents' image: this check tests the network and not the additions of a browser's container.
       return checkIsolation(engine, {
         ground: { ...ground, network },
         homeTag: tag,
@@ -105,10 +105,10 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
         )
         await container.start()
         const inspected = await inspectedOf(engine, nameOf(agentId))
-        // The container's own filter blocks the engine's name server; foreign rules would make its installation fail.
+        // The container blocks the engine's name server itself; rules added from outside would make that step fail.
         const host = inspected?.NetworkSettings.Networks?.[network.name]?.IPAddress
-        // A container that ended at once has no address; the caller learns the reason when it waits for the
-        // answer.
+        // A container that ended at once has no address; the caller learns the reason when it waits for the browser
+        // to answer.
         return { host: host ? host : network.gateway, port: browserServicePort }
       } catch (cause) {
         await removeContainer(engine, nameOf(agentId)).catch(() => undefined)

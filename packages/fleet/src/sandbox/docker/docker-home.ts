@@ -14,7 +14,7 @@ import { createRungs } from './rungs.ts'
 
 const startsPerCore = 2
 
-/** The state of one home in the container engine, as known to this process. */
+/** The state of one home in the container engine, as this process knows it. */
 export interface DockerHome {
   readonly options: DockerRuntimeOptions
   readonly tag: string
@@ -26,9 +26,9 @@ export interface DockerHome {
   readonly profiles: ReturnType<typeof createLimitedVolumes>
   readonly ends: ContainerEnds
   readonly link: EngineLink
-  /** The limits of concurrent starts and start shares. */
+  /** Bounds how many starts run at once, and lends start shares. */
   starts: StartBounds
-  /** The programs of this machine that create volumes. */
+  /** The programs on this machine that create volumes. */
   readonly found: { programs: VolumePrograms }
   /** The result of `prepare`; null before `prepare` and after `erase`. */
   ready: PreparedEngine | null
@@ -47,8 +47,8 @@ export interface EngineLink {
   watching: Promise<void> | null
   isLost: boolean
   /**
-   * True after a connection. A stream that ended in order is not reported as lost; the engine may have
-   * changed since.
+   * True once connected. A stream that the engine ended in order is not reported as lost, although the engine may
+   * have changed before the next connection.
    */
   wasConnected: boolean
 }
@@ -94,7 +94,7 @@ export function preparedEngine({ ready }: Pick<DockerHome, 'ready'>): PreparedEn
   )
 }
 
-/** Like `preparedEngine`, and restores the agents' image in the engine if it is missing. */
+/** Returns the prepared engine, after a rebuild of the agent image if the engine lacks that image. */
 export async function engineWithImage(home: DockerHome): Promise<PreparedEngine> {
   const before = preparedEngine(home)
   const image = await home.restoreImage(before.engine, before.ground.image)

@@ -8,7 +8,7 @@ const containersSchema = z.array(z.looseObject({ Id: z.string(), Image: z.string
 const volumesSchema = z.looseObject({ Volumes: z.array(z.looseObject({ Name: z.string() })).nullish() })
 const imagesSchema = z.array(z.looseObject({ RepoTags: z.array(z.string()).nullish() }))
 
-/** Everything that bears the home's label: containers, then volumes, then the networks with their rules. Idempotent. */
+/** Deletes everything with the home's label: containers, then volumes, then networks with their rules. Idempotent. */
 export async function eraseHome(
   engine: Engine,
   home: { readonly homeTag: string; readonly uid: number },
@@ -28,7 +28,7 @@ export async function eraseHome(
   await removePrivateNetwork(worker, 'browsers')
 }
 
-/** If the mesh is not root, firewall rules are removed from inside a helper container. */
+/** Returns the name of any agent image, in which a mesh without root can remove firewall rules; empty if none. */
 async function anyAgentImage({ docker }: Engine): Promise<string> {
   const images = imagesSchema.parse(await docker.listImages())
   return images.flatMap(({ RepoTags }) => RepoTags ?? []).find((tag) => tag.includes('flotilla/agent')) ?? ''

@@ -8,7 +8,7 @@ import { watchEngine } from './watch-ends.ts'
 import type { EngineEvent } from './watch-ends.ts'
 import { workThrough } from '../work-through.ts'
 
-/** Concurrency limit: the start gate allows only a bounded number of waiting starts. */
+/** Maximum number of containers repaired at once, because the start gate accepts only a bounded number of callers. */
 const putRightAtOnce = 64
 
 /** Follows the engine's events about a home's containers. Resolves once the running containers are known. */
@@ -41,7 +41,7 @@ export function followEngine(home: DockerHome): Promise<void> {
   })
 }
 
-/** Adopts and repairs running containers, and reports those that ended while no mesh was listening. */
+/** Adopts and repairs running containers, and reports containers that ended while no mesh followed the engine. */
 async function catchUp(home: DockerHome): Promise<void> {
   const { running } = home.ends
   const live = new Map<string, string>()
@@ -61,7 +61,7 @@ function onEvent(home: DockerHome, event: EngineEvent): void {
   const agentId = home.ends.running.get(event.containerId)
   if (agentId === undefined) return
   home.ends.memoryEnds.hear(event)
-  // The kernel may have killed a program of the agent alone; only `die` is the end.
+  // The kernel may have killed only a program of the agent; an end is what `endActions` lists, such as `die`.
   if (event.action === 'oom') home.options.log.warn({ agentId }, 'a process in a sandbox ran out of memory')
   if (preparedEngine(home).dialect.endActions.includes(event.action))
     void reportEnd(home, event.containerId, event.at)
@@ -75,14 +75,14 @@ async function reportEnd(home: DockerHome, containerId: string, endedAt: number 
   home.starts.shares.release(agentId)
   const isOfMemory = memoryEnds.isOf(containerId, endedAt)
   const state = await inspectContainer(preparedEngine(home), containerId).catch(() => null)
-  // A container that no longer exists was removed by force, which kills its process with SIGKILL.
+  // If the container no longer exists, it was removed by force, which ends its process with SIGKILL (137).
   const { code, outOfMemory } = state?.exit ?? { code: 137, outOfMemory: false }
   for (const listener of listeners) listener({ agentId, code, outOfMemory: outOfMemory && isOfMemory })
 }
 
 /**
- * Repairs a container of an earlier process or release, or one that the engine restarted: its name server
- * may be open, and it may still have its start share.
+ * Repairs a container of an earlier process or release, or one that the engine restarted: the engine's name server
+ * may be open in the container, and it may still have its start share.
  */
 async function putRight(home: DockerHome, containerId: string, agentId: string): Promise<void> {
   const { engine, closeNames } = preparedEngine(home)

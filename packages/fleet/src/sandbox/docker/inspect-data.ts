@@ -4,7 +4,7 @@ import type { DataBound } from '../sandbox-runtime.ts'
 import { findVolumePrograms } from '../volume/volume-facts.ts'
 import { volumesPromised } from './try-volumes.ts'
 
-/** Predicts what would limit the data of a new agent, for `doctor`; creates nothing. */
+/** Predicts for `doctor` how the data of a new agent would be limited; creates nothing. */
 export async function inspectDataBound(
   hints: SocketHints,
   host: { readonly uid: number; readonly path: string },

@@ -4,7 +4,7 @@ import type { SocketHints } from '../engine/socket-candidates.ts'
 import { nameServerState, type NameServerState } from '../network/close-name-server.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 
-/** Reads what containers share through the kernel and the engine; for `doctor`: nothing is changed. */
+/** Reads for `doctor` what containers share through the kernel and the engine; changes nothing. */
 export async function inspectShared(hints: SocketHints, uid: number) {
   const { engine } = await findEngine(hints)
   const names: NameServerState =
@@ -25,7 +25,7 @@ async function numberIn(path: string): Promise<number | null> {
   return /^\d+$/.test(text) ? Number(text) : null
 }
 
-/** Finds the host user with the id that agents have inside. Pure. */
+/** Returns the name of the host user whose id equals that of agents in containers; null if none. Pure. */
 function userIn(passwd: string): string | null {
   const fields = passwd.split('\n').map((line) => line.split(':'))
   return fields.find(([, , id]) => id === String(sandboxHardening.uid))?.[0] ?? null

@@ -3,7 +3,7 @@ import { sandboxName } from '../sandbox-spec.ts'
 import { labelKeys } from '../hardening/container-options.ts'
 import { listSchema } from './container-state.ts'
 
-/** The containers of a home's agents, including ended ones. */
+/** Lists the containers of a home's agents, including ended ones. */
 export async function listContainers(engine: Engine, homeTag: string) {
   const label = [`${labelKeys.home}=${homeTag}`, `${labelKeys.role}=agent`]
   return listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
@@ -22,7 +22,7 @@ export async function renameContainers(engine: Engine, homeId: string, homeTag: 
 /** Roles of throw-away containers, each of which produces one result and is then removed. */
 export const throwAwayRoles: readonly string[] = ['probe', 'warm-up', 'firewall', 'trial', 'meter', 'backup']
 
-/** Ids of throw-away containers that an earlier mesh process left when it was killed. */
+/** Returns the ids of throw-away containers that an earlier mesh process left when it was killed. */
 export async function leftovers(engine: Engine, homeTag: string): Promise<readonly string[]> {
   const label = [`${labelKeys.home}=${homeTag}`]
   const containers = listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))

@@ -9,26 +9,26 @@ import { labelKeys } from '../hardening/container-options.ts'
 import { eraseHome } from './erase-home.ts'
 
 /**
- * What an engine holds for a home that does not exist here: it was deleted without `reset`, or belongs to
- * another user.
+ * The resources in an engine of a home that this user does not have: the home was deleted without `reset`, or belongs
+ * to another user.
  */
 export interface LostHome {
-  /** Part of the labels and names of everything that the home left. */
+  /** The home's tag, which is part of the labels and names of all its resources in the engine. */
   readonly tag: string
-  /** Path of the home; null if it is unknown, such as another user's home. */
+  /** Path of the home; null if the path is unknown, as for another user's home. */
   readonly place: string | null
   readonly networks: number
   readonly containers: number
-  /** The number of running containers among them. */
+  /** How many of `containers` are running. */
   readonly running: number
   readonly volumes: number
-  /** Deletes everything that the home left, including the firewall rules of its networks. */
+  /** Deletes all resources of the home in the engine, including the firewall rules of its networks. */
   erase(): Promise<void>
 }
 
 export interface LostHomesQuery {
   readonly hints: SocketHints
-  /** Id of the home that runs this query; null for a home that was never started. */
+  /** Id of the home for which `doctor` or `prune` runs; null for a home that was never started. */
   readonly homeId: string | null
   readonly cacheDirectory: string
 }
@@ -39,7 +39,7 @@ const labelled = z.looseObject({
 })
 const volumesSchema = z.looseObject({ Volumes: z.array(labelled).nullish() })
 
-/** Finds what missing homes left in the engine. Null if no engine answers. */
+/** Finds the resources in the engine that belong to missing homes. Null if no engine answers. */
 export async function lostHomes(query: LostHomesQuery): Promise<readonly LostHome[] | null> {
   const { engine } = await findEngine(query.hints)
   if (engine === null) return null

@@ -32,7 +32,7 @@ export function useOf(answer: unknown): SandboxUse | null {
   }
 }
 
-/** The current resource use of this home's containers, as the engine reads it from their cgroups. */
+/** Measures the current resource use of this home's containers, as the engine reads it from their cgroups. */
 export async function measureContainers(
   { docker }: Engine,
   homeId: string,

@@ -14,7 +14,7 @@ const volumesSchema = z.looseObject({
 
 /**
  * Counts the content of volumes without a fixed size, in one throw-away container that may only read. An agent cannot
- * see that container or falsify the count, not even with files that the agent itself may not read.
+ * see that container or falsify the count, even with files that deny the agent itself access.
  */
 export async function measureVolumes(
   engine: Engine,

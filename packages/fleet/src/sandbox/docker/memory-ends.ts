@@ -1,24 +1,22 @@
 import type { EngineEvent } from './watch-ends.ts'
 
 /**
- * The maximum time between an out-of-memory kill of a container's own process and the report of the
- * container's end.
+ * If a container ends within this time after an out-of-memory kill in it, the kill explains the end. Milliseconds.
  */
 const endAfterKillMaxMs = 5000
-/** Above this number of containers all records are dropped, and the engine's mark is used as it is. */
+/** Above this number of containers all recorded kills are dropped; the engine's out-of-memory mark decides alone. */
 const containersMax = 1000
 
 /**
- * Decides whether a container ended because of an out-of-memory kill. An engine marks a container in which
- * the kernel killed any process for lack of memory, and the mark stays. An agent whose program was killed,
- * and that ended for another reason later, bears it too. Without a received event the engine's mark is used
- * as it is.
+ * Decides whether a container ended because of an out-of-memory kill. The engine marks a container for good once the
+ * kernel killed any of its processes for lack of memory, even if the agent ended later for another reason. So the
+ * kill must shortly precede the end. If no kill event was received, the engine's mark decides.
  */
 export interface MemoryEnds {
   hear(event: EngineEvent): void
   /**
-   * Whether the mark belongs to this end; `endedAt` is null if no end event was received. Forgets the
-   * container.
+   * Returns whether the container's out-of-memory mark explains this end (`endedAt`: null without an end event).
+   * Forgets the container.
    */
   isOf(containerId: string, endedAt: number | null): boolean
 }

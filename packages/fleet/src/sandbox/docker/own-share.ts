@@ -7,7 +7,7 @@ import { unlessStatus } from './unless-status.ts'
 type CpuShare = SandboxSpec['cpu']
 
 /**
- * The spec with the larger start share; its own share goes into a label, for the mesh that adopts the
+ * Returns the spec with the larger start share. A label stores the original share, for a later mesh that adopts the
  * container. Pure.
  */
 export function atStartShare(spec: SandboxSpec, cpu: CpuShare): SandboxSpec {
@@ -15,7 +15,7 @@ export function atStartShare(spec: SandboxSpec, cpu: CpuShare): SandboxSpec {
   return { ...spec, cpu, labels: { ...spec.labels, [labelKeys.ownShare]: own } }
 }
 
-/** The processor share to which a container must be reset; null if it has its own. Pure. */
+/** Returns the processor share to which a container must be reset; null if no reset is needed. Pure. */
 export function shareToRestore({ Config, HostConfig }: InspectedContainer): CpuShare | null {
   const [quotaUs, periodUs] = (Config.Labels?.[labelKeys.ownShare] ?? '').split('/').map(Number)
   if (!quotaUs || !periodUs) return null
@@ -23,7 +23,7 @@ export function shareToRestore({ Config, HostConfig }: InspectedContainer): CpuS
   return isOwn ? null : { quotaUs, periodUs }
 }
 
-/** Resets a container that an earlier mesh left with its start share. */
+/** Gives a container its own share again if an earlier mesh did not end its start share. */
 export async function restoreShare(engine: Engine, inspected: InspectedContainer): Promise<void> {
   const own = shareToRestore(inspected)
   if (own !== null) await holdToShare(engine, inspected.Id, own)

@@ -57,7 +57,7 @@ async function prepareEngine(
   return { engine, dialect, network, ground, bound, volumes, rungs, closeNames }
 }
 
-/** Blocks the engine's name server in a running container, if possible. */
+/** Returns the function that blocks the engine's name server in a running container, if that is possible. */
 async function nameCloser(
   { options }: Pick<DockerHome, 'options'>,
   engine: Engine,
@@ -83,7 +83,7 @@ async function takeOver(home: DockerHome, { engine }: PreparedEngine): Promise<v
   if (options.uid === 0) await Promise.all([volumes.sweep(), profiles.sweep()])
 }
 
-/** Finds out whether volumes can be limited here, and reports if they cannot. */
+/** Finds out whether this machine can limit the size of volumes, and reports to the owner if not. */
 async function boundVolumes(
   home: DockerHome,
   { engine, ground }: PreparedEngine,

@@ -5,7 +5,7 @@ import { logText } from '../engine/log-text.ts'
 /** The maximum number of requested log lines; the log's rotation limits the size of a line. */
 const logLinesMax = 2_000
 
-/** The last bytes that a container printed; empty if it does not exist. */
+/** Returns the last bytes that a container printed; empty if the container does not exist. */
 export async function readLogs({ docker }: Engine, name: string, maxBytes: number): Promise<string> {
   const raw = await docker
     .getContainer(name)

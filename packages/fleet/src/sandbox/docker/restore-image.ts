@@ -15,7 +15,7 @@ export interface RestoreImageOptions extends Omit<
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
-/** Returns the id of the image; builds the image if the engine does not have it. Rejects with `SandboxError`. */
+/** Returns the id of the agent image; builds the image if the engine lacks it. Rejects with `SandboxError`. */
 export type RestoreImage = (engine: Engine, image: string) => Promise<string>
 
 /**
@@ -25,7 +25,7 @@ export type RestoreImage = (engine: Engine, image: string) => Promise<string>
 export function createRestoreImage(options: RestoreImageOptions, signal: AbortSignal): RestoreImage {
   let making: Promise<string> | null = null
   return async (engine, image) => {
-    // If the engine does not answer, the next request reports it.
+    // If the engine does not answer, the next request to the engine reports that.
     if ((await imageId(engine, image).catch(() => image)) !== null) return image
     making ??= make(engine, options, signal).finally(() => {
       making = null

@@ -4,11 +4,11 @@ import { createMachines, type MachineBase, type MachinesOptions } from '../machi
 import type { Behind } from '../isolation/behind.ts'
 import type { RungTrial } from '../sandbox-runtime.ts'
 
-/** The isolation levels of one engine, tested by running something on them. */
+/** The isolation levels of one engine; each is tested by running something on the level. */
 export interface Rungs {
   /** Tests an isolation level. A machine image may be built first, which takes minutes; `progress` gets each step. */
   tryIt(rung: IsolationRung, on: MachineBase, progress?: (step: string) => void): Promise<RungTrial>
-  /** The last result, until `forget`. Rejects with `SandboxError` `gvisor-absent` or `machine-absent`. */
+  /** Returns the last result of `tryIt` before `forget`. Rejects with `SandboxError` (`gvisor-absent`, ...). */
   behind(rung: IsolationRung, on: MachineBase): Promise<Behind>
   /** Forgets all results: an engine that was unreachable may have other runtimes now. */
   forget(): void

@@ -13,8 +13,8 @@ export interface StoppedHome {
 }
 
 /**
- * Stops everything of a home that runs in the engine: agents, their browsers, throw-away containers. Their data is
- * kept. Nothing is prepared, so no image is needed. Null if no engine answers.
+ * Stops the containers of a home: agents, their browsers, throw-away containers. Their data is kept. Nothing is
+ * prepared, so no image is needed. Null if no engine answers.
  */
 export async function stopDockerHome(
   hints: SocketHints,

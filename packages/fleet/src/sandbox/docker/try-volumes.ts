@@ -11,15 +11,15 @@ import { openAgentVolume } from './agent-volume.ts'
 import { hardenedHost, labelKeys, volumeName, type ContainerGround } from '../hardening/container-options.ts'
 import { warmCommand } from './warm-page-cache.ts'
 
-/** Id of the trial's volume; no agent can have it. */
+/** Id of the trial's volume; no agent can have this id. */
 const trialId = '.trial'
 const trialBytes = 16 * 1024 * 1024
 const trialTimeoutMs = 60_000
-/** The trial gets a whole processor, because the owner waits for it. */
+/** The throw-away container of the trial gets a whole processor, because the owner waits for the result. */
 const trialCpu = { quotaUs: 100_000, periodUs: 100_000 }
 const trial = 'grep -q " /data ext4 rw,nosuid,nodev" /proc/mounts && echo x > /data/trial'
 
-/** Predicts from machine and engine whether volumes can be limited; creates nothing. */
+/** Predicts from the machine and the engine whether volumes can be limited in size; creates nothing. */
 export async function volumesPromised(
   engine: Engine,
   uid: number,
@@ -35,8 +35,8 @@ export async function volumesPromised(
 }
 
 /**
- * If volumes of a fixed size seem possible, mounts one in a throw-away container that writes to it, and then warms the
- * page cache for agent starts. A failure is a reason to meter data, and not an error.
+ * If volumes of a fixed size seem possible, a throw-away container mounts one and writes to it, and warms the page
+ * cache for agent starts. After a failure the data of agents is metered instead; the failure is no error.
  */
 export async function tryVolumes(
   engine: Engine,

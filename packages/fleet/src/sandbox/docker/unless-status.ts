@@ -1,7 +1,7 @@
 import { isStatus } from '../image/engine-images.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 
-/** Swallows the given statuses, with which the engine says that the requested state already exists. */
+/** Returns a handler that ignores the given statuses, with which the engine says that nothing needs to be done. */
 export function unlessStatus(statuses: readonly number[]): (error: unknown) => void {
   return (error) => {
     if (!statuses.some((status) => isStatus(error, status))) {

@@ -8,30 +8,30 @@ import { homeTag } from '../sandbox-spec.ts'
 import { labelKeys } from '../hardening/container-options.ts'
 import { throwAwayRoles } from './list-containers.ts'
 
-/** The mesh's own throw-away containers take less than this, also on a slow machine. */
+/** Every throw-away container of the mesh ends within this time, also on a slow machine, milliseconds. */
 const throwAwayMaxMs = 3_600_000
-/** HTTP statuses of the engine for a missing object and for one in use. */
+/** HTTP statuses of the engine for a missing object and for an object in use. */
 const goneStatus = 404
 const inUseStatus = 409
-/** Roles of the containers and volumes of an agent in the engine. */
+/** Roles of an agent's containers and volumes, as their labels in the engine say. */
 const containersOfAgents: readonly string[] = ['agent', 'browser']
 const volumesOfAgents: readonly string[] = ['data', 'browser-profile']
 
-/** An object that the engine holds for this home, or for any home, and that is not in use. */
+/** An unused object in the engine: a container or volume of this home, or an image of any home. */
 export interface UnusedInEngine {
   readonly kind: 'container' | 'volume' | 'image'
   readonly name: string
   readonly why: string
   readonly bytes: number | null
-  /** Removes the object; false if it is in use. */
+  /** Removes the object. Returns false if the object is in use. */
   remove(): Promise<boolean>
 }
 
 export interface EngineQuery {
   readonly hints: SocketHints
-  /** Id of the home; null for a home that was never started and has nothing in the engine. */
+  /** Id of the home; null for a home that was never started and so has nothing in the engine. */
   readonly homeId: string | null
-  /** Whether the home has an agent of this id, running or not. */
+  /** Returns whether the home has an agent with this id, running or not. */
   readonly isAgent: (agentId: string) => boolean
   readonly cacheDirectory: string
   readonly now: number
@@ -62,7 +62,7 @@ const sizesSchema = z.looseObject({
     .nullish(),
 })
 
-/** Finds unused objects. Null if no engine answers, because then nothing on it can be deleted. */
+/** Finds unused objects. Null if no engine answers, because then nothing in the engine can be deleted. */
 export async function unusedInEngine(query: EngineQuery): Promise<readonly UnusedInEngine[] | null> {
   const { engine } = await findEngine(query.hints)
   if (engine === null) return null
@@ -99,7 +99,7 @@ async function ofOneHome(
     const [role, agentId] = [Labels?.[labelKeys.role] ?? '', Labels?.[labelKeys.agent]]
     const isOld = now - Created * 1000 > throwAwayMaxMs
     const isLeft = throwAwayRoles.includes(role) && isOld
-    // A running container is ended by the mesh itself, not here.
+    // The mesh itself ends running containers without an agent, so they are not listed.
     const isOrphan =
       containersOfAgents.includes(role) && agentId !== undefined && State !== 'running' && !isAgent(agentId)
     if (!isLeft && !isOrphan) continue
@@ -131,8 +131,8 @@ async function ofOneHome(
 }
 
 /**
- * Bytes by volume name, and by image id the bytes that no other image shares. Empty if the engine cannot
- * count.
+ * Maps each volume name to its bytes, and each image id to the bytes that no other image shares. Empty if the engine
+ * cannot count.
  */
 async function sizesIn({ docker }: Engine): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>()

@@ -4,12 +4,12 @@ import { runOnce } from '../run-once.ts'
 const warmTimeoutMs = 60_000
 
 /**
- * Reads the files that an agent's start reads. The kernel charges a file's pages to the cgroup that reads
- * them first, and 108 MB of them would use most of the first agent's memory.
+ * Reads the files that every agent start needs. The kernel charges a file's pages to the first cgroup that reads the
+ * file, and these 108 MB would use most of the first agent's memory.
  */
 export const warmCommand = 'cat /usr/local/bin/node /opt/flotilla/*.cjs > /dev/null; node -e 0'
 
-/** Runs in its own throw-away container, whose cgroup is charged for the pages. */
+/** Runs `warmCommand` in a throw-away container, whose cgroup is then charged for the pages. */
 export async function warmPageCache(
   engine: Engine,
   options: { readonly image: string; readonly homeTag: string; readonly signal?: AbortSignal | undefined },

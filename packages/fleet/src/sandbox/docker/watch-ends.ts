@@ -12,20 +12,20 @@ const eventSchema = z.looseObject({
   status: z.string().nullish(),
   id: z.string().nullish(),
   Actor: z.looseObject({ ID: z.string().nullish() }).nullish(),
-  /** Nanoseconds since 1970. Parsing as a double loses some hundred nanoseconds, which does not matter here. */
+  /** Time in nanoseconds since 1970. Parsing as a double loses some hundred nanoseconds, which is irrelevant. */
   timeNano: z.number().nullish(),
 })
 
 export interface EngineEvent {
   readonly action: string
   readonly containerId: string
-  /** Milliseconds since 1970 on the engine's clock; null if the event has no time. */
+  /** Time of the event, milliseconds since 1970 on the engine's clock; null if the event has no time. */
   readonly at: number | null
 }
 
 /**
  * Reads the engine's events about a home's containers until `signal` aborts. `onConnected` is called after every
- * (re)connection and before later events, so that the caller can check what it missed. Never rejects.
+ * (re)connection and before later events, so that the caller can check for missed events. Never rejects.
  */
 export async function watchEngine(
   engine: Engine,

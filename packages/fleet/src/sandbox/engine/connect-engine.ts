@@ -34,10 +34,9 @@ const infoSchema = z.looseObject({
   CpuCfsQuota: z.boolean().nullish(),
 })
 
-/** Connects to the engine at `socketPath` and reads its facts. Rejects if nothing answers within 5 s. */
+/** Connects to the engine at `socketPath` and reads facts about the engine. Rejects if nothing answers within 5 s. */
 export async function connectEngine(socketPath: string): Promise<Engine> {
-  // Loaded late: the import costs a tenth of a second of CPU, and a mesh with plain processes does not need
-  // it.
+  // Imported late, because it costs a tenth of a second of CPU, which a mesh with plain processes need not spend.
   const { default: DockerClient } = await import('dockerode')
   const asking = new DockerClient({ socketPath, timeout: answerTimeoutMs })
   const version = versionSchema.parse(await asking.version())

@@ -9,23 +9,23 @@ export interface EngineDialect {
   /** Value of the `seccomp=` option: Docker takes the profile's content, Podman its path on this machine. */
   readonly seccomp: string
   readonly ulimits: Ulimits
-  /** Docker disables IPv6 inside containers by itself; Podman leaves link-local addresses. */
+  /** Kernel settings against IPv6 in containers: Docker disables it itself, Podman leaves link-local addresses. */
   readonly sysctls: Readonly<Record<string, string>>
   readonly logOptions: Dockerode.HostConfig['LogConfig']
-  /** Podman creates a mount's volume without its labels, so for Podman the mesh creates the volume first. */
+  /** True for Podman: it creates a volume at its first mount, without labels, so the mesh creates it before. */
   readonly createsVolumesFirst: boolean
-  /** Whether the mesh must hold a bridge: Podman removes a bridge together with the last container on it. */
+  /** Whether the mesh must keep a bridge up: Podman removes a bridge together with the last container on it. */
   readonly holdsBridge: boolean
   /** Whether the processor share of a running container can be changed; only recent releases of Podman support it. */
   readonly changesShares: boolean
-  /** Events that mean the end of a container's process. */
+  /** Names of the events by which the engine reports the end of a container's process. */
   readonly endActions: readonly string[]
 }
 
 export type Ulimits = NonNullable<Dockerode.HostConfig['Ulimits']>
 
 const { openFilesMax } = sandboxHardening
-/** Podman's service lowers its own limit to this value. */
+/** Podman's service lowers its own limit of processes to this value, so no container can get a higher limit. */
 const podmanProcessesMax = 32_768
 
 export async function engineDialect(engine: Engine, recipeDirectory: string): Promise<EngineDialect> {
@@ -60,9 +60,9 @@ export async function engineDialect(engine: Engine, recipeDirectory: string): Pr
 }
 
 /**
- * Podman requests a limit of a million processes by default and fails if the host's own limit is lower. The
- * limit counts all agents together, because they share a user id, so it is set to the highest allowed value.
- * The cgroup limits each agent.
+ * Returns the limits of an engine's containers. Podman by default requests a million processes and fails if the host
+ * allows fewer. This limit counts all agents together, which share a user id, so it is set to the highest allowed
+ * value; the cgroup limits each agent.
  */
 export async function ulimitsOf(engine: Engine): Promise<Ulimits> {
   const ulimits = [

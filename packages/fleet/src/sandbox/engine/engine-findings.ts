@@ -1,6 +1,6 @@
 /**
- * A judged fact about an engine. Pure: `doctor` prints the findings, and `ensureEngine` rejects an engine
- * with a finding that is not ok.
+ * A fact about an engine and whether it is ok. Pure: `doctor` prints the findings, and `ensureEngine` rejects an
+ * engine with a finding that is not ok.
  */
 export interface Finding {
   /** Stable id in kebab-case. */
@@ -11,7 +11,7 @@ export interface Finding {
   readonly repair: string
 }
 
-/** The part of `GET /info` and `GET /version` that decides. */
+/** The fields of `GET /info` and `GET /version` on which the findings depend. */
 export interface EngineFacts {
   readonly flavour: 'docker' | 'podman'
   readonly version: string
@@ -19,7 +19,7 @@ export interface EngineFacts {
   readonly operatingSystem: string
   readonly osType: string
   readonly kernelVersion: string
-  /** Kernel on which the mesh itself runs. */
+  /** Version of the kernel on which the mesh itself runs. */
   readonly hostKernelVersion: string
   readonly securityOptions: readonly string[]
   readonly memoryLimit: boolean

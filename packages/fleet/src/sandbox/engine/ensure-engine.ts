@@ -9,9 +9,9 @@ import { canInstall, installCommands, installPackages } from './install-engine.t
 import type { SocketHints } from './socket-candidates.ts'
 import { dockerdLastWords, startDockerd } from './start-dockerd.ts'
 
-/** How long an engine that was just installed or started may take to answer. */
+/** Time limit for the first answer of an engine that was just installed or started, milliseconds. */
 const firstAnswerMs = 60_000
-/** Time for the package's own start script, which may be starting the engine already, milliseconds. */
+/** Time for the start script of the engine's package, which may already be starting the engine, milliseconds. */
 const packageStartMs = 4_000
 const askEveryMs = 200
 
@@ -26,9 +26,9 @@ export interface EnsureEngineOptions extends SocketHints {
 }
 
 /**
- * Returns an engine that answers and can isolate agents; installs and starts one if that is allowed.
- * Announces each step before it takes it. Rejects with `SandboxError`: `engine-absent`,
- * `engine-start-failed`, `package-install-failed`, or the id of the first finding that is not ok.
+ * Returns an engine that answers and can isolate agents; installs and starts an engine if that is allowed. Announces
+ * each step before it begins. Rejects with `SandboxError`: `engine-absent`, `engine-start-failed`,
+ * `package-install-failed`, or the id of the first finding that is not ok.
  */
 export async function ensureEngine(options: EnsureEngineOptions): Promise<Engine> {
   const found = await findEngine(options)
@@ -58,7 +58,7 @@ export async function ensureEngine(options: EnsureEngineOptions): Promise<Engine
   )
 }
 
-/** The findings about the engine for `doctor`; changes nothing and never rejects. */
+/** Returns the findings about the engine for `doctor`; changes nothing and never rejects. */
 export async function inspectEngine(hints: SocketHints): Promise<readonly Finding[]> {
   const found = await findEngine(hints)
   if (found.engine === null) {

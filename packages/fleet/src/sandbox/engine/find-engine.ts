@@ -2,7 +2,7 @@ import { reasonOf } from '../sandbox-error.ts'
 import { connectEngine, type Engine } from './connect-engine.ts'
 import { socketCandidates, type SocketHints } from './socket-candidates.ts'
 
-/** The first engine that answers, or why none of the sockets worked. Never rejects. */
+/** Returns the first engine that answers, or why no socket worked. Never rejects. */
 export async function findEngine(
   hints: SocketHints,
 ): Promise<{ readonly engine: Engine } | { readonly engine: null; readonly tried: readonly string[] }> {

@@ -9,7 +9,7 @@ export interface KvmDevice {
 }
 
 /**
- * The KVM device if the processor supports virtualization, otherwise null. The device file alone does not prove that.
+ * Returns the KVM device if the processor supports virtualization, else null: the device file alone proves nothing.
  */
 export async function findKvm(): Promise<KvmDevice | null> {
   const about = await readFile('/proc/cpuinfo', 'utf8').catch(() => '')

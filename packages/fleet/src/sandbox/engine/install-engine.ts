@@ -20,7 +20,7 @@ export async function canInstall(uid: number): Promise<boolean> {
   )
 }
 
-/** Needs root and a Debian-like system. Rejects with the last words of apt. */
+/** Installs packages with apt; needs root and a Debian-like system. Rejects with the last output of apt. */
 export async function installPackages(
   packages: readonly string[],
   options: { readonly signal?: AbortSignal | undefined },

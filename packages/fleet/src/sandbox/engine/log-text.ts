@@ -1,4 +1,4 @@
-/** Text of an engine's multiplexed log: eight bytes of head (stream, length) before each piece. Pure. */
+/** Returns the text of an engine's multiplexed log, in which 8 bytes (stream, length) precede each piece. Pure. */
 export function logText(raw: Buffer): string {
   const pieces: Buffer[] = []
   let at = 0

@@ -2,7 +2,7 @@
 export interface SocketHints {
   /** Value of `FLOTILLA_ENGINE_SOCKET`: a path or `unix://` address. If set, no other address is tried. */
   readonly engineSocket?: string | undefined
-  /** Value of `DOCKER_HOST`. Only `unix://` addresses count; agents must live on this machine. */
+  /** Value of `DOCKER_HOST`. Only `unix://` addresses count, because the engine must run on this machine. */
   readonly dockerHost?: string | undefined
   readonly uid: number
 }

@@ -17,11 +17,11 @@ export function dockerdFiles(stateDirectory: string): {
   return { log: file('dockerd.log'), pid: file('dockerd.pid'), settings: file('daemon.json') }
 }
 
-/** Settings of the owner for engines on this machine take precedence. */
+/** The owner's own dockerd settings on this machine; if this file exists, the mesh writes no settings. */
 const machineSettings = '/etc/docker/daemon.json'
 
 /**
- * Passes the file to dockerd so that runtimes can be added while it runs: it re-reads the file on a signal.
+ * Returns dockerd's arguments for a settings file. The mesh can add runtimes later: dockerd re-reads it on a signal.
  */
 async function settingsArguments(path: string): Promise<readonly string[]> {
   if (await exists(machineSettings)) return []
@@ -29,13 +29,13 @@ async function settingsArguments(path: string): Promise<readonly string[]> {
   return ['--config-file', path]
 }
 
-/** The running engine that this mesh started with its own settings file; null for any other engine. */
+/** Returns the process of the engine that this mesh started with its own settings file; null without one. */
 export async function ownDockerd(stateDirectory: string): Promise<{ readonly pid: number } | null> {
   const files = dockerdFiles(stateDirectory)
   const pid = Number((await readFile(files.pid, 'utf8').catch(() => '')).trim())
   if (!Number.isInteger(pid) || pid <= 1) return null
   const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
-  // Another process may have this process id by now.
+  // The process id may belong to another process by now.
   const isOurs = words[0]?.endsWith('dockerd') === true && words.includes(files.settings)
   return isOurs ? { pid } : null
 }
@@ -46,8 +46,8 @@ export async function writeDockerdSettings(stateDirectory: string, settings: obj
 }
 
 /**
- * Starts the installed engine: with systemd if it is running, else as a detached process. Resolves once it was started,
- * not once it answers.
+ * Starts the installed engine: with systemd if systemd is running, else as a detached process. Resolves once the
+ * engine was started; it may not answer yet.
  */
 export async function startDockerd(options: {
   readonly stateDirectory: string
@@ -88,7 +88,7 @@ export async function startDockerd(options: {
   }
 }
 
-/** The last lines of the log of an engine that the mesh started; empty if there is no log. */
+/** Returns the last log lines of an engine that the mesh started; empty if there is no log. */
 export async function dockerdLastWords(stateDirectory: string): Promise<string> {
   const text = await readFile(dockerdFiles(stateDirectory).log, 'utf8').catch(() => '')
   return text.trim().split('\n').slice(-6).join('\n').slice(-1500)

@@ -7,9 +7,9 @@ const profileSchema = z.looseObject({
 const notImplemented = 38
 
 /**
- * Adapts a container's seccomp filter for a program behind gVisor, which supports a single refusal action.
- * Where programs must see ENOSYS to fall back to another call, the profile uses a tracer action: without a
- * tracer the call fails with ENOSYS. Pure.
+ * Adapts a container's seccomp filter for gVisor, which supports a single refusal action. Some programs use another
+ * system call only if the first fails with ENOSYS; for these calls the filter names a tracer, and as no tracer runs,
+ * the kernel returns ENOSYS. Pure.
  */
 export function gvisorFilter(profile: string): string {
   const { syscalls, ...rest } = profileSchema.parse(JSON.parse(profile))

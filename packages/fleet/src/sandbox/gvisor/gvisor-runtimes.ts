@@ -23,7 +23,7 @@ const networks = ['sandbox', 'host'] as const
 
 type Platform = (typeof platforms)[number]
 
-/** The registered gVisor runtimes, in the order in which to try them. */
+/** Lists the registered gVisor runtimes, in the order in which to try them. */
 export async function gvisorRuntimes({ docker }: Engine): Promise<readonly GvisorRuntime[]> {
   const { Runtimes } = infoSchema.parse(await docker.info())
   return Object.entries(Runtimes ?? {})
@@ -32,14 +32,14 @@ export async function gvisorRuntimes({ docker }: Engine): Promise<readonly Gviso
     .toSorted((one, other) => rankOf(one.name) - rankOf(other.name))
 }
 
-/** The runtime entries for the settings file of an engine that the mesh started. Pure. */
+/** Returns the runtime entries for the settings file of an engine that the mesh started. Pure. */
 export function runtimeEntries(
   runscPath: string,
   { virtualizes }: { readonly virtualizes: boolean },
 ): Readonly<Record<string, { readonly path: string; readonly runtimeArgs: readonly string[] }>> {
   return Object.fromEntries(
     platforms
-      // With a KVM device but without processor support behind it, the sandbox spins and never starts.
+      // With a KVM device but no virtualization, gVisor's KVM platform uses processor time and never starts.
       .filter((platform) => platform !== 'kvm' || virtualizes)
       .flatMap((platform) =>
         networks.map((network) => [
@@ -53,14 +53,14 @@ export function runtimeEntries(
   )
 }
 
-/** Applies the seccomp filter inside gVisor too: otherwise programs create user namespaces, in which no limit holds. */
+/** Makes gVisor apply the seccomp filter inside, too: otherwise programs create user namespaces without any limit. */
 export const filterArgument = '--oci-seccomp'
 
 const prefix = 'flotilla-gvisor-'
 const ourName = (platform: Platform, network: string): string => `${prefix}${platform}-${network}`
 const isOurs = (name: string): boolean => name.startsWith(prefix)
 
-/** Runtimes that the owner set up go before those of the mesh. */
+/** Ranks runtimes that the owner set up before those of the mesh; lower is tried first. */
 function rankOf(name: string): number {
   if (!isOurs(name)) return -1
   return platforms.flatMap((platform) => networks.map((network) => ourName(platform, network))).indexOf(name)

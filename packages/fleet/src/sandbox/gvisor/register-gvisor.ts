@@ -8,7 +8,7 @@ import { canInstall, installPackages } from '../engine/install-engine.ts'
 import { ownDockerd, writeDockerdSettings } from '../engine/start-dockerd.ts'
 import { filterArgument, gvisorRuntimes, runtimeEntries } from './gvisor-runtimes.ts'
 
-/** The time that an engine takes to reload its settings file. */
+/** Time limit for an engine to reload its settings file, milliseconds. */
 const reloadMs = 10_000
 const askEveryMs = 100
 const gvisorPackage = 'runsc'
@@ -22,13 +22,13 @@ export interface RegisterOptions {
   readonly clock: Clock
 }
 
-/** The commands for the owner if the mesh may not run them. */
+/** The commands that the owner must run if the mesh may not run them. */
 const installWords = `sudo apt-get install -y --no-install-recommends ${gvisorPackage}`
 const registerWords = `add runsc under "runtimes" in the engine's daemon.json, such as {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=systrap", "${filterArgument}"]}}, then sudo systemctl reload docker`
 
 /**
- * Registers gVisor with an engine that the mesh started, and installs its package if that is allowed. A
- * foreign engine is never changed. Returns null when it is registered, else the reason and the repair.
+ * Registers gVisor with an engine that the mesh started, and installs gVisor's package if allowed. Never changes
+ * another engine. Returns null if gVisor is registered, else the reason and the repair.
  */
 export async function registerGvisor(
   engine: Engine,

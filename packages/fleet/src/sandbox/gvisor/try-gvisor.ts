@@ -29,7 +29,7 @@ const triedRepair =
 export interface Gvisor {
   /** Concurrent callers share one trial. */
   tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial>
-  /** The last result, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
+  /** Returns the last result of the test, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
   ground(engine: Engine, ground: ContainerGround): Promise<GvisorGround>
   /** Forgets the result: an engine that was unreachable may have other runtimes now. */
   forget(): void
@@ -99,7 +99,7 @@ export function createGvisor(options: GvisorOptions): Gvisor {
 const tryProgram =
   "if (!require('node:fs').readFileSync('/proc/version','utf8').includes('gVisor')) console.log('kernel ' + require('node:os').release())"
 
-/** Runs a container behind gVisor. Null on success, else the reason of the failure. */
+/** Runs a container behind gVisor. Returns null on success, else the reason of the failure. */
 async function runOn(engine: Engine, ground: ContainerGround, gvisor: GvisorGround): Promise<string | null> {
   try {
     const done = await runOnce(engine, {

@@ -8,9 +8,9 @@ export const labelKeys = {
   role: 'flotilla.role',
   agent: 'flotilla.agent',
   kind: 'flotilla.kind',
-  /** Label with the own processor share (quota over period) of a container that was created with its start share. */
+  /** Label that stores the regular processor share (quota over period) of a container created with a start share. */
   ownShare: 'flotilla.cpu',
-  /** Label of containers in which a machine runs; the launcher reports how the machine ended. */
+  /** Label of containers in which a virtual machine runs; the launcher reports how the machine ended. */
   machine: 'flotilla.machine',
 } as const
 
@@ -33,11 +33,11 @@ export interface ContainerGround {
 export const tmpFilesMax = 32_768
 
 /**
- * Host threads that gVisor's kernel needs for one process of the agent, with reserve: measured were 8.5 where it uses
- * ptrace. The limit of processes itself applies inside.
+ * Host threads that gVisor's kernel needs for one process of the agent, with a reserve: 8.5 were measured on the
+ * ptrace platform. gVisor itself applies the limit of processes inside.
  */
 const hostThreadsPerProcess = 16
-/** What replaces the shared kernel for agents under gVisor. */
+/** What an agent's container needs to run with gVisor's kernel instead of the shared one. */
 export interface GvisorGround {
   /** The runtime's name in the engine. */
   readonly runtime: string
@@ -50,7 +50,7 @@ export interface GvisorGround {
 /** Memory that gVisor's kernel needs in addition to the agent's limit. */
 const gvisorOwnBytes = 96 * 1024 * 1024
 
-/** The hardening alone, the same for every agent and the probe; with gVisor, behind its kernel. Pure. */
+/** Returns the hardening that all agents and the probe share; with `gvisor`, adapted to gVisor's kernel. Pure. */
 export function hardenedHost(
   ground: ContainerGround,
   size: WallSize,
@@ -63,12 +63,12 @@ export function hardenedHost(
     ...host,
     SecurityOpt: ['no-new-privileges', `seccomp=${gvisor.seccomp}`],
     Runtime: gvisor.runtime,
-    // gVisor's kernel lets a program read only the memory of processes that it started itself.
+    // Node is readable here: gVisor lets a program read only the memory of processes that it started itself.
     Mounts: [{ Type: 'bind', Source: gvisor.nodePath, Target: '/usr/local/bin/node', ReadOnly: true }],
     PidsLimit: size.pidsLimit * hostThreadsPerProcess,
     Memory: memory,
     MemorySwap: memory,
-    // gVisor's own kernel counts the processes, so other agents with the same user id do not count.
+    // gVisor counts the processes of this sandbox alone; other agents with the same user id do not count.
     Ulimits: [...ground.ulimits, { Name: 'nproc', Soft: size.pidsLimit, Hard: size.pidsLimit }],
   }
 }
@@ -96,7 +96,7 @@ function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostC
     Privileged: false,
     PublishAllPorts: false,
     NetworkMode: ground.network.name,
-    // The gateway refuses port 53 at once: lookups fail quickly, and no resolver of the host is used.
+    // The gateway refuses port 53 at once, so lookups fail quickly and never reach a resolver of the host.
     Dns: [ground.network.gateway],
     DnsSearch: ['.'],
     DnsOptions: ['timeout:1', 'attempts:1'],
@@ -108,9 +108,9 @@ function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostC
 }
 
 /**
- * Read-only paths of the engine, which this list replaces, and the files in which the first process of a
- * container describes itself. Its program belongs to the engine and is readable, so other programs of its
- * user could otherwise choose which process the kernel kills first.
+ * The engine's default read-only paths, which this list replaces, and `/proc/1`. A container's first process runs a
+ * readable program of the engine, so other programs of the agent's user could otherwise write to `/proc/1` and
+ * choose which process the kernel kills first when memory runs out.
  */
 export const readonlyPaths = [
   '/proc/bus',
@@ -123,7 +123,7 @@ export const readonlyPaths = [
 
 export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit' | 'tmpSizeBytes'>
 
-/** All options of an agent's container. Pure. */
+/** Returns all options of an agent's container. Pure. */
 export function containerOptions(
   ground: ContainerGround,
   spec: SandboxSpec,
@@ -144,10 +144,10 @@ export function containerOptions(
     ),
     User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
     WorkingDir: '/data',
-    // The engine's name server also resolves host names; a shared one would reveal the addresses of all agents.
+    // The engine's name server resolves host names too, so a host name that others can guess reveals the address.
     Hostname: sandboxName(ground.homeId, spec.agentId),
     Labels: labels,
-    // The mesh checks the health itself; an engine's check would use the agent's CPU quota.
+    // The mesh checks the agent's health itself; a health check of the engine would use the agent's CPU quota.
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       ...host,
@@ -171,7 +171,7 @@ export function containerOptions(
   }
 }
 
-/** The largest file that a process may write, in /data or in /tmp: one file may fill either. Pure. */
+/** Returns the size of the largest file that a process may write: one file may fill /data or /tmp. Pure. */
 export function largestFileBytes(spec: SandboxSpec): number {
   return Math.max(spec.dataLimitBytes, spec.tmpSizeBytes)
 }
@@ -185,13 +185,12 @@ export function volumeLabels(homeId: string, agentId: string): Record<string, st
 }
 
 /**
- * Command line of every Node process in a container. Without the flag, any program of the same user could
- * open the inspector, and so the memory, with a signal. The command line takes precedence over the
- * environment.
+ * Command line of every Node process in a container. Without the flag, any program of the same user could open the
+ * inspector with a signal and read the memory. No variable of the environment can override the flag.
  */
 export const guardedNode = ['node', '--disable-sigusr1'] as const
 
-/** Half of the memory for the JavaScript heap; the rest is for the runtime itself and for the agent's programs. */
+/** Gives the JavaScript heap half of the memory; the other half is for Node itself and for the agent's programs. */
 export function agentCommand(memoryLimitBytes: number): readonly string[] {
   const heapMb = Math.floor(memoryLimitBytes / 2 / (1024 * 1024))
   return [
@@ -203,8 +202,8 @@ export function agentCommand(memoryLimitBytes: number): readonly string[] {
 }
 
 /**
- * The C library keeps freed memory in an arena for each thread, which a tenth of a core has no use for, and below a
- * limit that grows: one arena and a fixed limit leave an operator 10 of its 128 MB.
+ * Environment of every agent. By default the C library keeps freed memory, in one arena per thread and up to a
+ * growing limit. One arena and a fixed limit save an operator 10 of its 128 MB.
  */
 export const fixedEnvironment = {
   HOME: '/data',

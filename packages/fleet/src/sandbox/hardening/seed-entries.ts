@@ -4,8 +4,8 @@ import { sandboxHardening } from '../sandbox-spec.ts'
 import { tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
 
 /**
- * Archive entries for a spec's files below `/data`: files 0600, their folders 0700, owned by the agent. Pure. Throws
- * `SandboxError` `file-path-refused` for a path that leaves `/data`.
+ * Returns archive entries for a spec's files below `/data`: files 0600, their folders 0700, owned by the agent. Pure.
+ * Throws `SandboxError` `file-path-refused` for a path that leaves `/data`.
  */
 export function seedEntries(files: Readonly<Record<string, string>>): readonly TarEntry[] {
   const uid = sandboxHardening.uid

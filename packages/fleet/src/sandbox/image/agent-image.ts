@@ -6,7 +6,7 @@ import type { ImageOptions, MadeImage, Part } from './ensure-image.ts'
 import { findPinnedNode, findVectorExtension, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
 import { agentImageName } from './prune-images.ts'
 
-/** Files of `images/agent` that go into the image as they are. */
+/** Files of `images/agent` that are sent to the build unchanged. */
 const recipeFiles = ['Dockerfile', 'packages.txt', 'warm-compile-cache.cjs', 'probe-walls.cjs'] as const
 
 export interface AgentImageOptions extends ImageOptions {
@@ -14,7 +14,7 @@ export interface AgentImageOptions extends ImageOptions {
   readonly bundle: readonly BundledFile[]
 }
 
-/** The image that agents run from. Rejects with `SandboxError`. */
+/** Returns the image that agents run from; builds it if needed. Rejects with `SandboxError`. */
 export async function ensureAgentImage(options: AgentImageOptions): Promise<MadeImage> {
   const node = findPinnedNode(options.packageDirectory, options.engine.architecture)
   const vectors = findVectorExtension(options.packageDirectory, options.engine.architecture)
@@ -34,7 +34,7 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Made
     prepare: async () => {
       const [nodePath, npmPath] = await Promise.all([strippedNode(node, options), npmArchive(options)])
       return async () => [
-        // Execute only: a user that cannot read a program cannot inspect its process either, see the recipe.
+        // Mode 711: a user that cannot read a program's file cannot inspect its process either; see the Dockerfile.
         await tarFileFrom('node', nodePath, 0o711),
         await tarFileFrom('npm.tgz', npmPath, 0o644),
         tarDirectory('agent', { uid: 0, mode: 0o755 }),

@@ -8,7 +8,7 @@ export interface AptSourceFile {
   readonly text: string
 }
 
-/** Lines and stanzas for the suites of `codename` with the component `main`, both spellings, in given order. */
+/** Returns the lines and stanzas with component `main` for the suites of `codename`, in the given order. */
 export function usableAptSources(
   files: readonly AptSourceFile[],
   codename: string,

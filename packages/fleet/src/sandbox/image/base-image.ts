@@ -16,7 +16,7 @@ const registryBase = 'debian:bookworm-slim'
 const pullTimeoutMs = 120_000
 const bootstrapTimeoutMs = 15 * 60_000
 
-/** Excluded from an offline base: documentation is never read in a container. */
+/** Options that leave documentation and translations out of an offline base: no container reads them. */
 const bootstrapOptions = [
   '--variant=minbase',
   '--aptopt=Acquire::Languages "none"',
@@ -31,7 +31,7 @@ export interface BaseImageOptions {
   readonly engine: Engine
   readonly packages: readonly string[]
   readonly cacheDirectory: string
-  /** The owner's own base; taken as it is. */
+  /** The owner's own base image, which is used unchanged. */
   readonly baseImage?: string | undefined
   /** Name of the base in a registry; defaults to Debian's. */
   readonly registryBase?: string | undefined
@@ -42,10 +42,10 @@ export interface BaseImageOptions {
 }
 
 /**
- * Returns a base for the agent image, in this order: the owner's own image, one built earlier from this
- * host's packages, Debian from a registry, one built now from this host's packages. Images are identified by
- * id and never by name alone; a registry image is pinned to the digest of its first pull. Returns the id,
- * because the name may be given to another image meanwhile. Rejects with `SandboxError` `no-base-image`.
+ * Returns a base for the agent image, in this order: the owner's own image, one built earlier from this host's
+ * packages, Debian from a registry, one built now from this host's packages. Images are identified by id, because
+ * another image can get the same name; a registry image is pinned to the digest of its first pull. Returns the id.
+ * Rejects with `SandboxError` `no-base-image`.
  */
 export async function ensureBaseImage(options: BaseImageOptions): Promise<string> {
   const { engine, cacheDirectory } = options
@@ -68,7 +68,7 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<string
   return id
 }
 
-/** Pulls the base by the digest of the first pull if there was one; the registry's tag is trusted only once. */
+/** Pulls the base image by the digest of its first pull, if any; the registry's tag is trusted only once. */
 async function fetchBase(
   options: BaseImageOptions,
   name: string,

@@ -7,14 +7,14 @@ import { findPinnedNode, playwrightArchive, playwrightVersion, strippedNode } fr
 import { browserImageName } from './prune-images.ts'
 import { bundleSettings } from './split-agent.ts'
 
-/** Files of `images/browser` that go into the image as they are. */
+/** Files of `images/browser` that are sent to the build unchanged. */
 const recipeFiles = ['Dockerfile', 'packages.txt', 'enter.sh'] as const
 
-/** The file name in the npm package, with which the image starts it. */
+/** Name of the browser service's file in the npm package; the image starts that file. */
 const packedEntry = 'browser.cjs'
 
 export interface BrowserImageOptions extends ImageOptions {
-  /** The entry file of what runs in it: `packages/browser/src/main.ts`, or `browser.cjs` as it was packed. */
+  /** The entry file of the browser service: `packages/browser/src/main.ts`, or the packed `browser.cjs`. */
   readonly browserEntry: string
 }
 
@@ -26,7 +26,7 @@ export async function ensureBrowserImage(options: BrowserImageOptions): Promise<
   const node = findPinnedNode(options.packageDirectory, options.engine.architecture)
   const program = await browserProgram(options.browserEntry)
   const policies = await readFile(`${options.recipeDirectory}/policies.json`)
-  // Recorded separately from the agent's image, so that the last two of each kind are kept for a home.
+  // Recorded under another id than agent images, so that the last two images of each kind are kept for a home.
   const own = { ...options, homeId: `${options.homeId} browser` }
   return ensureImage(own, {
     name: browserImageName,
@@ -44,7 +44,7 @@ export async function ensureBrowserImage(options: BrowserImageOptions): Promise<
         playwrightArchive(options),
       ])
       return async () => [
-        // Execute only: a user that cannot read a program cannot inspect its process either, see the recipe.
+        // Mode 711: a user that cannot read a program's file cannot inspect its process either; see the Dockerfile.
         await tarFileFrom('node', nodePath, 0o711),
         await tarFileFrom('playwright.tgz', playwrightPath, 0o644),
         tarDirectory('policies', { uid: 0, mode: 0o755 }),
@@ -56,14 +56,14 @@ export async function ensureBrowserImage(options: BrowserImageOptions): Promise<
   })
 }
 
-/** Bundles one file without dependencies, except for Playwright, which is beside it in the image. */
+/** Bundles the browser service into one file; only Playwright stays outside, as a package of the image. */
 export async function browserProgram(entry: string): Promise<Buffer> {
   if (basename(entry) === packedEntry) return readFile(entry)
   const { build } = await import('esbuild')
   const { outputFiles } = await build({
     ...bundleSettings,
     conditions: [...bundleSettings.conditions],
-    // Module names are relative to this folder, so the bundle is the same wherever the sources are.
+    // Module names in the bundle are relative to this folder, so the bundle does not depend on where the sources are.
     absWorkingDir: dirname(entry),
     entryPoints: [entry],
     external: ['playwright-core', 'bufferutil', 'utf-8-validate'],
@@ -72,10 +72,7 @@ export async function browserProgram(entry: string): Promise<Buffer> {
   return Buffer.from(outputFiles?.[0]?.contents ?? [])
 }
 
-/**
- * Chromium ignores the system's certificate authorities, so the owner's additional ones go into a policy.
- * Pure.
- */
+/** Builds a policy with the owner's additional authorities, because Chromium ignores those of the system. Pure. */
 export function authoritiesPolicy(authorities: readonly NamedFile[]): Buffer {
   const certificates = authorities.flatMap(({ content }) =>
     [

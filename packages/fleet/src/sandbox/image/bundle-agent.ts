@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { bundlePart, bundleSettings, partsFolder, splitAgent } from './split-agent.ts'
 import type { SplitFile } from './split-agent.ts'
 
-/** Inputs and outputs of an earlier bundling; `tool` changes when the settings below do. */
+/** Inputs and outputs of an earlier bundling; `tool` is a hash of the build settings. */
 const recordSchema = z.strictObject({
   tool: z.string(),
   inputs: z.record(z.string(), z.string()),
@@ -17,13 +17,13 @@ const recordSchema = z.strictObject({
 const splitVersion = 2
 
 export interface BundledFile {
-  /** The path beside the agent: `agent.cjs`, `late.cjs`, `parts/tokenizer.cjs`. */
+  /** The file's path in the image, relative to the agent: `agent.cjs`, `late.cjs`, `parts/tokenizer.cjs`. */
   readonly name: string
   readonly path: string
 }
 
 export interface AgentBundle {
-  /** `agent.cjs` first. Content-addressed, so they never change under their paths. */
+  /** The files, `agent.cjs` first. Their paths contain a hash, so the content under a path never changes. */
   readonly files: readonly BundledFile[]
   /** SHA-256 of all files, in hex. */
   readonly hash: string
@@ -61,17 +61,17 @@ export async function bundleAgent(options: {
   return bundle
 }
 
-/** Builds the agent's files; `agent.cjs` is the first. */
+/** Builds the agent's files and returns them; `agent.cjs` is the first. */
 export async function agentFiles(entry: string): Promise<readonly SplitFile[]> {
   const files = [...(await splitAgent(entry))]
   for (const part of await partsBeside(entry)) files.push(await bundlePart(part.source, part.name))
   return files
 }
 
-/** The file name in the npm package, with which the image starts it. */
+/** Name of the agent's file in the npm package; the image starts that file. */
 const packedEntry = 'agent.cjs'
 
-/** The agent of an npm package: its files are beside its entry. */
+/** Returns the agent of an installed npm package, whose files are in the same folder as its entry. */
 async function bundleBeside(entry: string): Promise<AgentBundle> {
   const folder = dirname(entry)
   const found = await readdir(folder, { recursive: true })
@@ -109,7 +109,7 @@ function bundleAt(
   return { files: names.map((name) => ({ name, path: join(folder, name) })), hash: bundleHash }
 }
 
-/** Writes all files or none. Another process may write the same files at the same time without harm. */
+/** Writes all files or none. Another process can write the same files concurrently without harm. */
 async function writeFiles(
   cacheDirectory: string,
   bundle: AgentBundle,
@@ -126,7 +126,7 @@ async function writeFiles(
   try {
     await rename(temporary, folder)
   } catch {
-    // The folder exists: either complete from another process, or damaged and replaced here.
+    // The folder exists: another process completed it, or it is damaged and is replaced now.
     if ((await hashOfFiles(bundle.files)) !== bundle.hash) {
       await rm(folder, { recursive: true, force: true })
       await rename(temporary, folder)
@@ -142,7 +142,7 @@ async function readRecord(path: string) {
     const record = recordSchema.parse(JSON.parse(text))
     return record.tool === toolHash() ? record : null
   } catch {
-    // A torn or older record only costs a new bundling.
+    // After a damaged record or one of an older format, the agent is only bundled again.
     return null
   }
 }

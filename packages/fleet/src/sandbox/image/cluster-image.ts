@@ -23,7 +23,7 @@ export interface ClusterImageOptions extends Omit<AgentImageOptions, 'engine' | 
   readonly stateDirectory: string
   /** The image reference on the nodes. */
   readonly reference: string
-  /** The reference of the mesh image on nodes; null builds none. It is built from `packageDirectory`. */
+  /** The reference of the mesh image on nodes, built from `packageDirectory`; null to build no mesh image. */
   readonly meshReference: string | null
   /** The archive to create, in a format that every container runtime loads. The file must not exist. */
   readonly file: string
@@ -95,14 +95,14 @@ async function build(
   await followEngine(engine, stream)
 }
 
-/** Writes one archive of all images, so that shared layers are in it once. */
+/** Writes one archive of all images, which contains shared layers only once. */
 function archiveOf({ docker }: Engine, references: readonly string[]): Promise<NodeJS.ReadableStream> {
   const names = references.map((name) => `names=${encodeURIComponent(name)}`).join('&')
   return new Promise((resolve, reject) => {
     docker.modem.dial(
       {
-        // The client library encodes lists differently from the engine, and drops the last character of a path without
-        // options.
+        // The client library encodes lists in a form that the engine does not accept, and drops the last character of
+        // a path without options.
         path: `/images/get?${names}&`,
         method: 'GET',
         isStream: true,

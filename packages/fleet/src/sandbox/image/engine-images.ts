@@ -7,7 +7,7 @@ const saidMaxEvents = 200
 
 const eventSchema = z.looseObject({ stream: z.string().nullish(), error: z.string().nullish() })
 
-/** Reads the engine's progress to its end. Rejects with the engine's error and the output before it. */
+/** Reads the engine's progress to its end. Rejects with the engine's error and the output before the error. */
 export function followEngine(engine: Engine, stream: NodeJS.ReadableStream): Promise<void> {
   return new Promise((resolve, reject) => {
     const said: string[] = []
@@ -28,14 +28,14 @@ export function followEngine(engine: Engine, stream: NodeJS.ReadableStream): Pro
         const event = eventSchema.safeParse(raw).data
         if (event?.stream) said.push(event.stream)
         if (said.length > saidMaxEvents) said.shift()
-        // An engine reports a failed step inside a stream that itself ends well.
+        // An engine reports a failed build step as an entry of a stream that otherwise ends normally.
         refusal ??= event?.error ?? null
       },
     )
   })
 }
 
-/** Whether an engine's refusal has this HTTP status. */
+/** Returns whether the engine refused a request with this HTTP status. */
 export function isStatus(error: unknown, status: number): boolean {
   return error instanceof Error && 'statusCode' in error && error.statusCode === status
 }

@@ -17,13 +17,13 @@ import { pruneImages } from './prune-images.ts'
 /** Certificate authorities that the owner trusts in addition to the distribution's. */
 const hostAuthorities = '/usr/local/share/ca-certificates'
 
-/** How often a build is tried when another mesh removes its intermediate layers. */
+/** How often a build is tried if another mesh removes the build's intermediate layers. */
 const buildTriesMax = 3
 
-/** The sources of image parts that this machine lacks. */
+/** Where to get parts of images that this machine lacks. */
 interface ImageSources {
   readonly baseImage?: string | undefined
-  /** The variables of a company's proxy for what a build downloads, in both spellings; secret. */
+  /** Proxy variables for downloads during a build, in upper and lower case; they may contain a password. */
   readonly proxyVariables?: Readonly<Record<string, string>> | undefined
 }
 
@@ -35,8 +35,7 @@ export interface ImageOptions extends ImageSources {
   readonly packageDirectory: string
   readonly cacheDirectory: string
   /**
-   * The home that uses the image: the last two images of each home are kept while the folder around this one
-   * exists.
+   * The home that uses the image. The last two images of a home are kept while the parent of `volumesFolder` exists.
    */
   readonly homeId: string
   readonly volumesFolder: string
@@ -49,7 +48,7 @@ export interface ImageOptions extends ImageSources {
 
 export interface MadeImage {
   readonly reference: string
-  /** Containers are created from the id, because the name may be given to another image at any time. */
+  /** The image's id, from which containers are created, because any image can get the name `reference` later. */
   readonly id: string
   /** True if this call built the image. */
   readonly built: boolean
@@ -64,24 +63,24 @@ export interface NamedFile {
 
 /** The properties of one kind of image. */
 export interface ImagePlan {
-  /** Name of this kind of image, up to the tag; it is marked as local, so that no engine looks it up in a registry. */
+  /** Name of this kind of image without its tag. The prefix `localhost` keeps engines from asking a registry. */
   readonly name: string
   /** Description for people: "the agent image". */
   readonly words: string
-  /** Files of the recipe that go in as they are, `Dockerfile` and `packages.txt` among them. */
+  /** Names of recipe files that are sent to the build unchanged; includes `Dockerfile` and `packages.txt`. */
   readonly recipeFiles: readonly string[]
   /** The inputs that identify an image, in addition to recipe, base and authorities. */
   readonly parts: readonly Part[]
-  /** Creates or fetches the image's other files while the base is fetched; each build attempt reads them again. */
+  /** Fetches or creates further files of the image while the base is fetched; returns a function that reads them. */
   readonly prepare: (authorities: readonly NamedFile[]) => Promise<() => Promise<readonly TarEntry[]>>
 }
 
 export const ofRoot = { uid: 0, mode: 0o644 } as const
 
 /**
- * Returns an image whose tag is a hash of all its inputs, so an unchanged one is found in milliseconds and a
- * changed one is never confused with it. An image with that name that the mesh did not build is built again.
- * Rejects with `SandboxError`.
+ * Returns an image whose tag is a hash of all its inputs, so an unchanged image is found in milliseconds and a
+ * changed one has another tag. An image with that tag that the mesh did not build is replaced. Rejects with
+ * `SandboxError`.
  */
 export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promise<MadeImage> {
   const recipe = await Promise.all(
@@ -99,7 +98,7 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
   ])
   const reference = `${plan.name}${tag}`
   const home = { id: options.homeId, folder: dirname(options.volumesFolder) }
-  // Recorded before the lookup: another mesh that cleans up meanwhile does not remove an image in use.
+  // The use is recorded before the lookup, so that another mesh that prunes images now keeps this one.
   const known = await knownImage(options.cacheDirectory, reference)
   if (known !== null) await noteUse(options.cacheDirectory, home, known.id)
   const held = await heldById(options.engine, options.cacheDirectory, reference)
@@ -111,14 +110,14 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
       ?.content.toString('utf8')
       .split(/\s+/)
       .filter(Boolean) ?? []
-  // Prepares the image's other files while the base is fetched, which takes longer.
+  // Starts before the base is fetched, which takes longer, and runs at the same time.
   const prepared = plan.prepare(authorities)
   // A rejection is handled where the promise is awaited.
   prepared.catch(() => undefined)
   const base = await ensureBaseImage({ ...options, packages })
   const entries = await prepared
   options.progress(`Building ${plan.words}`)
-  // Files are read while they are sent, so each try creates them again.
+  // Sending a file consumes its stream, so each attempt creates the streams again.
   const contextOf = async () => [
     ...recipe.map((file) => tarFile(file.name, file.content, ofRoot)),
     tarDirectory('ca', { uid: 0, mode: 0o755 }),
@@ -139,7 +138,7 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
       'engine-refused',
       `The engine built the image ${reference}, but the image does not exist.\nRepair: run flotilla doctor, then start again.`,
     )
-  // The use is recorded first: images that are not known as built here are never removed.
+  // The use is recorded before the image: pruning removes only images that are recorded as built here.
   await noteUse(options.cacheDirectory, home, id)
   await noteImage(options.cacheDirectory, { reference, id, digest: null })
   await pruneImages(options.engine, options.cacheDirectory, options.clock.now())
@@ -153,7 +152,7 @@ async function build(
   const stream = await engine.docker.buildImage(Readable.from(tarArchive(of.context)), {
     t: of.reference,
     ...downloadOptions(of.base, proxyVariables),
-    // The builder's own steps are removed, its layers stay as cache for the next bundle.
+    // The builder's intermediate containers are removed; its layers stay as a cache for the next bundle.
     rm: true,
     forcerm: true,
     ...(signal ? { abortSignal: signal } : {}),
@@ -162,9 +161,8 @@ async function build(
 }
 
 /**
- * The arguments of a build. The engine passes proxy variables to each step without a line in the recipe, and keeps
- * them out of the image and its history. A proxy on this machine's loopback can be reached only from the host
- * network. Pure.
+ * Returns the arguments of a build. The engine passes proxy variables to each step without a line in the recipe, and
+ * keeps them out of the image and its history. A proxy on this machine's loopback needs the host network. Pure.
  */
 export function downloadOptions(
   base: string,
@@ -177,8 +175,8 @@ export function downloadOptions(
 }
 
 /**
- * Whether the engine lost an intermediate layer during the build: another mesh on this machine removed its
- * old images with their layers. A new build creates the layer again. Pure.
+ * Returns whether the engine lost an intermediate layer during the build because another mesh on this machine removed
+ * its old images with that layer. A new build creates the layer again. Pure.
  */
 export function isStepLost(error: unknown): boolean {
   return /unrecognized image ID|no such image/i.test(reasonOf(error))

@@ -8,7 +8,7 @@ import { namesIn } from './known-images.ts'
 /** A home whose agents run from an image. */
 export interface ImageUser {
   readonly id: string
-  /** The home's folder; when it is gone, the home is gone. */
+  /** The home's folder; if the folder no longer exists, the home counts as deleted. */
   readonly folder: string
 }
 
@@ -20,8 +20,8 @@ const keptPerHome = 2
 const useSchema = z.strictObject({ home: z.string(), folder: z.string(), images: z.array(z.string()) })
 
 /**
- * Records that a home uses an image from now on. A copied home has the same id and a moved home has another folder, so
- * each folder is a separate user.
+ * Records that a home uses an image from now on. Uses are recorded by id and folder: a copied home has the same id,
+ * and a moved home has another folder.
  */
 export async function noteUse(cacheDirectory: string, home: ImageUser, image: string): Promise<void> {
   const folder = usesFolder(cacheDirectory)
@@ -35,19 +35,19 @@ export async function noteUse(cacheDirectory: string, home: ImageUser, image: st
 }
 
 /**
- * Whether any home ever recorded a use. Earlier releases did not, so an image without a record may still be
- * in use.
+ * Returns whether any home ever recorded a use of the image. Earlier releases recorded none, so an image without a
+ * record may still be in use.
  */
 export async function wasNoted(cacheDirectory: string, image: string): Promise<boolean> {
   return isThere(markPath(cacheDirectory, image))
 }
 
-/** Deletes the mark that a home used this image; called after the image was removed. */
+/** Deletes the mark that homes used this image; called after the image was removed. */
 export async function forgetUse(cacheDirectory: string, image: string): Promise<void> {
   await rm(markPath(cacheDirectory, image), { force: true })
 }
 
-/** Ids of the images that existing homes use. Deletes the records of homes that no longer exist. */
+/** Returns the ids of images that existing homes use. Deletes the records of homes that no longer exist. */
 export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<string>> {
   const folder = usesFolder(cacheDirectory)
   const names = (await namesIn(folder)).filter((name) => name.endsWith('.json'))
@@ -61,15 +61,15 @@ export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<s
   return kept
 }
 
-/** A home of this user for which an engine was prepared. */
+/** A home of this user for which an engine was prepared, as the records of image uses show. */
 export interface KnownHome {
   readonly id: string
   readonly folder: string
-  /** False once the folder is gone or belongs to another home. */
+  /** False if the folder does not exist or belongs to another home. */
   readonly isThere: boolean
 }
 
-/** Homes with recorded images that have not been pruned yet. */
+/** Returns the homes that have an image record. `imagesInUse` deletes the records of homes that no longer exist. */
 export async function knownHomes(cacheDirectory: string): Promise<readonly KnownHome[]> {
   const folder = usesFolder(cacheDirectory)
   const names = (await namesIn(folder)).filter((name) => name.endsWith('.json'))
@@ -78,7 +78,7 @@ export async function knownHomes(cacheDirectory: string): Promise<readonly Known
     uses
       .filter((use) => use !== null)
       .map(async ({ home, folder: place }) => {
-        // Uses of the other kinds of images are recorded under the home's id followed by a word.
+        // Browser and machine images are recorded under the home's id, a space and a word.
         const id = home.split(' ')[0] ?? home
         const now = await readFile(join(place, homeIdName), 'utf8').catch(() => null)
         return { id, folder: place, isThere: (await isThere(place)) && (now === null || now.trim() === id) }
@@ -86,7 +86,7 @@ export async function knownHomes(cacheDirectory: string): Promise<readonly Known
   )
 }
 
-/** Rejects if the record cannot be read now: the images that it names may be in use. */
+/** Reads a home's record; null without one. Rejects on a read error, since the record may name used images. */
 async function readUse(path: string) {
   const text = await readTextFile(path)
   if (text === null) return null
@@ -97,7 +97,7 @@ async function readUse(path: string) {
   }
 }
 
-/** A folder that cannot be checked counts as existing. */
+/** Returns whether a folder exists. A folder that cannot be checked counts as existing. */
 async function isThere(folder: string): Promise<boolean> {
   return stat(folder).then(
     () => true,

@@ -7,28 +7,28 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
 
 /**
- * Images that the mesh built or pulled itself, by reference. Any client that may load an image into the
- * engine may give it any name; its id is a hash of its content.
+ * Images that the mesh built or pulled itself, by reference. Any client of the engine may give an image any name, so
+ * the record holds the id, which is a hash of the content.
  */
 const knownSchema = z.strictObject({
   reference: z.string(),
   id: z.string(),
-  /** `name@sha256:...` in its registry; null for an image that was built here. */
+  /** The image's `name@sha256:...` in its registry; null for an image that was built on this machine. */
   digest: z.string().nullable(),
 })
 
 export type KnownImage = z.infer<typeof knownSchema>
 
 /**
- * What was recorded for an image; null for an unknown image or an invalid record. Rejects if the record cannot be read
- * now, because an image without its record is fetched without its digest.
+ * Returns the record of an image; null for an unknown image or an invalid record. Rejects if the record cannot be
+ * read now: without its record, an image would be pulled without its pinned digest.
  */
 export async function knownImage(cacheDirectory: string, reference: string): Promise<KnownImage | null> {
   const known = await readNote(noteOf(cacheDirectory, reference))
   return known?.reference === reference ? known : null
 }
 
-/** Records an image that was just built or pulled, synced to disk before it returns. */
+/** Records an image that was just built or pulled; the record is on the disk when the call returns. */
 export async function noteImage(cacheDirectory: string, image: KnownImage): Promise<void> {
   await writeFileAtomically(noteOf(cacheDirectory, image.reference), JSON.stringify(image))
 }
@@ -42,7 +42,7 @@ export async function knownImages(cacheDirectory: string): Promise<readonly Know
   return (await Promise.all(notes)).filter((note) => note !== null)
 }
 
-/** When it was built or pulled, in milliseconds since 1970; null if it has no record. */
+/** Returns when the image was built or pulled, in milliseconds since 1970; null if the image has no record. */
 export async function knownSince(cacheDirectory: string, { reference }: KnownImage): Promise<number | null> {
   const found = await stat(noteOf(cacheDirectory, reference)).catch(() => null)
   return found?.mtimeMs ?? null
@@ -56,7 +56,7 @@ export async function forgetImage(
   await rm(noteOf(cacheDirectory, reference), { force: true })
 }
 
-/** The names in a folder; empty if it does not exist. Rejects if it cannot be read. */
+/** Returns the names in a folder; empty if the folder does not exist. Rejects if the folder cannot be read. */
 export async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (isMissing(error)) return []
@@ -74,12 +74,12 @@ async function readNote(path: string): Promise<KnownImage | null> {
   }
 }
 
-/** The id of an image in the engine by name or id; null if it is missing. */
+/** Returns the id of the image that the engine has under a name or id; null if the engine lacks the image. */
 export async function imageId(engine: Engine, reference: string): Promise<string | null> {
   return (await inspectImage(engine, reference))?.Id ?? null
 }
 
-/** The id of the recorded image if the engine still has it, whatever image has its name now. */
+/** Returns the id of the recorded image, whatever image has its name now; null if the engine lacks the image. */
 export async function heldById(
   engine: Engine,
   cacheDirectory: string,

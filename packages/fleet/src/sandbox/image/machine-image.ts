@@ -2,7 +2,7 @@ import { ensureImage } from './ensure-image.ts'
 import type { ImageOptions, MadeImage } from './ensure-image.ts'
 import { machineImageName } from './prune-images.ts'
 
-/** Files of `images/machine`, all of which go into the image as they are. */
+/** Files of `images/machine`, all of which are sent to the build unchanged. */
 const recipeFiles = [
   'Dockerfile',
   'packages.txt',
@@ -19,7 +19,7 @@ const recipeFiles = [
  * when an agent may run in its own machine. Rejects with `SandboxError`.
  */
 export async function ensureMachineImage(options: ImageOptions): Promise<MadeImage> {
-  // Recorded separately from the agent's image, so that the last two of each kind are kept for a home.
+  // Recorded under another id than agent images, so that the last two images of each kind are kept for a home.
   const own = { ...options, homeId: `${options.homeId} machine` }
   return ensureImage(own, {
     name: machineImageName,

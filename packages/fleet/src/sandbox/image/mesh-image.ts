@@ -5,15 +5,15 @@ import { sandboxHardening } from '../sandbox-spec.ts'
 import { tarDirectory } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
 
-/** The files of the installed package, by their paths in it. */
+/** The parts of the installed npm package that the mesh image contains, relative to the package's root. */
 const packageParts = ['dist/package', 'images/agent', 'templates', 'cassettes', 'package.json'] as const
 const place = '/usr/local/lib/flotilla'
 const program = [...meshNodeFlags, `${place}/dist/package/mesh/main.mjs`]
 
 /**
- * The image of the mesh: the package on the layers of the agent's image, which every node has anyway,
- * without the agent's own files. Its home is below the one folder at which a volume is mounted; apart from
- * that it writes only to /tmp. Pure.
+ * Returns the recipe of the mesh image: the npm package on the layers of the agent image, which every node has
+ * anyway, without the agent's own files. The home is below the folder at which a volume is mounted; elsewhere the
+ * mesh writes only to /tmp. Pure.
  */
 export function meshRecipe(agentImage: string): string {
   const { uid } = sandboxHardening
@@ -32,7 +32,7 @@ CMD [${command}]
 `
 }
 
-/** The files below `flotilla/` that are added to the image. */
+/** Returns the files of the package as archive entries below `flotilla/`, for the mesh image. */
 export async function meshFiles(packageDirectory: string): Promise<readonly TarEntry[]> {
   const files = (await Promise.all(packageParts.map((part) => filesOf(join(packageDirectory, part))))).flat()
   const names = files.map((file) => `flotilla/${relative(packageDirectory, file)}`)
@@ -43,7 +43,7 @@ export async function meshFiles(packageDirectory: string): Promise<readonly TarE
   ]
 }
 
-/** Opened when it is its turn: opening all at once would exceed the limit of open files. */
+/** The file is opened only when its content is read: opening all at once would exceed the limit of open files. */
 async function entryOf(name: string, path: string): Promise<TarEntry> {
   const { size } = await stat(path)
   const content = (async function* read() {

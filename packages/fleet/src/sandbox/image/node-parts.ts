@@ -10,11 +10,11 @@ import { lastWords, runCommand } from '../run-command.ts'
 import type { CommandResult } from '../run-command.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 
-/** The npm version for agents; the Node package of the image contains none. */
+/** Version of npm in the agent image; the Node package from the registry contains no npm. */
 export const npmVersion = '11.19.1'
 
 const playwrightName = 'playwright-core'
-/** The version with which our own tests drive Chromium; a test compares them. */
+/** The Playwright version of the browser image; a test checks that the repository's tests use the same version. */
 export const playwrightVersion = '1.65.1'
 
 const stripTimeoutMs = 60_000
@@ -25,7 +25,7 @@ export interface PinnedNode {
   readonly version: string
 }
 
-/** The Node that the lock file pins, for the engine's architecture, as a package from the registry. */
+/** Finds the Node version of the lock file, as a registry package for the engine's architecture. */
 export function findPinnedNode(packageDirectory: string, architecture: 'x64' | 'arm64'): PinnedNode {
   const name = `node-linux-${architecture}`
   try {
@@ -44,8 +44,8 @@ export function findPinnedNode(packageDirectory: string, architecture: 'x64' | '
 }
 
 /**
- * SQLite's vector search for the engine's architecture, which an agent's memory loads; null where its package is not
- * installed, and memory then searches by words alone.
+ * Finds SQLite's vector search for the engine's architecture, which an agent's memory loads. Null if the package is
+ * not installed; an agent's memory then searches by words alone.
  */
 export function findVectorExtension(packageDirectory: string, architecture: 'x64' | 'arm64'): string | null {
   try {
@@ -57,7 +57,7 @@ export function findVectorExtension(packageDirectory: string, architecture: 'x64
   }
 }
 
-/** The binary without symbols where this host can strip (150 → 116 MB), else as it is. Cached by version. */
+/** Returns a Node without symbols (116 MB, not 150) if this host can strip it, else unchanged. Cached by version. */
 export async function strippedNode(
   node: PinnedNode,
   options: { readonly cacheDirectory: string },
@@ -82,7 +82,7 @@ interface ArchiveOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** npm as one archive, from the registry through npm itself; where that fails, this host's own npm, packed. */
+/** Returns npm as one archive, packed by npm from the registry or, if that fails, from this host's own npm. */
 export async function npmArchive(options: ArchiveOptions): Promise<string> {
   const own = async () => {
     const timing = { timeoutMs: packTimeoutMs, signal: options.signal }
@@ -91,7 +91,7 @@ export async function npmArchive(options: ArchiveOptions): Promise<string> {
   return packageArchive({ ...options, name: 'npm', version: npmVersion, forWhom: 'the agents', own })
 }
 
-/** Playwright from the registry; if that fails, the installed one, if there is one. */
+/** Returns Playwright as an archive, from the registry or, if that fails, from an installed copy, if any. */
 export async function playwrightArchive(
   options: ArchiveOptions & { readonly packageDirectory: string },
 ): Promise<string> {
@@ -110,12 +110,12 @@ async function packageArchive({
   readonly name: string
   readonly version: string
   readonly forWhom: string
-  /** A folder on this host that contains the package in any version. */
+  /** Finds a folder on this host with any version of the package, in case the registry cannot be reached. */
   readonly own: () => Promise<string>
 }): Promise<string> {
   const archive = join(options.cacheDirectory, `${name}-${version}.tgz`)
   if (await exists(archive)) return archive
-  // npm writes the archive under its final name at once, so that a cut-off one would look complete.
+  // npm does not write atomically: an interrupted run would leave a partial archive under the final name.
   const unfinished = join(options.cacheDirectory, `pack-${name}-${process.pid}`)
   await rm(unfinished, { recursive: true, force: true })
   await mkdir(unfinished, { recursive: true })

@@ -12,7 +12,7 @@ export const machineImageName = 'localhost/flotilla/machine:'
 /** How long an image without recorded uses is kept: a home of an earlier release may run from it. */
 const unnotedKeptMs = 14 * 24 * 3_600_000
 
-/** Removes images that were built here and that no home of this machine needs. Returns the removed ids. */
+/** Removes images that were built on this machine and that no home of this machine needs. Returns the removed ids. */
 export async function pruneImages(
   engine: Engine,
   cacheDirectory: string,
@@ -21,7 +21,7 @@ export async function pruneImages(
   return forgetImages(engine, cacheDirectory, await noLongerNeeded(cacheDirectory, now))
 }
 
-/** The known images that the engine still has and no home needs. */
+/** Returns the recorded images that the engine still has and that no home needs. */
 export async function unusedImages(
   engine: Engine,
   cacheDirectory: string,
@@ -46,8 +46,8 @@ async function noLongerNeeded(cacheDirectory: string, now: number): Promise<read
 }
 
 /**
- * Removes images by their ids, so that foreign images with such a name stay. The engine itself refuses to
- * remove an image that a container uses or that has another name too. Returns the removed ids.
+ * Removes images by id, so that another image with the same name stays. The engine itself refuses to remove an image
+ * that a container uses or that has another name too. Returns the removed ids.
  */
 export async function forgetImages(
   engine: Engine,
@@ -56,7 +56,7 @@ export async function forgetImages(
 ): Promise<readonly string[]> {
   const gone: string[] = []
   for (const image of images) {
-    // Another mesh may need it now; each mesh records its use before it looks the image up.
+    // Another mesh may have begun to use the image; each mesh records a use before it looks the image up.
     if ((await imagesInUse(cacheDirectory)).has(image.id)) continue
     try {
       await engine.docker.getImage(image.id).remove()
@@ -74,11 +74,11 @@ export async function forgetImages(
 export interface ImageFacts extends KnownImage {
   /** When the image was built or pulled, milliseconds since 1970. */
   readonly since: number
-  /** Whether any home ever recorded a use of it. */
+  /** Whether any home ever recorded a use of the image. */
   readonly noted: boolean
 }
 
-/** The images of agents, browsers and machines that no home uses. Pure. */
+/** Returns the recorded images of agents, browsers and machines that no home uses. Pure. */
 export function outdatedImages(
   known: readonly ImageFacts[],
   inUse: ReadonlySet<string>,

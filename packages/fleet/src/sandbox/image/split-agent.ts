@@ -14,7 +14,7 @@ export const bundleSettings = {
   minifyIdentifiers: false,
   sourcemap: false,
   legalComments: 'none',
-  // Turns a late import into a late `require`, because Node's module loader would cost each agent memory.
+  // Bundles a dynamic import as a `require` at that point, because Node's ES module loader would cost memory.
   supported: { 'dynamic-import': false },
   logLevel: 'silent',
 } as const
@@ -22,11 +22,11 @@ export const bundleSettings = {
 export interface SplitFile {
   readonly name: string
   readonly content: Uint8Array
-  /** Absolute paths of the sources that went in. */
+  /** Absolute paths of the source files that the bundle contains. */
   readonly inputs: readonly string[]
 }
 
-/** Folder beside the entry whose files become bundles of their own, loaded when first imported. */
+/** Folder beside the agent's entry; each of its files becomes a separate bundle, loaded at its first import. */
 export const partsFolder = 'parts'
 
 /**
@@ -65,8 +65,8 @@ export async function splitAgent(entry: string): Promise<readonly SplitFile[]> {
 }
 
 /**
- * Rejects a module of this project in both halves: its classes would exist twice, and `instanceof` would
- * fail across them.
+ * Rejects a module of this project in both files: its classes would exist twice, and `instanceof` would fail across
+ * the two.
  */
 async function refuseTwins(first: ReadonlySet<string>, second: ReadonlySet<string>): Promise<void> {
   for (const path of first) {
@@ -78,7 +78,7 @@ async function refuseTwins(first: ReadonlySet<string>, second: ReadonlySet<strin
   }
 }
 
-/** The modules that contribute to the output. */
+/** Returns the paths of the modules that contribute code to the output. */
 function usedIn(root: string, metafile: Metafile): ReadonlySet<string> {
   const used = new Set<string>()
   for (const output of Object.values(metafile.outputs)) {
@@ -89,12 +89,12 @@ function usedIn(root: string, metafile: Metafile): ReadonlySet<string> {
   return used
 }
 
-/** Bundles a library as a separate file. */
+/** Bundles a library as a separate file and returns the file. */
 export async function bundlePart(source: string, name: string): Promise<SplitFile> {
   return (await make(entryOf(dirname(source), `module.exports = require(${quoted(source)})`), name, [])).file
 }
 
-/** Shared modules are loaded before the entry, which may already be running when the late half is loaded. */
+/** Loads the shared modules before the entry, because the entry may already run when `late.cjs` needs them. */
 function startEntry(entry: string, shared: readonly string[]): string {
   const imports = shared.map((path, at) => `import * as shared${at} from ${quoted(path)}`)
   const members = shared.map((path, at) => `${quoted(nameOf(entry, path))}: shared${at}`)
@@ -102,8 +102,8 @@ function startEntry(entry: string, shared: readonly string[]): string {
 }
 
 /**
- * The modules of the start that are included with all their imports. Of the others only some names are used,
- * and including them whole would add their imports to the start.
+ * Returns the modules of `agent.cjs` that are bundled whole, with all their imports. Of other modules only some names
+ * are used; bundling those whole would add their imports to `agent.cjs`.
  */
 function wholeModules(root: string, metafile: Metafile, inputs: readonly string[]): ReadonlySet<string> {
   const used = usedIn(root, metafile)
@@ -124,7 +124,7 @@ function wholeModules(root: string, metafile: Metafile, inputs: readonly string[
   return whole
 }
 
-/** Keeps the late import of a part as an import of the separate file that the part is bundled into. */
+/** Leaves a dynamic import of a file in `parts/` as an import of that part's separate bundle. */
 function partsOutside(entry: string): Plugin {
   const root = dirname(entry)
   return {
@@ -143,8 +143,8 @@ function partsOutside(entry: string): Plugin {
 }
 
 /**
- * Turns each dynamic import into access to a member of `late.cjs`. `told` receives the path of the module and may
- * return its name.
+ * Turns each dynamic import into access to a member of `late.cjs`. `told` receives the path of the imported module
+ * and may return the member's name.
  */
 function lateOutside(told: (path: string) => unknown): Plugin {
   return {
@@ -169,7 +169,7 @@ function lateOutside(told: (path: string) => unknown): Plugin {
 
 const resolving = { resolving: true }
 
-/** Takes modules that the start already contains from the start. */
+/** Replaces imports of modules that `agent.cjs` already contains with access to the copy in `agent.cjs`. */
 function fromStart(shared: ReadonlySet<string>, nameFor: (path: string) => string): Plugin {
   return {
     name: 'shared modules come from the start',
@@ -180,7 +180,7 @@ function fromStart(shared: ReadonlySet<string>, nameFor: (path: string) => strin
         if (found.external || !shared.has(found.path)) return null
         return { path: nameFor(found.path), namespace: 'shared', pluginData: resolving }
       })
-      // Loaded in a separate namespace: under its own path it would be treated as an ES module, which has no
+      // A separate namespace is needed: under its own path the module would be treated as an ES module, which has no
       // `module.exports`.
       build.onLoad({ filter: /.*/, namespace: 'shared' }, ({ path }) => ({
         contents: `module.exports = require('./agent.cjs').shared[${quoted(path)}]`,
@@ -192,10 +192,10 @@ function fromStart(shared: ReadonlySet<string>, nameFor: (path: string) => strin
   }
 }
 
-/** A virtual file name; no such file is read, and no package.json determines its module type. */
+/** A virtual file name for generated code: esbuild reads no such file, and no package.json sets its module type. */
 const ownEntry = '/entry.js'
 
-/** `absWorkingDir`: the folder that sources are named from. */
+/** `absWorkingDir`: the folder to which the names of sources in the output are relative. */
 type Entry = Pick<BuildOptions, 'stdin'> & { readonly absWorkingDir: string }
 
 function entryOf(absWorkingDir: string, contents: string): Entry {
@@ -203,8 +203,8 @@ function entryOf(absWorkingDir: string, contents: string): Entry {
 }
 
 /**
- * esbuild writes source paths into its output, as names of CommonJS modules. Relative to the folder of the
- * entry they are the same everywhere, and so is the image.
+ * Runs esbuild, which writes source paths into the output as names of CommonJS modules. The paths are relative to the
+ * entry's folder, so the output and the image are the same on every machine.
  */
 async function make(
   entry: Entry,
@@ -229,7 +229,7 @@ async function make(
   return { file: { name, content, inputs }, metafile: built.metafile }
 }
 
-/** Sources are named by where they lie from the entry, so that the same program makes the same files anywhere. */
+/** Returns a source's path relative to the entry, so that equal programs give equal files on every machine. */
 function nameOf(entry: string, path: string): string {
   return relative(dirname(entry), path)
 }

@@ -1,23 +1,23 @@
 import { reasonOf } from '../sandbox-error.ts'
 
-/** One or two terminal lines: a registry error fits, a page of HTML does not. */
+/** Maximum length of the engine's error in one message, characters: one or two terminal lines, no HTML page. */
 const engineWordsMaxChars = 240
 
 /**
- * Messages of engines about a failed pull, with their causes; the first match wins. The patterns are narrow:
- * a file that the engine may not open is `denied` too, and a missing program is `not found`.
+ * Patterns of engine errors after a failed pull, with their causes; the first match wins. The patterns are narrow,
+ * because other errors contain `denied` (a file that the engine may not open) or `not found` (a missing program).
  */
 const causes: readonly (readonly [RegExp, string])[] = [
   [
     /toomanyrequests|too many requests|rate limit/i,
     'the registry of the image has limited further downloads for now',
   ],
-  // Checked before refusals of a registry, because a proxy may require a login as well.
+  // Checked before registry refusals, because an unreachable proxy may also report that it requires a login.
   [
     /proxyconnect|dial tcp|no such host|lookup |connection refused|unreachable|time(?:d )?out|\bEOF\b/i,
     'the engine cannot reach the registry of the image',
   ],
-  // A registry does not reveal whether a hidden image exists.
+  // A registry gives the same answer for a private image as for a missing one.
   [
     /unauthorized|authentication required|access (?:to the resource is )?denied/i,
     'the registry has no image with that name, or requires a login',
@@ -29,9 +29,9 @@ const causes: readonly (readonly [RegExp, string])[] = [
   [/x509/, 'the engine does not trust the certificate of the registry'],
 ]
 
-/** Why an image could not be pulled, as part of a sentence, with the engine's own message. Pure. */
+/** Describes as part of a sentence why an image could not be pulled, with the engine's own error. Pure. */
 export function whyNotFetched(error: unknown): string {
-  // Modules for engines write the status of the engine's answer before its words.
+  // The engine's client library puts the HTTP status before the engine's error text.
   const words = reasonOf(error)
     .replace(/^\(HTTP code \d+\) [^-]*- /, '')
     .replace(/\s+/g, ' ')

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 
 const reachTimeoutMs = 1_000
 
-/** Listens on every IPv4 address of the host and sends a greeting; no sandbox may reach this listener. */
+/** Listens on every IPv4 address of the host and sends a greeting; tests that no sandbox reaches this listener. */
 export async function openCanary(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -25,7 +25,7 @@ function portOf(address: AddressInfo | string | null): number {
   return address.port
 }
 
-/** The host's IPv4 addresses without loopback, including those of bridges that are down, which still answer. */
+/** Returns the host's IPv4 addresses without loopback. Bridges that are down are included; their addresses answer. */
 export async function hostAddresses(): Promise<readonly string[]> {
   const table = await readFile('/proc/net/fib_trie', 'utf8').catch(() => '')
   const ofInterfaces = Object.values(networkInterfaces())
@@ -35,7 +35,7 @@ export async function hostAddresses(): Promise<readonly string[]> {
   return [...new Set([...localAddresses(table), ...ofInterfaces])]
 }
 
-/** The addresses that the kernel's routing trie lists as local, without loopback. Pure. */
+/** Returns the addresses that the kernel's routing trie lists as local, without loopback. Pure. */
 export function localAddresses(trie: string): readonly string[] {
   const own = [...trie.matchAll(/\|-- (\d+\.\d+\.\d+\.\d+)\n\s+\/32 host LOCAL/g)].flatMap(
     (match) => match[1] ?? [],
@@ -43,7 +43,7 @@ export function localAddresses(trie: string): readonly string[] {
   return [...new Set(own)].filter((address) => !address.startsWith('127.'))
 }
 
-/** Whether this process can connect to `host:port` within a second. */
+/** Returns whether this process can connect to `host:port` within a second. */
 export function reaches(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })

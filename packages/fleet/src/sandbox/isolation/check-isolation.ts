@@ -18,9 +18,9 @@ import {
 } from './isolation-report.ts'
 
 const probeTimeoutMs = 60_000
-/** The limit with software emulation on a busy machine, including the boot of the kernel. */
+/** Time limit of a probe in a virtual machine, including the kernel's boot, emulated on a busy host. Milliseconds. */
 const machineProbeTimeoutMs = 240_000
-/** A target that does not answer within this time counts as unreachable. */
+/** A target that does not answer within this time counts as unreachable, milliseconds. */
 const probeAttemptMs = 1_000
 const machineAttemptMs = 8_000
 const siblingReadyMs = 5_000
@@ -31,9 +31,9 @@ interface IsolationOptions {
   /** The settings of the tested network. */
   readonly ground: ContainerGround
   readonly homeTag: string
-  /** The agent API's port on the network's gateway: the only target that the sandbox must reach. */
+  /** The agent API's port on the network's gateway: the only target that the sandbox must be able to reach. */
   readonly meshPort: number
-  /** Set for the network of browsers: the agents' network, and the ports on which the mesh serves agents. */
+  /** Set only to test the network of browsers: the agents' network, and the ports on which the mesh serves agents. */
   readonly agents?: { readonly ground: ContainerGround; readonly meshPorts: readonly number[] }
   readonly clock: Clock
   /** The isolation level at which the walls are tested. */
@@ -42,10 +42,10 @@ interface IsolationOptions {
 }
 
 /**
- * Tests the walls from a throw-away container with an agent's hardening. Targets on the host and in other
- * containers are first shown to be reachable from the host, so that a failure to reach them means something.
- * With `agents` it runs on the network of browsers and reports on that network alone; browser containers are
- * inspected separately.
+ * Tests the walls from a throw-away container with an agent's hardening. Targets on the host and in other containers
+ * must first be reachable from the host; otherwise a failure of the probe would prove nothing. With `agents`, the
+ * probe runs on the browsers' network and reports only on that network, because browser containers are inspected
+ * separately.
  */
 export async function checkIsolation(
   engine: Engine,
@@ -110,7 +110,7 @@ function probeOn({ ground, behind }: IsolationOptions, command: readonly string[
   return { image: ground.image, command, host: hardenedHost(ground, probeSize, gvisor) }
 }
 
-/** A worker's walls; only the CPU quota is wider, since walls do not depend on it and the owner waits. */
+/** The limits of a worker, but a whole processor: the walls do not depend on it, and the owner waits. */
 const probeSize = {
   memoryLimitBytes: sandboxSizes.worker.memoryLimitBytes,
   cpu: { quotaUs: 100_000, periodUs: 100_000 },

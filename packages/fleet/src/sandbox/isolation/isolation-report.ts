@@ -22,7 +22,7 @@ export const probeReportSchema = z.strictObject({
 
 export type ProbeReport = z.infer<typeof probeReportSchema>
 
-/** Groups of network attempts that the probe must fail at, and the wall that each of them proves. */
+/** Groups of targets that the probe must fail to reach, and the wall that each group proves. */
 const closedGroups = {
   host: { id: 'host-ports-closed', what: "the host's other ports" },
   sibling: { id: 'other-sandboxes-closed', what: 'another sandbox' },
@@ -30,7 +30,7 @@ const closedGroups = {
   metadata: { id: 'metadata-closed', what: 'metadata addresses' },
 } as const
 
-/** Browsers must also fail to reach agents and the listeners for agents; agents have no such target. */
+/** On the browsers' network the probe must also fail to reach agents and the mesh's listeners for agents. */
 const closedToBrowsers = {
   ...closedGroups,
   agents: { id: 'agents-closed', what: 'agents and the listeners of the mesh' },
@@ -43,7 +43,7 @@ export interface ProbeTarget {
   readonly port: number
 }
 
-/** External targets; if the walls hold, no packet to them leaves the probe's machine. */
+/** Targets outside of this machine; if the walls hold, no packet to them leaves the machine of the probe. */
 export const outsideTargets: readonly ProbeTarget[] = [
   { group: 'internet', host: '1.1.1.1', port: 443 },
   { group: 'internet', host: '8.8.8.8', port: 53 },
@@ -61,12 +61,12 @@ const heard = {
 export type ProbeGroup = keyof typeof closedToBrowsers | 'mesh'
 
 /**
- * Outcomes that show that a name lookup did not leave the host. NXDOMAIN is not among them: the query was
- * then resolved by an outside server, and an agent can send data in the name itself.
+ * Outcomes that show that a name lookup did not leave the host. NXDOMAIN would show the opposite: an outside server
+ * resolved the query, and an agent could send data in the name itself.
  */
 const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED']
 
-/** The targets that the host itself reached: an unreachable target would prove nothing. */
+/** The probe's targets that the host could reach: failing to reach any other target proves nothing. */
 export interface Controls {
   /** Targets of the groups `host`, `sibling` or `agents` that the host itself reached. */
   readonly reachedFromHost: readonly string[]
@@ -77,7 +77,7 @@ export interface Controls {
 /** The kernel that processes see: the machine's own, or gVisor's, which reports fewer fields. */
 export type KernelInside = 'shared' | 'gvisor'
 
-/** Judges which network walls hold. Pure; a missing attempt never counts as a wall that holds. */
+/** Judges which network walls hold. A missing attempt never counts as a wall that holds. Pure. */
 export function networkWalls(
   report: ProbeReport,
   controls: Controls,
@@ -119,7 +119,7 @@ export function networkWalls(
   ]
 }
 
-/** Judges the walls of the agent's container itself. Pure. */
+/** Judges the walls of the probe's own container: files, rights and limits. Pure. */
 export function containerWalls(report: ProbeReport, kernel: KernelInside): readonly WallReport[] {
   const { status } = report
   // Older releases of gVisor have no ambient capabilities and do not report them.
@@ -130,7 +130,7 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
   return [
     refused(
       'root-read-only',
-      // Either error proves the wall; the kernel decides which of them it reports.
+      // The kernel may report either error; both prove that the root file system is read-only.
       [report.writeRoot, report.writeEtc].every((outcome) => ['EROFS', 'EACCES'].includes(outcome)) &&
         report.writeOwned === 'EROFS',
       `write to / ${report.writeRoot}, to /etc ${report.writeEtc}, to a folder of its own ${report.writeOwned}`,
@@ -143,7 +143,7 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
     refused('tmp-not-executable', report.execInTmp === 'EACCES', `run a file from /tmp: ${report.execInTmp}`),
     refused(
       'processes-bounded',
-      // A probe that timed out or failed for another reason proves nothing about the limit.
+      // If the probe timed out or failed for another reason, that proves nothing about the limit.
       report.processes.started > 0 && report.processes.started < 300 && /fork/i.test(report.processes.said),
       `started ${report.processes.started} of 300 processes${report.processes.said ? `, then: ${report.processes.said}` : ''}`,
     ),
@@ -165,13 +165,13 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
   ]
 }
 
-/** For runtimes that do not set the limit themselves, as in a cluster. Pure; a node may allow fewer. */
+/** Judges the limit of open files, for runtimes that do not set it, as in a cluster. A node may allow fewer. Pure. */
 export function openFilesWall({ openFilesMax }: Pick<ProbeReport, 'openFilesMax'>): WallReport {
   const holds = /^[1-9]\d*$/.test(openFilesMax) && Number(openFilesMax) <= sandboxHardening.openFilesMax
   return refused('open-files-bounded', holds, `open files of a program, at most: ${openFilesMax}`)
 }
 
-/** gVisor never gives a program more rights than its caller has, and older releases do not report that. */
+/** Returns whether filter and no-new-privileges apply. gVisor never adds privileges; old releases omit the field. */
 function isFiltered(status: ProbeReport['status'], kernel: KernelInside): boolean {
   const { NoNewPrivs: noNewPrivileges, Seccomp: filter } = status
   const isSaid = noNewPrivileges === '1' || (kernel === 'gvisor' && noNewPrivileges === undefined)
@@ -182,7 +182,7 @@ function refused(id: string, holds: boolean, detail: string): WallReport {
   return { id, holds, detail }
 }
 
-/** A refusal by the target itself (ECONNREFUSED) means that packets got there. */
+/** Returns whether a target was unreachable. A refusal by the target itself (ECONNREFUSED) proves it was reached. */
 function isClosed({ target, outcome }: ProbeReport['attempts'][number], controls: Controls): boolean {
   if (outcome === 'ECONNREFUSED')
     return controls.isRefusedBetween === true && controls.reachedFromHost.includes(target)

@@ -7,15 +7,15 @@ import { homeTag, sandboxHardening, sandboxName, type SandboxSpec } from '../san
 export interface PodGround {
   readonly homeId: string
   readonly namespace: string
-  /** The image that `clusterRecipe` builds from the agent's image, where the nodes can pull it. */
+  /** The image that `clusterRecipe` builds from the agent's image, by a name from which nodes can pull it. */
   readonly image: string
-  /** The address of agent API and forward proxy for pods. */
+  /** The address at which pods reach the agent API and the forward proxy. */
   readonly meshAddress: string
-  /** The address on which this machine's servers listen; the same, unless a Service is in front of them. */
+  /** The address on which this machine's servers listen; `meshAddress` differs if a Service is in front of them. */
   readonly ownAddress: string
   /**
-   * The mesh's own profile, by its path below each kubelet's profiles; or the runtime's, which lets
-   * processes read each other's memory.
+   * The mesh's own seccomp profile, by its path below each kubelet's profiles; or the container runtime's default
+   * profile, which lets processes read each other's memory.
    */
   readonly seccomp:
     | { readonly kind: 'localhost'; readonly path: string }
@@ -30,18 +30,18 @@ export interface PodGround {
   readonly runtimeClass?: string
 }
 
-/** Bytes of one secret; the API server refuses more than 1 MiB, of which some is its frame. */
+/** Maximum bytes of one secret; the API server refuses an object over 1 MiB, which includes its metadata. */
 export const podFilesMaxBytes = 700 * 1024
 
 /**
- * What a container may write to its node in total: its log before the kubelet rotates it, and its
+ * Bytes that a container may write to its node in total: its log before the kubelet rotates the log, and its
  * termination message.
  */
 const nodeStorage = '64Mi'
 
 /**
- * The agent's image for pods. Kubernetes has no volume option against executable files, but its runtimes provide a
- * shared-memory file system with that property, in memory and 64 MiB large, so /tmp is placed there. Pure.
+ * Returns the recipe of the agent image for pods. Kubernetes cannot mount a volume that forbids execution, but its
+ * container runtimes provide /dev/shm with that property, in memory and 64 MiB large, so /tmp is placed there. Pure.
  */
 export function clusterRecipe(agentImage: string): string {
   return `FROM ${agentImage}\nUSER 0\nRUN rm -rf /tmp && ln -s /dev/shm /tmp\nUSER ${sandboxHardening.uid}:${sandboxHardening.uid}\n`
@@ -51,15 +51,15 @@ export function clusterRecipe(agentImage: string): string {
 export interface PodFiles {
   /** Archive that is unpacked below `/data`; see `seedEntries`. */
   readonly archive: Uint8Array
-  /** Archive of one-time files: the agent reads them once from memory, and then they are gone. */
+  /** Archive of one-time files: the agent reads each once from memory, and the files are deleted afterwards. */
   readonly once: Uint8Array
   /** Files of `/briefing` by name. */
   readonly briefing: Readonly<Record<string, string>>
 }
 
 /**
- * All Kubernetes objects of an agent. Pure. Throws `SandboxError` `pod-files-too-large` for files beyond the cluster's
- * size limit.
+ * Returns all Kubernetes objects of an agent. Pure. Throws `SandboxError` `pod-files-too-large` for files beyond the
+ * cluster's size limit.
  */
 export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFiles) {
   const name = sandboxName(ground.homeId, spec.agentId)
@@ -77,7 +77,7 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
       metadata: { ...metadata, name: filesSecret(name) },
       data: { 'files.tar': base64(given.archive), 'once.tar': base64(given.once) },
     },
-    // Tokens are in a secret, because users who may read pods must not find them there.
+    // Tokens are in a secret and not in the pod, because other users may be allowed to read pods.
     environment: {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -142,16 +142,16 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
 }
 
 /**
- * Replaces an agent's files once its pod has read them, so that no secret is kept longer than needed. Pure.
+ * Returns an empty secret that replaces an agent's files once its pod has read them, to keep no secret longer. Pure.
  */
 export function emptyFiles(ground: PodGround, agentId: string) {
   const name = filesSecret(sandboxName(ground.homeId, agentId))
-  // Labels by which the secret is found when the home is erased.
+  // By these labels the secret is found when the home is erased.
   const labels = { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'agent' }
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: ground.namespace, labels } }
 }
 
-/** The names of a pod's secrets, which are deleted with it. */
+/** Returns the names of a pod's secrets, which are deleted together with the pod. */
 export function secretsOf(pod: string): readonly string[] {
   return [filesSecret(pod), `${pod}-briefing`, `${pod}-environment`]
 }
@@ -160,7 +160,7 @@ const filesSecret = (pod: string): string => `${pod}-files`
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
-/** A throw-away pod on one node with an agent's walls but no agent; its log is the probe's output. Pure. */
+/** Returns a throw-away pod for one node with an agent's walls but no agent; the probe's output is its log. Pure. */
 export function probePod(
   ground: PodGround,
   probe: {
@@ -190,9 +190,9 @@ export function probePod(
           // The probe lasts for seconds and must also run on a node whose resources are all requested by other pods.
           resources: { requests: nothingPromised, limits: limitsOf(probe.size) },
           name: 'probe',
-          // Started like an agent's program, so that the probe sees whether open files are limited.
+          // Started with the limits of an agent's program, so that the probe sees whether open files are limited.
           command: [...withBoundFiles, ...probe.command],
-          // Contains the reason of a failure; after a success the probe's log is read.
+          // On a failure the termination message contains the end of the log; on success only the log is read.
           terminationMessagePolicy: 'FallbackToLogsOnError',
           volumeMounts: [queuesMount],
         },
@@ -201,7 +201,7 @@ export function probePod(
   }
 }
 
-/** A throw-away pod that mounts an agent's data for `command` and that ends after a time limit. Pure. */
+/** Returns a throw-away pod that mounts an agent's data, runs `command` and ends after a time limit. Pure. */
 export function helperPod(
   ground: PodGround,
   helper: {
@@ -212,7 +212,7 @@ export function helperPod(
     readonly lifeMaxMs: number
     /** The node that must run the pod; absent if the scheduler may choose. */
     readonly node?: string
-    /** Whether the container can only read the data. */
+    /** True if the container may only read the data. */
     readonly readOnly?: boolean
   },
 ) {
@@ -238,7 +238,7 @@ export function helperPod(
 
 export type PodSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu'>
 
-/** What every node needs, for the text of a repair. Pure. */
+/** Describes what every node needs, for the repair text of an error. Pure. */
 export function nodesNeed({ image, seccomp }: Pick<PodGround, 'image' | 'seccomp'>): string {
   const profile =
     seccomp.kind === 'localhost'
@@ -248,8 +248,8 @@ export function nodesNeed({ image, seccomp }: Pick<PodGround, 'image' | 'seccomp
 }
 
 /**
- * Name of an agent's claim. Claims outlive pods; the name is a digest, because ids are longer than a label
- * may be.
+ * Returns the name of an agent's claim, which outlives pods. The name is a digest, because agent ids can be longer
+ * than a Kubernetes label.
  */
 export function claimName(homeId: string, agentId: string): string {
   return `${sandboxName(homeId, agentId)}-data`
@@ -273,7 +273,7 @@ export function claimOf(ground: PodGround, spec: Pick<SandboxSpec, 'agentId' | '
   }
 }
 
-/** The walls of a pod as a whole. */
+/** The isolation settings of a whole pod. */
 function podWalls(ground: PodGround) {
   return {
     restartPolicy: 'Never',
@@ -281,7 +281,7 @@ function podWalls(ground: PodGround) {
     // Kubernetes would otherwise put the address of every service of the namespace into the environment.
     enableServiceLinks: false,
     hostUsers: !ground.userNamespaces,
-    // Makes the runtime's process the pod's first one, so that it reaps the orphaned programs of the agent.
+    // Makes a process of the container runtime the first one, so that it reaps orphaned programs of the agent.
     shareProcessNamespace: true,
     dnsPolicy: 'None',
     // No name server answers at this address, so pods cannot resolve names of the cluster.
@@ -296,7 +296,7 @@ function podWalls(ground: PodGround) {
   }
 }
 
-/** A new node is not used until its walls were tested, too; a term can name only one node. */
+/** Schedules the pod on tested nodes only, so that a new node must be tested first. Each term can name one node. */
 function onTriedNodes({ triedNodes }: PodGround) {
   if (triedNodes === undefined) return {}
   const nodeSelectorTerms = triedNodes.map((node) => ({
@@ -318,7 +318,7 @@ function identity(ground: PodGround) {
   }
 }
 
-/** The walls of each container. Requests equal limits, so that the promised resources exist and no more. */
+/** The isolation settings of each container. Requests equal limits, so that the node reserves all resources. */
 function containerWalls(ground: PodGround, podSize: PodSize) {
   const size = limitsOf(podSize)
   return {
@@ -342,26 +342,26 @@ function limitsOf({ memoryLimitBytes, cpu }: PodSize) {
   }
 }
 
-/** Kubernetes requests as much as the limit if no request is set. */
+/** Explicit zeros, because without a request Kubernetes requests as much as the limit. */
 const nothingPromised = { cpu: '0', memory: '0', 'ephemeral-storage': '0' } as const
 
-/** Makes a new claim belong to the agent. */
+/** Kubernetes sets this group as the owner of a new claim's files, so that the agent can write to them. */
 const ownsClaim = { fsGroup: sandboxHardening.uid, fsGroupChangePolicy: 'OnRootMismatch' } as const
 
-/** Runtimes bring a file system for message queues, which the kernel counts by user over all containers: closed. */
+/** Hides the message queues of the container runtime, because the kernel counts them by user over all containers. */
 const queues = { name: 'queues', emptyDir: { medium: 'Memory', sizeLimit: '4Ki' } }
 const queuesMount = { name: 'queues', mountPath: '/dev/mqueue', readOnly: true }
 
-/** Folder in memory for the one-time files; it is empty once the agent has started. */
+/** Folder in memory for the one-time files; the folder is empty once the agent has started. */
 const onceFolder = '/once'
 const once = { name: 'once', emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } }
 const onceMount = { name: 'once', mountPath: onceFolder }
 
 const { openFilesMax } = sandboxHardening
 /**
- * Sets resource limits as container engines do: Kubernetes has no field for it, and nodes may allow a
- * million open files to each program. A lower limit of the node is kept, and if a limit cannot be set
- * nothing runs. Prints nothing on success, because the log of a probe is parsed.
+ * Sets the limit of open files in a shell, because Kubernetes has no field for it and nodes may allow a million. A
+ * lower limit of the node is kept; if no limit can be set, the program does not run. On success nothing is printed,
+ * because the log of a probe is parsed.
  */
 const boundFiles = [
   'ulimit -c 0',
@@ -370,7 +370,7 @@ const boundFiles = [
 ].join('; ')
 const withBoundFiles = ['sh', '-c', boundFiles, 'sh'] as const
 
-/** Replaces an existing file or link; the file belongs to the user that unpacks it. */
+/** Unpacks the agent's files. Replaces an existing file or link; the files belong to the user of the pod. */
 const seedCommand = [
   'sh',
   '-ec',

@@ -3,7 +3,7 @@ import { runInPod } from './pod-data.ts'
 import { hasEnded, hasStarted } from './pod-state.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
-/** Output of a command in an agent's pod; null if the pod does not run or ends meanwhile. */
+/** Runs a command in an agent's pod and returns its output; null if the pod does not run or ends before. */
 export async function askAgentPod(
   { cluster, ground, watch }: PreparedCluster,
   agentId: string,

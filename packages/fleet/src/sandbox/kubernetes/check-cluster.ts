@@ -25,14 +25,14 @@ export interface ClusterCheckOptions extends ProbeOptions {
 
 export interface ClusterCheck {
   readonly walls: readonly WallReport[]
-  /** Nodes whose walls were tested; a node that was lost meanwhile is not among them. */
+  /** Nodes whose walls were tested, without nodes that were lost during the test. */
   readonly triedNodes: readonly string[]
   readonly lostNodes: readonly string[]
 }
 
 /**
  * Tests the isolation from a throw-away pod with an agent's hardening on every node, because each node enforces
- * policies itself: a check passes if it passes on all nodes. Targets that must be unreachable are first shown to be
+ * policies itself: a check passes if it passes on all nodes. Targets that pods must not reach are first shown to be
  * reachable from the mesh.
  */
 export async function checkCluster(to: CheckedCluster, options: ClusterCheckOptions): Promise<ClusterCheck> {
@@ -98,7 +98,7 @@ async function tryNodes(
   return { walls: joinedWalls([...tried.values()]), triedNodes: [...tried.keys()], lostNodes }
 }
 
-/** Joins the reports of all nodes into one, with details of the nodes whose walls failed, if any. Pure. */
+/** Joins the reports of all nodes into one, which names the nodes with failed walls. Pure. */
 export function joinedWalls(reports: readonly (readonly WallReport[])[]): readonly WallReport[] {
   const ids = [...new Set(reports.flat().map(({ id }) => id))]
   return ids.map((id) => {

@@ -52,7 +52,7 @@ export function clusterLease(
   const name = leaseName(homeId)
   let lastMs = 0
 
-  /** Builds the Lease object with a new time each, because an unchanged object would keep its version. */
+  /** Builds a Lease object with a new time, because an object without changes would keep its version. */
   async function body({ holder, epoch }: LeaseRecord, over: string | null): Promise<V1Lease> {
     const { V1MicroTime } = await import('@kubernetes/client-node')
     lastMs = Math.max(clock.now(), lastMs + 1)
@@ -108,7 +108,7 @@ function seenOf(found: V1Lease): SeenRecord {
   }
 }
 
-/** The client itself would wait for as long as the server does not answer. */
+/** Returns request options that abort with the signal; the client library has no time limit of its own. */
 async function until(signal: AbortSignal): Promise<ConfigurationOptions> {
   signal.throwIfAborted()
   const { Observable } = await import('@kubernetes/client-node')

@@ -7,13 +7,13 @@ import type { PodGround } from './agent-objects.ts'
 export interface AgentNode {
   readonly name: string
   readonly addresses: readonly string[]
-  /** Address ranges of the pods on the node; empty if its network does not report them. */
+  /** Address ranges of the node's pods; empty if the node does not report any. */
   readonly podRanges: readonly string[]
   /** Whether the node supports user namespaces for pods. */
   readonly userNamespaces: boolean
 }
 
-/** The nodes on which pods can be scheduled now. Pure. */
+/** Returns the nodes on which pods can be scheduled now. Pure. */
 export function agentNodes(items: readonly V1Node[]): readonly AgentNode[] {
   return items
     .filter(({ spec, status }) => {
@@ -26,14 +26,14 @@ export function agentNodes(items: readonly V1Node[]): readonly AgentNode[] {
       name: metadata?.name ?? '',
       addresses: (status?.addresses ?? []).map(({ address }) => address).filter((one) => isIP(one) !== 0),
       podRanges: spec?.podCIDRs ?? [],
-      // The default runtime has an empty name.
+      // The entry without a name describes the default container runtime.
       userNamespaces:
         status?.runtimeHandlers?.some(({ name, features }) => !name && features?.userNamespaces === true) ??
         false,
     }))
 }
 
-/** The cluster's networks, from which the egress filter keeps agents. Pure. */
+/** Returns the networks of the cluster, which the egress filter closes to agents. Pure. */
 export function clusterNetworks(
   nodes: readonly AgentNode[],
   mesh: Pick<PodGround, 'meshAddress' | 'ownAddress'>,
@@ -49,7 +49,7 @@ export function clusterNetworks(
     (address) => ({
       address,
       prefix: isIP(address) === 6 ? 128 : 32,
-      // If no node states the range of its pods, the address of the mesh is all that is known of their
+      // If no node reports a range of pod addresses, only the address of the mesh is known to be on the pods'
       // network.
       own: ranges.length === 0 && ownAddresses.includes(address),
     }),

@@ -21,7 +21,7 @@ export interface Cluster {
   readonly version: VersionApi
   /** The URL of the API server. */
   readonly url: URL
-  /** Reads one pod; null if it does not exist. */
+  /** Reads one pod; resolves to null if the pod does not exist. */
   readPod(namespace: string, name: string): Promise<Pod | null>
   /** Watches pods until the server ends the watch or `signal` aborts; rejects if the connection is lost. */
   follow(
@@ -95,15 +95,14 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
   }
 }
 
-/** The API path of pods on the API server. */
+/** Returns the path of a namespace's pods in the Kubernetes API. */
 const podsPath = (namespace: string): string => ['', 'api', 'v1', 'namespaces', namespace, 'pods'].join('/')
 
-/** The token of a pod's service account. */
+/** Folder with the token of a pod's own service account. */
 const ownAccount = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
 /**
- * Loads the configuration like `kubectl`; without one, the client library would use an insecure cluster on this
- * machine.
+ * Loads the configuration as `kubectl` does. Without one, the client library would use an insecure default cluster.
  */
 function loadConfig(
   client: typeof import('@kubernetes/client-node'),
@@ -145,12 +144,12 @@ function unknownCluster(why: string, cause?: unknown): SandboxError {
   )
 }
 
-/** The HTTP status with which the API server refused; null for any other error. */
+/** Returns the HTTP status with which the API server refused; null for any other error. */
 export function refusalStatus(error: unknown): number | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null
 }
 
-/** For `catch`: returns `value` if the server refused with one of `statuses`, and rethrows otherwise. */
+/** Returns a handler for `catch`: gives `value` if the server refused with one of `statuses`, else rethrows. */
 export function unlessRefused<Value>(statuses: readonly number[], value: Value): (error: unknown) => Value {
   return (error) => {
     const status = refusalStatus(error)

@@ -11,7 +11,7 @@ import { removePod } from './start-pod.ts'
 
 const removedAtOnce = 16
 
-/** Deletes everything that a home has in its namespace, which stays, since others may use it. */
+/** Deletes everything that a home has in its namespace, but not the namespace, since others may use it. */
 export async function erasePods(
   cluster: Cluster,
   { ground, clock, log }: { readonly ground: PodGround; readonly clock: Clock; readonly log: Log },

@@ -8,7 +8,7 @@ const askedAtOnce = 8
 const microPerSecond = 1e6
 const nanoPerSecond = 1e9
 
-/** Files of the container's own cgroup, of either version; the script prints each name before its content. */
+/** Files of the container's own cgroup (version 1 or 2); the script prints each file's name before its content. */
 const files = [
   '/sys/fs/cgroup/memory.current',
   '/sys/fs/cgroup/memory.max',
@@ -26,7 +26,7 @@ const readCommand = [
   'sh',
 ]
 
-/** Parses the script's output; null if it contains no figures. Pure. */
+/** Parses the output of the script that reads `files`; null if it contains no figures. Pure. */
 export function useOfGroup(answer: string): SandboxUse | null {
   const texts = new Map(
     answer.split(/^== \/sys\/fs\/cgroup\//m).map((part) => {
@@ -54,7 +54,7 @@ export function useOfGroup(answer: string): SandboxUse | null {
   }
 }
 
-/** The current resource use of this home's pods, read from the kernel inside them. */
+/** Measures the current resource use of this home's pods; each kernel reports it inside the pod. */
 export function measurePods(
   to: PreparedCluster,
   agentIds: readonly string[],

@@ -3,14 +3,14 @@ import { labelKeys } from '../hardening/container-options.ts'
 import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
 
 /**
- * The network policies of a home. Pods in its namespace can neither connect anywhere nor be reached, except
- * that pods of the home reach the listeners of the mesh and the mesh reaches the agents. A cluster whose
- * network does not enforce policies accepts them all the same, so a probe tests them. Pure.
+ * Returns the network policies of a home. Pods in its namespace can neither connect anywhere nor be reached, except
+ * that pods of the home reach the listeners of the mesh, and the mesh reaches the agents. A cluster can accept
+ * policies without enforcing them, so a probe tests them. Pure.
  */
 export function networkPolicies(home: {
   readonly homeId: string
   readonly namespace: string
-  /** The mesh's place: an address outside of the cluster, or pods of another namespace. */
+  /** Where the mesh runs: at an address outside of the cluster, or in pods of another namespace. */
   readonly mesh: MeshPlace
   /** Ports of the agent API and the forward proxy. */
   readonly meshPorts: readonly number[]
@@ -44,7 +44,7 @@ export type MeshPlace =
 /** Labels of every mesh pod. */
 export const meshPodLabels = { 'app.kubernetes.io/name': 'flotilla-mesh' } as const
 
-/** Selects pods of the mesh by label: many network plugins do not match pod addresses with an `ipBlock`. */
+/** Selects the mesh for a policy. Pods are selected by label: many network plugins ignore `ipBlock` for pods. */
 function peerOf(mesh: MeshPlace) {
   if (mesh.kind === 'address') {
     return { ipBlock: { cidr: `${mesh.address}/${isIPv6(mesh.address) ? 128 : 32}` } }
@@ -55,11 +55,11 @@ function peerOf(mesh: MeshPlace) {
   }
 }
 
-/** The pod security level that the API server enforces in the namespace. */
+/** Label of a namespace with the pod security level that the API server enforces. */
 export const podSecurityLabel = 'pod-security.kubernetes.io/enforce'
 export const podSecurityLevel = 'restricted'
 
-/** The namespace of homes: the cluster itself rejects pods with more rights than an agent there. Pure. */
+/** Returns the namespace of homes, in which the cluster itself rejects pods with more rights than an agent. Pure. */
 export function agentNamespace(name: string) {
   return {
     apiVersion: 'v1',

@@ -4,9 +4,9 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import * as z from 'zod'
 import { SandboxError } from '../sandbox-error.ts'
 
-/** How much of a program's standard error is kept. */
+/** How much of a program's standard error is kept, characters. */
 const saidMaxChars = 400
-/** Numbers of streams in one connection, and the word that ends one; see KEP-4006. */
+/** Stream numbers of an exec connection, and the protocol that can close one stream; see KEP-4006. */
 const stdinStream = 0
 const closeStream = 255
 const closingProtocol = 'v5.channel.k8s.io'
@@ -27,7 +27,7 @@ export interface ExecPlace {
   readonly namespace: string
   readonly pod: string
   readonly container: string
-  /** Whether something is written to the program. */
+  /** Whether the caller writes to the program's standard input. */
   readonly stdin?: boolean
 }
 
@@ -39,19 +39,19 @@ export interface ExecEnd {
 
 /** A program that runs in a container. */
 export interface Execution {
-  /** Must be read: the program blocks while its output is not read. */
+  /** The caller must read this stream: the program blocks while its output is not read. */
   readonly stdout: Readable
   /** Rejects if the connection is lost before the program's exit code is known. */
   readonly ended: Promise<ExecEnd>
-  /** Resolves when it has left this process. */
+  /** Resolves when the piece was sent by this process, which does not prove that the program read it. */
   write(piece: Uint8Array): Promise<void>
-  /** Closes standard input. Servers before 1.30 cannot pass this on to the program. */
+  /** Closes the program's standard input. API servers before 1.30 cannot pass this on to the program. */
   endInput(): void
-  /** Closes the connection; an exit code that was already received stays valid. */
+  /** Closes the connection; an exit code that was received before stays the result. */
   close(): void
 }
 
-/** Runs a program in a pod. The client library buffers both streams without a limit, so they are piped here instead. */
+/** Runs a program in a pod. The streams are piped, because the client library would buffer both without a limit. */
 export async function openExec(
   config: KubeConfig,
   { namespace, pod, container, stdin = false }: ExecPlace,
@@ -89,7 +89,7 @@ export async function openExec(
     [...command],
     intoStdout,
     intoSaid,
-    // Only tells the client that an input exists; `write` sends the input itself.
+    // This stream only makes the client library open an input; `write` sends the input itself.
     stdin ? new PassThrough() : null,
     false,
     (status) => {
@@ -108,7 +108,7 @@ export async function openExec(
       `The connection to a program in ${pod} was lost: ${said || 'the cluster gave no reason'}\nRepair: repeat the command.`,
     )
     ended.reject(lost)
-    // If the exit code was received before, the output stream has already ended in order.
+    // If the exit code was received before the connection closed, the output stream has already ended normally.
     if (!stdout.writableEnded) stdout.destroy(lost)
   })
   return {
@@ -131,7 +131,7 @@ export async function openExec(
   }
 }
 
-/** The exit code is text in the cause of the status. Pure. */
+/** Returns the exit code, which the API server reports as text in the cause of a status. Pure. */
 export function exitCodeOf(answer: unknown): number {
   const { status, message, details } = statusSchema.parse(answer)
   if (status === 'Success') return 0

@@ -11,7 +11,7 @@ import { hasEnded, waitsFor } from './pod-state.ts'
 import { PodWaitOver } from './pod-watch.ts'
 import { removePod, type PreparedCluster } from './start-pod.ts'
 
-/** A helper pod ends by itself after this time, even if the mesh that created it is gone. */
+/** A helper pod ends after this time, milliseconds, even if the mesh that created it no longer runs. */
 const helperLifeMs = 3_600_000
 const helperStartMs = 120_000
 /** The exit code of the system's `tar` if a file changed while it was read. */
@@ -31,14 +31,14 @@ export interface DataOfPod {
   readonly agentId: string
   readonly dataLimitBytes: number
   readonly clock: Clock
-  /** Creates the name of a throw-away pod. */
+  /** Returns a new name for a throw-away pod. */
   readonly newName: () => string
 }
 
 /**
- * Reads data through a pod that mounts the claim read-only, on the node of the agent's pod while that one runs. The agent's
- * processes cannot reach that pod, so they cannot write into the archive. They are not frozen meanwhile: `tar` reports
- * files that changed while it read them, and the backup names the agent as not held.
+ * Reads data through a helper pod that mounts the claim read-only, on the node of the agent's running pod. The
+ * agent's processes cannot reach the helper pod, so they cannot write into the archive. The agent is not frozen while
+ * `tar` reads: `tar` reports changed files, and the backup lists the agent as not held.
  */
 export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<DataReading | null> {
   const { cluster, ground } = to
@@ -75,7 +75,7 @@ async function* packed(execution: Execution): AsyncGenerator<Uint8Array> {
     )
 }
 
-/** Restores an agent's data (S10) in a pod without anything else; `tar` refuses names outside of the folder. */
+/** Restores an agent's data (S10) in a pod without an agent; `tar` refuses names outside of the data folder. */
 export async function writePodData(
   to: PreparedCluster,
   of: DataOfPod,
@@ -105,7 +105,7 @@ export async function writePodData(
       await helper.remove()
     }
   } catch (error) {
-    // Deletes incomplete data, because it would be taken for complete.
+    // Deletes the incomplete claim, because a later start would take its data for complete.
     await cluster.core
       .deleteNamespacedPersistentVolumeClaim({ namespace, name })
       .catch(unlessRefused([404], null))
@@ -114,8 +114,8 @@ export async function writePodData(
 }
 
 /**
- * Runs a program to its end. The output is buffered in memory, so it must be the mesh's own program with
- * short output.
+ * Runs a program to its end and returns its output, which is buffered in memory. So the program must be the mesh's
+ * own, with short output.
  */
 export async function runInPod(
   cluster: Cluster,
@@ -141,7 +141,7 @@ export async function hasClaim({ cluster, ground }: PreparedCluster, agentId: st
 async function openHelper(
   to: PreparedCluster,
   of: DataOfPod & {
-    /** The node that must run the pod, because a claim can be mounted twice on one node only; absent for any node. */
+    /** The node that must run the pod, because only pods on one node can share a claim; absent for any node. */
     readonly node?: string | undefined
     readonly readOnly?: boolean
   },

@@ -3,7 +3,7 @@ import { labelKeys } from '../hardening/container-options.ts'
 import type { SandboxState } from '../sandbox-runtime.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 
-/** The exit code of a killed process, used for pods that disappeared without an exit code. */
+/** The exit code of a killed process, which is assumed for pods that disappeared without an exit code. */
 const killedCode = 137
 
 const containerStateSchema = z.object({
@@ -17,7 +17,7 @@ const containerStateSchema = z.object({
 const containerStatusSchema = z.object({ name: z.string(), state: containerStateSchema.nullish() })
 
 /**
- * The part of a pod that determines its sandbox state. The rest is dropped, because all watched pods are
+ * The fields of a pod from which its sandbox state is derived. Other fields are dropped, because all watched pods are
  * kept in memory.
  */
 export const podSchema = z.object({
@@ -47,12 +47,12 @@ export const podSchema = z.object({
 
 export type Pod = z.infer<typeof podSchema>
 
-/** True if nothing runs in the pod and nothing will. Pure. */
+/** Returns true if nothing runs in the pod and nothing will. Pure. */
 export function hasEnded(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
 
-/** True if the agent's process was started, even if it has ended since. Pure. */
+/** Returns true if the agent's process was started, even if it has ended since. Pure. */
 export function hasStarted(pod: Pod): boolean {
   return hasEnded(pod) || (agentState(pod)?.running ?? null) !== null
 }
@@ -61,14 +61,14 @@ export function agentIdOf(pod: Pod): string | null {
   return pod.metadata.annotations?.[labelKeys.agent] ?? null
 }
 
-/** The sandbox state of a pod; null if the pod does not belong to an agent. Pure. */
+/** Returns the sandbox state of a pod; null if the pod does not belong to an agent. Pure. */
 export function podState(pod: Pod): SandboxState | null {
   const agentId = agentIdOf(pod)
   if (agentId === null) return null
   const labels = { ...pod.metadata.labels, ...pod.metadata.annotations }
   if (hasEnded(pod)) return { agentId, running: false, labels, exit: exitOf(pod) }
   const host = pod.status?.podIP
-  // A pod that is being deleted runs until it has ended, and a pod that waits for its node has no address yet.
+  // A pod that is being deleted still runs until it has ended; a pod that waits for a node has no address yet.
   return {
     agentId,
     running: true,
@@ -82,11 +82,11 @@ export function exitOf(pod: Pod): { readonly code: number; readonly outOfMemory:
   const terminated = agentState(pod)?.terminated
   if (!terminated) return { code: killedCode, outOfMemory: false }
   const { exitCode: code, reason } = terminated
-  // Runtimes also report this if only one program of the agent was killed for it and the agent ended later by itself.
+  // Runtimes report `OOMKilled` even if only a program of the agent was killed and the agent ended later by itself.
   return { code, outOfMemory: reason === 'OOMKilled' && code === killedCode }
 }
 
-/** Reasons that do not resolve by themselves: the start fails at once. */
+/** Reasons for waiting that do not resolve by themselves, so that the start fails at once. */
 const lastingReasons = [
   'CreateContainerConfigError',
   'CreateContainerError',
@@ -97,7 +97,7 @@ const lastingReasons = [
   'RunContainerError',
 ]
 
-/** Why a pod can never start, in the cluster's words; null if it still can. Pure. */
+/** Returns in the cluster's words why a pod can never start; null if it still can. Pure. */
 export function startFailure(pod: Pod): string | null {
   for (const { state } of statusesOf(pod)) {
     const { reason, message } = state?.waiting ?? {}

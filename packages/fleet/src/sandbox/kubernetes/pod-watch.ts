@@ -8,8 +8,8 @@ import { podSchema, type Pod } from './pod-state.ts'
 const versionedSchema = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) })
 
 /**
- * The server ends a watch after this time and reports its position, from which the next one continues. The client
- * treats a server that is silent for 30 s as lost.
+ * The server ends a watch after this time, seconds, and reports the version from which the next watch continues. The
+ * client treats a server that sends nothing for 30 s as lost.
  */
 const watchSeconds = 25
 /** Pods per page of a list; all pages have the same resource version. */
@@ -21,8 +21,8 @@ export interface PodWatch {
   /** The last known state of each pod, by name. */
   known(): ReadonlyMap<string, Pod>
   /**
-   * Resolves once `holds` is true for the pod of that name; null means that the pod is gone. Asks the
-   * cluster first, so that no older state is used. Rejects at the bound, with the last state seen.
+   * Resolves once `holds` is true for the pod of that name (null: the pod does not exist). Asks the cluster first, so
+   * that no older state is used. Rejects after `bound.ms`, with the last state seen.
    */
   reaches(name: string, holds: (pod: Pod | null) => boolean, bound: PodBound): Promise<Pod | null>
   close(): Promise<void>
@@ -55,7 +55,7 @@ export interface PodWatchOptions {
   /** Called with every changed pod. */
   readonly onPod: (pod: Pod) => void
   readonly onGone: (pod: Pod) => void
-  /** Each time after the first that the cluster answers again. */
+  /** Called when the cluster answers again after it did not; not called for the first answer. */
   readonly onBack: () => void
 }
 
@@ -80,7 +80,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
     for (const listener of listeners) listener(pod.metadata.name, null)
   }
 
-  /** Returns the version from which a watch continues. */
+  /** Lists the pods and returns the version from which a watch continues. */
   async function list(): Promise<string> {
     const found: Pod[] = []
     let version = ''
@@ -103,7 +103,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
     return version
   }
 
-  /** Returns the last version; empty if a new list is needed before the next watch. */
+  /** Watches until the server ends the watch. Returns the last version; empty if the pods must be listed again. */
   async function follow(from: string): Promise<string> {
     let version = from
     await cluster.follow(
@@ -115,7 +115,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
           const versioned = versionedSchema.safeParse(object)
           version = versioned.success ? versioned.data.metadata.resourceVersion : ''
           const pod = podSchema.safeParse(object)
-          // A `BOOKMARK` is not a pod, and an `ERROR` says that the version is too old.
+          // A `BOOKMARK` event contains no pod, and an `ERROR` event says that the version is too old.
           if (!pod.success) return
           if (type === 'DELETED') gone(pod.data)
           else if (type === 'ADDED' || type === 'MODIFIED') seen(pod.data)
@@ -159,7 +159,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
       const over = new AbortController()
       const ending = AbortSignal.any([over.signal, closing.signal, ...(signal ? [signal] : [])])
       const reached = Promise.withResolvers<Pod | null>()
-      // The promise is not awaited if the first check throws.
+      // If the first check throws, nothing awaits this promise, so its rejection is handled here.
       reached.promise.catch(() => undefined)
       const look = (pod: Pod | null): void => {
         last = pod

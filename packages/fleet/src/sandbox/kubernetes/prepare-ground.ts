@@ -21,8 +21,8 @@ interface GroundOptions {
 }
 
 /**
- * A Service in front of the listeners of a mesh that runs as a pod; it keeps its address when that pod
- * moves.
+ * A Service in front of the listeners of a mesh that runs as a pod; the Service's address stays the same when that
+ * pod moves.
  */
 export interface MeshService {
   readonly address: string
@@ -31,9 +31,9 @@ export interface MeshService {
 }
 
 /**
- * Checks whether agents can run in a cluster, and creates their namespace and its policies. Foreign objects
- * are never changed. An existing namespace is used only if the cluster itself rejects pods with more rights
- * than an agent, and if nothing else runs there, because the policies would cut it off. Rejects with
+ * Checks whether agents can run in a cluster, and creates their namespace and its policies. Never changes objects
+ * that the mesh did not create. Uses an existing namespace only if the cluster itself rejects pods with more rights
+ * than an agent, and if nothing else runs in it, because the policies would cut its network off. Rejects with
  * `SandboxError`.
  */
 export async function prepareGround(cluster: Cluster, options: GroundOptions): Promise<Ground> {
@@ -67,7 +67,7 @@ export interface Ground {
   readonly hasNamespace: boolean
 }
 
-/** Makes the same checks and changes nothing. */
+/** Makes the checks of `prepareGround` and changes nothing. */
 export async function inspectGround(
   cluster: Cluster,
   options: Pick<GroundOptions, 'namespace' | 'meshAddress' | 'service'>,
@@ -106,7 +106,7 @@ async function refuseOld(cluster: Cluster): Promise<void> {
   )
 }
 
-/** This machine's address towards the cluster, according to its routes; no packet is sent. */
+/** Returns this machine's address on its route to the cluster; no packet is sent. */
 async function addressTowards({ hostname, port }: URL): Promise<string> {
   const socket = createSocket('udp4')
   try {
@@ -143,7 +143,7 @@ async function makeNamespace(cluster: Cluster, namespace: string): Promise<void>
   })
 }
 
-/** Checks an existing namespace; false if it does not exist. */
+/** Checks an existing namespace; returns false if the namespace does not exist. */
 async function judgeNamespace({ core }: Cluster, namespace: string): Promise<boolean> {
   const there = await core.readNamespace({ name: namespace }).catch(unlessRefused([404], null))
   if (there === null) return false

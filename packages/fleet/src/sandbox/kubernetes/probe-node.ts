@@ -12,24 +12,20 @@ import { hasEnded, startFailure, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver, type PodWatch } from './pod-watch.ts'
 
 const probeMaxMs = 120_000
-/**
- * Attempts on one node that still takes agents: it may have restarted, or the probe may have been deleted.
- */
+/** Attempts on one node that still accepts agents: the node may have restarted, or the probe's pod been deleted. */
 const probesMax = 3
-/** How often a silent node is checked for whether it still accepts agents. */
+/** While a node runs no probe, how often the mesh checks that the node still accepts agents, milliseconds. */
 const nodeAskMs = 5_000
 const siblingReadyMs = 30_000
 const siblingAskMs = 100
 /** A report is some kilobytes. */
 const reportMaxBytes = 256 * 1024
-/**
- * How often deleting a throw-away pod is tried if the cluster does not answer; the next start deletes what is left.
- */
+/** How often the mesh tries to delete a throw-away pod if the cluster is silent; the next start deletes the rest. */
 const removalsMax = 3
 const removeAgainMs = 5_000
 /** Timeout of one request to the cluster. */
 const answerMaxMs = 15_000
-/** From this status on, the server may have carried out the request in spite of the error. */
+/** From this HTTP status on, the server may have carried out the request in spite of the error. */
 const unknownFrom = 500
 
 /** The operations of a cluster that a throw-away pod needs. */
@@ -50,15 +46,15 @@ export interface ProbeOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A larger processor share than an agent's: isolation does not depend on it, and the owner waits. */
+/** A larger processor share than an agent's: isolation does not depend on the share, and the owner waits. */
 const probeSize = {
   memoryLimitBytes: sandboxSizes.worker.memoryLimitBytes,
   cpu: { quotaUs: 50_000, periodUs: 100_000 },
 }
 
 /**
- * Network policies reach a pod with a short delay. Until the pod can reach the mesh it reaches nothing, and
- * a test would report the mesh as unreachable too, so the script waits first.
+ * Network policies reach a pod with a short delay. Until the pod can reach the mesh, the pod reaches nothing, and a
+ * test would report the mesh as unreachable too, so the script waits first.
  */
 const probeOnceMeshAnswers = `
 const plan = JSON.parse(process.argv[1])
@@ -75,9 +71,8 @@ const attempt = () => {
 attempt()`
 
 /**
- * The probe's report on a node; null if the node was lost meanwhile, so that no agent is scheduled on it. A
- * node that still takes agents but runs no probe is not lost: rejects with `SandboxError`
- * `wall-probe-failed`.
+ * Returns the probe's report on a node; null if the node was lost during the probe, so that no agent is scheduled on
+ * it. A node that accepts agents but runs no probe is not lost: rejects with `SandboxError` `wall-probe-failed`.
  */
 export async function probeNode(
   to: ProbedCluster,
@@ -108,7 +103,7 @@ export async function probeNode(
   )
 }
 
-/** Parses the probe's report; null if it is invalid, for example because its node has not written all of it. */
+/** Parses the probe's report; null if it is invalid, for example because the node has not written all of it yet. */
 function readReport(log: string): ProbeReport | null {
   try {
     return probeReportSchema.safeParse(JSON.parse(log)).data ?? null
@@ -117,7 +112,7 @@ function readReport(log: string): ProbeReport | null {
   }
 }
 
-/** Starts a second pod on the first node where the mesh can reach it, and keeps it while `work` uses its address. */
+/** Starts a second pod, on the first node where the mesh can reach the pod, and keeps it while `work` runs. */
 export async function withSibling<Result>(
   to: ProbedCluster,
   options: ProbeOptions & { readonly nodes: readonly AgentNode[] },
@@ -134,7 +129,7 @@ export async function withSibling<Result>(
       if (pod === null || hasEnded(pod) || host === '') return null
       const deadline = clock.now() + siblingReadyMs
       while (!(await reaches(host, port))) {
-        // A target that this machine cannot reach proves nothing: a sibling on another node may be reachable.
+        // A pod that this machine cannot reach is no test target; a pod on another node may be reachable.
         if (clock.now() >= deadline) return null
         await clock.sleep(siblingAskMs, signal)
       }
@@ -153,9 +148,7 @@ type Tried<Result> =
   | { readonly kind: 'lost' }
   | { readonly kind: 'seen'; readonly pod: Pod | null; readonly result: Result }
 
-/**
- * Creates a pod on a node, waits until it has the wanted state or the time is over, uses it, and removes it.
- */
+/** Creates a pod on a node, waits until `holds` is true or the time is over, runs `work`, and removes the pod. */
 async function withThrowAway<Result>(
   to: ProbedCluster,
   what: {
@@ -173,7 +166,7 @@ async function withThrowAway<Result>(
   const body = probePod(ground, { name, node: node.name, command, size: probeSize })
   await answered(cluster.core.createNamespacedPod({ namespace, body }), options).catch(
     async (error: unknown) => {
-      // The server may have created the pod although its answer was lost, for example by a load balancer.
+      // The server may have created the pod although its answer was lost, so the pod is deleted.
       if ((refusalStatus(error) ?? unknownFrom) >= unknownFrom) await takeAway(to, name, options)
       throw error
     },
@@ -201,7 +194,7 @@ async function withThrowAway<Result>(
   }
 }
 
-/** Never rejects: a report or its error must not be lost because a pod stays until the next start. */
+/** Deletes a throw-away pod. Never rejects: the report matters more, and the next start deletes the pod. */
 async function takeAway(
   { cluster, ground }: ProbedCluster,
   name: string,
@@ -210,7 +203,7 @@ async function takeAway(
   const { namespace } = ground
   for (let attempt = 1; ; attempt++) {
     try {
-      // The pod has no data to save, and a lost node would never confirm its end.
+      // Deleted without a grace period: the pod has no data to save, and a lost node would never confirm its end.
       const removal = cluster.core.deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
       await answered(removal, options).catch(unlessRefused([404], null))
       return
@@ -227,7 +220,7 @@ async function takeAway(
   }
 }
 
-/** Rejects once a request was without an answer for too long. */
+/** Resolves with the answer to a request; rejects if the API server does not answer within `answerMaxMs`. */
 async function answered<Answer>(
   request: Promise<Answer>,
   { clock }: Pick<ProbeOptions, 'clock'>,
@@ -250,7 +243,7 @@ async function takesAgents({ name }: AgentNode, options: ProbeOptions): Promise<
   return (await answered(options.nodesNow(), options)).some((node) => node.name === name)
 }
 
-/** Resolves once the node takes no more agents; never if it still takes them. */
+/** Resolves once the node accepts no more agents; while it accepts them, waits until the signal aborts. */
 async function untilLost(node: AgentNode, options: ProbeOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await options.clock.sleep(nodeAskMs, signal).catch(() => undefined)

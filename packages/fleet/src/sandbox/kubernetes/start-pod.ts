@@ -14,9 +14,9 @@ import { PodWaitOver, type PodWatch } from './pod-watch.ts'
 
 /** Finalizer that keeps a deleted pod until its exit code was read; only the mesh uses the prefix. */
 const endFinalizer = 'flotilla.local/end'
-/** A node may have to pull the image first, and another node to release the claim. */
+/** Time limit of a start, milliseconds: a node may have to pull the image, and another node to release the claim. */
 const startMaxMs = 180_000
-/** Added to the program's grace period: the time that a node takes to end it and to report it. */
+/** Time beyond the program's grace period for a node to end the program and to report its end, milliseconds. */
 const endMaxMs = 60_000
 
 export interface PreparedCluster {
@@ -74,7 +74,7 @@ export async function startPod(
 const neverStarts = (why: string, cause?: unknown): Error =>
   new Error(`its node does not start the pod: ${why}`, { cause })
 
-/** An ended pod whose agent never ran had a failed first container. */
+/** Returns why a pod ended before its agent ran, because the container that unpacks the files failed; else null. */
 function seedFailure(pod: Pod): string | null {
   const ran = (pod.status?.containerStatuses ?? []).some(({ state }) => state?.terminated || state?.running)
   return hasEnded(pod) && !ran ? waitsFor(pod) : null
@@ -109,12 +109,12 @@ export async function endPod(
     })
 }
 
-/** No process runs in it: it ended, or was deleted before it was scheduled. */
+/** Returns true if no process runs in the pod: it ended, or was deleted before it was scheduled. */
 function isOver(pod: Pod): boolean {
   return hasEnded(pod) || (Boolean(pod.metadata.deletionTimestamp) && !pod.spec?.nodeName)
 }
 
-/** Stops a pod and deletes it with its secrets; resolves when its name is free. */
+/** Stops a pod and deletes it with its secrets; resolves when a new pod can have the name. */
 export async function removePod(
   to: PreparedCluster,
   name: string,
@@ -164,7 +164,7 @@ interface Named {
   readonly metadata: { readonly name: string }
 }
 
-/** Creates the claim; an existing one is kept (S7). Returns warnings for the owner. */
+/** Creates the agent's claim, or keeps an existing claim (S7). Returns warnings for the owner. */
 async function putClaim(
   { cluster, ground }: PreparedCluster,
   body: V1PersistentVolumeClaim & Named,

@@ -13,14 +13,14 @@ import type { PreparedCluster } from './start-pod.ts'
 export const trialInfix = '-try-'
 const trialBytes = 64 * 1024 * 1024
 const trialMaxMs = 180_000
-/** How many trials are made if nodes are lost during them. */
+/** How many trials are made if the node of a trial is lost. */
 const trialsMax = 3
-/** Volumes of some kinds round their size up to whole mebibytes or extents. */
+/** A volume may be larger than its claim by this factor: some kinds round up to whole mebibytes or extents. */
 const roundingFactor = 1.25
 
 /**
- * Tests whether a claim limits its size: some storage classes give a folder of a larger disk. Creates a
- * claim and a pod, so an image that no node can pull is reported here as well. Rejects with `SandboxError`.
+ * Tests whether a claim limits its size: some storage classes only give a folder of a larger disk. Creates a claim
+ * and a pod, and so also reports an image that no node can pull. Rejects with `SandboxError`.
  */
 export async function tryClaims(to: PreparedCluster, newName: () => string): Promise<DataBound> {
   for (let left = trialsMax - 1; ; left--) {
@@ -32,7 +32,7 @@ export async function tryClaims(to: PreparedCluster, newName: () => string): Pro
   }
 }
 
-/** The trial's pod began and reported nothing, because its node was lost; a retry may run on another node. */
+/** Thrown if the trial's pod reported nothing because its node was lost; a retry may run on another node. */
 class TrialLost extends SandboxError {}
 
 async function tryClaim(to: PreparedCluster, name: string): Promise<DataBound> {
@@ -70,7 +70,7 @@ async function tryClaim(to: PreparedCluster, name: string): Promise<DataBound> {
       { cause },
     )
   } finally {
-    // The pod has no data to save, and a lost node would never confirm its end.
+    // Deleted without a grace period: the pod has no data to save, and a lost node would never confirm its end.
     await cluster.core
       .deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
       .catch(unlessRefused([404], null))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** The program that runs in a machine, and its limits. */
+/** The program that runs in a virtual machine, and its limits. */
 export interface MachineProgram {
   readonly args: readonly string[]
   /** `NAME=value`. */
@@ -22,7 +22,7 @@ const profileSchema = z.looseObject({ syscalls: z.array(z.unknown()) })
 const closedFolder = ['ro', 'noexec', 'nosuid', 'nodev']
 const ownFolder = ['rw', 'noexec', 'nosuid', 'nodev', 'mode=1777']
 
-/** Paths that a container engine masks too. */
+/** Paths that the container inside the machine masks, as container engines do. */
 const maskedPaths = [
   '/proc/acpi',
   '/proc/asound',
@@ -40,8 +40,8 @@ const maskedPaths = [
 const noCapabilities = { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] }
 
 /**
- * The OCI configuration of the container inside the machine. The kernel there belongs to the agent, and the
- * agent's programs are isolated from it all the same. The paths on the left are those of the machine's first
+ * Returns the OCI configuration of the container inside the virtual machine. The kernel there is the agent's own, but
+ * the agent's programs are isolated from that kernel all the same. Source paths are those of the machine's first
  * process (`images/machine/init.sh`). Pure.
  */
 export function machineConfig(program: MachineProgram): string {

@@ -2,19 +2,19 @@ import * as z from 'zod'
 import { logText } from '../engine/log-text.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 
-/** How a machine ended, as its launcher reports it. */
+/** How a virtual machine ended, as the launcher in its container reports it. */
 export interface MachineEnd {
   readonly code: number
   /**
-   * `memory`: its programs ran out of memory. `killed`: QEMU crashed or was killed from outside. `broken`: it never
-   * started.
+   * `memory`: programs in the machine ran out of memory. `killed`: QEMU crashed or was killed from outside. `broken`:
+   * the machine never started.
    */
   readonly how: 'ended' | 'memory' | 'killed' | 'broken'
 }
 
 const linesMax = 20
 
-/** Reads the launcher's report; null if it was killed before. Programs in the machine cannot write to this stream. */
+/** Reads the launcher's report; null if the launcher was killed. Programs in the machine cannot forge the report. */
 export async function machineEnd({ docker }: Engine, containerId: string): Promise<MachineEnd | null> {
   const raw = await docker
     .getContainer(containerId)

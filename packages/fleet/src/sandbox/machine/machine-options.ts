@@ -11,7 +11,7 @@ import type { TarEntry } from '../tar-archive.ts'
 import { tarArchive } from '../tar-archive.ts'
 import { machineContainer, type MachineDisk, type MachineGround } from './machine-plan.ts'
 
-/** All options of the container of an agent with its own machine. Reads `files` to their end. */
+/** Returns all options of the container in which an agent's virtual machine runs. Reads all of `files`. */
 export async function machineOptions(
   { ground, machine }: { readonly ground: ContainerGround; readonly machine: MachineGround },
   spec: SandboxSpec,

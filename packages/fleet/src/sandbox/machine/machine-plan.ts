@@ -11,31 +11,31 @@ import {
 import { sandboxHardening } from '../sandbox-spec.ts'
 import { machineConfig } from './machine-config.ts'
 
-/** What a machine needs in addition to a container. */
+/** What a virtual machine needs in addition to a container. */
 export interface MachineGround {
   /** The image with QEMU and a kernel. */
   readonly image: string
-  /** Path on this machine of the disk with the agents' root file system. */
+  /** Path on the host of the read-only disk with the agents' root file system. */
   readonly rootDisk: string
   /** The KVM device; null for software emulation. */
   readonly kvm: { readonly device: string; readonly group: number } | null
-  /** `host:port` of all that agents may reach. */
+  /** `host:port` of each listener of the mesh; agents can reach nothing else. */
   readonly meshAddresses: readonly string[]
 }
 
 /** The task of a machine. */
 export interface MachineWork {
-  /** `read` prints an archive of the disk and ends; it changes nothing on the disk and has no network. */
+  /** `read` prints an archive of the disk and ends; the machine changes nothing on the disk and has no network. */
   readonly mode: 'run' | 'read'
   readonly args: readonly string[]
-  /** `NAME=value`, in addition to the environment of every agent. */
+  /** Variables as `NAME=value`, in addition to the environment of every agent. */
   readonly environment: Readonly<Record<string, string>>
   readonly hostName: string
   /** Resource limits by name; each value is both the soft and the hard limit. */
   readonly limits: Readonly<Record<string, number>>
   readonly disk: MachineDisk | null
   readonly briefingDirectory: string | null
-  /** An archive that is unpacked below `/data`. */
+  /** An archive that the machine unpacks below `/data`; null for none. */
   readonly files: Buffer | null
 }
 
@@ -46,7 +46,7 @@ export interface MachineDisk {
   readonly blocks: number
 }
 
-/** The image, the environment and the walls of the container that a machine runs in. */
+/** The image, the environment and the walls of the container in which a virtual machine runs. */
 export interface MachineContainer {
   readonly image: string
   readonly command: readonly string[]
@@ -57,17 +57,16 @@ export interface MachineContainer {
 const mb = 1024 * 1024
 /** Memory for the machine's kernel, first process and tmpfs, in addition to the agent's limit. */
 const kernelBytes = 112 * mb
-/** Memory for QEMU in addition to the machine's: its own code and the code that it translates. */
+/** Memory for QEMU in addition to the machine's memory: QEMU's own code and the code that it translates. */
 const emulatorBytes = 192 * mb
-/** Threads of QEMU, and one process for each connection to the mesh. */
+/** Limit for QEMU: its threads, and one process for each connection to the mesh. */
 const emulatorProcesses = 256
 const runSizeBytes = 48 * mb
 
 const launcher = ['/machine/launch.sh']
 
 /**
- * The container around QEMU has every wall and nothing that QEMU does not use; the agent's own walls are
- * inside. Pure.
+ * Returns the container around QEMU, with every wall and only what QEMU needs; the agent's walls are inside. Pure.
  */
 export function machineContainer(
   { ground, machine, size }: { ground: ContainerGround; machine: MachineGround; size: WallSize },
@@ -96,7 +95,7 @@ export function machineContainer(
       Memory: memory,
       MemorySwap: memory,
       PidsLimit: emulatorProcesses,
-      // An attacker in control of QEMU could otherwise fill this machine's disk by growing the agent's disk.
+      // Limits the size of files: an attacker in control of QEMU could otherwise fill the host's disk.
       Ulimits: [...(walls.Ulimits ?? []), { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
       Tmpfs: {
         '/run': `rw,noexec,nosuid,nodev,mode=0700,uid=${sandboxHardening.uid},size=${runSizeBytes},nr_inodes=1024`,
@@ -134,13 +133,13 @@ function configOf(ground: ContainerGround, size: WallSize, work: MachineWork): s
   })
 }
 
-/** With software emulation a hundred processes would leave the agent no time to send its heartbeat. */
+/** Gives programs the lowest priority: with software emulation, a hundred of them would prevent the heartbeat. */
 const leastWeight = { [programNicenessVariable]: '19' }
 
-/** The default PATH that an engine sets if the image defines none. */
+/** PATH of programs in the machine, equal to the PATH that an engine sets if the image defines none. */
 const programsPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** Read by a shell, so numbers and digests alone. */
+/** Returns the machine's settings. A shell reads them, so the values are only numbers and digests. */
 function settingsOf(size: WallSize, work: MachineWork): string {
   return Object.entries({
     AGENT_MEMORY: size.memoryLimitBytes,

@@ -10,13 +10,13 @@ export interface MachinesOptions extends MachineOptions {
   readonly log: Log
 }
 
-/** Tests machines in one engine by starting one. */
+/** Tests in one engine whether virtual machines work, by starting one. */
 export interface Machines {
   /**
-   * Concurrent callers share one trial; its steps go to the first caller's `progress`, or else to the log.
+   * Tests virtual machines. Concurrent callers share one test; steps go to the first caller's `progress` or the log.
    */
   tryIt(on: MachineBase, progress?: (step: string) => void): Promise<RungTrial>
-  /** The last result for this agent image, until `forget`. Rejects with `SandboxError` `machine-absent`. */
+  /** Returns the last result for this agent image, until `forget`. Rejects with `SandboxError` `machine-absent`. */
   ground(on: MachineBase): Promise<MachineGround>
   forget(): void
 }

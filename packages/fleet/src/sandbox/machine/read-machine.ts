@@ -9,9 +9,9 @@ const headBytes = 8
 const streamOut = 1
 
 /**
- * Reads the disk of a machine as an archive. A second machine reads it, because a file system that an
- * agent's kernel wrote is never mounted on the host. The disk must not be written meanwhile. A caller that
- * stops early ends the reading.
+ * Reads the disk of a virtual machine as an archive, in a second virtual machine, because the host never mounts a
+ * file system that an agent's kernel wrote. Nothing may write to the disk during the reading. A caller that stops
+ * early ends the reading.
  */
 export async function* readMachineDisk(
   engine: Engine,
@@ -47,7 +47,7 @@ export async function* readMachineDisk(
     Env: [...made.env],
     User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
     Labels: { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'backup' },
-    // The output is an archive and must not be logged.
+    // The output is an archive, which the engine must not copy to a log.
     HostConfig: { ...made.host, LogConfig: { Type: 'none', Config: {} } },
     AttachStdout: true,
     AttachStderr: true,
@@ -70,7 +70,7 @@ export async function* readMachineDisk(
   }
 }
 
-/** Decodes a container's standard output from the engine's frames; its standard error goes to `said`. */
+/** Yields a container's standard output from the engine's frames; stores its standard error in `said`. */
 async function* printed(
   stream: AsyncIterable<Uint8Array | string>,
   said: { last: string },
@@ -88,7 +88,7 @@ async function* printed(
   }
 }
 
-/** Flushes a machine's writes and freezes its file system. False if it could not be frozen. */
+/** Flushes a virtual machine's writes and freezes its file system. Returns false if that failed. */
 export async function holdMachine(engine: Engine, containerId: string): Promise<boolean> {
   return (await ask(engine, containerId, ['freeze', 'frozen'])) === 0
 }

@@ -10,8 +10,8 @@ import { homeTag } from '../sandbox-spec.ts'
 const makeTimeoutMs = 5 * 60_000
 
 /**
- * Sizes the disk for the files of the image, whose owners and modes are kept, with an eighth more inodes and some
- * spare room.
+ * A script that creates a disk with the files of the image and keeps their owners and modes. The disk has an eighth
+ * more inodes and a sixteenth more space than needed.
  */
 const makeScript = [
   'set -eu',
@@ -19,13 +19,13 @@ const makeScript = [
   'files=$(find /srv | wc -l)',
   'mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -N $((files + files / 8 + 64)) -d /srv "/out/$NAME" $((size + size / 16 + 24))M',
   'chmod 0644 "/out/$NAME"',
-  // Synced before it is renamed: a power cut must not leave a partial disk under the final name.
+  // The file is synced before it is renamed: a power cut must not leave a partial disk under the final name.
   'sync "/out/$NAME"',
 ].join('\n')
 
 /**
- * The root file system of the agents' image as a read-only disk for virtual machines. Created once for each image, in
- * a container without network; disks of images that the engine no longer has are deleted. Returns its path.
+ * Creates the root file system of the agent image as a read-only disk for virtual machines, once for each image, in a
+ * container without network. Deletes disks of images that the engine no longer has. Returns the disk's path.
  */
 export async function ensureRootDisk(
   engine: Engine,
@@ -59,7 +59,7 @@ export async function ensureRootDisk(
       host: {
         NetworkMode: 'none',
         CapDrop: ['ALL'],
-        // Lets root read the folders of the image that belong to the agent.
+        // The container's root user needs this to read the folders of the image that belong to the agent.
         CapAdd: ['DAC_READ_SEARCH'],
         SecurityOpt: ['no-new-privileges'],
         Mounts: [{ Type: 'bind', Source: folder, Target: '/out' }],
@@ -82,7 +82,7 @@ export async function ensureRootDisk(
   return path
 }
 
-/** Opens the folder of root disks, shared by all homes of this machine. Rejects if it cannot be created. */
+/** Opens the folder of root disks, shared by all homes of this machine. Rejects if the folder cannot be created. */
 export async function openDiskFolder(cacheDirectory: string): Promise<string> {
   const folder = join(cacheDirectory, 'machines')
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -11,7 +11,7 @@ import { processLimits } from './machine-options.ts'
 import { machineContainer, type MachineGround } from './machine-plan.ts'
 import { ensureRootDisk, openDiskFolder } from './root-disk.ts'
 
-/** Software emulation takes seven processor seconds, and minutes on a busy machine; a hanging trial is ended. */
+/** Time limit of a trial, milliseconds: emulation needs seven processor seconds, so minutes on a busy host. */
 const trialMs = 300_000
 const saidMaxChars = 300
 
@@ -32,13 +32,13 @@ export interface MachineBase {
   readonly bound: DataBound
 }
 
-/** The result of a trial; `machine` is null if machines cannot run here. */
+/** The result of a trial; `machine` is null if virtual machines cannot run on this host. */
 export interface MachineTrial {
   readonly machine: MachineGround | null
   readonly trial: RungTrial
 }
 
-/** Creates what virtual machines need if it is missing, and starts one. Rejects if creating it fails. */
+/** Creates what virtual machines need if that is missing, and starts one. Rejects if something cannot be created. */
 export async function tryMachine(
   options: MachineOptions,
   on: MachineBase & { readonly progress: (step: string) => void },
@@ -48,7 +48,7 @@ export async function tryMachine(
   if (engine.architecture !== 'x64') return none(...onArm)
   if (bound.kind === 'meter')
     return none(`a virtual machine needs a data disk of a fixed size, and ${bound.why}`, diskRepair)
-  // The quick checks run before those that take minutes.
+  // Quick checks run before the checks that take minutes.
   await openDiskFolder(options.cacheDirectory)
   const recipeDirectory = options.machineRecipeDirectory
   const { id: image } = await ensureMachineImage({ ...options, recipeDirectory, engine, progress })
@@ -93,11 +93,11 @@ function none(detail: string, repair: string): MachineTrial {
   return { machine: null, trial: { available: false, detail, repair } }
 }
 
-/** The root file system shows that the program runs in a machine and not in a container. */
+/** A program that succeeds only in a virtual machine: it checks the root file system. */
 const tryProgram =
   "if (!/^\\/dev\\/vda \\/ ext4 ro/m.test(require('node:fs').readFileSync('/proc/mounts','utf8'))) console.log('no machine')"
 
-/** Starts a machine. Null on success, else the reason of the failure. */
+/** Starts a virtual machine. Returns null on success, else the reason of the failure. */
 async function runOn(
   engine: Engine,
   ground: ContainerGround,
@@ -119,8 +119,7 @@ async function runOn(
 }
 
 /**
- * A throw-away machine with an agent's hardening and a whole processor, because isolation does not depend on it.
- * Pure.
+ * Plans a throw-away machine with an agent's hardening and a whole processor: isolation does not depend on it. Pure.
  */
 export function probeMachine(
   { ground, machine }: { readonly ground: ContainerGround; readonly machine: MachineGround },

@@ -5,18 +5,18 @@ const timeoutMs = 20_000
 /** The address of Docker's name server in every container of a custom network. */
 const nameServer = '127.0.0.11'
 
-/** Whether the engine's name server can be shut inside containers, and if not, why. */
+/** Whether the engine's name server can be blocked inside containers, and if not, why. */
 export type NameServerState =
   | { readonly kind: 'none'; /** Containers have no name server. */ readonly why: string }
   | { readonly kind: 'shut' }
   | { readonly kind: 'open'; readonly why: string }
 
 /**
- * Finds out whether the engine's name server is closed. Docker runs one inside each container, which no
- * option turns off and which reveals the names and addresses of all containers. Root can block it with a
- * rule in the container's own network namespace. An open name server is no egress path: containers use the
- * gateway as their upstream server, so queries leave from inside their network, where that port is blocked.
- * A container without its own upstream may be answered by the host's, through the host's loopback.
+ * Finds out whether the engine's name server is closed. Docker runs a name server inside each container, which no
+ * option turns off and which reveals the names and addresses of all containers. Root can block it with a rule in the
+ * container's network namespace. An open name server gives no egress: its queries go to the gateway from inside the
+ * containers' network, where that port is blocked. For a container without its own upstream server, the host's name
+ * server may answer through the host's loopback.
  */
 export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number): Promise<NameServerState> {
   if (engine.facts.flavour === 'podman') {
@@ -33,7 +33,7 @@ export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number
   return { kind: 'shut' }
 }
 
-/** Blocks it in one running container; repeated calls do it once. Returns null on success, otherwise the reason. */
+/** Blocks the engine's name server in one running container. Idempotent. Returns null on success, else the reason. */
 export async function closeNameServer(networkFile: string | null | undefined): Promise<string | null> {
   if (!networkFile) return 'the engine does not say where the network of the container is'
   const withRule = (how: string) => {

@@ -1,4 +1,4 @@
-/** A private range that nothing on this machine uses yet. Pure. */
+/** Finds a private IPv4 range that nothing on this machine uses yet. Pure. */
 
 export interface Ipv4Range {
   /** First address as a number. */
@@ -6,13 +6,13 @@ export interface Ipv4Range {
   readonly last: number
 }
 
-/** Hosts in a /22: room for a thousand agents. */
+/** Number of addresses in a /22, enough for a thousand agents. */
 const subnetSize = 1024
-/** 10.64.0.0/10, the quarter of 10/8 that engines and clouds hand out least. */
+/** First address of 10.64.0.0/10, the quarter of 10.0.0.0/8 that engines and clouds use least. */
 const poolFirst = ipv4Number('10.64.0.0')
 const poolSubnets = (64 * 65_536) / subnetSize
 
-/** `10.70.4.0/22`; starts looking at a place of the home's own, so two homes seldom race for one. */
+/** Returns a free subnet like `10.70.4.0/22`; null if none is free. Starts at a position derived from the home. */
 export function freeSubnet(homeTag: string, used: readonly Ipv4Range[]): string | null {
   const start = Number.parseInt(homeTag, 16) % poolSubnets
   for (let step = 0; step < poolSubnets; step += 1) {
@@ -23,12 +23,12 @@ export function freeSubnet(homeTag: string, used: readonly Ipv4Range[]): string 
   return null
 }
 
-/** The first host address of a range in CIDR writing: the gateway. */
+/** Returns the first host address of a range in CIDR notation: the gateway. */
 export function gatewayOf(cidr: string): string {
   return ipv4Text(ipv4Range(cidr).first + 1)
 }
 
-/** Throws a `RangeError` if the text is not `a.b.c.d/n`. */
+/** Parses a range; throws a `RangeError` if the text is not `a.b.c.d/n`. */
 export function ipv4Range(cidr: string): Ipv4Range {
   const [address = '', bits = '32'] = cidr.split('/')
   const size = 2 ** (32 - Number(bits))

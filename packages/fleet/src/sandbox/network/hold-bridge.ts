@@ -7,7 +7,7 @@ import { SandboxError } from '../sandbox-error.ts'
 
 const commandTimeoutMs = 10_000
 
-/** Name of the container that keeps a home's bridge up. */
+/** Returns the name of the container that keeps a home's bridge up. */
 export function anchorName(network: string): string {
   return `${network}-anchor`
 }
@@ -23,8 +23,8 @@ export interface PrivateNetwork {
 
 /**
  * Podman creates a bridge with the first container on it and deletes it with the last, and gives an internal bridge
- * no host address. The mesh listens on that address from the start, so a sleeping container keeps the bridge up and
- * the address is added. Needs root. Rejects with `SandboxError` `network-unusable`.
+ * no host address. The mesh needs that address from its start on, so this adds the address, and a sleeping container
+ * keeps the bridge up. Needs root. Rejects with `SandboxError` `network-unusable`.
  */
 export async function holdBridge(
   engine: Engine,

@@ -1,8 +1,8 @@
 /**
  * The firewall rules that make an internal bridge a wall, as data and as the shell script that sets them. Pure.
  *
- * An internal network only stops forwarding. What a container sends to the host itself passes the INPUT chain, where
- * engines put nothing, so every port of the host would be open to agents without these rules.
+ * An engine's internal network only stops forwarding. Packets from a container to the host pass the INPUT chain, to
+ * which engines add no rules, so every port of the host would be open to agents without these rules.
  */
 export interface WallPlace {
   /** Bridge of the private network; at most 15 characters. */
@@ -18,18 +18,18 @@ export interface WallRules {
   /** The home's own chain and its rules, in order. */
   readonly chain: string
   readonly rules: readonly string[]
-  /** Rules that lead traffic to the chain, or drop it at once. */
+  /** Rules in other chains that send traffic to the home's chain, or drop the traffic at once. */
   readonly hooks: readonly Hook[]
 }
 
 interface Hook {
   readonly chain: string
   readonly rule: string
-  /** The chain exists with some engines only. */
+  /** True for a chain that only some engines create. */
   readonly optional: boolean
 }
 
-/** Chain of the rules; at most 28 characters. */
+/** Returns the name of the chain of a home's rules; at most 28 characters. */
 export function chainOf(bridge: string): string {
   return `FLOTILLA-${bridge}`
 }
@@ -56,8 +56,8 @@ export function wallRules(place: WallPlace): readonly WallRules[] {
         { chain: 'FORWARD', rule: `-o ${bridge} -j DROP`, optional: false },
         { chain: 'DOCKER-USER', rule: `-i ${bridge} -j DROP`, optional: true },
         { chain: 'DOCKER-USER', rule: `-o ${bridge} -j DROP`, optional: true },
-        // The last rules are inserted first. Refused connections get an immediate answer, the same for every
-        // address, instead of a timeout. Refused traffic is dropped by a later rule all the same.
+        // These rules are inserted last and so apply first: a refused connection gets an immediate answer instead of
+        // a timeout, the same for every address. The DROP rules behind them drop all other traffic.
         { chain: 'FORWARD', rule: `-i ${bridge} ${refusal}`, optional: false },
         { chain: 'DOCKER-USER', rule: `-i ${bridge} ${refusal}`, optional: true },
       ],
@@ -72,14 +72,14 @@ export function wallRules(place: WallPlace): readonly WallRules[] {
 }
 
 /**
- * Sets the rules; running it again changes nothing. The chain is replaced in one commit, so it is never
- * empty while agents run.
+ * Returns a script that sets the rules; a second run changes nothing. The chain is replaced in one commit, so it is
+ * never empty while agents run.
  */
 export function applyScript(place: WallPlace): string {
   return [
     'set -e',
     ...wallRules(place).flatMap(({ tool, chain, rules, hooks }) => [
-      // A kernel without IPv6 has neither the tool's tables nor anything to close.
+      // A kernel without IPv6 has no ip6tables and no IPv6 traffic to block.
       tool === 'ip6tables' ? 'if [ -e /proc/net/if_inet6 ]; then' : 'if true; then',
       `${tool}-restore -w 5 --noflush <<'RULES'`,
       '*filter',
@@ -96,7 +96,7 @@ export function applyScript(place: WallPlace): string {
   ].join('\n')
 }
 
-/** Removes what `applyScript` added; missing rules are no failure. */
+/** Returns a script that removes what `applyScript` added; missing rules are no failure. */
 export function removeScript(bridge: string): string {
   return wallRules({ bridge, gateway: '', meshPorts: [] })
     .flatMap(({ tool, chain, hooks }) => [

@@ -13,10 +13,10 @@ import { anchorName, holdBridge } from './hold-bridge.ts'
 import type { PrivateNetwork } from './hold-bridge.ts'
 import { applyScript, removeScript } from './network-rules.ts'
 
-/** Attempts to create the network: another home may take the free subnet between the check and the creation. */
+/** Maximum attempts to create the network: another home may take the free subnet before the creation. */
 const createAttempts = 5
 
-/** How often the mesh retries to remove a network in which the engine still counts a container, and how far apart. */
+/** How often, and how many milliseconds apart, the mesh retries to remove a network that the engine calls in use. */
 const networkChecks = 40
 const networkCheckMs = 250
 
@@ -29,10 +29,10 @@ const networkSchema = z.looseObject({
   }),
 })
 
-/** The members of a home's network: its agents, or their browsers. */
+/** Which containers are on a network of the home: its agents, or their browsers. */
 export type NetworkOf = 'agents' | 'browsers'
 
-/** Names of the home's networks: fixed, and short enough for an interface. */
+/** Returns the names of the home's networks, which never change and are short enough for an interface. */
 export function networkNames(
   homeTag: string,
   of: NetworkOf = 'agents',
@@ -52,7 +52,7 @@ export async function ensurePrivateNetwork(
   options: {
     readonly of?: NetworkOf
     readonly meshPorts: readonly number[]
-    /** True if the engine removes a bridge without containers. */
+    /** True if the engine removes a bridge without containers, so that the mesh must keep it up. */
     readonly holdsBridge?: boolean
     readonly signal?: AbortSignal | undefined
   },
@@ -70,7 +70,7 @@ export async function ensurePrivateNetwork(
   return network
 }
 
-/** Removes the network and its rules, for `reset` and tests. Its containers must be gone. Idempotent. */
+/** Removes the network and its rules, for `reset` and tests, once its containers are removed. Idempotent. */
 export async function removePrivateNetwork(worker: RuleWorker, of: NetworkOf = 'agents'): Promise<void> {
   const { name, bridge } = networkNames(worker.homeTag, of)
   await applyRules(worker, removeScript(bridge))
@@ -84,9 +84,9 @@ export async function removePrivateNetwork(worker: RuleWorker, of: NetworkOf = '
 }
 
 /**
- * A busy engine keeps a container's endpoint briefly after it removed the container, and refuses to remove
- * the network until then. The mesh does not stop containers that are still connected after the last check;
- * the refusal is then thrown.
+ * Removes a network. A busy engine refuses this for a short time after it removed the network's last container, so
+ * the mesh retries. Containers that are still connected after the last attempt are not stopped; the engine's error is
+ * then thrown.
  */
 async function removeNetwork(engine: Engine, name: string, checksLeft = networkChecks): Promise<void> {
   try {
@@ -161,7 +161,7 @@ async function createNetwork(
   )
 }
 
-/** Every subnet of the engine, of both families; `own` marks those of the home. */
+/** Returns every subnet of the engine, IPv4 and IPv6; `own` marks the subnets of the home. */
 export async function engineNetworks(engine: Engine, homeTag: string): Promise<readonly SandboxNetwork[]> {
   const own = [networkNames(homeTag).name, networkNames(homeTag, 'browsers').name]
   return (await listSubnets(engine)).flatMap(({ name, subnet }) => {
@@ -180,7 +180,7 @@ async function listSubnets(engine: Engine): Promise<readonly { name: string; sub
   )
 }
 
-/** The ranges that the engine, the host's interfaces and its routes already use. */
+/** Returns the ranges that the engine, the host's interfaces and the host's routes already use. */
 async function usedRanges(engine: Engine): Promise<readonly Ipv4Range[]> {
   const ofEngine = (await listSubnets(engine)).map(({ subnet }) => subnet)
   const ofHost = Object.values(networkInterfaces())
@@ -191,7 +191,7 @@ async function usedRanges(engine: Engine): Promise<readonly Ipv4Range[]> {
   return [...cidrs.map(ipv4Range), ...routeRanges(routes)]
 }
 
-/** Destinations of the kernel's routing table, without the default route. Pure. */
+/** Returns the destinations of the kernel's routing table, without the default route. Pure. */
 export function routeRanges(table: string): readonly Ipv4Range[] {
   return table
     .split('\n')

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { readProcess } from './process-record.ts'
 import { readProc } from './read-proc.ts'
 
-/** Environment variable with the data folder, set for an agent's process and not for its programs. */
+/** Name of the environment variable with the data folder; only an agent's own process has it, not its programs. */
 export const dataVariable = 'FLOTILLA_DATA'
 
 /** A live process that works on an agent's data folder. */
@@ -13,8 +13,8 @@ export interface Worker {
 }
 
 /**
- * Finds every live process of this user that was started for one of the folders, with or without a record:
- * the kernel keeps the environment of a process's start. Scans all processes of the machine, and rejects if it cannot.
+ * Finds every live process of this user that was started for one of the folders, with or without a record: the kernel
+ * keeps the environment with which a process started. Scans all processes; rejects if that fails.
  */
 export async function findWorkers(isFolder: (data: string) => boolean): Promise<readonly Worker[]> {
   const names = await readdir('/proc')

@@ -3,7 +3,7 @@ import { runCommand } from '../run-command.ts'
 import type { DataUse } from '../sandbox-runtime.ts'
 import { countMaxSeconds, countScript, foldersPerCountMax, readCounts } from '../volume/measure-use.ts'
 
-/** Counts the content of folders on this machine; missing ones are left out. */
+/** Counts the content of folders on this machine; folders that do not exist are left out. */
 export async function measureFolders(
   folders: readonly { readonly agentId: string; readonly path: string }[],
 ): Promise<ReadonlyMap<string, DataUse>> {

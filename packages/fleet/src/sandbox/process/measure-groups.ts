@@ -2,11 +2,11 @@ import { readFile, readdir } from 'node:fs/promises'
 import type { SandboxUse } from '../sandbox-runtime.ts'
 import type { ProcessRecord } from './process-record.ts'
 
-/** The kernel's unit of processor time toward programs, on every Linux. */
+/** Ticks per second in which Linux reports processor time to programs. */
 const ticksPerSecond = 100
 const pageBytes = 4096
 
-/** The resource use of each agent's process group. Scans all processes of the machine. */
+/** Measures the resource use of each agent's process group. Scans all processes of the machine. */
 export async function measureGroups(
   records: readonly Pick<ProcessRecord, 'agentId' | 'pid'>[],
 ): Promise<ReadonlyMap<string, SandboxUse>> {
@@ -30,13 +30,13 @@ export async function measureGroups(
 }
 
 /**
- * Parses one line of `/proc/PID/stat`: the group, the time of the process and its ended children, and its
+ * Parses one line of `/proc/PID/stat`: the process group, the processor time with that of ended children, and the
  * memory. Pure.
  */
 export function processUse(
   stat: string,
 ): { readonly group: number; readonly memoryBytes: number; readonly cpuSeconds: number } | null {
-  // The name is in brackets and may contain anything; the fields after the last bracket are numbers.
+  // The process name is in brackets and may contain anything; after the last bracket are only numbers.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const numbers = [2, 11, 12, 13, 14, 21].map((index) => Number(fields[index] ?? Number.NaN))
   if (numbers.some((value) => !Number.isFinite(value))) return null

@@ -11,12 +11,12 @@ import { requirePipes } from '../run-command.ts'
 import { dataThere, SandboxError } from '../sandbox-error.ts'
 import type { DataReading } from '../sandbox-runtime.ts'
 
-/** Names are bytes: in another language `tar` would convert them to UTF-8 and back. */
+/** File names are bytes; with another locale, `tar` would convert them to UTF-8 and back. */
 const tarProgram = ['env', 'LC_ALL=C', 'tar'] as const
 /** The exit code of the system's `tar` if a file changed while it was read. */
 const changedCode = 1
 
-/** Reads `data` in the agent's `folder`. `group` is the agent's process group, or null if none runs. */
+/** Reads `data` in the agent's `folder`; null if it does not exist. `group`: the agent's process group, if any. */
 export async function readProcessData(
   folder: string,
   { group, clock }: { readonly group: number | null; readonly clock: Clock },
@@ -34,7 +34,7 @@ export async function readProcessData(
     release: async () => resume(),
     close: async () => {
       await end()
-      // The shell may have stopped the group just before it was killed; nothing can stop the group after this.
+      // The shell may have been killed just after it stopped the group; nothing stops the group after this call.
       resume()
     },
     clock,
@@ -42,8 +42,8 @@ export async function readProcessData(
 }
 
 /**
- * The opened folder; null if it does not exist. An agent could put a symbolic link in its place, so links are refused,
- * and `tar` gets the open folder and no path. `tar` itself follows no links below it.
+ * Opens the folder; null if it does not exist. An agent could replace the folder by a symbolic link, so links are
+ * refused, and `tar` gets the open folder and not its path. Below the folder, `tar` follows no links.
  */
 async function openData(path: string): Promise<FileHandle | null> {
   try {
@@ -60,16 +60,16 @@ async function openData(path: string): Promise<FileHandle | null> {
 }
 
 /**
- * Stops a group, reads, and continues the group. It runs in a shell that outlives a killed reader: tar then
- * ends at its next write to the closed pipe.
+ * A shell script that stops the agent's process group, runs `tar` and continues the group. The shell survives if the
+ * mesh is killed: `tar` then ends at its next write to the closed pipe.
  */
 const heldWhile = 'kill -s STOP -- "-$0"; "$@"; code=$?; kill -s CONT -- "-$0"; exit $code'
 
-/** The folder is open in `tar` under this number. */
+/** The file descriptor number of the open folder in `tar`. */
 const folderNumber = 3
 const packWords = ['--create', '--file=-', '--format=pax', `--directory=/proc/self/fd/${folderNumber}`, '.']
 
-/** The program has its own copy of the open folder. */
+/** Starts `tar` and closes the mesh's own handle of the folder; `tar` has a copy of the handle. */
 async function started(folder: FileHandle, group: number | null) {
   try {
     return startPacking(folder.fd, group)
@@ -85,12 +85,12 @@ function startPacking(folder: number, group: number | null) {
   requirePipes(child)
   const { stdout, stderr } = child
   if (stdout === null || stderr === null) throw new TypeError('a piped stream of a program is missing')
-  // Without a reader, Node discards the unread output of a program that has ended.
+  // Node discards the unread output of a program that has ended, unless a listener exists.
   stdout.on('readable', () => {})
   let said = ''
   stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
   const [exited, ended] = [once(child, 'exit'), once(child, 'close')]
-  // Both are awaited below; until then a missing program must not end the mesh as an unhandled rejection.
+  // Both promises are awaited below; until then a missing program must not cause an unhandled rejection.
   for (const end of [exited, ended]) end.catch(() => {})
 
   async function* packed(output: Readable): AsyncGenerator<Uint8Array> {

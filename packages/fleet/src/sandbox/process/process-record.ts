@@ -5,28 +5,28 @@ import { readTextFile } from '@flotilla/foundation/config'
 import { readProc } from './read-proc.ts'
 import { namesIn } from '../image/known-images.ts'
 
-/** The record of a sandbox that is a plain process, with which a later mesh finds it again. */
+/** The record of a sandbox that is a plain process; with the record, a later mesh finds the process again. */
 const recordSchema = z.strictObject({
   agentId: z.string(),
   pid: z.int().min(2),
-  /** Start time of the process in the kernel's ticks: a process id alone may belong to another by now. */
+  /** Start time of the process in kernel ticks: the process id alone may belong to another process by now. */
   startTicks: z.string(),
-  /** The boot of the machine that those ticks count from. */
+  /** Id of the machine's boot since which `startTicks` counts. */
   bootId: z.string().nullable().default(null),
   port: z.int(),
   labels: z.record(z.string(), z.string()),
-  /** Exit code of a requested end; otherwise the file `exit` contains it. */
+  /** Exit code if the end was requested; after any other end, the file `exit` contains the code. */
   stoppedWith: z.int().nullable(),
 })
 
 export type ProcessRecord = z.infer<typeof recordSchema>
 
-/** The start time of a process that ended in an earlier boot, or before its start time was read. */
+/** Stored as start time if the process ended in an earlier boot, or before its start time was read. */
 export const startUnknown = 'gone'
 
 /**
- * Reads the record; null if it is missing or invalid: a running process without a record is stopped. Rejects if it cannot
- * be read now, as at the limit of open files.
+ * Reads the record; null if it is missing or invalid: a running process without a record is stopped. Rejects if the
+ * record cannot be read now, as at the limit of open files.
  */
 export async function readRecord(folder: string): Promise<ProcessRecord | null> {
   const text = await readTextFile(join(folder, 'sandbox.json'))
@@ -35,7 +35,7 @@ export async function readRecord(folder: string): Promise<ProcessRecord | null> 
   return { ...record, startTicks: startUnknown }
 }
 
-/** Synced to disk before it returns, so that the process is known after any crash. */
+/** Writes the record and syncs it to the disk before it returns, so that the process is known after any crash. */
 export async function writeRecord(folder: string, record: ProcessRecord): Promise<void> {
   const path = join(folder, 'sandbox.json')
   const file = await open(`${path}.new`, 'w', 0o600)
@@ -54,7 +54,7 @@ export async function writeRecord(folder: string, record: ProcessRecord): Promis
   }
 }
 
-/** Only says how the process ended: a disk that takes no writes must not keep it running. */
+/** Records how the process ended. A failed write is ignored: a full disk must not keep the process running. */
 export async function noteEnd(folder: string, record: ProcessRecord, stoppedWith: number): Promise<void> {
   await writeRecord(folder, { ...record, stoppedWith }).catch(() => undefined)
 }
@@ -65,7 +65,7 @@ export async function readAllRecords(root: string): Promise<readonly ProcessReco
   return records.filter((record) => record !== null)
 }
 
-/** The agents with a data folder below `root`, by folder name, and whether each has a live process. */
+/** Returns the agents with a data folder below `root`, by folder name, and whether each has a live process. */
 export async function dataFolderAgents(
   root: string,
 ): Promise<readonly { readonly agentId: string; readonly path: string; readonly isAlive: boolean }[]> {
@@ -82,34 +82,34 @@ export async function dataFolderAgents(
   )
 }
 
-/** Identifies the current boot of the machine; null if the kernel does not report it. */
+/** Returns the id of the machine's current boot; null if the kernel does not report it. */
 export async function bootId(): Promise<string | null> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null))?.trim() ?? null
 }
 
-/** Start time of a live process; null if it is gone or a zombie. Rejects if the kernel cannot be asked now. */
+/** Returns the start time of a live process; null if it ended or is a zombie. Rejects if the kernel gives an error */
 export async function startTicksOf(pid: number): Promise<string | null> {
   return (await readProcess(pid))?.startTicks ?? null
 }
 
-/** Reads a live process from the kernel; null if it is gone or a zombie. Rejects if the kernel cannot be asked now. */
+/** Reads a live process from the kernel; null if it ended or is a zombie. Rejects if the kernel gives an error. */
 export async function readProcess(
   pid: number,
 ): Promise<{ readonly group: number; readonly startTicks: string } | null> {
   const stat = await readProc(`/proc/${pid}/stat`)
-  // The name is in brackets and may contain anything; the fields after the last bracket are numbers.
+  // The process name is in brackets and may contain anything; after the last bracket are only simple fields.
   const [state, , group, ...more] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
   const startTicks = more[16]
   if (state === undefined || state === 'Z' || startTicks === undefined) return null
   return { group: Number(group), startTicks }
 }
 
-/** Whether the very process of the record still runs. */
+/** Returns whether the process of the record still runs, and not another one with its process id. */
 export async function isAlive(record: ProcessRecord): Promise<boolean> {
   return (await startTicksOf(record.pid)) === record.startTicks
 }
 
-/** The exit code of the process; 137 if none was recorded. */
+/** Returns the exit code of the process; 137 if none was recorded. */
 export async function exitCodeOf(folder: string, record: ProcessRecord): Promise<number> {
   if (record.stoppedWith !== null) return record.stoppedWith
   const text = await readFile(join(folder, 'exit'), 'utf8').catch(() => '')

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { isMissing } from '@flotilla/foundation/config'
 
-/** Codes for a process that has ended, or that belongs to another user. */
+/** Error codes of a read from `/proc` if the process has ended or belongs to another user. */
 const unreadable: readonly unknown[] = ['ESRCH', 'EACCES', 'EPERM']
 
 /**
- * A file of `/proc`; null if its process has ended or belongs to another user. Rejects with every other error: at the
- * limit of open files no process may be taken for one that has ended.
+ * Reads a file of `/proc`; null if its process has ended or belongs to another user. Rejects with every other error,
+ * because a failed read, as at the limit of open files, does not prove that a process has ended.
  */
 export async function readProc(path: string): Promise<string | null> {
   try {

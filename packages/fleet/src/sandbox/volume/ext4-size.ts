@@ -22,7 +22,7 @@ export function readSuperblock(bytes: Buffer): Ext4Size | null {
   return { sizeBytes: blocks * blockBytes, usedBytes: (blocks - count(0xc, 0x158)) * blockBytes }
 }
 
-/** Reads the size from a file with an ext4 file system. */
+/** Returns the size fields of a file with an ext4 file system; null if it contains no such file system. */
 export async function ext4Size(path: string): Promise<Ext4Size | null> {
   const file = await open(path, 'r')
   try {

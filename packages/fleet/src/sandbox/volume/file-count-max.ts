@@ -1,9 +1,9 @@
-/** One file is allowed for this many bytes of data, the same ratio that ext4 uses for inodes. */
+/** An agent may store one file for this many bytes of its limit, the same ratio that ext4 uses for inodes. */
 const bytesPerFile = 16_384
-/** The minimum, so that a small limit still allows a project with its dependencies. */
+/** The minimum number of files, so that even a small limit allows a project with its dependencies. */
 const filesMin = 16_384
 
-/** The number of files and folders allowed below `/data`, computed from the size limit. Pure. */
+/** Returns the number of files and folders allowed below `/data`, from the size limit. Pure. */
 export function fileCountMax(limitBytes: number): number {
   return Math.max(filesMin, Math.floor(limitBytes / bytesPerFile))
 }

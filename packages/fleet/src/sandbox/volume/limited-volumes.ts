@@ -14,7 +14,7 @@ import {
   type VolumePrograms,
 } from './volume-image.ts'
 
-/** The number of volumes created or attached at once; each runs a few short programs. */
+/** The maximum number of volumes created or attached at once; each needs a few short programs. */
 const atOnce = 4
 
 /**
@@ -22,43 +22,43 @@ const atOnce = 4
  *
  * - V1 The engine mounts a volume from a link whose path never changes; the link points to a loop device
  *   only while a container is being started, because device numbers are reused.
- * - V2 A device is detached as soon as the container has its mount. The kernel frees it with the last mount,
- *   so no device outlives its container. A mesh that is killed leaves at most the device of one start, which
+ * - V2 A device is detached as soon as the container has its mount. The kernel frees the device with the last
+ *   mount, so no device outlives its container. A mesh that is killed leaves at most the device of one start, which
  *   the next start detaches.
  * - V3 Data is deleted only by `remove` and `erase`.
  */
 export interface LimitedVolumes {
-  /** Path from which the engine mounts an agent's volume. */
+  /** Returns the path from which the engine mounts an agent's volume. */
   linkOf(agentId: string): string
   has(agentId: string): boolean
-  /** Path of the agent's volume file, whether it exists or not. */
+  /** Returns the path of the agent's volume file, whether the file exists or not. */
   pathOf(agentId: string): string
   /**
-   * Gives the agent's volume file to a virtual machine, which mounts it itself; the host reads only its size, because
-   * another kernel wrote it. Created if it is missing.
+   * Gives the agent's volume file to a virtual machine, which mounts the file itself. Creates the file if it is
+   * missing. The host reads only the size, because another kernel wrote the content.
    */
   asDisk(agentId: string, limitBytes: number): Promise<VolumeDisk>
-  /** Whether the volume file was last used by a virtual machine. */
+  /** Returns whether a virtual machine was the last to use the volume file. */
   isOfMachine(agentId: string): boolean
   /**
-   * Creates the volume if it is missing, and resizes it to its limit. `release` is called once it is
-   * mounted.
+   * Creates the volume if it is missing, and resizes it to its limit. The caller calls `release` once a container has
+   * mounted it.
    */
   open(agentId: string, limitBytes: number): Promise<OpenVolume>
   remove(agentId: string): Promise<void>
-  /** Detaches devices that an earlier mesh process left behind. */
+  /** Detaches loop devices that an earlier mesh process did not detach. */
   sweep(): Promise<void>
   erase(): Promise<void>
 }
 
 export interface OpenVolume {
-  /** The reason why the volume has another size than requested, as text. */
+  /** Why the volume does not have the requested size, as text; null if it has. */
   readonly refused: string | null
   release(): Promise<void>
 }
 
 export function createLimitedVolumes(options: {
-  /** The folder for volumes in the home, accessible to the owner alone. */
+  /** The folder for volumes in the home, which only the owner can access. */
   readonly folder: string
   readonly programs: () => VolumePrograms
 }): LimitedVolumes {
@@ -126,12 +126,12 @@ export function createLimitedVolumes(options: {
   }
 }
 
-/** Folder of the browser profiles' volumes, inside the folder of agents' volumes. */
+/** Returns the folder of the browser profiles' volumes, inside the folder of agents' volumes. */
 export function profileVolumesFolder(volumesFolder: string): string {
   return join(volumesFolder, 'browsers')
 }
 
-/** The volumes in a home's folder; empty if the folder is missing. */
+/** Lists the volumes in a home's folder; empty if the folder is missing. */
 export async function listVolumes(
   folder: string,
 ): Promise<readonly { readonly agentId: string; readonly path: string; readonly sizeBytes: number }[]> {

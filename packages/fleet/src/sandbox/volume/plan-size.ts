@@ -4,10 +4,10 @@ export type SizePlan =
   | { readonly kind: 'keep' }
   | { readonly kind: 'grow' }
   | { readonly kind: 'shrink' }
-  /** The limit is below the stored data: the volume keeps its size. */
+  /** The limit is below the size of the stored data: the volume keeps its size. */
   | { readonly kind: 'refuse'; readonly words: string }
 
-/** A limit that differs by less is the same one: file systems end at whole groups. */
+/** A volume whose size differs from the limit by less is not resized: file systems end at whole block groups. */
 const sameWithinBytes = 1024 * 1024
 
 /** Decides what to do with a volume whose limit changed. Pure. */

@@ -2,10 +2,10 @@ import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { volumePrograms } from './volume-support.ts'
 
-/** Searched in addition to PATH, as in a root login. */
+/** Folders that are searched in addition to PATH, as in a root login. */
 const administratorPaths = ['/usr/sbin', '/sbin', '/usr/bin', '/bin']
 
-/** Paths of the needed programs, by name; missing ones are left out. */
+/** Returns the paths of the needed programs, by name; programs that are missing are left out. */
 export async function findVolumePrograms(path: string): Promise<ReadonlyMap<string, string>> {
   const folders = [...new Set([...path.split(delimiter), ...administratorPaths])].filter((one) => one !== '')
   const found = new Map<string, string>()

@@ -9,7 +9,7 @@ import { planSize, refusedWords } from './plan-size.ts'
 
 const blockBytes = 4096
 const quickMs = 30_000
-/** Time limit for a full check of a large volume on a slow disk. */
+/** Time limit for a full check of a large volume on a slow disk, milliseconds. */
 const checkMs = 10 * 60_000
 const slowPrograms: readonly string[] = ['e2fsck', 'resize2fs']
 
@@ -20,8 +20,8 @@ const fsck = { uncorrected: 4, failed: 8 } as const
 export type VolumePrograms = ReadonlyMap<string, string>
 
 /**
- * Creates an ext4 file system of `limitBytes` in a sparse file, which uses only the disk space of its
- * content. It belongs to the agent, has no `lost+found`, and is created atomically.
+ * Creates an ext4 file system of `limitBytes` in a sparse file, which uses only the disk space of its content. The
+ * root folder belongs to the agent, there is no `lost+found`, and the file appears atomically.
  */
 export async function createImage(
   programs: VolumePrograms,
@@ -48,18 +48,18 @@ export async function createImage(
   await rename(unfinished, image)
 }
 
-/** Attaches the image to a loop device; an existing one is reused, so that there are never two. */
+/** Attaches the image to a loop device and returns the device. An existing device is reused. */
 export async function attachImage(programs: VolumePrograms, image: string): Promise<string> {
   const done = await must(programs, 'losetup', ['--find', '--show', '--nooverlap', image])
   return done.stdout.trim()
 }
 
-/** Detaches a device: at once, or as soon as nothing is mounted from it. */
+/** Detaches a loop device: at once, or as soon as nothing is mounted from the device. */
 export async function detachDevice(programs: VolumePrograms, device: string): Promise<void> {
   await run(programs, 'losetup', ['--detach', device])
 }
 
-/** Devices over files in the folder, also over files that were deleted. */
+/** Returns the loop devices of files in the folder, including files that were deleted. */
 export async function devicesIn(programs: VolumePrograms, folder: string): Promise<readonly string[]> {
   const { stdout } = await run(programs, 'losetup', ['--list', '--noheadings', '--output', 'NAME,BACK-FILE'])
   return stdout.split('\n').flatMap((line) => {
@@ -69,8 +69,8 @@ export async function devicesIn(programs: VolumePrograms, folder: string): Promi
 }
 
 /**
- * Repairs damage after a power loss and resizes the file system to its limit. Returns the reason if it keeps
- * another size. A file system in use is not touched. Rejects with `SandboxError` `volume-damaged`.
+ * Repairs damage after a power loss and resizes the file system to its limit. Returns null, or why the file system
+ * keeps another size. A file system in use is not touched. Rejects with `SandboxError` `volume-damaged`.
  */
 export async function fitImage(
   programs: VolumePrograms,
@@ -89,7 +89,7 @@ export async function fitImage(
     await truncate(at.image, limitBytes)
     await must(programs, 'losetup', ['--set-capacity', at.device])
   }
-  // A resize requires a full check, which creates an unwanted lost+found.
+  // A resize requires a full check, which creates a lost+found folder that is not wanted.
   const whole = await run(programs, 'e2fsck', ['-f', '-p', at.device])
   if ((whole.code & (fsck.failed | fsck.uncorrected)) !== 0) throw damaged(at.image, whole)
   const blocks = String(Math.floor(limitBytes / blockBytes))
@@ -102,20 +102,20 @@ export async function fitImage(
   return null
 }
 
-/** A volume's file in the hands of a machine. */
+/** A volume's file, which a virtual machine uses as a disk. */
 export interface VolumeDisk {
   readonly path: string
-  /** Size of the file, which an attacker in the machine cannot grow. */
+  /** Size of the file in bytes, which an attacker in the machine cannot increase. */
   readonly fileBytes: number
   /** New size in blocks of 4 KB if the virtual machine must resize its file system; 0 if the size is right. */
   readonly blocks: number
-  /** The reason why it keeps another size than requested, as text. */
+  /** Why the file system keeps another size than requested, as text; null if it has that size. */
   readonly refused: string | null
 }
 
 /**
- * Gives the file to the user that runs the machine. The host reads only the size, because another kernel
- * wrote the content.
+ * Gives the volume's file to the user that runs the virtual machine. The host reads only the size, because another
+ * kernel wrote the content.
  */
 export async function handDisk(image: string, limitBytes: number): Promise<VolumeDisk> {
   const now = await ext4Size(image)

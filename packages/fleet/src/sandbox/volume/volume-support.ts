@@ -13,7 +13,7 @@ export interface VolumeFacts {
   readonly hasLoopDevices: boolean
 }
 
-/** Whether agents can get volumes of a fixed size on this machine; otherwise the reason why not. Pure. */
+/** Returns whether agents can get volumes of a fixed size on this machine, and if not, the reason. Pure. */
 export function volumeSupport(facts: VolumeFacts): DataBound {
   const why = reason(facts)
   return why === null ? { kind: 'volume' } : { kind: 'meter', why }

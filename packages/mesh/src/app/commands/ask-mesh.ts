@@ -2,10 +2,10 @@ import { request } from 'node:http'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 
-/** The isolation check starts a container and waits for its timeouts. */
+/** Time limit of a call, milliseconds: an isolation check starts a container and waits for its timeouts. */
 const answerMaxMs = 120_000
 
-/** How local programs reach the mesh of a home. */
+/** What a local program needs to call the mesh of a home. */
 export interface RunningMesh {
   readonly meshPort: number
   readonly homeId: string

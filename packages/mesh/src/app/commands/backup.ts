@@ -33,10 +33,10 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** A mesh reads one agent at a time; a second backup retries this often. */
+/** How often a backup retries while the mesh reads an agent for another backup: a mesh reads one at a time. */
 const busyTriesMax = 600
 const busyWaitMs = 1000
-/** Timeout if no data of an agent arrives. */
+/** Time limit without data from an agent, milliseconds. */
 const silenceMaxMs = 120_000
 
 /** Writes the home into `--file`, with or without a running mesh. */
@@ -51,7 +51,7 @@ export async function backup(context: CommandContext): Promise<number> {
   }
   const passphrase = passphraseOf(context)
   const secrets = withSecrets(context, passphrase)
-  // Two concurrent backups would delete each other's snapshots. The home's own lock belongs to the mesh.
+  // Concurrent backups would delete each other's snapshots, so a lock excludes them. A mesh uses another lock.
   const one = await lockHome(`${paths.home}\0backup`, { pid: context.pid, deed: 'backing-up' })
   try {
     // A home with invalid settings can be backed up too.
@@ -94,7 +94,7 @@ export function requireFile({ file }: CommandContext): string {
   throw new Problem('bad-request', { detail: 'the command names no file for the backup: --file FILE' })
 }
 
-/** The passphrase from the environment; null for a backup without encryption. */
+/** Returns the passphrase from the environment; null for a backup without encryption. */
 export function passphraseOf({ env }: CommandContext): string | null {
   const passphrase = env['FLOTILLA_BACKUP_PASSPHRASE']
   return passphrase === undefined || passphrase === '' ? null : passphrase
@@ -116,12 +116,12 @@ interface OpenAgents {
   /** The runtime that holds the agents' data. */
   readonly runtime: RuntimeName
   readonly read: ReadAgentData
-  /** Counts the bytes of the agents' data; null if only the running mesh could count them. */
+  /** Counts the bytes of the agents' data; null if only the running mesh can count them. */
   readonly measure: (agentIds: readonly string[]) => Promise<number | null>
   close(): Promise<void>
 }
 
-/** Reads through the mesh if it runs; otherwise from the sandboxes, while no mesh can start on this machine. */
+/** Reads agents through the mesh if it runs; else from their sandboxes, while a lock prevents a start of the mesh. */
 async function openAgents(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
@@ -156,17 +156,16 @@ async function openAgents(
   }
 }
 
-/** Reads from the sandboxes. Throws the problem `home-in-use` if a mesh on another machine uses the home. */
+/** Reads from the sandboxes of a stopped mesh. Problem `home-in-use` if a mesh on another machine uses the home. */
 async function openResting(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
 ): Promise<OpenAgents> {
-  // Otherwise the agents would be searched for on the wrong machine.
+  // Rejects a runtime on this machine if the agents and their data are in a cluster.
   refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const kind = context.environment.runtime ?? (await runtimeOf(paths))
   const inKind = { ...context, environment: { ...context.environment, runtime: kind } }
-  // Preparing the runtime opens the agents' network to this machine, which must not happen while their mesh runs
-  // elsewhere.
+  // Preparing the runtime opens the agents' network to this machine, so no mesh may run on another machine.
   await requireNoMesh({ context: inKind, homeId, paths })
   const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
   const runtime = chooseRuntime({ context: inKind, homeId, paths, log })
@@ -189,7 +188,7 @@ async function openResting(
   }
 }
 
-/** The runtime of a stopped home: it records a cluster, or has folders of plain processes. */
+/** Returns the runtime of a stopped home: Kubernetes if a cluster is recorded, else processes or containers. */
 async function runtimeOf({ agentsFolder, clusterFile }: DataPaths): Promise<RuntimeName> {
   if (notedCluster(clusterFile) !== null) return 'kubernetes'
   const folders = await readdir(agentsFolder).catch(() => [])
@@ -223,7 +222,7 @@ async function readOverMesh(from: {
       return null
     }
     if (reply.statusCode === 200) {
-      // A broken response ends the stream with an error, so that a partial archive is never taken for a complete one.
+      // If the connection breaks, the stream ends with an error: a partial archive must not be taken for complete.
       return {
         tar: untilEnd(reply),
         held: () => reply.trailers[heldTrailer] === 'true',
@@ -231,7 +230,7 @@ async function readOverMesh(from: {
       }
     }
     reply.resume()
-    // The status concerns only this agent; the others are read.
+    // The error concerns only this agent; the backup continues with the others.
     if (reply.statusCode !== 503)
       throw new Problem('unprocessable', {
         detail: `the mesh failed to read the data of an agent (status ${reply.statusCode})`,
@@ -246,7 +245,7 @@ async function readOverMesh(from: {
   }
 }
 
-/** Throws the reason with which the mesh ended an archive that it could not read to its end. */
+/** Yields an archive. Throws the mesh's reason at the end if the mesh could not read the data completely. */
 async function* untilEnd(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
   yield* reply as AsyncIterable<Uint8Array>
   const why = reply.trailers[unreadTrailer]

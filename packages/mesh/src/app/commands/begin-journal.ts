@@ -11,13 +11,13 @@ import { openStorage } from '@flotilla/foundation/storage'
 import { createSecret, meshSecretName, placeOfOurs, writeSecretFile } from '@flotilla/egress/credentials'
 import type { CommandContext } from './command-context.ts'
 
-/** How many file names with the same timestamp are tried. */
+/** How many file names with the same timestamp are tried before the command gives up. */
 const namesMax = 100
 const lostWords = 'the secret of the mesh was lost or was another; a new one was made'
 
 /**
- * Gives a home whose secret was lost a new one, for a person. The audit log is kept, and its existing rows are
- * recorded as accepted by that person. Refused (`conflict`) if the secret is the right one.
+ * Gives a home whose secret was lost a new secret, on request of a person. The audit log is kept, and its existing
+ * rows are recorded as accepted by that person. Problem `conflict` if the home's secret is the right one.
  */
 export async function beginJournal({ environment, env, print, pid }: CommandContext): Promise<number> {
   const paths = dataPaths(environment.home)
@@ -69,7 +69,7 @@ async function keepAside(path: string, now: number): Promise<void> {
   for (let attempt = 1; attempt <= namesMax; attempt++) {
     const name = `${path}.refused-${moment}${attempt === 1 ? '' : `-${attempt}`}`
     try {
-      // Creates the name first, so that the rename replaces only this empty file.
+      // Creates an empty file under the new name first, so that the rename can replace only this file.
       if (found.isDirectory()) await mkdir(name, { mode: 0o700 })
       else await (await open(name, 'wx', 0o600)).close()
     } catch (error) {
@@ -85,11 +85,11 @@ async function keepAside(path: string, now: number): Promise<void> {
 }
 
 /**
- * Writes the file first: if the process is killed afterwards, the next start is refused and this command can be
- * repeated.
+ * Writes the secret file before the audit log: if the process is killed in between, the next start is refused and
+ * this command can be repeated.
  */
 async function begin(paths: DataPaths, database: Database): Promise<{ through: number }> {
-  // The old file is kept, because it may be the one that a backup needs.
+  // The old secret file is kept, because a backup may need that secret.
   await keepAside(paths.meshSecret, systemClock.now())
   const token = randomToken()
   await writeSecretFile(paths.meshSecret, token)

@@ -1,8 +1,8 @@
 import type { Log } from '@flotilla/foundation/platform'
 
 /**
- * Does the work and then closes its resources in this order, even if the work or an earlier close failed. Throws the
- * first error, which is the one that the owner can repair; further errors are logged.
+ * Does the work and then closes its resources in the given order, even if the work or an earlier close failed. Throws
+ * the first error, which is the one that the owner can repair; later errors are logged.
  */
 export async function closeAfter<Result>(
   work: () => Promise<Result>,

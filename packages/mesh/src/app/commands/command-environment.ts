@@ -3,13 +3,13 @@ import { dataPaths, homeOf, readEnvironment, readTextFile, readWhatHolds } from 
 import type { Environment } from '@flotilla/foundation/config'
 import { parseEnvText } from '@flotilla/egress/credentials'
 
-/** How a command treats `.env` of the home. */
+/** How a command treats an invalid `.env` file of the home. */
 export type EnvFileNeed =
-  /** Rejects an unreadable file and invalid values: agents must not run with less protection than configured. */
+  /** Rejects an unreadable file and invalid values: agents must never have less protection than configured. */
   | 'sound'
-  /** Rejects an unreadable file and ignores invalid values: the file may name the engine to use. */
+  /** Rejects an unreadable file and ignores invalid values: the readable part may name the engine to use. */
   | 'readable'
-  /** Uses all valid values, because the commands that repair or delete a broken home must still work. */
+  /** Uses all valid values and ignores others, because commands that repair or delete a broken home must work. */
   | 'whatever-holds'
 
 export interface EnvironmentPlaces {
@@ -17,7 +17,7 @@ export interface EnvironmentPlaces {
   readonly userHome: string
 }
 
-/** Throws the problem `unprocessable`, with line or name, if the command cannot continue. */
+/** Reads a command's settings. Throws the problem `unprocessable`, with line or name, if it cannot continue. */
 export async function commandEnvironment(need: EnvFileNeed, places: EnvironmentPlaces): Promise<Environment> {
   const { env, userHome } = places
   const file = await settingsIn(homeOf(env, userHome)).catch((error: unknown) => {

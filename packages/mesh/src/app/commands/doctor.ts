@@ -48,7 +48,7 @@ import type { CommandContext } from './command-context.ts'
 import { triedProxies } from './try-proxies.ts'
 import { groundFindings } from './ground-findings.ts'
 
-/** Checks everything that an owner can repair, changes nothing, and says for each fault what to do. */
+/** Checks everything that an owner can repair, changes nothing, and reports for each fault what to do. */
 export async function doctor(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const home = await homeFinding(paths)
@@ -70,7 +70,7 @@ async function allFindings(context: CommandContext, paths: DataPaths): Promise<r
     ...(await groundFindings(context, paths)),
     await port(context.environment.port, running),
     ...environmentFindings(context.environment),
-    // A broken file is reported by another check.
+    // If the settings file is invalid, another check reports that.
     ...(await triedProxies(context, await readSettingsFile(paths.settingsFile).catch(() => defaultSettings))),
     ...(await configuration(context, paths, running !== null)),
     await journal(paths, context),
@@ -186,10 +186,10 @@ async function watchers(paths: DataPaths): Promise<DoctorFinding> {
 async function jobs({ cronFile, database }: DataPaths, isRunning: boolean): Promise<DoctorFinding> {
   try {
     const text = await readTextFile(cronFile)
-    // A failed start may have created only the database; the next start writes the file.
+    // A failed start may have created only the database; then the next start writes the file of jobs.
     if (text === null && !isRunning)
       return ok('cron-file', 'config/cron.json does not exist yet; the next start of the mesh creates it')
-    // A home that was started before has the operator's heartbeat in it.
+    // In a home that was started before, the file must contain the operator's heartbeat.
     const reading = readJobs(text, { held: null, required: existsSync(database) })
     if (reading.ok) return ok('cron-file', `config/cron.json has ${reading.jobs.length} jobs`)
     if (reading.otherwise) {
@@ -217,7 +217,7 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   if (!existsSync(paths.database)) return ok('journal', 'the audit log does not exist yet')
   const database = openDatabase(paths.database)
   try {
-    // The secret is null if the home was never started; then only the hash chain is verified.
+    // For a home that was never started the secret is null, and only the hash chain is verified.
     const secret = await findMeshSecret(secretPlaces({ env, paths, database }))
     const verdict = verifyJournal(database, secret && journalTrust(paths, secret, mayBeBare(paths, database)))
     if (verdict.ok)
@@ -239,7 +239,7 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   }
 }
 
-/** Works beside a running mesh: one SQLite snapshot reads rows and sums at the same time. */
+/** Checks the sums of money. Can run beside a mesh, because one SQLite snapshot contains both rows and sums. */
 function money(paths: DataPaths): DoctorFinding {
   if (!existsSync(paths.database)) return ok('money', 'nothing has been spent yet')
   const database = openDatabase(paths.database)
@@ -274,7 +274,7 @@ function acceptedWords({ after, accepted }: JournalVerdict): string {
 const stateSchema = z.looseObject({ pid: z.number(), port: z.number() })
 type MeshState = z.infer<typeof stateSchema>
 
-/** The mesh of this home, if its process is running. */
+/** Returns the mesh of this home, if its process is running; else null. */
 async function meshOf(paths: DataPaths): Promise<MeshState | null> {
   const text = await readTextFile(paths.stateFile)
   if (text === null) return null
@@ -282,7 +282,7 @@ async function meshOf(paths: DataPaths): Promise<MeshState | null> {
   return parsed.success && existsSync(`/proc/${parsed.data.pid}`) ? parsed.data : null
 }
 
-/** Readiness as reported by the mesh, which is what its gates enforce. */
+/** Reports whether the mesh is ready, as the mesh itself says. */
 async function ready(mesh: RunningMesh): Promise<DoctorFinding> {
   try {
     const reply = meshHumanApi.readyz.response.parse(await askMesh(mesh, meshHumanEndpoints.readyz))
@@ -329,7 +329,7 @@ async function walls(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
   }
 }
 
-/** Reports failed browsers of agents; no finding for those that work. */
+/** Reports browsers of agents that failed; browsers that work give no finding. */
 async function browsers(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
   try {
     const reply = meshInternalApi.browsersFailed.response.parse(

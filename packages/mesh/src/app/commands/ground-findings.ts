@@ -29,7 +29,7 @@ import type { NotedCluster } from '../choose-cluster.ts'
 import type { CommandContext } from './command-context.ts'
 import { queryOf } from './prune.ts'
 
-/** Checks what the agents of this home run on. */
+/** Checks what the agents of this home need to run: engine, cluster and machine. */
 export async function groundFindings(
   context: CommandContext,
   paths: DataPaths,
@@ -55,7 +55,7 @@ const nothingIsolated = warning(
   'Start without --runtime process (flotilla start -d).',
 )
 
-/** The limit of agent data is tested with a claim, which only a start does. */
+/** Checks the cluster, but not the limit of agent data: only a start of the mesh creates the claim for that test. */
 async function cluster(
   { environment, env }: CommandContext,
   noted: NotedCluster | null,
@@ -100,7 +100,7 @@ async function shared(context: CommandContext): Promise<readonly DoctorFinding[]
   return sharedFindings(await inspectShared(hintsOf(context), context.uid))
 }
 
-/** Resources on the engine that belong to homes that no longer exist. */
+/** Reports resources in the engine that belong to homes that no longer exist. */
 async function lost(context: CommandContext): Promise<readonly DoctorFinding[]> {
   const homes = await lostHomes(await queryOf(context)).catch(() => null)
   return homes === null ? [] : [lostHomesFinding(homes)]

@@ -12,10 +12,10 @@ import { requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
 import { printStep } from './tell-step.ts'
 
-/** The name under which the image's parts are protected from pruning. */
+/** The name in place of a home's id under which the built images count as used, so that no home prunes them. */
 const user = 'cluster-image'
 
-/** The name of the mesh's image, which is built from the installed package. */
+/** Returns the name of the mesh image. Throws in a git checkout: that image contains an installed package. */
 function requirePackage({ repositoryRoot }: CommandContext): string {
   if (packedFile(fs, repositoryRoot, 'mesh/main.mjs') !== null) return meshImage
   throw new Problem('conflict', {
@@ -53,7 +53,7 @@ async function write(context: CommandContext, meshReference: string | null): Pro
   const parts = imageParts(context, dataPaths(context.environment.home))
   const { architecture } = await writeClusterImage({
     ...parts,
-    // The image parts stay as long as the cache folder does; no home may exist yet.
+    // The images count as used as long as the cache folder exists, because a home may not exist yet.
     volumesFolder: join(parts.cacheDirectory, 'volumes'),
     homeId: user,
     reference,

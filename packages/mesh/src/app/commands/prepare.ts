@@ -5,8 +5,8 @@ import type { CommandContext } from './command-context.ts'
 import { printStep } from './tell-step.ts'
 
 /**
- * Prepares engine, image, network and the configured isolation, which would delay a first start by minutes; with
- * `browsers` also what the first use of a browser needs.
+ * Prepares engine, image, network and the configured isolation level, which would delay a first start by minutes.
+ * With `browsers`, also prepares what a first use of a browser needs.
  */
 export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)

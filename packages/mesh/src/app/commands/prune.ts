@@ -21,14 +21,13 @@ import type { Database } from '@flotilla/foundation/storage'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * Lists what nothing uses in this home and in this user's caches; with `apply` it deletes that. Agents in the
- * database, archived or not, and other homes lose nothing. A mesh may run meanwhile: what came into use since it was
- * found is kept.
+ * Lists unused data in this home and in this user's caches; with `apply`, deletes it. Agents in the database,
+ * archived or not, and other homes lose nothing. A mesh may run at the same time: data that is used again is kept.
  */
 export async function prune(context: CommandContext): Promise<number> {
   if (context.lost !== undefined) return pruneLost(context, context.lost)
   const paths = dataPaths(context.environment.home)
-  // An unfinished backup is unused only while no backup runs.
+  // The lock keeps other backups away, so that every unfinished backup is certainly unused.
   const one = await lockHome(`${paths.home}\0backup`, { pid: context.pid, deed: 'backing-up' })
   const agents = openAgents(paths)
   try {
@@ -65,9 +64,8 @@ export async function prune(context: CommandContext): Promise<number> {
 }
 
 /**
- * Lists what homes that no longer exist have left on the engine under these tags; with `apply` it deletes that.
- * Problems `not-found` for a tag without resources or whose home exists; `conflict` if containers run whose home may
- * exist.
+ * Lists what homes that no longer exist have in the engine under these tags; with `apply`, deletes it. Problems
+ * `not-found` for a tag without resources or whose home exists; `conflict` if containers run whose home may exist.
  */
 async function pruneLost(context: CommandContext, tags: readonly string[]): Promise<number> {
   context.print({ progress: 'Searching for leftovers of other homes' })
@@ -108,7 +106,7 @@ function lostHomeView({ tag, place, networks, containers, running, volumes }: Lo
   return { tag, place, networks, containers, running, volumes }
 }
 
-/** The query for resources of this user on the engine. */
+/** Returns the query for resources of this user in the engine. */
 export async function queryOf({ environment, env, uid }: CommandContext) {
   const homeId = (await readTextFile(homeIdPath(dataPaths(environment.home))))?.trim() ?? ''
   return {
@@ -127,7 +125,7 @@ async function allUnused(
   const query = await queryOf(context)
   const images = query.cacheDirectory
   const isAgent = (agentId: string) => agents?.has(agentId) ?? true
-  // A home that was never started has no agents, and its resources cannot be distinguished from those of other homes.
+  // A home that was never started has no id to distinguish its resources from those of other homes.
   const homeId = agents === null ? null : query.homeId
   const inEngine = await unusedInEngine({ ...query, homeId, isAgent, now })
   const things = [
@@ -148,13 +146,13 @@ interface Agents {
   close(): void
 }
 
-/** The agents in the database at the time of the question; null for a home that was never started. */
+/** Opens the agents in the database, read at each question; null for a home that was never started. */
 function openAgents(paths: DataPaths): Agents | null {
   if (!existsSync(paths.database)) return null
   const database: Database = openDatabase(paths.database)
   const hasTable = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'agents'").get() !== undefined
   if (!hasTable) {
-    // The database of a failed first start.
+    // A first start failed and left a database without tables.
     database.close()
     return null
   }

@@ -11,8 +11,8 @@ import type { CommandContext } from './command-context.ts'
 
 /**
  * Deletes a home and everything that it has in the engine: sandboxes, data, network, rules. The mesh must not run.
- * Only Flotilla's own files are deleted: a folder with other files stays, and one that was never a home is refused
- * (`conflict`).
+ * Only Flotilla's own files are deleted: a folder with other files is kept, and a folder that was never a home is
+ * refused (`conflict`).
  */
 export async function reset(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
@@ -39,13 +39,13 @@ async function removeHome(
       detail: `${paths.home} is not the home of a fleet: it contains ${foreign.slice(0, 3).join(', ')}; nothing was removed`,
     })
   }
-  // Otherwise nothing would name what is left in the cluster, and its lease would not be checked.
+  // Checked first: without the home's record, nothing would name what is in the cluster, nor check its lease.
   refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const { homeId } = await openHomeFolder(paths)
   await requireNoMesh({ context, homeId, paths })
   const progress = (step: string) => context.print({ progress: step })
   const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
-  // Processes of an earlier mesh may exist, whatever the runtime is now.
+  // Plain processes of an earlier mesh may exist, whatever the runtime is now, so both runtimes are erased.
   for (const runtime of new Set(['process', context.environment.runtime] as const)) {
     const environment = { ...context.environment, runtime }
     const adapter = chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
@@ -56,7 +56,7 @@ async function removeHome(
     }
   }
   for (const name of ours) await removeTree(`${paths.home}${sep}${name}`)
-  // The folder itself stays if it contains other files or is a mount point.
+  // The folder cannot be removed if it contains other files or is a mount point; then it is kept.
   await rmdir(paths.home).catch(() =>
     progress(
       `The folder ${paths.home} is kept, because it contains other files; the files of Flotilla are removed`,
@@ -73,7 +73,7 @@ async function entriesOf(folder: string): Promise<readonly string[] | null> {
   }
 }
 
-/** The first path segments of everything below a home. */
+/** Returns the names of the files and folders directly in a home that belong to Flotilla. */
 function ownNames(paths: DataPaths): readonly string[] {
   const below = Object.values(paths).map((path: string) => relative(paths.home, path))
   return [...new Set(below.map((path) => path.split(sep)[0] ?? ''))].filter((name) => name !== '')

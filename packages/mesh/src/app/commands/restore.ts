@@ -33,8 +33,8 @@ import { passphraseOf, requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * Restores `--file` into the home, which must be empty. Nothing is written before the whole file was read and
- * verified.
+ * Restores the backup `--file` into the home, which must be empty. Nothing is written before the whole file was read
+ * and verified.
  */
 export async function restore(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
@@ -49,7 +49,7 @@ export async function restore(context: CommandContext): Promise<number> {
     await refuseLiveHome(context, paths)
     progress('Reading the whole backup to check it')
     const without = context.backup?.without ?? []
-    // What an interrupted restore left still takes room, and is deleted once the backup was checked.
+    // Data of an interrupted restore still uses space, and is deleted once the backup was checked.
     const isAgain = await isRestoreUnfinished(paths)
     const verified = await verifyBackup({
       file,
@@ -82,7 +82,7 @@ export async function restore(context: CommandContext): Promise<number> {
       openHome: async () => {
         const home = await openHomeFolder(paths)
         const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
-        // Until the restore ends, no mesh can start, and a restore on another machine is refused.
+        // With this lease, until the restore ends, no mesh can start and another machine cannot restore the home.
         held.ledger = await holdLedger({ context: inRuntime, homeId: home.homeId, paths, log })
         return home
       },
@@ -110,13 +110,13 @@ function lockForRestore(context: CommandContext, home: string) {
   })
 }
 
-/** A cluster would restart a mesh that a command in its pod stops. */
+/** Repair text for a cluster, which would restart a mesh that a command in the mesh's pod had stopped. */
 const podRepair =
   'Put the pod into restore mode (kubectl apply --filename deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and run flotilla restore in it.'
 
-/** Checks what the lock of this machine cannot see, before the backup is read, which takes time. */
+/** Checks that no mesh on another machine uses the home, before the backup is read, which takes time. */
 async function refuseLiveHome(context: CommandContext, paths: DataPaths): Promise<void> {
-  // What an interrupted restore put into a cluster can only be deleted there.
+  // What an interrupted restore wrote into a cluster can be deleted only through that cluster.
   if (await isRestoreUnfinished(paths)) refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const homeId = await homeIdOf(paths)
   if (homeId !== null) await requireNoMesh({ context, homeId, paths })
@@ -126,7 +126,7 @@ async function homeIdOf(paths: DataPaths): Promise<string | null> {
   return (await readTextFile(homeIdPath(paths)))?.trim() || null
 }
 
-/** The engine is prepared when the first agent has data, so that a backup without data needs none. */
+/** Returns functions that write agents' data. Prepares the engine for the first agent with data, not before. */
 async function openAgents(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
@@ -151,7 +151,7 @@ async function openAgents(
       try {
         await runtime.writeData(agentId, tar, { dataLimitBytes: dataLimitBytes(settings, agentId) })
       } catch (error) {
-        // Partial data of an agent would be taken for complete. Data that existed before does not belong to this
+        // Partial data would be taken for complete, so it is deleted, but not if the agent's data existed before this
         // restore.
         if (!(error instanceof SandboxError && error.id === 'data-there'))
           await runtime.remove(agentId, { data: true })
@@ -162,7 +162,7 @@ async function openAgents(
   }
 }
 
-/** Deletes what an interrupted restore has put into the engine and the home. */
+/** Deletes what an interrupted restore wrote into the engine and the home. */
 async function startOver(context: CommandContext, paths: DataPaths): Promise<void> {
   const progress = (step: string) => context.print({ progress: step })
   progress('An earlier restore of this home was interrupted: deleting its incomplete files')

@@ -22,14 +22,14 @@ import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * Runs the mesh until it is asked to stop. Reports that it is ready only after it has answered a request of its own.
+ * Runs the mesh until the process is asked to stop. Reports that the mesh is ready once it has answered a request.
  */
 export async function serve(context: CommandContext, output: LineOutput): Promise<number> {
   const { environment, print, stopped } = context
   const loadedMs = performance.now()
   await keepMemoryOutOfDumps()
   const paths = dataPaths(environment.home)
-  // Locked before anything is created: two concurrent starts would each give the home an id.
+  // The home is locked before anything is created: two concurrent starts would each give it an id.
   makeHome(fs, paths.home)
   const lock = await lockHome(paths.home, { pid: context.pid, deed: 'starting' })
   await refuseUnfinishedRestore(paths)
@@ -40,7 +40,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
   const logFile = { path: paths.logFile, descriptor: 1, maxBytes: logMaxBytes }
   void boundLog(logFile, { clock: systemClock, log, signal: stopped })
   for (const warning of environment.warnings) log.warn({}, warning)
-  // Checked before the home is changed, because a mesh on another machine may use it.
+  // The lease is acquired before the home is changed, because a mesh on another machine may use the home.
   const held = await holdLedger({ context, homeId: home.homeId, paths, log })
   const unfinished = await removeUnfinishedWrites(paths, systemClock.now())
   if (unfinished > 0) log.info({ files: unfinished }, 'deleted unfinished writes of a killed mesh')
@@ -55,7 +55,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
     const { url, port, agentPort, proxyPort, notices } = await mesh.start(printStep(print))
     const state = {
       pid: context.pid,
-      // Process ids are reused; together with the start time the process is identified.
+      // Process ids are reused; only id and start time together identify the process.
       process_started: await processStarted(),
       port,
       url,
@@ -68,7 +68,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
     }
     lock.now('running')
     await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
-    // Measured from the start of the process, to show how long a crashed mesh takes to return.
+    // Times are measured from the start of the process, to show how long a crashed mesh takes to return.
     const sinceBegin = { loadedMs, composedMs, readyMs: performance.now() }
     log.info(rounded(sinceBegin), 'the mesh is ready and accepts work')
     print({ ready: true, url, pid: context.pid, notices })
@@ -78,7 +78,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
     return 0
   }
   const removeState = () => rm(paths.stateFile, { force: true })
-  // Parts that failed to close still use the home, so its lock is kept until the process ends.
+  // If a part fails to close, it still uses the home, so the lock is kept until the process ends.
   const close = async () => {
     await mesh.close()
     await held?.release()
@@ -87,7 +87,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
   return closeAfter(live, [close, removeState], log)
 }
 
-/** Problem `conflict`: a partly restored fleet must not start. */
+/** Throws the problem `conflict` after an interrupted restore, because a partly restored fleet must not start. */
 async function refuseUnfinishedRestore(paths: DataPaths): Promise<void> {
   if (!(await isRestoreUnfinished(paths))) return
   throw new Problem('conflict', {
@@ -96,16 +96,13 @@ async function refuseUnfinishedRestore(paths: DataPaths): Promise<void> {
   })
 }
 
-/**
- * Prevents core dumps of this process and its children, which would contain the wallet's seed and every secret in
- * clear text.
- */
+/** Keeps the memory of this process and its children, with the wallet's seed and every secret, out of core dumps. */
 async function keepMemoryOutOfDumps(): Promise<void> {
-  // Other systems have no such file, and a sandbox may forbid writing it; then the system's setting applies.
+  // Systems other than Linux lack this file, and a sandbox may forbid the write; then the system's setting applies.
   await writeFile('/proc/self/coredump_filter', '0').catch(() => {})
 }
 
-/** The start time in clock ticks since boot; null if the system does not report it. */
+/** Returns the start time of this process in clock ticks since boot; null if the system does not report it. */
 async function processStarted(): Promise<number | null> {
   const text = await readTextFile('/proc/self/stat')
   return text === null ? null : Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19])

@@ -5,7 +5,7 @@ import { readAccessToken } from '@flotilla/foundation/config'
 import { systemClock } from '@flotilla/foundation/platform'
 import type { CommandContext } from './command-context.ts'
 
-/** A client renews its session once an hour. */
+/** Lifetime of a session, seconds; clients renew their session once an hour. */
 const sessionLifeSeconds = 3600
 
 /** Signs a session for the command line on a hosted machine: a user who may read the access token is an owner. */

@@ -9,12 +9,12 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import type { CommandContext } from './command-context.ts'
 import { queryOf } from './prune.ts'
 
-/** How long an agent may take to end by itself before it is killed, milliseconds. */
+/** How long an agent may take to end by itself before the mesh program kills the agent, milliseconds. */
 const stopGraceMs = 5000
 
 /**
- * Ends the agents that a crashed mesh has left running as plain processes or in containers; their data is kept. For
- * agents in pods, or if no engine answers, it returns the command that ends them. Problem `home-in-use` while a mesh runs.
+ * Ends agents that a crashed mesh left running as plain processes or in containers; their data is kept. If agents run
+ * in pods, or no engine answers, prints the command that ends them. Problem `home-in-use` while a mesh runs.
  */
 export async function stopAgents(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
@@ -22,7 +22,7 @@ export async function stopAgents(context: CommandContext): Promise<number> {
   try {
     const homeId = (await readTextFile(homeIdPath(paths)))?.trim() ?? ''
     const { ended, left } = await endAgents(context, { homeId, paths })
-    // Nothing of the crashed mesh is left; a disk that takes no writes keeps its note.
+    // No agent of the crashed mesh is left, so its state file is deleted; a failure on a full disk is ignored.
     if (left === null) await rm(paths.stateFile, { force: true }).catch(() => undefined)
     context.print({ ended, left })
     return 0
@@ -33,7 +33,7 @@ export async function stopAgents(context: CommandContext): Promise<number> {
 
 interface EndedAgents {
   readonly ended: readonly string[]
-  /** The command for what may still run; null if nothing does. */
+  /** The command that ends agents that may still run; null if none can. */
   readonly left: string | null
 }
 

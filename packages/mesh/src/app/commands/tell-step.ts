@@ -1,7 +1,7 @@
 import type { ReportStep } from '@flotilla/fleet/sandbox'
 import type { CommandContext } from './command-context.ts'
 
-/** Writes steps as progress lines for the program that started this one. */
+/** Returns a reporter that prints steps as progress lines for the program that started this process. */
 export function printStep(print: CommandContext['print']): ReportStep {
   return (step, failed) => print({ progress: step, ...(failed && { failed }) })
 }

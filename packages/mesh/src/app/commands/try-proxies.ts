@@ -6,9 +6,9 @@ import { openTunnel } from '@flotilla/foundation/platform'
 import type { TunnelProxy } from '@flotilla/foundation/platform'
 import type { CommandContext } from './command-context.ts'
 
-/** Longest wait for a proxy, in milliseconds. */
+/** Time limit for a proxy's answer, milliseconds. */
 const answerMaxMs = 5000
-/** This host does not exist, so any answer shows that the proxy works. */
+/** A host that does not exist: any answer of a proxy shows that the proxy works. */
 const nowhere = { host: 'flotilla-doctor.invalid', port: 443 } as const
 
 /** Requests a connection from each configured proxy, and reports which certificates are trusted. */
@@ -44,7 +44,7 @@ function distinct(proxies: ProxyRules['proxies']): ProxyRules['proxies'] {
   return proxies.filter(({ name }, index) => proxies.findIndex((one) => one.name === name) === index)
 }
 
-/** Why a proxy does not work, e.g. a wrong password; null if it answers, even if it rejects the name. */
+/** Returns why a proxy does not work, e.g. a wrong password; null if it answers, even if it rejects the host name. */
 function faultOf(proxy: TunnelProxy): Promise<string | null> {
   return new Promise((resolve) => {
     openTunnel({ proxy, ...nowhere, maxMs: answerMaxMs }, (error, socket) => {

@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { passphraseOf, requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Reads `--file` to its end and reports what it contains; changes no home. */
+/** Reads the backup `--file` to its end and reports what it contains; changes no home. */
 export async function verify(context: CommandContext): Promise<number> {
   context.print({ progress: 'Reading the backup to its end' })
   const file = resolve(requireFile(context))

@@ -16,7 +16,7 @@ const nameMaxChars = 128
 /** Maximum frames of one run that are stored per second: each is a database write that delays all other agents. */
 const keptFramesPerSecond = 50
 
-/** Publishes an agent's frames. Frames above the rate limit are dropped; the result still holds their content. */
+/** Publishes an agent's frames. Frames above the rate limit are dropped; the run's result contains their content. */
 export function showFrames(
   deps: { readonly events: EventBus; readonly clock: Clock },
   run: RunRecord,
@@ -37,7 +37,7 @@ export function showFrames(
 }
 
 /**
- * The fleet event of a frame, cut to size because an agent controls it; null for the last frame, which is an
+ * Returns the fleet event of a frame, shortened because an agent controls its size; null for the last frame, the
  * outcome. Pure.
  */
 export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | null {

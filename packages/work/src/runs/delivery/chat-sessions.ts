@@ -12,8 +12,8 @@ import { actorOf } from '@flotilla/identity/access'
 import type { RunQueries } from '../ledger.ts'
 
 /**
- * Lists and resets the sessions that an agent stores. The agent is started where it does not run. Problems:
- * `denied`, `unknown-agent`, `agent-archived`, `agent-unavailable`.
+ * Lists and resets the sessions that an agent stores. Starts the agent if it does not run. Problems: `denied`,
+ * `unknown-agent`, `agent-archived`, `agent-unavailable`.
  */
 export interface ChatSessions {
   /** Lists the agent's sessions, newest first. */
@@ -23,7 +23,7 @@ export interface ChatSessions {
     agentId: string,
     asked: { readonly session: string; readonly limit: number },
   ): Promise<ChatHistory>
-  /** Archives the session and starts it empty. Problem `conflict` while a run uses it or will continue in it. */
+  /** Archives the session and starts it empty. Problem `conflict` while a run uses or will continue the session. */
   reset(caller: Caller, agentId: string, session: string): Promise<ChatResetReply>
 }
 
@@ -68,7 +68,7 @@ export function createChatSessions(deps: {
     reset: async (caller, agentId, session) => {
       guard(caller, { do: 'submit-run', to: agentId })
       return asking(agentId, async (connection, signal) => {
-        // The agent checks again, because a run may have started in the meantime.
+        // The agent itself checks once more, because a run may have started in the meantime.
         refuseInUse(agentId, session)
         const reply = await connection.chatReset(session, signal)
         const detail = { session, archived_messages: reply.archived_messages }

@@ -12,13 +12,13 @@ const ownTaskMaxChars = 10_000
 /** Maximum length of all notes in one message, so that the run's own task fits too. */
 const notesMaxChars = wireLimits.chatMessageMaxChars - ownTaskMaxChars - 1000
 
-/** The task that a run works on, repeated in its later turns. */
+/** The task that a run works on; its later turns get the task again. */
 interface OwnTask {
   readonly taskId: string
   readonly inputData: JsonObject
 }
 
-/** The message of a continuation. It names the run's own task, because a later turn may not contain it. Pure. */
+/** Returns the message of a continued run. It repeats the run's task, which a later turn may not contain. Pure. */
 export function continuationText(notes: readonly RunNote[], own: OwnTask | null): PromptText {
   return joinPromptText([...notes.map(noteText), ...(own ? [ownTaskText(own)] : [])], '\n\n')
 }
@@ -30,7 +30,7 @@ function ownTaskText({ taskId, inputData }: OwnTask): PromptText {
   )
 }
 
-/** The first notes that fit into one message, at least one. Pure. */
+/** Returns the first notes that fit into one message, at least one. Pure. */
 export function notesForOneMessage(rows: readonly InboxRow[]): readonly InboxRow[] {
   const taken: InboxRow[] = []
   let chars = 0
@@ -87,7 +87,7 @@ function titleOf(text: string): PromptText {
   return truncatePromptText(sanitizeForPrompt(text), titleMaxChars)
 }
 
-/** Page titles are untrusted, and the text marks them as such. */
+/** Describes a page of the browser. Page titles are untrusted, and the text marks them as such. */
 function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'browser-returned' }>): string {
   const words = {
     returned: 'The person has given your browser back to you.',
@@ -99,8 +99,7 @@ function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'brows
   const shown = (page: typeof before) =>
     `${page.url === '' ? 'no page' : page.url} (title, by the page: "${titleOf(page.title)}")`
   const now = after === null ? '' : ` It shows ${shown(after)} now.`
-  // The timestamp keeps messages of the same page distinct; the agent would treat an equal message as the same
-  // turn.
+  // The time makes messages about one page distinct; the agent would treat an equal message as the same turn.
   const when = at === null ? '' : ` (${new Date(at).toISOString()})`
   return `${words}${when} It showed ${shown(before)} before.${now} Take a snapshot before you go on.`
 }

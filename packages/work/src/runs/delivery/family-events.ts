@@ -1,12 +1,12 @@
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 
-/** Maximum events buffered for a slow reader; above it older events are dropped, but never the outcome. */
+/** Maximum events buffered for a slow reader; above it the oldest are dropped, but never the outcome. */
 const bufferedEventsMax = 5000
 
 export interface FamilyEvents {
   take(event: FleetEvent): void
   empty(): readonly FleetEventBody[]
-  /** Resolves at once when events are buffered already. */
+  /** Resolves when an event is buffered; at once if one is buffered already. */
   more(signal: AbortSignal): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export function createFamilyEvents(
       family.add(event.run_id)
       agents.add(event.agent_id)
     }
-    // Such an agent works on nothing until it recovers, and no other event would say so.
+    // A lost agent works on nothing until it recovers, and no other event would report that.
     if (event.type === 'agent.changed') return isLost(event.to) && agents.has(event.agent_id)
     return 'run_id' in event && event.run_id !== null && family.has(event.run_id)
   }

@@ -40,7 +40,7 @@ export function createNotifyRun(deps: {
     })
 }
 
-/** Marks a note as delivered that a run waited for and read within its turn. */
+/** Marks a note as delivered that a run waited for and read within its current turn. */
 export function createTakeNote({
   inbox,
   outbox,
@@ -54,7 +54,7 @@ export function createTakeNote({
 }
 
 /**
- * Binds the notes of a continued run to this turn at dispatch, so that every attempt of the turn gets the same.
+ * Binds the notes of a continued run to its turn at dispatch, so that every attempt of the turn gets the same notes.
  */
 export type BindNotes = (run: RunRecord) => void
 

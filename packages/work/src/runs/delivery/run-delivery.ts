@@ -14,7 +14,7 @@ import { createRunOutcomes } from './tell-outcome.ts'
 import type { RunOutcomes } from './tell-outcome.ts'
 import { createTakeNote, createNotifyRun } from './notify-run.ts'
 
-/** Delivers news to a run, and its outcome to its caller (R5). */
+/** Delivers notes to a run, and the outcome of the run to its caller (R5). */
 export interface RunDelivery {
   readonly notifyRun: NotifyRun
   readonly takeNote: TakeNote

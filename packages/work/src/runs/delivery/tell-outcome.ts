@@ -18,14 +18,13 @@ import type { FamilyEvents } from './family-events.ts'
 export interface RunOutcomes {
   /**
    * Yields `accepted`, then events of the run and its descendants from this call on, including failures of their
-   * agents, then `ended`. Rejects with the signal's reason while the run continues; Problem `not-found`. The
-   * caller must read it to the end or fire its signal.
+   * agents, then `ended`. Rejects with the signal's reason if the signal fires before; Problem `not-found`. The
+   * caller must read to the end or fire its signal.
    */
   follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
   /**
-   * Marks the notification of the caller as delivered. For clients that confirm that their reader got the outcome;
-   * a reply handed to the connection does not prove that. Problems `denied`, `not-found`, `conflict` before the
-   * end.
+   * Marks the caller's notification as delivered. For clients that confirm that their user got the outcome; a reply
+   * written to the connection does not prove that. Problems `denied`, `not-found`, `conflict` before the run's end.
    */
   read(caller: Caller, runId: string): void
 }
@@ -52,7 +51,7 @@ export function createRunOutcomes(deps: {
         if (!run) throw new Problem('not-found')
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
-          // Publishes `costsAsked`, so that pending costs are written: the outcome must include the whole cost.
+          // Asks for pending costs to be written first, because the outcome must include the whole cost.
           hooks.costsAsked.publish()
           yield { type: 'ended', run: view(table.find(runId) ?? run) }
           return
@@ -74,7 +73,7 @@ export function createRunOutcomes(deps: {
     },
     read: (caller, runId) => {
       const run = table.find(runId)
-      // Confirming changes delivery state, which a viewer may not do.
+      // A confirmation changes the delivery state, so a caller that may only view is rejected.
       guard(caller, { do: 'submit-run', to: run?.agentId ?? '' })
       if (!run) throw new Problem('not-found', { detail: `there is no run ${runId.slice(0, 60)}` })
       if (!isTerminal(run.state)) throw new Problem('conflict', { detail: `run ${run.id} has not ended` })
@@ -88,7 +87,7 @@ interface Awaited {
   readonly caller: Caller
 }
 
-/** Waits for the outcome in the ledger; a caller that disconnects loses the answer but does not end the run. */
+/** Returns the outcome of a run once it has ended. A caller that disconnects loses the answer but ends no run. */
 export async function awaitOutcome(
   outcomes: RunOutcomes,
   { runId, caller }: Awaited,
@@ -106,8 +105,8 @@ export async function awaitOutcome(
 }
 
 /**
- * Marks the outcome as delivered when the whole reply was sent; call it before the last part is sent. Clients that
- * confirm themselves are trusted to do so. For all others the reply counts as delivered if the connection was open
+ * Marks the outcome as delivered when the whole reply was sent; call this before the last part is sent. Clients that
+ * confirm delivery themselves are left out. For all others the reply counts as delivered if the connection was open
  * when it was sent.
  */
 export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, reply: FastifyReply): void {
@@ -116,12 +115,12 @@ export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, 
   let isBroken = raw.destroyed
   raw.once('close', () => (isBroken = true))
   raw.once('finish', () => {
-    // A write to a connection that was closed before also finishes.
+    // Node also emits `finish` after a write to a connection that was already closed.
     if (isBroken) return
     try {
       outcomes.read(caller, runId)
     } catch {
-      // The mesh is closing its database. The notification stays open and is delivered again to the next request.
+      // The mesh is closing its database. The notification stays pending, and the next request gets it.
     }
   })
 }

@@ -11,9 +11,9 @@ import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 
 /**
- * Cancels a run and all its open descendants, and notifies the agents at work. A cancelled run is returned
- * unchanged. `why` is the text that the caller receives. Problems: `not-found`, `denied`, `conflict` when it ended
- * otherwise.
+ * Cancels a run and all its open descendants, and tells their working agents to stop. A run that is already cancelled
+ * is returned unchanged. `why` is the text that the caller receives. Problems: `not-found`, `denied`, `conflict` if
+ * the run ended otherwise.
  */
 export type CancelRun = (caller: Caller, runId: string, why?: string) => RunRecord
 

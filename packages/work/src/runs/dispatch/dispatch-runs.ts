@@ -23,7 +23,7 @@ import type { SteerTable } from '../steering/steer-table.ts'
 import { createLanes } from './lanes.ts'
 import type { Lanes } from './lanes.ts'
 
-/** The rows that a dispatched run reads and writes. */
+/** The tables that the dispatch of a run reads and writes. */
 interface DispatchedRows {
   readonly table: RunTable
   readonly steers: SteerTable
@@ -31,12 +31,12 @@ interface DispatchedRows {
   readonly outbox: Outbox
 }
 
-/** Tracks runs that this process follows, and stops following them. */
+/** What tracks the runs that this process follows. */
 interface Followed {
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
   readonly lease: Lease
-  /** Once it fires, no lease is renewed. */
+  /** When this signal fires, no lease is renewed any more. */
   readonly stopped: AbortSignal
 }
 

@@ -13,11 +13,11 @@ import type { RunTasks } from '../ledger/run-tasks.ts'
 /** Maximum turns of one run; this stops an agent that hands off work forever. */
 export const turnsMax = 100
 
-/** Applies the end of a turn. False when the run was settled or moved in the meantime. */
+/** Applies the end of a turn. Returns false when the run was settled or moved before. */
 export type EndTurn = (run: RunRecord, result: TaskResult) => boolean
 
 /**
- * Ends a turn in one transaction. New notes, open children or an open task of its own keep the run alive;
+ * Ends a turn in one transaction. New notes, open child tasks or the run's own open task keep the run alive;
  * otherwise the run is settled.
  */
 export function createEndTurn(deps: {
@@ -33,7 +33,7 @@ export function createEndTurn(deps: {
 }): EndTurn {
   const { database, table, inbox, tasks, move, settle, interrupt, releaseSteers, clock } = deps
 
-  /** Reminds each run once; true when it did so now. */
+  /** Reminds a run once that its task is open. Returns true when it did so now. */
   function remind(run: RunRecord): boolean {
     const awaited = run.taskId === null ? null : tasks.awaited(run.taskId)
     if (run.taskId === null || !awaited) return false
@@ -46,7 +46,7 @@ export function createEndTurn(deps: {
     const parks = tasks.openChildren(run.id).length > 0
     if (inbox.unseen(run.id).length === 0 && parks) {
       const parked = move(run, { kind: 'parked', interimText })
-      // Steers that arrived too late for this turn become runs now, before the children are done.
+      // Steers that arrived too late for this turn become runs now, without waiting for the child tasks.
       if (parked) releaseSteers(parked)
       return parked !== null
     }
@@ -64,7 +64,7 @@ export function createEndTurn(deps: {
     database.transaction(() => {
       const run = table.find(stale.id)
       if (run?.state !== 'running' || run.fence !== result.fence || run.id !== result.run_id) return false
-      // A cancelled run is no longer running, so here the agent was stopped in mid-run.
+      // The run itself is not cancelled, since it is running: the agent was stopped in the middle of it.
       if (result.status === 'cancelled') {
         interrupt(run, 'the agent stopped')
         return true

@@ -9,25 +9,25 @@ import type { Outbox } from '../ledger/outbox.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import { turnTimeoutSeconds } from './give-work.ts'
 
-/** Maximum duration of a live turn, milliseconds; later than the agent's own limit. */
+/** Maximum duration of a turn, milliseconds. Longer than the agent's own limit, so the agent ends its turn first. */
 export const turnMaxMs = (turnTimeoutSeconds + 600) * 1000
-/** How long an outcome waits for the person who started the run, milliseconds. */
+/** How long an outcome waits to be read by the person who started the run, milliseconds. */
 const unreadMaxMs = 600_000
 
-/** Ends runs that waited or worked for too long (R6); callers are notified as at every end. */
+/** Ends runs that waited or worked for too long (R6); callers are notified as for every end. */
 export function createExpireRuns(deps: {
   readonly table: RunTable
   readonly settle: SettleRun
   readonly followed: FollowedRuns
   readonly connections: Pick<AgentConnections, 'giveUp'>
   readonly outbox: Outbox
-  /** Why the agent may not start proactive work now, or null. */
+  /** Returns why the agent may not start proactive work now, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
   readonly log: Log
 }): () => void {
   const { table, settle, followed, outbox, clock } = deps
-  /** An agent that still works this long after its own limit has a loop that hangs. */
+  /** Terminates an agent that still works this long after its own limit: its loop hangs. */
   function giveUp(agentId: string): void {
     const reason = `the agent worked on one turn for ${turnMaxMs / 1000} s, longer than its limit`
     deps.connections.giveUp(agentId, reason).catch((err: unknown) => {
@@ -41,7 +41,7 @@ export function createExpireRuns(deps: {
   return () => {
     const now = clock.now()
     for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
-      // A pause holds the run, and its waiting time restarts when the pause ends.
+      // The run is paused, and its waiting time restarts when the pause ends.
       if (run.proactive && deps.pausedReason(run.agentId) !== null) continue
       const text = withInterim(run, 'The run waited in the queue for 24 hours without starting.')
       settle(run, { status: 'expired', code: 'expired', text })

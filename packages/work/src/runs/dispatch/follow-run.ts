@@ -19,7 +19,7 @@ import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import { steersBeside } from '../steering/steer-view.ts'
 
-/** Problems with which an agent says that it can never carry out this request; a retry would fail alike. */
+/** Problems by which an agent says that it can never carry out a request; every retry would fail, too. */
 const permanentFailures: readonly ProblemCode[] = [
   'body-too-large',
   'unprocessable',
@@ -28,9 +28,8 @@ const permanentFailures: readonly ProblemCode[] = [
 ]
 
 /**
- * Sends a running run to its agent, or attaches to it, and follows it to the end of its turn. Returns without an
- * end when the agent was lost or the signal fired; the lane then reads the row again. Rejects when the connection
- * fails.
+ * Sends a running run to its agent, or attaches to it, and follows it to the end of its turn. Returns early when the
+ * agent was lost or the signal fired; the lane then reads the row again. Rejects when the connection fails.
  */
 export type FollowRun = (run: RunRecord, connection: AgentRuns, signal: AbortSignal) => Promise<void>
 
@@ -67,7 +66,7 @@ export function createFollowRun(deps: FollowRunDeps): FollowRun {
   }
 }
 
-/** Runs a turn of a chat or a heartbeat; null when the stream broke. */
+/** Runs a turn of a chat or a heartbeat and returns its result; null when the stream broke. */
 function speak(
   deps: FollowRunDeps,
   run: RunRecord,
@@ -99,14 +98,14 @@ function messageOf(deps: FollowRunDeps, run: RunRecord): string {
   return run.input.kind === 'chat' || run.input.kind === 'heartbeat' ? run.input.message : ''
 }
 
-/** A later turn contains results of other agents, so its origin is an agent, whatever started the run. */
+/** Returns a turn's origin. A later turn contains results of other agents, so its origin is an agent. */
 function turnOrigin(run: RunRecord): Origin {
   return run.turn > 0 ? { kind: 'agent', channel: 'agent' } : run.origin
 }
 
 /**
- * Writes the promoted entries while the run is live; a rejected entry is logged and does not delay the outcome. Throws
- * if the disk refuses them: the outcome then waits for the disk too.
+ * Writes the entries that the run promotes while it is live; a rejected entry is logged and does not delay the
+ * outcome. Throws if the disk refuses the write: the outcome then has to wait for the disk too.
  */
 function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): void {
   if (Object.keys(result.promote_to_blackboard).length === 0) return

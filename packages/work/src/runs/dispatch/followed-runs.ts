@@ -1,10 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Runs that this process follows now. It serves only to stop following; the rows hold the state. */
+/** Runs that this process follows now. Used only to stop following; the state of runs is in their rows. */
 export interface FollowedRuns {
-  /** Runs `work` with a signal that fires with `closing`, or when following is stopped. */
+  /** Runs `work` with a signal that fires when `closing` fires or `stopFollowing` is called. */
   during<T>(runId: string, closing: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Stops following the run, if it is followed; the lane then reads the row again. */
+  /** Stops following the run, if this process follows it; the lane then reads the row again. */
   stopFollowing(runId: string): void
 }
 

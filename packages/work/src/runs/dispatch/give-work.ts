@@ -14,16 +14,16 @@ import type { RunTable } from '../ledger/run-table.ts'
 import type { RunTasks } from '../ledger/run-tasks.ts'
 
 /**
- * Duration of one long poll, seconds; and the minimum time between two, milliseconds, for an agent that answers at
- * once.
+ * Duration of one long poll, seconds; and the minimum time between two polls, milliseconds, for an agent that answers
+ * at once.
  */
 const pollSeconds = 25
 const pollRestMs = 500
-/** Time for the last frames of a run whose outcome is known, milliseconds. */
+/** How long the mesh waits for the last frames of a run whose outcome it has, milliseconds. */
 const lastFramesMs = 250
-/** How often an agent that is busy with another run is asked again, each time after `pollRestMs`. */
+/** How often an agent that works on another run is asked again, each time after `pollRestMs`. */
 const busyTriesMax = 40
-/** Time limit of one turn, seconds. The agent receives it, and the ledger enforces it a little later. */
+/** Time limit of one turn, seconds. The agent gets this limit, and the ledger enforces it a little later. */
 export const turnTimeoutSeconds = 4 * 3600
 
 export interface GiveWorkDeps {
@@ -33,20 +33,20 @@ export interface GiveWorkDeps {
   readonly clock: Clock
 }
 
-/** A connection to the agent of a running run, and the signal that ends its use. */
+/** A connection to the agent of a running run, and the signal that stops following the run. */
 export interface Line {
   readonly connection: AgentRuns
   readonly signal: AbortSignal
 }
 
 /**
- * Sends a task or tool call and polls for its result. Null when the agent did not accept it or does not know it.
+ * Sends a task or tool call and polls for its result. Null when the agent did not accept or does not know the run.
  */
 export async function giveWork(deps: GiveWorkDeps, run: RunRecord, line: Line): Promise<TaskResult | null> {
   return (await send(deps, run, line)) ? watched(deps, run, line) : null
 }
 
-/** Sends a task or a tool call; false when the agent did not accept it. */
+/** Sends a task or a tool call. Returns false when the agent did not accept it. */
 async function send(deps: GiveWorkDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
   for (let tries = 0; tries < busyTriesMax; tries++) {
     if (await sendOnce(deps, run, { connection, signal })) return true
@@ -66,7 +66,7 @@ function sendOnce(deps: GiveWorkDeps, run: RunRecord, { connection, signal }: Li
   return connection.task({ ...assignment, origin: run.origin, ...steers }, signal)
 }
 
-/** Waits for the outcome of a task or tool call, and publishes the agent's frames meanwhile. */
+/** Returns the outcome of a task or tool call; publishes the agent's frames until then. */
 async function watched(
   deps: GiveWorkDeps,
   run: RunRecord,
@@ -78,13 +78,13 @@ async function watched(
   try {
     return await pollOutcome(deps, run, { connection, signal })
   } finally {
-    // Frames that have arrived are published; a dead connection is not awaited.
+    // Waits for frames that have arrived, but only briefly, in case the connection is dead.
     await Promise.race([shown, deps.clock.sleep(lastFramesMs).catch(() => {})])
     ended.abort()
   }
 }
 
-/** Polls for the outcome under this run's fencing token; null when the agent does not know the run. */
+/** Polls for the outcome under this run's fencing token and returns it; null when the agent does not know the run. */
 export async function pollOutcome(
   deps: GiveWorkDeps,
   run: RunRecord,
@@ -101,9 +101,7 @@ export async function pollOutcome(
   return null
 }
 
-/**
- * The assignment of a task; null when the task does not exist. `context.session` names the session of later turns.
- */
+/** Returns the assignment of a task; null when the task does not exist. `context.session`: session of later turns. */
 export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment | null {
   if (run.input.kind !== 'task') return null
   const work = tasks.work(run.input.task_id, run.id)
@@ -122,7 +120,7 @@ export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment 
   }
 }
 
-/** The fields that a later turn of a task gets besides its message, so that it keeps the limits of the whole task. */
+/** Returns what a later turn of a task gets besides its message, so that the limits of the whole task apply. */
 export function taskBeside(table: Pick<RunTable, 'usedBy'>, run: RunRecord): { readonly task?: TaskTurn } {
   if (run.input.kind !== 'task') return {}
   const { tokens, costUsd } = table.usedBy(run.id)
@@ -135,7 +133,7 @@ export function taskBeside(table: Pick<RunTable, 'usedBy'>, run: RunRecord): { r
   return { task }
 }
 
-/** The limits that the agent receives; the model gateway enforces them in every turn. */
+/** Returns the limits that the agent receives; the model gateway enforces them in every turn. */
 function budgetOf({ budgetTokens, budgetUsd }: RunRecord): TokenBudget | null {
   if (budgetTokens === null && budgetUsd === null) return null
   return { max_tokens: budgetTokens, max_cost_usd: budgetUsd }

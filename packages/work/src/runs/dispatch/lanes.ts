@@ -5,17 +5,17 @@ import type { PerformRun } from './perform-run.ts'
 import type { RecoverRun } from './recover-runs.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 
-/** How long a lane waits before it retries a run that could not be moved, milliseconds. */
+/** How long a lane waits before it retries a run whose state did not change, milliseconds. */
 const restMs = 1000
 
 /**
- * Runs one run at a time for each agent, and agents in parallel. A lane has no state of its own: it reads the
- * rows, the running run first, then the queued ones in order. So nothing is lost when the process ends.
+ * Runs one run at a time for each agent, and agents in parallel. A lane has no state of its own: it reads the rows,
+ * the running run first, then the queued runs in order. So nothing is lost when the process ends.
  */
 export interface Lanes {
-  /** Subscribes, and wakes every lane that has work. */
+  /** Subscribes to `notifier`, and wakes every lane that has work. */
   start(): void
-  /** Stops following and resolves when every lane has stopped. Running runs stay running in their containers. */
+  /** Stops following runs and resolves when every lane has stopped. Running runs continue in their containers. */
   close(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export function createLanes(deps: {
   readonly recover: RecoverRun
   /** Publishes agents whose lane may have work. A missed notification is harmless, because lanes read the rows. */
   readonly notifier: Pick<Hook<string>, 'subscribe'>
-  /** Why the agent may not start proactive work now, or null. */
+  /** Returns why the agent may not start proactive work now, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
   readonly log: Log
@@ -37,15 +37,14 @@ export function createLanes(deps: {
   const next = (agentId: string) =>
     table.nextQueued(agentId, clock.now(), deps.pausedReason(agentId) !== null)
 
-  /** One step of a lane; false when it has nothing to do now. */
+  /** Performs one step of a lane. Returns false when the lane has nothing to do now. */
   async function step(agentId: string): Promise<boolean> {
     const live = table.runningOf(agentId)
     const run = live ?? next(agentId)
     if (!run) return false
     if (live) await deps.recover(live, closing.signal)
     else await deps.performRun.perform(run, closing.signal)
-    // The run is still running: the agent did not answer or the connection broke. The lane asks again after a
-    // wait.
+    // The run is still running: its agent did not answer or the connection broke. The lane retries after a wait.
     if (!closing.signal.aborted && table.runningOf(agentId)) await clock.sleep(restMs, closing.signal)
     return true
   }
@@ -64,12 +63,12 @@ export function createLanes(deps: {
 
   function wake(agentId: string): void {
     if (closing.signal.aborted || pumps.has(agentId)) return
-    // Not at once, because the caller that submitted the run may still subscribe to it.
+    // The lane starts asynchronously, because the caller that submitted the run may still subscribe to it.
     const pumping = Promise.resolve(agentId)
       .then(pump)
       .then(() => {
         pumps.delete(agentId)
-        // A notification between the last check and this line was missed.
+        // The lane missed a notification that came between its last check and this line.
         if (!closing.signal.aborted && hasWork(agentId)) wake(agentId)
       })
     pumps.set(agentId, pumping)

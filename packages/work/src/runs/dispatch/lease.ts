@@ -7,20 +7,20 @@ import type { RunPulses } from './run-pulses.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { RunTicket } from '@flotilla/identity/access'
 
-/** A lease with more time left than this is not written again, which saves writes for a busy agent. */
+/** A lease with more time left than this is not written again, which saves writes. Milliseconds. */
 const renewBelowMs = wireLimits.leaseMs - 5000
 
 export interface Lease {
   /**
-   * Returns the time until which the lease is valid. Called by open calls of the run and of its programs. Problem
+   * Renews the lease and returns when it ends. Called while calls of the run or of its programs are open. Problem
    * `stale-fence`.
    */
   renew(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
-  /** Renews the lease for a heartbeat of the agent's own loop, which also shows that the loop works. */
+  /** Renews the lease for a heartbeat of the agent's own loop, which shows that the loop still runs. */
   heartbeat(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
   /**
-   * Stops following every run whose lease has expired or whose loop is silent; its lane asks the engine first
-   * (R2).
+   * Stops following every run whose lease has expired or whose loop is silent; the run's lane then asks the engine
+   * first (R2).
    */
   sweep(): void
 }

@@ -18,7 +18,7 @@ import type { RunTasks } from '../ledger/run-tasks.ts'
 /** Retry interval while the fleet is paused or the agent is in quarantine, milliseconds. */
 const pausedRetryMs = 15_000
 
-/** Problems that only the owner can repair; another attempt would fail alike. */
+/** Problems that only the owner can repair; another attempt would fail in the same way. */
 const ownerRepairs: string[] = ['not-configured', 'data-full', 'isolation-unavailable', 'agent-archived']
 
 export interface PerformRun {
@@ -69,7 +69,7 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
       await followed.during(run.id, closing, async (following) => {
         const connection = await reach(deps, run, following)
         if (!connection) return
-        // Called only after the agent was reached, because the task of an unreachable agent must show that it waits.
+        // Called only once the agent is reached: until then its task must be shown as waiting.
         deps.tasks.began(run)
         await attached(run, connection, { following, closing })
       })
@@ -84,14 +84,14 @@ function isLive(table: RunTable, run: RunRecord): boolean {
   return row?.state === 'running' && row.fence === run.fence
 }
 
-/** Connects to the agent and starts its sandbox where needed; null when that failed and the run was handled. */
+/** Connects to the agent and starts its sandbox if needed; null on failure, after the run was changed. */
 async function reach(
   deps: PerformRunDeps,
   run: RunRecord,
   following: AbortSignal,
 ): Promise<AgentRuns | null> {
   deps.pulses.heartbeat(run)
-  // The mesh renews the run's lease while the sandbox starts, because no agent can do so yet.
+  // The mesh renews the run's lease while the sandbox starts, because the agent cannot do so yet.
   const releaseLease = deps.holdLease({ runId: run.id, fence: run.fence })
   try {
     return await deps.connections.ensureRunning(run.agentId, following, { withoutModel: run.kind === 'tool' })
@@ -107,7 +107,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   const { code, detail } = problem
   if (code === 'fleet-paused' || code === 'agent-quarantined') {
-    // The run did not cause this, and people can see it: it waits, and no attempt is used.
+    // The run did not cause the problem, which people can see. So the run waits and uses no attempt.
     return void changes.move(run, { kind: 'postponed', availableAt: clock.now() + pausedRetryMs })
   }
   log.warn(
@@ -119,7 +119,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   else changes.interrupt(run, `the agent could not be started or reached (${detail})`)
 }
 
-/** If the run was ended from outside, keeps the lane occupied until the agent was asked to stop. */
+/** If the run was not ended by its agent, keeps the lane occupied until the agent was asked to stop. */
 async function stopIfEnded(
   deps: PerformRunDeps,
   run: RunRecord,
@@ -139,7 +139,7 @@ async function stopIfEnded(
   }
 }
 
-/** Moves a queued run to running under a new fencing token; null when it is no longer queued. */
+/** Moves a queued run to running under a new fencing token; returns null when it is no longer queued. */
 function dispatch(deps: PerformRunDeps, run: RunRecord): RunRecord | null {
   const { table, changes } = deps
   return deps.database.transaction(() => {

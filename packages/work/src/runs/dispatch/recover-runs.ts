@@ -10,18 +10,18 @@ import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 
 /**
- * How long the loop must be silent before an unresponsive agent with an expired lease is terminated: two missed
- * heartbeats, milliseconds. It is less than a lease because the mesh counts only time that it observed itself.
+ * How long the loop must be silent before an agent that does not answer and whose lease has expired is terminated:
+ * two missed heartbeats, milliseconds. Less than a lease, because the mesh counts only time that it observed itself.
  */
 const silentWithDeadLeaseMs = wireLimits.leaseMs / 2
-/** How long after the lease expired the mesh waits for an engine that does not answer, milliseconds. */
+/** How long after a lease expired the mesh waits for an engine that does not answer, milliseconds. */
 const engineSilenceMaxMs = 600_000
 
 /**
- * Decides about a running run that this process does not follow: after a start of the mesh (R7), a broken
- * connection or an expired lease (R2). It asks the engine and the agent first. Still working or finished under
- * this fencing token: attach, which settles the run. Unknown or gone: interrupted. No answer: the lane asks again.
- * An agent whose loop was silent for too long is terminated, even if its server reports that it works.
+ * Decides about a running run that this process does not follow: after a start of the mesh (R7), a broken connection
+ * or an expired lease (R2). Asks the engine and the agent first. If the agent works on the run or finished it under
+ * this fencing token, attaches to it. If the agent is gone or does not know the run, interrupts it. Without an
+ * answer, the lane asks again. An agent whose loop was silent too long is terminated, whatever its server reports.
  */
 export type RecoverRun = (run: RunRecord, closing: AbortSignal) => Promise<void>
 
@@ -62,7 +62,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
         'failed to read the state of a run from its agent; retrying until the lease expires',
       )
       if (deadForMs(run) < 0) return 'no-answer'
-      // The next attempt would wait for the same process.
+      // A silent process is terminated, because the next attempt would wait for the same process.
       const isSilent = pulses.silentMs(run) >= silentWithDeadLeaseMs
       return isSilent ? hung('the agent does not answer') : lost('the agent does not answer')
     }
@@ -91,9 +91,7 @@ const lost = (why: string): Finding => ({ lost: why, hung: false })
 const hung = (why: string): Finding => ({ lost: why, hung: true })
 const silentReason = `the agent reported no progress of the run for ${silenceMaxMs / 1000} s, although its server answers`
 
-/**
- * A reply under another fencing token is about another attempt or an earlier turn and says nothing about this one.
- */
+/** Judges an agent's reply. A reply under another fencing token says nothing about this attempt and turn. */
 function judge(
   run: RunRecord,
   connection: AgentRuns,

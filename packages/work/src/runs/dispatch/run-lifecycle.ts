@@ -13,16 +13,14 @@ import type { LiveRuns } from '../ledger/live-runs.ts'
 import type { RunPulses } from './run-pulses.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 
-/** Renews the leases of runs, counts their cost and ends them from outside. */
+/** Renews the leases of runs, counts their cost, and cancels runs. */
 export interface RunLifecycle {
   readonly cancelRun: CancelRun
   readonly live: LiveRuns
   readonly lease: Lease
-  /** Adds to the mesh's own count of a run's cost; joins the caller's transaction. */
+  /** Adds to a run's cost as counted by the mesh; joins the caller's transaction. */
   addRunCost(runId: string, usd: number, tokens: number): void
-  /**
-   * The agent's sandbox has gone: its running run, if any, is checked now instead of when its lease expires (R2).
-   */
+  /** Handles the end of the agent's sandbox: its running run is checked now, before its lease expires (R2). */
   agentGone(agentId: string): void
 }
 

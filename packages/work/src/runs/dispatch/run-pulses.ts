@@ -7,28 +7,28 @@ import { wireLimits } from '@flotilla/protocol/limits'
  */
 export const silenceMaxMs = 2 * wireLimits.leaseMs
 
-/** A longer gap between two checks means that the mesh or the machine slept, milliseconds. */
+/** A longer gap between two checks shows that the mesh or the machine slept, milliseconds. */
 const gapMaxMs = 5000
 
-/** A running run under the fence of its attempt. */
+/** A running run with the fencing token of its attempt. */
 interface PulsedRun {
   readonly id: string
   readonly fence: number
 }
 
 /**
- * The last heartbeat of the loop of each running run, by what the mesh itself observed. A heartbeat comes from the
- * agent's process with its agent token, after it wrote to its disk; calls of programs do not count. Kept in
- * memory: after a start of the mesh every agent has the whole time again.
+ * The time since the last heartbeat of each run's agent loop, as observed by the mesh. The agent's process sends a
+ * heartbeat with its agent token, after a write to its disk; calls of programs do not count. Kept in memory: after a
+ * start of the mesh every agent has the full time again.
  */
 export interface RunPulses {
   heartbeat(run: PulsedRun): void
-  /** Starts counting now, unless this attempt is counted already. */
+  /** Starts counting now, unless the time of this attempt is already counted. */
   begin(run: PulsedRun): void
   silentMs(run: PulsedRun): number
   /**
-   * Counts the time since the last check and returns the runs that are silent for too long. `fenceOf` is null for
-   * a run that no longer runs.
+   * Adds the time since the last check, and returns the runs that are silent for too long. `fenceOf` is null for a
+   * run that no longer runs.
    */
   check(fenceOf: (runId: string) => number | null): readonly PulsedRun[]
 }

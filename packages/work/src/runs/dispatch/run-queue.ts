@@ -9,15 +9,15 @@ import type { LanePlace, SubmitRun } from '../submit-run.ts'
 export interface RunQueue {
   readonly submitRun: SubmitRun
   laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
-  /** Uses the same rule that accepts runs into a lane. */
+  /** Returns whether the lane has no place, by the rule that `submitRun` uses. */
   isLaneFull(place: LanePlace): boolean
-  /** Queued and running runs of the agent that a pause holds, oldest first. */
+  /** Returns queued and running runs of the agent that a pause holds, oldest first. */
   proactiveOf(agentId: string): readonly RunRecord[]
-  /** Queued and running heartbeats of the agent, oldest first; none that waits for work that it handed off. */
+  /** Returns queued and running heartbeats of the agent, oldest first, but none that waits for handed-off work. */
   heartbeatsUnderWay(agentId: string): readonly RunRecord[]
-  /** True if a chat or task of the agent was submitted or ended since its last heartbeat that started, or if none did. */
+  /** True if a chat or task of the agent was submitted or ended since its last heartbeat started, or if none did. */
   actedSinceHeartbeat(agentId: string): boolean
-  /** Releases runs that a pause held; joins the caller's transaction. */
+  /** Restarts the waiting time of runs that a pause held, and wakes their lane. Joins the caller's transaction. */
   releaseProactive(agentId: string): void
 }
 

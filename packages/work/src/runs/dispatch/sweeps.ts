@@ -9,7 +9,7 @@ interface Sweep {
   readonly run: () => void
 }
 
-/** Runs all sweeps again and again. A sweep that throws is logged and does not stop the others. */
+/** Runs all sweeps repeatedly. If a sweep throws, the error is logged and the other sweeps continue. */
 export async function runSweeps(deps: {
   readonly sweeps: readonly Sweep[]
   readonly clock: Clock

@@ -11,7 +11,7 @@ import { failedOutcome, transition } from './run-record.ts'
 import type { RunEvent, RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 
-/** Changes the state of a run, each change in one transaction. */
+/** Changes the state of runs, each change in one transaction. */
 export interface RunChanges {
   readonly move: MoveRun
   readonly settle: SettleRun
@@ -37,10 +37,10 @@ export function createRunChanges(deps: ChangeDeps): RunChanges {
   return { move, settle, settled, interrupt: createInterruptRun(deps, { move, settle }) }
 }
 
-/** The run after the event, written, published and journaled; null when the row no longer allows it. */
+/** Applies an event to a run; stores, publishes and audits it. Returns the new run; null when the row forbids it. */
 export type MoveRun = (run: RunRecord, event: RunEvent) => RunRecord | null
 
-/** The only function that changes the state of a run. */
+/** Creates the only function that changes the state of a run. */
 function createMoveRun({ database, table, events, journal, clock }: ChangeDeps): MoveRun {
   return (run, event) =>
     database.transaction(() => {
@@ -74,12 +74,12 @@ export function announceRun(events: EventBus, run: RunRecord): void {
   })
 }
 
-/** The settled run, or null when another caller has settled or moved the run since it was read. */
+/** Settles a run and returns it; null when another caller has settled or moved it since it was read. */
 export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | null
 
 /**
- * Writes the one terminal outcome (R4). One transaction holds the outcome, the audit entry, the notification and
- * the writes of subscribers to `settled` (task, parent run, reservations).
+ * Writes the terminal outcome, exactly once (R4). One transaction holds the outcome, the audit entry, the
+ * notification and the writes of subscribers to `settled` (task, parent run, reservations).
  */
 function createSettleRun(
   { database, outbox, notifier }: ChangeDeps,
@@ -101,7 +101,7 @@ function createSettleRun(
     })
 }
 
-/** The channel of the person to notify; null for other runs, whose subscribers update their own rows. */
+/** Returns the channel of the person to notify; null for other runs, whose subscribers update their own rows. */
 function askerOutside(run: RunRecord): string | null {
   return run.parentId === null && run.origin.kind === 'human' ? `human:${run.origin.channel}` : null
 }
@@ -115,12 +115,12 @@ function bodyOf({ status, text, code, result }: RunOutcome): JsonObject {
   }
 }
 
-/** Wait before the next attempt, multiplied by the attempts so far, milliseconds. */
+/** Wait before the next attempt, milliseconds; multiplied by the number of attempts so far. */
 const retryDelayMs = 2000
 
 /**
- * A running run has lost its agent (R2): it is queued for its next attempt, or ends as `interrupted` after the
- * last.
+ * Handles a running run that has lost its agent (R2): queues its next attempt, or ends it as `interrupted` after the
+ * last one.
  */
 export type InterruptRun = (run: RunRecord, why: string) => void
 

@@ -3,11 +3,11 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunCap, RunTicket } from '@flotilla/identity/access'
 
-/** Checks that a caller holds the live run of a lane (R3). */
+/** Checks that a caller belongs to the run that is now running in a lane (R3). */
 export interface LiveRuns {
-  /** Problem `stale-fence` unless that run is running under exactly that fencing token. */
+  /** Returns the ticket of a run. Problem `stale-fence` unless the run runs under exactly that fencing token. */
   ticketOf(runId: string, fence: number): RunTicket
-  /** The run that holds the agent's lane, for programs that know no fencing token; null when it is idle. */
+  /** Returns the agent's running run, for programs without a fencing token; null when the agent is idle. */
   liveRunOf(agentId: string): RunTicket | null
 }
 
@@ -15,8 +15,8 @@ export interface LiveRuns {
 const ticketsMax = 1000
 
 /**
- * The content of a ticket never changes under one fencing token and is read once; whether its run is live is
- * checked each time.
+ * A ticket never changes under one fencing token, so it is read once and cached; whether its run is live is checked
+ * each time.
  */
 export function createLiveRuns(
   table: Pick<RunTable, 'chainOf' | 'runningFenceOf' | 'runningMarkOf'>,

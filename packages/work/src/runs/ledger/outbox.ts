@@ -20,13 +20,13 @@ const noteSchema = z.object({
   settled_at: z.number().nullable(),
 })
 /**
- * A notification that must be delivered: an outcome, or the end of a task. `recipient` is `run:<id>` or
+ * A notification that must be delivered: the outcome of a run, or the end of a task. `recipient` is `run:<id>` or
  * `human:<channel>`.
  */
 type OutboxNote = z.infer<typeof noteSchema>
 
 interface NewOutboxNote {
-  /** The subject of the notification, e.g. `run:<id>`; each source notifies a recipient once. */
+  /** What the notification is about, e.g. `run:<id>`; each recipient is notified once per source. */
   readonly source: string
   readonly recipient: string
   readonly runId: string
@@ -37,9 +37,7 @@ export type Outbox = ReturnType<typeof createOutbox>
 
 const columns = 'id, source, recipient, run_id, body, state, detail, created_at, settled_at'
 
-/**
- * Notifications to deliver (invariants R4, R5). Each is written in the transaction of the change that it reports.
- */
+/** Stores notifications to deliver (R4, R5). Each is written in the transaction of the change that it reports. */
 export function createOutbox(deps: {
   readonly database: Database
   readonly clock: Clock
@@ -48,7 +46,7 @@ export function createOutbox(deps: {
   const { database, clock, newId } = deps
 
   return {
-    /** Returns false when this source has notified this recipient already. */
+    /** Stores a notification. Returns false when the same source has notified this recipient already. */
     add: (note: NewOutboxNote): boolean =>
       database
         .prepare(
@@ -67,9 +65,7 @@ export function createOutbox(deps: {
         )
         .run(state, detail, clock.now(), note.source, note.recipient)
     },
-    /**
-     * The person who started the run has read its outcome. Also marks an undeliverable notification as delivered.
-     */
+    /** Marks the outcome as read by the person who started the run, even after delivery was given up. */
     outcomeRead: (runId: string): void => {
       database
         .prepare(
@@ -85,7 +81,7 @@ export function createOutbox(deps: {
         )
         .run(detail, clock.now(), recipient)
     },
-    /** Marks old unread notifications to people as undeliverable. They stay visible and can still be read. */
+    /** Marks old unread notifications to people as undeliverable. People can still see and read them. */
     giveUpBefore: (then: number): void => {
       database
         .prepare(
@@ -93,7 +89,7 @@ export function createOutbox(deps: {
         )
         .run(clock.now(), then)
     },
-    /** Notifications that were not delivered yet, newest first. */
+    /** Returns notifications that were not delivered yet, newest first. */
     open: (limit: number): readonly OutboxNote[] =>
       database
         .prepare(`SELECT ${columns} FROM outbox WHERE state <> 'delivered' ORDER BY created_at DESC LIMIT ?`)

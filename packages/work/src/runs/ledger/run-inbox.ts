@@ -27,7 +27,7 @@ const runNoteSchema = z.discriminatedUnion('kind', [
   }),
   /** Reminds the run that its task is still open although its turn has ended. */
   z.strictObject({ kind: z.literal('task-reminder'), taskId: z.string(), title: z.string() }),
-  /** The answer to a steer of this run that arrived after the steered work had ended. */
+  /** The answer to a steer that this run sent and that arrived after the steered work had ended. */
   z.strictObject({
     kind: z.literal('steer-answer'),
     agent: z.string(),
@@ -35,16 +35,16 @@ const runNoteSchema = z.discriminatedUnion('kind', [
     state: z.enum(terminalRunStates),
     text: z.string(),
   }),
-  /** A person used the agent's browser or was asked to use it; `after` is null when the current page is unknown. */
+  /** A person used the agent's browser or was asked to; `after` is null when the current page is unknown. */
   z.strictObject({
     kind: z.literal('browser-returned'),
     how: z.enum(['returned', 'solved', 'expired', 'lost']),
     before: z.strictObject({ url: z.string(), title: z.string() }),
     after: z.nullable(z.strictObject({ url: z.string(), title: z.string() })),
-    /** Milliseconds since 1970; earlier releases left it out. */
+    /** Time in milliseconds since 1970; null in rows of earlier releases. */
     at: z.number().nullable().default(null),
   }),
-  /** Another agent's answer to a message of this run. */
+  /** Another agent's answer to a message that this run sent. */
   z.strictObject({
     kind: z.literal('message-answer'),
     agent: z.string(),
@@ -62,18 +62,18 @@ export interface InboxRow {
   readonly note: RunNote
 }
 
-/** Stored in place of a turn number for a note that the run read within its turn. */
+/** Stored in place of a turn number for a note that the run read within a turn. */
 const withinTurn = -1
 
 export type RunInbox = ReturnType<typeof createRunInbox>
 
 /**
- * News for runs. Each note is bound to one turn when that turn is dispatched, and a repeated attempt of the turn
- * reads the same notes. So each note is given to exactly one turn.
+ * Stores notes for runs. Each note is bound to one turn when that turn is dispatched, and a repeated attempt of the
+ * turn reads the same notes. So each note is given to exactly one turn.
  */
 export function createRunInbox(database: Database) {
   return {
-    /** Returns false when a note of that source exists already. */
+    /** Stores a note. Returns false when the run already has a note of that source. */
     add: (runId: string, source: string, entry: { readonly note: RunNote; readonly at: number }): boolean =>
       database
         .prepare('INSERT OR IGNORE INTO run_inbox (run_id, source, note, arrived_at) VALUES (?, ?, ?, ?)')
@@ -82,8 +82,8 @@ export function createRunInbox(database: Database) {
       database.prepare('SELECT 1 FROM run_inbox WHERE run_id = ? AND source = ?').get(runId, source) !==
       undefined,
     /**
-     * Marks a note as read within the current turn, so that no later turn gets it. False when it was given already
-     * or does not exist.
+     * Marks a note as read within the current turn, so that no later turn gets it. Returns false when the note does
+     * not exist or was given before.
      */
     take: (runId: string, source: string): boolean =>
       database

@@ -7,14 +7,14 @@ import { jsonColumn } from '@flotilla/foundation/storage'
 import type { RunRecord } from './run-record.ts'
 import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 
-/** Maximum number of ancestors of one run that are read; hand-offs cannot create more. */
+/** Maximum number of a run's ancestors that are read; hand-offs cannot create more. */
 const chainMax = 32
 
-/** SQL that finds the run `?` and all its descendants. */
+/** SQL that returns the run `?` and all its descendants. */
 const tree =
   'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id)'
 
-/** SQL condition for people who are not owners; an owner's origin has no role. */
+/** SQL condition for origins of people who are not owners; the origin of an owner has no role. */
 const isStranger = "json_extract(origin, '$.kind') = 'human' AND json_extract(origin, '$.role') IS NOT NULL"
 const strangers = `SELECT origin FROM runs WHERE agent_id = :agent AND ${sessionColumn('runs')} = :session AND ${isStranger} UNION SELECT origin FROM steers WHERE agent_id = :agent AND session = :session AND ${isStranger}`
 
@@ -25,23 +25,20 @@ export function createRunQueries(database: Database) {
   const { one, many, count } = readRuns(database)
 
   return {
-    /** Queued or running runs of an agent that a pause holds, oldest first. */
+    /** Returns queued or running runs of an agent that a pause holds, oldest first. */
     proactiveOf: (agentId: string) =>
       many(
         `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND proactive = 1 AND state IN ('queued', 'running') ORDER BY position`,
         agentId,
       ),
-    /**
-     * Queued or running heartbeats of an agent, oldest first. One that waits for work that it handed off is not
-     * among them.
-     */
+    /** Returns queued or running heartbeats of an agent, oldest first, but none that waits for handed-off work. */
     heartbeatsUnderWay: (agentId: string) =>
       many(
         `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND kind = 'heartbeat' AND state IN ('queued', 'running') ORDER BY position`,
         agentId,
       ),
     /**
-     * True if a chat or task of the agent was submitted or ended since its last heartbeat that started, or if no
+     * Returns true if a chat or task of the agent was submitted or ended since its last heartbeat started, or if no
      * heartbeat ever started. Calls of tools without a model do not count.
      */
     actedSinceHeartbeat: (agentId: string): boolean => {
@@ -57,14 +54,14 @@ export function createRunQueries(database: Database) {
         .get(agentId, last.id, last.createdAt)
       return newer !== undefined
     },
-    /** The run that uses a session now or will continue in it. */
+    /** Returns the run that uses a session now or will continue in it. */
     runIn: (agentId: string, name: string) =>
       one(
         `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND (state IN ('running', 'waiting') OR (state = 'queued' AND (attempt > 1 OR turn > 0))) AND ${sessionColumn('runs')} = ? ORDER BY position LIMIT 1`,
         agentId,
         name,
       ),
-    /** People who are not owners and whose messages are in the session, by a run in it or a steer to one. */
+    /** Returns people who are not owners and whose runs or steers put messages into the session. */
     strangersIn: (agentId: string, name: string): readonly Origin[] =>
       database
         .prepare(strangers)
@@ -81,7 +78,7 @@ export function createRunQueries(database: Database) {
       many(`SELECT ${runColumns} FROM runs WHERE state = 'queued' AND queued_since <= ?`, then),
     waitingBefore: (then: number) =>
       many(`SELECT ${runColumns} FROM runs WHERE state = 'waiting' AND waiting_since <= ?`, then),
-    /** The run and its ancestors, nearest first. */
+    /** Returns the run and its ancestors, nearest first. */
     chainOf: (id: string): readonly RunRecord[] => {
       const chain: RunRecord[] = []
       for (let next: string | null = id; next !== null && chain.length <= chainMax;) {
@@ -98,7 +95,7 @@ export function createRunQueries(database: Database) {
         .prepare(`${tree} SELECT id FROM tree`)
         .all(id)
         .map((row) => String(row['id'])),
-    /** The tokens and the cost of the run and all its descendants. */
+    /** Returns the tokens and the cost of the run and all its descendants. */
     usedBy: (id: string): { readonly tokens: number; readonly costUsd: number } => {
       const row = database
         .prepare(
@@ -112,7 +109,7 @@ export function createRunQueries(database: Database) {
       queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
       waiting: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'waiting'", agentId),
     }),
-    /** Ids of the run's descendants that have not ended. */
+    /** Returns the ids of the run's descendants that have not ended. */
     openBelow: (id: string): readonly string[] =>
       database
         .prepare(

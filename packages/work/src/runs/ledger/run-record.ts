@@ -4,7 +4,7 @@ import type { Origin } from '@flotilla/protocol/origin'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { RunInput, RunKind, RunOutcome, RunState } from '@flotilla/protocol/run'
 
-/** Maximum text of an outcome, characters, so that an agent cannot fill the ledger. */
+/** Maximum text of an outcome, characters, so that no agent can fill the ledger. */
 const textMaxChars = 100_000
 const codeMaxChars = 64
 
@@ -16,9 +16,9 @@ export interface RunRecord {
   readonly origin: Origin
   readonly input: RunInput
   readonly state: RunState
-  /** The attempt of the current turn, from 1: an interruption adds one, and a new turn starts at 1 again. */
+  /** The attempt of the current turn, from 1: an interruption adds one, and each new turn starts at 1. */
   readonly attempt: number
-  /** The turn: 0 for the input itself; each continuation with results of child runs adds one. */
+  /** The turn: 0 for the run's input; each continuation with results of child runs adds one. */
   readonly turn: number
   /** The fencing token, which rises with every dispatch of a run of this agent; 0 before the first dispatch. */
   readonly fence: number
@@ -34,13 +34,13 @@ export interface RunRecord {
   readonly traceId: string
   readonly createdAt: number
   readonly queuedSince: number
-  /** The run is not dispatched before this time, which an interruption sets later than `queuedSince`. */
+  /** The run is not dispatched before this time. An interruption sets a time after `queuedSince`. */
   readonly availableAt: number
   readonly waitingSince: number | null
   readonly startedAt: number | null
   readonly turnStartedAt: number | null
   readonly endedAt: number | null
-  /** Text of the last turn that did not end the run. */
+  /** Text of the last turn that ended without ending the run. */
   readonly interimText: string | null
   readonly outcome: RunOutcome | null
   readonly tokensUsed: number
@@ -48,21 +48,21 @@ export interface RunRecord {
 }
 
 export type RunEvent =
-  /** The lane dispatched the run under the new fencing token `fence`. */
+  /** The lane sent the run to its agent under the new fencing token `fence`. */
   | { readonly kind: 'dispatched'; readonly fence: number }
-  /** The run could not be sent for a reason that is not the agent's fault; no attempt is used. */
+  /** The run could not be sent, which is not the agent's fault; no attempt is used. */
   | { readonly kind: 'postponed'; readonly availableAt: number }
-  /** The agent was lost in mid-run (invariant R2). Refused on the last attempt: such a run is settled. */
+  /** The agent was lost during the run (R2). After the last attempt this event is refused, and the run is settled. */
   | { readonly kind: 'interrupted'; readonly availableAt: number }
   /** The run's turn ended while its child tasks are open; the lane is free for another run. */
   | { readonly kind: 'parked'; readonly interimText: string }
-  /** The run's turn ended after new notes for the run had arrived. */
+  /** The run's turn ended, and new notes for the run had arrived, so the run continues. */
   | { readonly kind: 'continued'; readonly interimText: string }
   /** A note arrived while the run waited. */
   | { readonly kind: 'resumed' }
   | { readonly kind: 'settled'; readonly outcome: RunOutcome }
 
-/** Which event is allowed in which state. `settled` is allowed in every state that is not terminal (R4). */
+/** The states in which each event is allowed. `settled` is allowed in every state that is not terminal (R4). */
 const allowedIn = {
   dispatched: ['queued'],
   postponed: ['running'],
@@ -73,7 +73,7 @@ const allowedIn = {
   settled: ['queued', 'running', 'waiting'],
 } as const satisfies Record<RunEvent['kind'], readonly RunState[]>
 
-/** The run after the event, or null where its state does not allow it. Pure. */
+/** Returns the run after the event, or null if the run's state does not allow the event. Pure. */
 export function transition(run: RunRecord, event: RunEvent, now: number): RunRecord | null {
   if (!(allowedIn[event.kind] as readonly RunState[]).includes(run.state)) return null
   switch (event.kind) {
@@ -127,7 +127,7 @@ function queuedAgain(run: RunRecord, now: number, changes: Partial<RunRecord>): 
   }
 }
 
-/** Converts an agent's result into an outcome. Cost and tokens are the mesh's own count. Pure. */
+/** Converts an agent's result into an outcome. Cost and tokens are those that the mesh counted. Pure. */
 export function outcomeOf(result: TaskResult): RunOutcome {
   const answer = {
     text: (result.response || result.error?.detail || '').slice(0, textMaxChars),
@@ -149,7 +149,7 @@ function codeOf(result: TaskResult, otherwise: ProblemCode): string {
   return result.error?.code.slice(0, codeMaxChars) || otherwise
 }
 
-/** An outcome that the mesh decides; text that the run produced so far stays readable. Pure. */
+/** Returns an outcome that the mesh decides, with the text that the run produced so far. Pure. */
 export function failedOutcome(run: RunRecord, code: ProblemCode, why: string): RunOutcome {
   return { status: 'failed', code, text: withInterim(run, why) }
 }

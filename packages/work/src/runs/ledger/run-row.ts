@@ -6,13 +6,13 @@ import type { Database } from '@flotilla/foundation/storage'
 import type { RunRecord } from './run-record.ts'
 
 /**
- * The columns of a record, for every SELECT. Earlier releases may have stored a token count that is too large to
- * read.
+ * The columns of a run, for every SELECT. The token count is capped, because earlier releases may have stored a
+ * number that is too large to read.
  */
 export const runColumns =
   'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, min(tokens_used, 9007199254740991) AS tokens_used, cost_usd'
 
-/** The session of a row, as `sessionOf` names it. */
+/** SQL for the session of a row, equal to `sessionOf`. */
 export const sessionColumn = (row: string) =>
   `coalesce(json_extract(${row}.input, '$.session'), CASE ${row}.kind WHEN 'task' THEN 'task:' || ${row}.task_id WHEN 'heartbeat' THEN 'heartbeat' ELSE ${row}.id END)`
 
@@ -47,7 +47,7 @@ const rowSchema = z.object({
   cost_usd: z.number(),
 })
 
-/** Throws when a row does not match the schema. */
+/** Parses a row of a run. Throws when the row does not match the schema. */
 function parseRunRow(raw: unknown): RunRecord {
   const row = rowSchema.parse(raw)
   return {

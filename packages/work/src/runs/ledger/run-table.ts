@@ -5,8 +5,8 @@ import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 import { createRunningMarks } from './running-marks.ts'
 
 /**
- * A run that was interrupted in mid-turn keeps its session, because its checkpoint would overwrite what another
- * run wrote there. A waiting run is between turns and keeps nothing.
+ * SQL: true if the session of a run is free. A run that was interrupted within a turn keeps its session, because its
+ * checkpoint would overwrite what another run wrote. A waiting run is between turns and keeps none.
  */
 const isFree = `(runs.attempt > 1 OR NOT EXISTS (SELECT 1 FROM runs AS cut WHERE cut.agent_id = runs.agent_id AND cut.state = 'queued' AND cut.attempt > 1 AND ${sessionColumn('cut')} = ${sessionColumn('runs')}))`
 
@@ -17,7 +17,7 @@ export interface IdempotencyMark {
 
 export type RunTable = ReturnType<typeof createRunTable>
 
-/** Reads and writes the rows of runs. It decides nothing; every change of state goes through `change-run`. */
+/** Reads and writes the rows of runs. Callers make the decisions; every change of state goes through `change-run`. */
 export function createRunTable(database: Database) {
   const { one, count } = readRuns(database)
   const marks = createRunningMarks(database)
@@ -36,18 +36,18 @@ export function createRunTable(database: Database) {
     find: (id: string) => one(`SELECT ${runColumns} FROM runs WHERE id = ?`, id),
     findByKey: ({ scope, key }: IdempotencyMark) =>
       one(`SELECT ${runColumns} FROM runs WHERE idempotency_scope = ? AND idempotency_key = ?`, scope, key),
-    /** The run that holds the lane; the schema allows only one. */
+    /** Returns the run that holds the lane; the schema allows only one. */
     runningOf: (agentId: string) =>
       one(`SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'running'`, agentId),
     runningMarkOf: marks.runningMarkOf,
-    /** The fencing token of the run; null unless that run is running. */
+    /** Returns the fencing token of the run; null unless the run is running. */
     runningFenceOf: (id: string): number | null => {
       const row = database.prepare("SELECT fence FROM runs WHERE id = ? AND state = 'running'").get(id)
       return row ? Number(row['fence']) : null
     },
     /**
-     * The run that the lane takes next: the oldest queued one whose session is free. A run that was interrupted
-     * while executing continues even while proactive work is held, as running work does.
+     * Returns the run that the lane takes next: the oldest queued one whose session is free. A run that was
+     * interrupted while executing continues even while proactive work is held, as running work does.
      */
     nextQueued: (agentId: string, now: number, holdsProactive: boolean) =>
       one(
@@ -57,7 +57,7 @@ export function createRunTable(database: Database) {
         holdsProactive ? 0 : 1,
       ),
     /**
-     * Restarts the waiting time of runs that a pause held, in their order, so that the pause does not expire them.
+     * Restarts the waiting time of runs that a pause held, in their order, so that they do not expire because of it.
      */
     requeueProactive: (agentId: string, now: number): void => {
       database
@@ -66,7 +66,7 @@ export function createRunTable(database: Database) {
         )
         .run(now, agentId, now)
     },
-    /** A time before that of every queued run, and before `now`, milliseconds since 1970. */
+    /** Returns a time before `now` and before that of every queued run, milliseconds since 1970. */
     headOfLane: (agentId: string, now: number): number => {
       const row = database
         .prepare("SELECT min(queued_since) AS first FROM runs WHERE agent_id = ? AND state = 'queued'")
@@ -100,7 +100,7 @@ export function createRunTable(database: Database) {
         )
         .run(usd, Math.min(tokens, Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER, id)
     },
-    /** Rises by one for each dispatch of an agent and is stored, so that no two attempts share a fencing token. */
+    /** Returns the agent's next fencing token, which rises with each dispatch, so that no two attempts share one. */
     nextFence: (agentId: string): number =>
       Number(
         database
@@ -142,7 +142,7 @@ function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | n
     )
 }
 
-/** Writes the changed fields if the row still has the state and fencing token that the change was made for. */
+/** Writes the changed fields if state and fencing token are still those of `before`. Returns whether it did so. */
 function replaceRun(database: Database, before: RunRecord, after: RunRecord): boolean {
   const { changes } = database
     .prepare(

@@ -3,34 +3,34 @@ import type { TaskAnswer } from '@flotilla/protocol/task'
 import type { RunNote } from './run-inbox.ts'
 import type { RunRecord } from './run-record.ts'
 
-/** Delivers a note to a run; `source` notifies a run once. Joins the caller's transaction. */
+/** Delivers a note to a run, once for each `source`. Joins the caller's transaction. */
 export type NotifyRun = (runId: string, source: string, note: RunNote) => void
 
-/** Marks a note as read within the turn, so that no later turn gets it. Joins the caller's transaction. */
+/** Marks a note as read within the run's turn, so that no later turn gets it. Joins the caller's transaction. */
 export type TakeNote = (runId: string, source: string) => void
 
 interface TaskWork {
   readonly inputData: JsonObject
   readonly context: JsonObject
-  /** The answer to the assignee's own question, if that answer started this run; otherwise null. */
+  /** The answer to the assignee's question, if that answer started this run; otherwise null. */
   readonly answer: TaskAnswer | null
 }
 
 /**
- * The ledger's interface to tasks, which it does not import. All calls are synchronous and join the ledger's
- * transaction where it has one.
+ * The ledger's interface to the tasks module, which the ledger does not import. All calls are synchronous and join
+ * the transaction of the ledger, if there is one.
  */
 export interface RunTasks {
-  /** Ids of tasks that this run handed off and that an agent still works on. Blocked ones are not among them. */
+  /** Returns the ids of tasks that this run handed off and that an agent works on. Blocked tasks are left out. */
   openChildren(runId: string): readonly string[]
-  /** The task, while its assignee has neither closed nor blocked it; else null. */
+  /** Returns the task while its assignee has neither closed nor blocked it; else null. */
   awaited(taskId: string): { readonly title: string } | null
-  /** The task as its assignee gets it in this run, the same for each attempt. Null if the task does not exist. */
+  /** Returns the task as its assignee gets it in this run, equal for each attempt. Null if the task is missing. */
   work(taskId: string, runId: string): TaskWork | null
-  /** Ids of tasks whose title contains the words, newest first; ASCII letters match in either case. */
+  /** Returns the ids of tasks whose title contains the words, newest first, ignoring the case of ASCII letters. */
   titled(words: string, limit: number): readonly string[]
-  /** A run that works on the task was dispatched. */
+  /** Called when a run that works on a task was dispatched. */
   began(run: RunRecord): void
-  /** A run of the task has ended; the task is updated if it is still open. */
+  /** Called when a run of a task has ended; updates the task if it is still open. */
   runSettled(run: RunRecord, tell: NotifyRun): void
 }

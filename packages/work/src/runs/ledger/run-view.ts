@@ -2,7 +2,7 @@ import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 import type { RunRecord } from './run-record.ts'
 
-/** A run as the people's API shows it. `waitingOn` are the ids of its open child tasks. Pure. */
+/** Converts a run to the format of the people's API. `waitingOn`: the ids of its open child tasks. Pure. */
 export function runView(run: RunRecord, waitingOn: readonly string[], steers: readonly SteerView[]): RunView {
   return {
     id: run.id,

@@ -1,23 +1,23 @@
 import type { Database } from '@flotilla/foundation/storage'
 
-/** Id and fence of the run that holds a lane. */
+/** Id and fencing token of the run that holds a lane. */
 interface RunningMark {
   readonly id: string
   readonly fence: number
 }
 
-/** Agents that are cached; clearing the cache only costs a query. */
+/** Maximum number of cached agents; clearing the cache only costs queries. */
 const agentsMax = 10_000
 
 /**
- * Caches which run holds an agent's lane, because every call asks for it. Code that writes an agent's run calls
+ * Caches which run holds each agent's lane, because every call asks for that. Code that writes an agent's run calls
  * `forget` in the same transaction.
  */
 export function createRunningMarks(database: Database) {
   const known = new Map<string, RunningMark | null>()
 
   return {
-    /** The run that holds the agent's lane; null while the lane is idle. */
+    /** Returns the run that holds the agent's lane; null while the lane is idle. */
     runningMarkOf(agentId: string): RunningMark | null {
       const found = known.get(agentId)
       if (found !== undefined) return found

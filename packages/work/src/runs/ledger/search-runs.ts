@@ -7,20 +7,20 @@ import { readRuns, runColumns } from './run-row.ts'
 import type { RunTasks } from './run-tasks.ts'
 
 /**
- * Rows that one search scans, so that it does not block the event loop for long: 10,000 rows of a kilobyte take
- * some 30 ms. The next search continues from there.
+ * Rows that one search scans, so that it does not block the event loop for long: 10,000 rows of a kilobyte take some
+ * 30 ms. The next search continues after them.
  */
 const searchedMax = 10_000
-/** Maximum tasks with a matching title whose runs are searched for. */
+/** Maximum number of tasks with a matching title whose runs are found. */
 const titledMax = 500
 
 export interface RunSearch {
   readonly agentId?: string | undefined
   readonly state?: RunState | undefined
   readonly from?: Origin['kind'] | undefined
-  /** Searched in input, answer, task title and ids; ASCII letters match in either case. */
+  /** Words to find in input, answer, task title and ids; ASCII letters match in either case. */
   readonly words?: string | undefined
-  /** Finds only runs that were created before the run with this id. */
+  /** Finds only runs that were created before the run with the id `before`. */
   readonly before?: string | undefined
   readonly limit: number
 }
@@ -28,11 +28,11 @@ export interface RunSearch {
 export interface FoundRuns {
   /** The found runs, newest first. */
   readonly runs: readonly RunRecord[]
-  /** The `before` of the next search; null when no run is left to scan. */
+  /** The `before` of the next search; null when no older run remains. */
   readonly older: string | null
 }
 
-/** One LIKE over all columns; the separator prevents a match across two of them. */
+/** SQL text for one LIKE over all columns; the separator prevents a match across two columns. */
 const searched = `(${[
   'id',
   'agent_id',
@@ -77,7 +77,7 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
       words,
       pattern: `%${words.replace(/[\\%_]/g, String.raw`\$&`)}%`,
       tasks: JSON.stringify(words === '' ? [] : tasks.titled(words, titledMax)),
-      // One extra row shows whether older runs exist.
+      // One extra row shows whether further runs exist.
       limit: limit + 1,
     })
     const runs = rows.slice(0, limit).map(parsed)

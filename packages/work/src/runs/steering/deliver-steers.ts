@@ -10,9 +10,9 @@ import { steerMessage } from './steer-view.ts'
 const restMs = 500
 
 /**
- * Sends waiting steers to the agent that works on their run. It has no state of its own: the rows are
- * authoritative, each request that starts or resumes the run carries them too, and an agent recognizes a steer by
- * its id. So a steer that was not delivered is only late, and one that was delivered twice is read once.
+ * Sends waiting steers to the agent that works on their run. The rows hold all state, each request that starts or
+ * resumes the run carries the steers too, and an agent recognizes a steer by its id. So a failed delivery only makes
+ * a steer late, and a repeated one has no effect.
  */
 interface DeliverSteers {
   /**
@@ -70,7 +70,7 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
           'failed to deliver steers of a run; the next steer or turn delivers them',
         )
     } finally {
-      // Deleted in the same tick as the last check, so that a later steer finds no delivery loop and starts one.
+      // Deleted right after the last check, so that a later steer finds no delivery loop and starts one.
       under.delete(key)
     }
   }

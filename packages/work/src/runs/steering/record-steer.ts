@@ -7,7 +7,7 @@ export interface SteerRecorders {
   readonly events: EventBus
 }
 
-/** Journals and publishes a change of a steer. `steer` is the row after the change. */
+/** Audits and publishes a change of a steer. `steer` is the row after the change. */
 export function recordSteer(
   { journal, events }: SteerRecorders,
   steer: SteerRecord,
@@ -30,7 +30,7 @@ export function recordSteer(
     type: 'steer.changed',
     agent_id: steer.agentId,
     steer_id: steer.id,
-    // The table guarantees that one of the two is set.
+    // The table guarantees that `runId` or `becameRunId` is set.
     run_id: steer.runId ?? steer.becameRunId ?? '',
     state: steer.state,
     text: steer.text,

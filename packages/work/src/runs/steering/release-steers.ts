@@ -10,8 +10,8 @@ import { comesOfTrigger } from '../submit-run.ts'
 import type { EnterRun } from '../submit-run.ts'
 
 /**
- * Turns a waiting steer into a run with the same origin and text, queued at the time of the steer. `write` stores
- * that in the row and returns false when the row no longer allows it. Joins the caller's transaction.
+ * Turns a waiting steer into a run with the same origin and text, queued at the time of the steer. `write` stores the
+ * run's id in the steer and returns false when its row forbids that. Joins the caller's transaction.
  */
 export type BecomeRun = (
   steer: SteerRecord,
@@ -46,8 +46,8 @@ export function createBecomeRun(deps: BecomeRunDeps): BecomeRun {
 }
 
 /**
- * When a run ends or waits for handed-off work, each steer that it has not read becomes a run (R1). For an agent
- * that accepts only its own run, that new run ends before it starts, with the reason, so that the sender is
+ * When a run ends or waits for handed-off work, each of its unread steers becomes a run (R1). If the agent accepts
+ * only the run that it was spawned for, the new run ends before it starts, with the reason, so that the sender is
  * notified. Joins the transaction of the change to the run.
  */
 export type ReleaseSteers = (run: RunRecord) => void

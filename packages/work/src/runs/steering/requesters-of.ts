@@ -2,15 +2,15 @@ import type { Origin } from '@flotilla/protocol/origin'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
-/** Maximum runs that one query reads. Beyond it the result is treated as having no known person behind it. */
+/** Maximum runs that one query reads. If there are more, the result also contains an unknown person. */
 const checkedMax = 200
 const unknownRequester: Origin = { kind: 'system', channel: 'mesh' }
 
 /**
- * The origins of everyone who started or steered the run or one of its ancestors: the origin of the chain's first
- * run, people who resumed a run of it, and callers that steered one, whether the steer was read or not. A steer of
- * an agent counts as the origins of that agent's run. People who are not owners and wrote in a run's session count
- * as long as those rows are kept, because the run reads their messages.
+ * Returns the origins of all who started or steered the run or an ancestor of it: the origin of the chain's first
+ * run, people who resumed a run of the chain, and callers that steered one, even if the steer was not read. A steer
+ * of an agent counts as the origins of that agent's run. People who are not owners and wrote in a run's session count
+ * as long as their rows exist, because the run reads their messages.
  */
 export function requestersOf(
   rows: {
@@ -28,7 +28,7 @@ export function requestersOf(
       if (seen.size >= checkedMax) return [...requesters, unknownRequester]
       seen.add(run.id)
       if (run.parentId === null || run.origin.kind === 'human') requesters.push(run.origin)
-      // No other run can begin in the session of a task or a heartbeat.
+      // Only chats share sessions: no other run can use the session of a task or a heartbeat.
       if (run.input.kind === 'chat')
         requesters.push(...rows.table.strangersIn(run.agentId, run.input.session))
       for (const { parentRunId, origin } of rows.steers.saidTo(run.id)) {

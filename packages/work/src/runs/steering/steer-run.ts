@@ -19,12 +19,12 @@ import type { Admission } from '../submit-run.ts'
 export interface SteerRunInput {
   readonly agentId: string
   readonly text: string
-  /** Only for a run of this session; null for any run of the agent, or else the caller's own session. */
+  /** The session of the run to steer; null for any run of the agent, or else the caller's own session. */
   readonly session?: string | null | undefined
-  /** The same key of the same caller returns the same steer. */
+  /** The caller's key; a repeated call with the same key returns the same steer. */
   readonly idempotencyKey?: string | null | undefined
   /**
-   * What triggered the mesh; used for the caller `system` only. The run that the steer may become belongs to the
+   * What triggered the steer; used for the caller `system` only. If the steer becomes a run, that run belongs to the
    * trigger.
    */
   readonly trigger?: 'watcher'
@@ -33,11 +33,11 @@ export interface SteerRunInput {
 }
 
 /**
- * Sends a message to an agent at work (R1): a row attached to the run that holds its lane. It is read within that
- * run or becomes a run. If the agent is idle, a person's steer is a run at once, and an agent is referred to
- * `hand_off`. Problems: `denied`, `unknown-agent`, `lane-full`; `conflict` when the key was used for a different
- * request, an agent steers an idle one, or an idle agent accepts only its own run; `unprocessable` when the run
- * has its maximum of steers.
+ * Sends a message to an agent at work (R1), stored as a row of the run that holds the agent's lane. The agent reads
+ * it within that run, or it becomes a run. If the agent is idle, a person's steer is a run at once, and an agent is
+ * referred to `hand_off`. Problems: `denied`, `unknown-agent`, `lane-full`; `conflict` when the key was used for a
+ * different request, an agent steers an idle one, or an idle agent accepts only its own run; `unprocessable` when the
+ * run has its maximum of steers.
  */
 export type SteerRun = (caller: Caller, input: SteerRunInput) => SteerRecord
 
@@ -79,7 +79,7 @@ export function createSteerRun(deps: SteerRunDeps): SteerRun {
   }
 }
 
-/** Whether a run of the caller is an ancestor of the agent's current work. */
+/** Returns whether a run of the caller is an ancestor of the agent's current run. */
 function hasGiven(table: RunTable, caller: Caller, agentId: string): boolean {
   if (caller.kind !== 'agent') return false
   const run = table.runningOf(agentId)
@@ -88,7 +88,7 @@ function hasGiven(table: RunTable, caller: Caller, agentId: string): boolean {
   return above.some((asking) => asking.agentId === caller.agentId)
 }
 
-/** A single tool call cannot be steered. */
+/** Returns whether the run accepts steers of this session. A single tool call accepts none. */
 function canBeSteered(run: RunRecord, session: string | null | undefined): boolean {
   if (run.input.kind === 'tool') return false
   return session === undefined || session === null || session === sessionOf(run)
@@ -105,7 +105,7 @@ function attach(
       detail: `run ${run.id} has received ${steerLimits.perRunMax} steering messages, the maximum; send the message again when the run has ended`,
     })
   }
-  // The steer may become a run, which then needs a place in the agent's lane.
+  // A place in the agent's lane is required, because the steer may become a run.
   requireRoom(deps, placeOf(deps, fresh))
   const steer: SteerRecord = { ...fresh, runId: run.id, session: sessionOf(run) }
   steers.insert(steer)
@@ -114,7 +114,7 @@ function attach(
   return steer
 }
 
-/** The place that the steer would take in the agent's lane if it became a run. */
+/** Returns the place in the agent's lane that the steer needs if it becomes a run. */
 function placeOf(
   { table }: Pick<SteerRunDeps, 'table'>,
   { agentId, origin, parentRunId }: SteerRecord,

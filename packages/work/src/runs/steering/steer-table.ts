@@ -7,16 +7,16 @@ import type { Database } from '@flotilla/foundation/storage'
 import { jsonColumn } from '@flotilla/foundation/storage'
 import type { IdempotencyMark } from '../ledger/run-table.ts'
 
-/** A steer in the ledger. Times are milliseconds since 1970. */
+/** The row of a steer. Times are milliseconds since 1970. */
 export interface SteerRecord {
   readonly id: string
   readonly agentId: string
-  /** The run that it is attached to; null when the agent was idle. */
+  /** The run that the steer was sent to; null when the agent was idle. */
   readonly runId: string | null
-  /** The run of the agent that sent it; null for people. */
+  /** The run of the agent that sent the steer; null for people. */
   readonly parentRunId: string | null
   readonly origin: Origin
-  /** The session of the run that it may become. */
+  /** The session of the run that the steer may become. */
   readonly session: string
   readonly text: string
   readonly mark: IdempotencyMark | null
@@ -51,7 +51,7 @@ const rowSchema = z.object({
 
 export type SteerTable = ReturnType<typeof createSteerTable>
 
-/** Reads and writes the rows of steers. It decides nothing; an update of a row in another state returns false. */
+/** Reads and writes the rows of steers; callers decide. An update of a row in another state returns false. */
 export function createSteerTable(database: Database) {
   const many = (where: string, ...values: (string | number)[]): readonly SteerRecord[] =>
     database
@@ -66,13 +66,13 @@ export function createSteerTable(database: Database) {
     find: (id: string): SteerRecord | null => many('id = ?', id)[0] ?? null,
     findByKey: ({ scope, key }: IdempotencyMark): SteerRecord | null =>
       many('idempotency_scope = ? AND idempotency_key = ?', scope, key)[0] ?? null,
-    /** Steers that were sent to the run, and the steer that became this run. */
+    /** Returns steers that were sent to the run, and the steer that became this run. */
     ofRun: (runId: string) => many('run_id = ? OR became_run_id = ?', runId, runId),
-    /** Steers that were sent to the run, in every state. */
+    /** Returns steers that were sent to the run, in every state. */
     saidTo: (runId: string) => many('run_id = ?', runId),
     whatBecame: (runId: string): SteerRecord | null => many('became_run_id = ?', runId)[0] ?? null,
     waitingOf: (runId: string) => many("run_id = ? AND state = 'waiting'", runId),
-    /** Steers that an agent must get for this turn: an attempt without its checkpoint reads them again. */
+    /** Returns the steers that an agent must get for this turn: an attempt without checkpoint reads them again. */
     ofTurn: (runId: string, turn: number) =>
       many("run_id = ? AND (state = 'waiting' OR (state = 'taken' AND taken_turn = ?))", runId, turn),
     countOf: (runId: string) => count('run_id = ?', runId),
@@ -84,7 +84,7 @@ export function createSteerTable(database: Database) {
           "UPDATE steers SET state = 'taken', taken_turn = ?, taken_step = ?, settled_at = ? WHERE id = ? AND state = 'waiting'",
         )
         .run(taken.turn, taken.step, taken.at, id).changes === 1,
-    /** Records that a restarted turn read the steer at another step. */
+    /** Records that a restarted turn read the steer after another step. */
     retake: (id: string, taken: { readonly turn: number; readonly step: number }) =>
       database
         .prepare("UPDATE steers SET taken_step = ? WHERE id = ? AND state = 'taken' AND taken_turn = ?")

@@ -3,7 +3,7 @@ import { steererPerson } from '@flotilla/protocol/steer'
 import type { SteerMessage, SteerView } from '@flotilla/protocol/steer'
 import type { SteerRecord } from './steer-table.ts'
 
-/** A steer as the API shows it. Pure. */
+/** Converts a steer to the format of the API. Pure. */
 export function steerView(steer: SteerRecord): SteerView {
   return {
     id: steer.id,
@@ -19,7 +19,7 @@ export function steerView(steer: SteerRecord): SteerView {
   }
 }
 
-/** A steer as its agent receives it. Pure. */
+/** Converts a steer to the message that its agent receives. Pure. */
 export function steerMessage({ id, origin, text }: SteerRecord): SteerMessage {
   return { id, from: senderOf(origin), text }
 }
@@ -45,7 +45,7 @@ function senderOf({ kind, user, role }: Origin): string {
   }
 }
 
-/** The steers that a request to an agent carries; empty if none exists. Pure. */
+/** Returns the steers that a request to an agent carries; empty if none exists. Pure. */
 export function steersBeside(steers: readonly SteerRecord[]): { readonly steers?: SteerMessage[] } {
   return steers.length === 0 ? {} : { steers: steers.map(steerMessage) }
 }

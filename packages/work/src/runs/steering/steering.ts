@@ -17,14 +17,14 @@ export interface RunSteering {
   readonly takeSteers: TakeSteers
 }
 
-/** All functions of steering, from the row of a steer until it is read or becomes a run. */
+/** All functions of steering, from the arrival of a steer until it is read or becomes a run. */
 export interface Steering extends RunSteering {
   readonly release: ReleaseSteers
   /** Stops delivery; the rows stay. */
   close(): Promise<void>
 }
 
-/** Subscribes to settled runs: unread steers become runs, and agents that steered too late get the answer. */
+/** Subscribes to settled runs: their unread steers become runs, and agents that steered too late get the answer. */
 export function createSteering(
   deps: Omit<SteerRunDeps, 'become' | 'deliver'> &
     BecomeRunDeps &
@@ -48,8 +48,8 @@ export function createSteering(
 }
 
 /**
- * Sends the answer to an agent that steered too late, as a note to its own run (R5). The run that the steer became
- * is not a task, so nothing else would deliver its answer.
+ * Sends the answer to an agent that steered too late, as a note to its run (R5). The run that the steer became
+ * belongs to no task, so nothing else would deliver its answer.
  */
 function createTellSteerer({
   steers,

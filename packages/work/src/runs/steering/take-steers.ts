@@ -9,9 +9,9 @@ import type { RunTable } from '../ledger/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
 /**
- * An agent confirms that steers are in the conversation of its live run, after `step`; from here on they cannot
- * become runs. Repeating the call changes nothing. Problems: `stale-fence`, and `not-found` for a steer that is
- * not attached to that run.
+ * Records an agent's report that it added steers to the conversation of its live run after `step`; from then on they
+ * cannot become runs. Repeating the call changes nothing. Problems: `stale-fence`, and `not-found` for a steer of
+ * another run.
  */
 export type TakeSteers = (
   caller: Caller,
