@@ -15,7 +15,7 @@ import { isCredentialName } from './credential-tiers.ts'
 import { canonicalName } from './handles.ts'
 import { parseHostPattern } from './host-pattern.ts'
 
-/** The maximum number of hosts of one credential. A service needs a handful. */
+/** The maximum number of hosts to which the owner can bind one credential. A real service needs only a few. */
 export const hostsMax = 50
 const bindingsMax = 2000
 
@@ -53,13 +53,13 @@ const fileSchema = z.strictObject({
 /**
  * `config/credentials.json`: the owner decides where each credential may be sent.
  *
- * 1. An invalid file binds nothing, as soon as it is noticed; a missing one binds nothing either.
+ * 1. An invalid file binds nothing, as soon as it is noticed; a missing file binds nothing either.
  * 2. A manual edit is noticed within a second.
  * 3. Edits run one after the other on the file's current content.
  */
 export interface BindingStore {
   bindingOf(name: string): Binding | null
-  /** The file, line and reason of an error because of which nothing is bound; null if the file is valid. */
+  /** Returns the file, line and reason of an error because of which no credential is bound; null without an error. */
   broken(): string | null
   /** Sets the binding of one credential, or deletes it for null. Problem `unprocessable` if the file is invalid. */
   edit(name: string, binding: Binding | null): Promise<void>
@@ -83,7 +83,7 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
   const { path, editor, clock, log } = deps
   const stopping = new AbortController()
   const requireDevice = createDeviceGuard(dirname(path))
-  /** The stamp of the file at the last read; undefined after a failed read, so that the next poll reads again. */
+  /** The stamp of the file at the last read; undefined after a failed read, so that the next poll reads it again. */
   let stamp: FileStamp | null | undefined
   let current: Reading = { bindings: new Map(), broken: null }
   let reading: Promise<void> = Promise.resolve()
@@ -91,7 +91,7 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
   async function load(): Promise<void> {
     const before = current.broken
     try {
-      // Takes the stamp first, so that the next poll detects a write in between.
+      // Takes the stamp before reading, so that the next poll detects a write that happens during the read.
       await requireDevice()
       stamp = await stampOf(path)
       current = readBindings(await readTextFile(path))

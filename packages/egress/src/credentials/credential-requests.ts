@@ -37,7 +37,7 @@ export interface CredentialRequests {
   /** Returns the open request if one for the same name exists. Throws the Problems `denied` and `unprocessable`. */
   request(caller: Caller, input: NewRequest): CredentialRequest
   list(caller: Caller): readonly CredentialRequest[]
-  /** Throws Problem `not-found`, or `conflict` if the request was answered before. */
+  /** Denies a request. Throws Problem `not-found`, or `conflict` if the request was answered before. */
   deny(caller: Caller, id: string, reason: string): CredentialRequest
   /** Called when a credential of that name was stored. Notifies the agents that requested it. */
   granted(name: string): void
@@ -57,7 +57,7 @@ export interface CredentialRequestsDeps {
   /** Writes a note to the owner on behalf of the agent. Joins the caller's transaction. */
   readonly note: (caller: Caller, message: string) => void
   /**
-   * Submits the answer to the agent's lane; the same request gives the same run. Throws if that is impossible now.
+   * Submits the answer as a run to the agent's lane, at most once for a request. Throws if this is impossible now.
    */
   readonly deliver: (request: CredentialRequest) => void
 }
@@ -84,7 +84,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
 
   function notifyPending(): void {
     let told = 0
-    // An agent that cannot be notified now is skipped for all its answers, without blocking other agents.
+    // Agents that cannot be notified now: all their answers are skipped, without blocking answers to other agents.
     const unready = new Set<string>()
     for (const request of table.untold()) {
       if (told === notifiedAtOnceMax) return

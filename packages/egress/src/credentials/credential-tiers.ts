@@ -35,7 +35,7 @@ export function credentialNameOf(variable: string): CredentialName | null {
   return null
 }
 
-/** Whether a credential may have this name; a name that begins like a variable of the mesh is a mistake. Pure. */
+/** Returns whether a credential may have this name; a name must not begin like a variable of the mesh. Pure. */
 export function isCredentialName(name: string): boolean {
   return (
     nameForm.test(name) &&

@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 export const valueMinChars = 8
 export const valueMaxChars = 10_000
 
-/** Why a value cannot serve as a credential of an agent, or null. Never names the value. Pure. */
+/** Returns why a value cannot serve as an agent's credential, or null. The reason never contains the value. Pure. */
 export function valueFault(value: string): string | null {
   if (value.length < valueMinChars) return `the value has fewer than ${valueMinChars} characters`
   if (value.length > valueMaxChars) return `the value has more than ${valueMaxChars} characters`
@@ -12,8 +12,8 @@ export function valueFault(value: string): string | null {
 }
 
 /**
- * A value as it is stored: white space around it, which pasting adds, is cut off; white space inside stays. Throws
- * the Problem `unprocessable`. Pure.
+ * Returns a value as it is stored: white space around it, which pasting adds, is cut off; white space inside stays.
+ * Throws the Problem `unprocessable`. Pure.
  */
 export function readCredentialValue(text: string): string {
   const value = text.trim()

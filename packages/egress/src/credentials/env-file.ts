@@ -48,7 +48,7 @@ function parseQuoted(raw: string, quote: string): string | null {
   return quote === "'" ? inner : inner.replace(/\\(["\\])/g, '$1')
 }
 
-/** Reads the file. Removes the permissions of other users from it, if there are any. */
+/** Reads the file. Removes the permissions of other users from the file, if any exist. */
 export async function readEnvFile(path: string): Promise<ReadonlyMap<string, string>> {
   const text = await readTextFile(path)
   if (text === null) return new Map()

@@ -21,7 +21,7 @@ export interface FilledParts {
 
 export type ValueOf = (name: string) => string
 
-/** Distinct names in the whole request, in the order of their first handle. Problem `bad-request`. Pure. */
+/** Returns each credential name in the request once, in the order of first handles. Problem `bad-request`. Pure. */
 export function namesInRequest(request: HandledRequest): readonly string[] {
   const texts = [request.url, ...Object.values(request.headers), request.body]
   const names = texts.flatMap(handleNames)
@@ -36,7 +36,7 @@ export function destinationOf(url: string): URL {
   return parsedWith(url, placeholderFor(url))
 }
 
-/** Fills every handle once, encoded for its place. Problem `bad-request` for a value that does not fit there. Pure. */
+/** Replaces each handle by its value, encoded as that part of the request requires. Problem `bad-request`. Pure. */
 export function fillRequest(request: HandledRequest, valueOf: ValueOf): FilledParts {
   const { url, authorization } = fillUrl(request.url, valueOf)
   const headers: Record<string, string> = {}
@@ -66,7 +66,7 @@ export function fillRequest(request: HandledRequest, valueOf: ValueOf): FilledPa
   }
 }
 
-/** User name and password become a Basic Authorization header, which is the only form that servers see. */
+/** Fills a URL. User name and password become a Basic Authorization header, the only form that servers see. */
 function fillUrl(text: string, valueOf: ValueOf): { url: URL; authorization: string | null } {
   const placeholder = placeholderFor(text)
   const url = parsedWith(text, placeholder)
@@ -91,7 +91,7 @@ interface Placeholder {
   readonly all: RegExp
 }
 
-/** The URL parser would encode braces, so strings that occur nowhere in the text replace them during parsing. */
+/** Replaces handles by strings that occur nowhere in the text, because the URL parser would encode their braces. */
 function placeholderFor(text: string): Placeholder {
   const folded = text.toLowerCase().replace(/[\t\n\r]/g, '')
   let mark = 'handle'
@@ -145,7 +145,7 @@ function jsonEncoded(value: string): string {
   return JSON.stringify(value).slice(1, -1)
 }
 
-/** Also encodes characters that `encodeURIComponent` keeps but some servers interpret. */
+/** Encodes a value for a URL, also characters that `encodeURIComponent` keeps but some servers interpret. */
 function percentEncoded(value: string): string {
   return encodeURIComponent(value.toWellFormed()).replace(
     /[!'()*]/g,

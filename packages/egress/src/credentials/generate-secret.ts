@@ -15,8 +15,8 @@ import { canonicalName, handleFor } from './handles.ts'
 import type { Vault } from './vault.ts'
 
 /**
- * Limits of agent-tier credentials, for those generated for one agent and in total, so that an agent in a loop cannot fill
- * `.env`. Spawned agents share those of their root ancestor.
+ * Limits how many agent-tier credentials can be generated, for one agent and in total, so that an agent in a loop
+ * cannot fill `.env`. Spawned agents share the limit of their root ancestor.
  */
 const bounds = { max: 1000, perAgentMax: 100, floor: 5 } as const
 
@@ -33,7 +33,7 @@ const alphabets = {
 export type GenerateSecret = (
   caller: Caller,
   input: { readonly name: string; readonly length: number; readonly charset: GeneratedCharset },
-  /** For a call that may be repeated: the earlier value is recognized by its fingerprint. */
+  /** Makes the call repeatable: a repeated call recognizes the value that it generated before by its fingerprint. */
   step?: Resumable<GeneratedSecret>,
 ) => Promise<GeneratedSecret>
 
@@ -76,7 +76,7 @@ export function createGenerateSecret(deps: {
   return async (caller, input, step = onceOnly(deps.database)) => {
     const name = canonicalName(input.name)
     deps.guard(caller, { do: 'use-credential', name })
-    // Only agents use credentials; the name of any other caller is never an agent's.
+    // The guard lets only agents use credentials. The actor name of any other caller never equals an agent's id.
     const maker = caller.kind === 'agent' ? rootOf(deps.hooks, caller.agentId) : actorOf(caller)
     if (!isCredentialName(name))
       throw new Problem('bad-request', { detail: 'the name of a credential may not begin with FLOTILLA_' })

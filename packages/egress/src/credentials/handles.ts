@@ -17,8 +17,8 @@ export function handleFor(name: string): string {
 }
 
 /**
- * Names of the handles in a text, once for each occurrence. Throws the Problem `bad-request` for a malformed handle,
- * such as one within another, so that nothing is sent half filled. Pure.
+ * Returns names of the handles in a text, once for each occurrence. Throws the Problem `bad-request` for a malformed
+ * handle, such as one within another, so that nothing is sent half filled. Pure.
  */
 export function handleNames(text: string): readonly string[] {
   const names: string[] = []

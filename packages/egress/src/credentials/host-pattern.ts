@@ -37,23 +37,23 @@ export function hostMatches(pattern: HostPattern, url: URL): boolean {
   return pattern.below ? host.endsWith(`.${pattern.host}`) : host === pattern.host
 }
 
-/** The origin for pages and requests; null for a wildcard pattern, which has many. Pure. */
+/** Returns the origin for pages and requests; null for a wildcard pattern, which has many. Pure. */
 export function originOf({ scheme, host, below, port }: HostPattern): string | null {
   return below ? null : new URL(`${scheme}://${host}:${port}`).origin
 }
 
-/** A pattern in the owner's notation that matches this address. Pure. */
+/** Returns a pattern in the owner's notation that matches this address. Pure. */
 export function patternFor(url: URL): string {
   return url.protocol === 'http:' ? url.origin : url.host
 }
 
-/** The scheme, host and port that a pattern covers, for people. Pure. */
+/** Returns the scheme, host and port that a pattern covers, for people. Pure. */
 export function coverageOf({ scheme, host, below, port }: HostPattern): string {
   const { host: authority } = new URL(`${scheme}://${host}:${port}`)
   return `${scheme}://${below ? '*.' : ''}${authority}`
 }
 
-/** The host of a URL without the trailing dot of a fully qualified name. */
+/** Returns the host of a URL without the trailing dot of a fully qualified name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, '')
 }

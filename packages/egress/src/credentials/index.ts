@@ -39,7 +39,7 @@ const fingerprintDigits = 8
 export interface Credentials {
   /** Opens the credentials of an agent for one request that leaves the mesh. */
   readonly open: OpenCredentials
-  /** A few characters that distinguish values, keyed so that values cannot be guessed offline. */
+  /** Returns a keyed digest of a few characters, which distinguishes values and does not let anyone guess a value. */
   readonly fingerprint: (secret: Secret) => string
 }
 

@@ -21,7 +21,7 @@ export interface ManageCredentials {
     caller: Caller,
     input: { readonly name: string; readonly value: string; readonly hosts?: readonly string[] | undefined },
   ): Promise<CredentialView>
-  /** Problem `not-found` if no credential has that name. */
+  /** Removes a credential. Problem `not-found` if no credential has that name. */
   remove(caller: Caller, name: string): Promise<{ readonly removed: string }>
   bind(
     caller: Caller,
@@ -35,11 +35,11 @@ export interface ManageCredentialsDeps {
   readonly bindings: BindingStore
   readonly guard: Guard
   readonly journal: Journal
-  /** A few characters that distinguish values, keyed so that values cannot be guessed offline. */
+  /** Returns a keyed digest of a few characters, which distinguishes values and does not let anyone guess a value. */
   readonly fingerprint: (value: string) => string
   /** Returns why the mesh would refuse an agent's request to this address, and how the owner can allow it. */
   readonly doubts: (url: URL) => readonly string[]
-  /** A credential was stored: agents that requested it can continue. */
+  /** Called when a credential was stored, so that agents that requested the credential can continue. */
   readonly onStored: (name: string) => void
 }
 
@@ -76,7 +76,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
     }
   }
 
-  /** Reports at binding time what could be refused later at use. */
+  /** Returns warnings for an owner who binds a credential: what the mesh could refuse when an agent uses it. */
   function noticesOf(text: string): readonly string[] {
     const pattern = parseHostPattern(text)
     const origin = pattern && originOf(pattern)

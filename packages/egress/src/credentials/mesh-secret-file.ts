@@ -52,8 +52,8 @@ export async function writeSecretFile(path: string, value: string): Promise<void
 }
 
 /**
- * The secret in a text; Problem `mesh-secret-refused` names the place and never the value. A secret with which this
- * home has sealed is accepted even if it is short, because it may predate the rule.
+ * Returns the secret in a text; Problem `mesh-secret-refused` names the place and never the value. A secret that
+ * sealed data of this home is accepted even if it is too short, because it may be older than the length rule.
  */
 export function checkedSecret(text: string, place: string, isOurs: IsOurs): string {
   const value = text.replace(/\r?\n$/, '')
@@ -71,7 +71,7 @@ export function refused(place: string, fault: string, extra: Readonly<Record<str
   return new Problem('mesh-secret-refused', { detail: `${place} ${fault}`, extra })
 }
 
-/** Null if the file does not exist. Non-blocking, because a pipe without a writer would block the start forever. */
+/** Opens a file; null if it does not exist. Non-blocking, because a pipe without a writer would block the start. */
 async function openPlainly(path: string): Promise<FileHandle | null> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

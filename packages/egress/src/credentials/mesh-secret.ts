@@ -9,11 +9,11 @@ import { createSecret } from './secret.ts'
 import type { Secret } from './secret.ts'
 
 export interface MeshSecretDeps {
-  /** The process's environment, which has precedence over `.env`; the file has precedence over both. */
+  /** The process's environment wins over `.env`; the file of the mesh's own secret wins over both. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly envFilePath: string
   readonly secretPath: string
-  /** Whether the given secret, another one or none sealed this home's data; for null, whether any did. */
+  /** Returns `own` if the secret sealed this home's data, `foreign` if another one did, `none` if no secret did. */
   readonly sealed: (secret: Secret | null) => 'none' | 'own' | 'foreign'
 }
 

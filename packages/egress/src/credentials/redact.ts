@@ -11,7 +11,7 @@ const keyBegins =
   /\b(?:((?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6})|(AIza[\w-]{20}|flp_[\w-]{16})|(gh[opsu]_\w{16})|Bearer\s)/gu
 const keyEnds = [/[^\w*.…-]/u, /[^\w-]/u, /\W/u] as const
 const bearer = { blankEnds: /\S/u, key: /^[\w.~+/=-]{8}/u, ends: /[^\w.~+/=-]/u } as const
-/** Longer than every beginning of a key, in UTF-16 code units. */
+/** A number of UTF-16 code units that is greater than the length of every beginning of a key. */
 const beginMaxUnits = 32
 
 /** Shorter values are not removed, because they could be part of ordinary words. */
@@ -22,7 +22,7 @@ export function redact(text: string, secrets: readonly Secret[]): string {
   return inOneGo(redactInSteps(text, secrets))
 }
 
-/** As `redact`, in steps for a text of any length. Pure. */
+/** Does the work of `redact` in steps, for a text of any length. Pure. */
 export function* redactInSteps(text: string, secrets: readonly Secret[]): Steps<string> {
   let clean = text
   for (const secret of secrets) {
@@ -59,7 +59,7 @@ function* withoutKeys(text: string): Steps<string> {
 
 interface KeyBegin {
   readonly at: number
-  /** The index after the certain part of the key. */
+  /** The index after the part of the key that `keyBegins` matched. */
   readonly to: number
   /** Matches the first character after the key; null after `Bearer`. */
   readonly ends: RegExp | null
@@ -67,7 +67,7 @@ interface KeyBegin {
 
 /** Finds the first key that begins between `from` and `to`. */
 function nextBegin(text: string, from: number, to: number): KeyBegin | null {
-  // Includes the character before, which shows whether a word begins here, and the longest beginning of a key.
+  // The slice also has the character before `from`, which shows whether a word begins at `from`, and room after `to`.
   const before = from === 0 ? 0 : 1
   keyBegins.lastIndex = before
   const found = keyBegins.exec(text.slice(from - before, to + beginMaxUnits))

@@ -84,7 +84,7 @@ export function createRequestTable(database: Database) {
     open: () => find("WHERE state = 'open' ORDER BY seq"),
     openOf: (agentId: string) => find("WHERE state = 'open' AND agent_id = ? ORDER BY seq", agentId),
     openFor: (name: string) => find("WHERE state = 'open' AND name = ? ORDER BY seq", name),
-    /** Needs no limit: each agent has few open requests, and makes no more while it accepts no work. */
+    /** This query needs no limit: an agent has few open requests, and makes no new ones while it accepts no work. */
     untold: () => find("WHERE state <> 'open' AND told_at IS NULL ORDER BY answered_at"),
     newest: (limit: number) => find('ORDER BY seq DESC LIMIT ?', limit),
     answer: (id: string, answer: { state: RequestState; reason: string; at: number }) => {

@@ -1,6 +1,6 @@
 import type { CredentialRequest } from './request-table.ts'
 
-/** A request in the form of the API. Pure. */
+/** Returns a request in the form of the API. Pure. */
 export function requestView(request: CredentialRequest) {
   return {
     id: request.id,

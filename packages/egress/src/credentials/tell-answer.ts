@@ -43,7 +43,7 @@ export function createSendAnswer({
   }
 }
 
-/** The notification to the requesting agent, with its next step. Pure. */
+/** Returns the notification to the requesting agent, with its next step. Pure. */
 export function answerText(
   request: CredentialRequest,
   now: { readonly mayUse: boolean; readonly hosts: readonly string[] },

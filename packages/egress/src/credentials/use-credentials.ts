@@ -32,14 +32,14 @@ export interface FilledRequest {
 /** The credentials of one agent for one request that leaves the mesh; nothing is kept after the request. */
 export interface CredentialCall {
   /**
-   * Replaces the handles of a request whose destination is known. Problems: `credential-unknown`, the same for a
-   * missing name and for one that this agent may not use; `credential-refused` for a host, scheme or port that it is
-   * not bound to; `bad-request`, `rate-limited`.
+   * Replaces the handles of a request whose destination is known. Problems: `credential-unknown` for a credential
+   * that does not exist or that this agent may not use; `credential-refused` if the credential is not bound to the
+   * host, scheme or port; `bad-request`, `rate-limited`.
    */
   fillIn(request: HandledRequest): FilledRequest
   /**
-   * The value for a text that is exactly one handle, with the origins at which it may be typed, which include that of
-   * `page`; null for a text without handles. Problems as of `fillIn`; `bad-request` for a handle with other text.
+   * Returns the value for a text that is exactly one handle, with the origins at which the value may be typed, also
+   * that of `page`; null without handles. Problems of `fillIn`; `bad-request` for a handle with other text.
    */
   fillField(
     text: string,
@@ -89,7 +89,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     return secret
   }
 
-  /** The reason why this credential may not be sent to this address, as text; null if it may. */
+  /** Returns the reason why this credential may not be sent to this address, as text; null if it may. */
   function refusal(secret: Secret, url: URL): string | null {
     const broken = bindings.broken()
     if (broken !== null) return `the mesh inserts no credential at present: ${broken}`

@@ -14,14 +14,14 @@ export interface Vault {
   /** Finds credentials for agents by handle, never a system credential. */
   agentTier(name: string): Secret | undefined
   names(): { readonly system: readonly string[]; readonly agent: readonly string[] }
-  /** The source of the agent-tier credential of that name; null if it does not exist. */
+  /** Returns the source of the agent-tier credential of that name; null if it does not exist. */
   sourceOf(name: string): 'environment' | 'file' | null
   /**
    * Writes an agent-tier credential to `.env`; it takes effect at once. Problem `conflict` for one that the
    * environment sets, `unprocessable` for a name or value that cannot be written.
    */
   storeAgent(name: string, value: string): Promise<Secret>
-  /** Resolves with false if the credential did not exist. Problem `conflict` if the environment sets it. */
+  /** Resolves to false if the credential did not exist. Problem `conflict` if the environment sets the credential. */
   removeAgent(name: string): Promise<boolean>
   /** Writes a system credential to `.env` with immediate effect. Problem `unprocessable` for several lines. */
   storeSystem(name: string, value: string): Promise<void>
@@ -32,7 +32,7 @@ export interface Vault {
    * changes.
    */
   changeSystem(decide: () => Readonly<Record<string, string | null>>): Promise<void>
-  /** The source of the system credential of that name; null if it does not exist. */
+  /** Returns the source of the system credential of that name; null if it does not exist. */
   systemSourceOf(name: string): 'environment' | 'file' | null
 }
 
@@ -88,7 +88,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
       )
       if (changes.size === 0) return
       await write('system', changes)
-      // There is no `await` in between, so that a key and its address always change together.
+      // This loop has no `await`, so that other code never sees a new key together with an old address.
       for (const [name, value] of changes) {
         if (value === null) tiers.system.delete(name)
         else take(variableOf('system', name), value)

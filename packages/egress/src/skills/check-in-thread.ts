@@ -16,7 +16,7 @@ const idleMaxMs = 5_000
  * Checks each source in another thread, one after the other, taking turns among agents. One program strips the types
  * for the whole thread, and a deeply nested source breaks it permanently. In the mesh's own thread, one agent's
  * source would stop all skills, and every part of the mesh that is loaded later. A thread gets the next source only
- * if it could read the last one. Problem `rate-limited` if too many wait. Rejects if no thread can be started; the
+ * if it could parse the last one. Problem `rate-limited` if too many wait. Rejects if no thread can be started; the
  * next check tries again.
  */
 export function createCheckInThread(start: () => Promise<CheckThread> = startCheckThread): CheckSource {

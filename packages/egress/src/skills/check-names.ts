@@ -97,7 +97,7 @@ function checkKey(key: Expression | PrivateIdentifier | Super, computed: boolean
   if (why) faults.add(key, why.rule, `${name} is not allowed in a skill: it ${why.reason}`)
 }
 
-/** The name of a key if the source determines it; undefined if it is known only at run time. */
+/** Returns the name of a key if the source determines it; undefined if it is known only at run time. */
 function literalName(key: Expression | PrivateIdentifier | Super, computed: boolean): string | undefined {
   if (key.type === 'PrivateIdentifier') return `#${key.name}`
   if (key.type === 'Identifier' && !computed) return key.name

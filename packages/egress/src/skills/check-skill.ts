@@ -51,7 +51,7 @@ function parseSource(
   }
 }
 
-/** Acorn reports the position as fields of the error, the type stripper in its message. */
+/** Finds the position of an error, which Acorn reports as fields and the type stripper reports in its message. */
 function positionOf(error: unknown): { line: number; column: number } {
   const place: unknown = Reflect.get(Object(error), 'loc')
   if (typeof place === 'object' && place !== null && 'line' in place && 'column' in place) {

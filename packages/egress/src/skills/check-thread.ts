@@ -14,8 +14,8 @@ export interface CheckThread {
 }
 
 /**
- * Starts a thread that checks sources, each for `maxMs` at most. It keeps no process alive. Throws or rejects if the
- * machine cannot start one.
+ * Starts a thread that checks sources, each for `maxMs` at most. The thread does not keep the process alive. Throws
+ * or rejects if the machine cannot start a thread.
  */
 export async function startCheckThread(maxMs: number = checkMaxMs): Promise<CheckThread> {
   const worker = new Worker(new URL('./check-worker.ts', import.meta.url), {

@@ -2,8 +2,8 @@ import type { AnyNode, Identifier, Pattern } from 'acorn'
 import { walkNodes } from './walk-nodes.ts'
 
 /**
- * Every name that a source declares anywhere, with the declaring node. Scopes are not distinguished: callers must
- * reject declarations of names that are also globals.
+ * Returns every name that a source declares anywhere, with the declaring node. Scopes are not distinguished: callers
+ * must reject declarations of names that are also globals.
  */
 export function declaredNames(program: AnyNode): ReadonlyMap<string, Identifier> {
   const names = new Map<string, Identifier>()

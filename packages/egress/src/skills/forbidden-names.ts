@@ -66,7 +66,7 @@ export const forbiddenAttributes: Readonly<Record<string, string>> = {
   env: 'holds the environment of the process',
 }
 
-/** Variants of the calls above, which are rejected too. */
+/** Names similar to those in `forbiddenCalls`, which a skill may not use either. */
 export const forbiddenRelatives: Readonly<Record<string, string>> = {
   defineProperties: 'changes objects without their users noticing',
   getOwnPropertyDescriptors: 'takes accessors out of objects',

@@ -1,8 +1,8 @@
 import { stripTypeScriptTypes } from 'node:module'
 
 /**
- * A source without its types, with unchanged lines and columns. Throws a SyntaxError. Node's warning about its own
- * experimental function is suppressed, because it does not belong in a mesh's log.
+ * Returns a source without its types, with unchanged lines and columns. Throws a SyntaxError. Node's warning about
+ * its own experimental function is suppressed, because it does not belong in a mesh's log.
  */
 export function javascriptOf(source: string): string {
   const { emitWarning } = process

@@ -69,7 +69,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
   return { name: told.name, description: told.description, parameters: told.parameters }
 }
 
-/** The local name under which this source imports `skill`. */
+/** Returns the local name under which this source imports `skill`. */
 function importedName(program: AnyNode): string | null {
   for (const { node } of walkNodes(program)) {
     if (node.type !== 'ImportDeclaration' || node.source.value !== skillModule) continue
@@ -119,7 +119,7 @@ function isParameters(value: JsonValue | undefined): value is JsonObject {
   )
 }
 
-/** The value of a literal expression; undefined for an expression that would have to be run. */
+/** Returns the value of a literal expression; undefined for an expression that would have to be run. */
 function literalOf(node: Expression | SpreadElement): JsonValue | undefined {
   // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- of a grammar's seventy kinds these matter here
   switch (node.type) {

@@ -25,7 +25,7 @@ export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'tr
 export interface LlmProvider {
   readonly forms: ReadonlySet<ModelForm>
   complete(request: ProviderRequest, options: ProviderOptions): Promise<ProviderReply>
-  /** Names of models known without a request; without the provider's prefix. */
+  /** Returns names of models known without a request; without the provider's prefix. */
   modelNames(): Promise<readonly string[]>
   /** Closes the connections; open calls are aborted. */
   close(): Promise<void>
@@ -52,7 +52,7 @@ export interface ProviderRequest {
   /** The provider's own name of the model, as in `body`. */
   readonly model: string
   readonly stream: boolean
-  /** The mesh wrote this request, for an agent or by translation, so rejected members may be left out. */
+  /** True if the mesh wrote this request, for an agent or by translation, so that rejected members may be omitted. */
   readonly mayFit?: boolean
   /** Beta features that the client asked for, without those that the mesh does not forward. */
   readonly betas?: readonly string[]

@@ -14,9 +14,9 @@ interface Side {
 }
 
 /**
- * How a replay differs from the recorded run: in its answers and calls, in tool results, in how it ended, and, for
- * information, in the prompt and the offered tools. For a fork the steps before the other model are compared in the
- * same way, and later ones show what it did differently. Pure.
+ * Returns how a replay differs from the recorded run: in its answers and calls, in tool results, in how it ended,
+ * and, for information, in the prompt and the offered tools. For a fork, the steps before the other model are
+ * compared alike, and later steps show what that model did differently. Pure.
  */
 export function compareRuns(replay: Replay, first: Side, again: Side): readonly Difference[] {
   const turn = first.record.turns[replay.turn]
@@ -92,7 +92,7 @@ function toldDifferences(before: RecordedStep | undefined, after: RecordedStep |
   ]
 }
 
-/** The tools that a prompt holds, and the built-in ones that it names for `find_tools`. */
+/** Returns the tools that a request offers, and the built-in tools that its prompt names for `find_tools`. */
 function toolNames({ exchange }: RecordedStep, system: string): readonly string[] {
   const named = system.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []
   return [...Object.keys(exchange.tools), ...named.filter((name) => groupOf(name) !== null)]

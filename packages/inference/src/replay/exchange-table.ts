@@ -4,7 +4,7 @@ import type { Database } from '@flotilla/foundation/storage'
 import { keptAnswerSchema, keptMessageSchema } from './exchange.ts'
 import type { Exchange, KeptAnswer, KeptMessage } from './exchange.ts'
 
-/** An exchange as it is stored: only what is new in it compared with the exchange that it continues. */
+/** An exchange as it is stored: only what is new compared with the earlier exchange that it continues. */
 export interface ExchangeRow {
   readonly runId: string
   readonly number: number
@@ -14,7 +14,7 @@ export interface ExchangeRow {
   readonly turn: number
   readonly purpose: string
   readonly model: string
-  /** The exchange that this one continues, and how many of its messages are still at the beginning. */
+  /** The number of the exchange that this one continues, and how many of its first messages this one repeats. */
   readonly after: number | null
   readonly kept: number
   readonly news: readonly KeptMessage[]
@@ -25,7 +25,7 @@ export interface ExchangeRow {
 export interface ExchangeTable {
   /** Runs in the caller's transaction; returns false if the run no longer exists. */
   insert(row: ExchangeRow, bytes: number): boolean
-  /** The run's current turn; null if the run no longer exists. */
+  /** Returns the run's current turn; null if the run no longer exists. */
   turnOf(runId: string): number | null
   /**
    * Runs in the caller's transaction: an answer was received and is not stored yet. Marks are unique within each
@@ -39,13 +39,13 @@ export interface ExchangeTable {
   cut(runId: string, reason: string): void
   cutOf(runId: string): string | null
   /**
-   * Exchanges in order, complete, up to the given number, each with the number of characters read for it. Each is
-   * read when it is requested, so a caller that yields in between gets no exchange that was dropped meanwhile.
+   * Returns the exchanges in order, complete, up to the given number, each with the number of characters read for it.
+   * It reads each exchange on request, so a caller that pauses gets no exchange dropped during the pause.
    */
   of(runId: string, lastNumber?: number): Iterable<{ readonly exchange: Exchange; readonly chars: number }>
-  /** The number of the run's last exchange, -1 before the first, and the bytes of all its exchanges. */
+  /** Returns the number of the run's last exchange, -1 before the first, and the bytes of all its exchanges. */
   sizeOf(runId: string): { readonly number: number; readonly bytes: number }
-  /** The number of messages of a run, counted in full for each of its exchanges. */
+  /** Returns the number of messages of a run, counted in full for each of its exchanges. */
   messagesOf(runId: string): number
   bytes(): number
   dropOlder(at: number): void

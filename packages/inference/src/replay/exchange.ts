@@ -42,7 +42,7 @@ const toolCallsSchema = z.array(
   }),
 )
 
-/** The conversation in a request of the chat form. */
+/** Returns the conversation in a request of the chat form. */
 export function keptMessages(parameters: JsonObject): KeptMessage[] {
   const parsed = chatCompletionRequestSchema.safeParse({ ...parameters, model: 'any' })
   return parsed.success ? parsed.data.messages.map(keptMessage) : []
@@ -78,13 +78,13 @@ function textOf(message: ChatMessage): string {
     .join('\n')
 }
 
-/** A recorded message or answer without secrets. */
+/** Returns a recorded message or answer without secrets. */
 export function cleaned<T extends KeptMessage | KeptAnswer>(said: T, clean: (text: string) => string): T {
   const calls = said.calls?.map((call) => ({ ...call, arguments: clean(call.arguments) }))
   return { ...said, content: clean(said.content), ...(calls ? { calls } : {}) }
 }
 
-/** The same for a message of any length, piece by piece. */
+/** Does the same as `cleaned` for a message or answer of any length, piece by piece. */
 export function* cleanedInPieces<T extends KeptMessage | KeptAnswer>(said: T, clean: Clean): Pieces<T> {
   const words = new Map<string, string>()
   for (const text of [said.content, ...(said.calls ?? []).map((call) => call.arguments)]) {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Steps } from '@flotilla/egress/credentials'
 
-/** Characters of a record that are processed without a break; other work of the mesh runs in between. */
+/** Characters of a record that are processed without a break; between two pieces the mesh does other work. */
 export const pieceMaxChars = 32 * 1024
 
 /** Work that yields the number of characters it has processed since the last yield. */
@@ -10,7 +10,7 @@ export type Pieces<T> = Steps<T>
 /** Removes secrets, and what looks like one, from a text. */
 export type Clean = (words: string) => Pieces<string>
 
-/** Does the work in pieces of `pieceMaxChars` and at most one step more; the event loop turns between them. */
+/** Does the work in pieces of `pieceMaxChars` and at most one step more; the mesh does other work between pieces. */
 export async function inPieces<T>(work: Pieces<T>): Promise<T> {
   let chars = 0
   for (;;) {

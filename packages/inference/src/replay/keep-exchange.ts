@@ -24,7 +24,7 @@ export interface Heard {
   readonly clean: Clean
 }
 
-/** What to store of an answer; null for nothing. */
+/** What the recorder stores of an answer; null if it stores nothing. */
 export type Kept = { readonly row: ExchangeRow; readonly bytes: number } | { readonly cut: string } | null
 
 export interface LiveRun {
@@ -98,7 +98,7 @@ function liveRun({ table, commits, live }: Recording, runId: string): LiveRun {
   const known = live.get(runId)
   if (known) return known
   if (live.size >= liveRunsMax) live.delete(live.keys().next().value ?? '')
-  // Exchanges that wait to be written count as well.
+  // Writes the waiting exchanges first, so that the following sizes include them.
   commits.flush()
   const fresh: LiveRun = { ...table.sizeOf(runId), messages: table.messagesOf(runId), last: new Map() }
   live.set(runId, fresh)
@@ -114,7 +114,7 @@ function commonLength(before: readonly string[], now: readonly string[]): number
   return differs === -1 ? now.length : differs
 }
 
-/** Names with a short digest of each definition, enough to detect another definition. */
+/** Returns names with a short digest of each definition, enough to detect another definition. */
 function toolMarks(tools: unknown): Record<string, string> {
   if (!Array.isArray(tools)) return {}
   const marks = (tools as readonly unknown[]).flatMap((tool): [string, string][] => {

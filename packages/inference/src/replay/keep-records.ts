@@ -46,7 +46,7 @@ function shownBy(record: RecordedRun, clean: Clean): Promise<RecordedRun> {
 }
 
 function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> {
-  /** A text occurs many times in a record, as a result and in the history of every later turn. */
+  /** Caches cleaned texts: a text occurs many times in a record, as a result and in the history of later turns. */
   const done = new Map<string, string>()
   function* learn(text: string): Pieces<void> {
     if (done.has(text)) return yield 1
@@ -88,7 +88,7 @@ function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> 
 export function createRecordReader(
   exchanges: Pick<ExchangeTable, 'of' | 'sizeOf'>,
 ): (runId: string) => Promise<RecordedRun> {
-  /** The most recently requested one is last. */
+  /** Records in the order of their last request; the most recently requested record is last. */
   const kept = new Map<string, { readonly mark: string; readonly record: Promise<RecordedRun> }>()
   return (runId) => {
     const { number, bytes } = exchanges.sizeOf(runId)

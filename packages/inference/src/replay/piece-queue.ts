@@ -6,13 +6,13 @@ export const queueLimits = { waitingMax: 256, waitingMaxChars: 64 * 1024 * 1024 
 
 /** Runs work items one after the other, in the order of `add`, in pieces between which other work of the mesh runs. */
 export interface PieceQueue {
-  /** False if too much is waiting: then the work is not done. An empty queue accepts work of any length. */
+  /** Queues work. Returns false and refuses the work if too much waits; an empty queue accepts work of any length. */
   add(work: () => Pieces<void>, chars: number): boolean
   /** Resolves when all work added so far is done. */
   done(): Promise<void>
 }
 
-/** `failed` is called with what a piece of work throws; the next one still runs. */
+/** Creates a queue. It calls `failed` with the error that a work item throws, and continues with the next item. */
 export function createPieceQueue(failed: (error: unknown) => void): PieceQueue {
   let last = Promise.resolve()
   let waiting = 0

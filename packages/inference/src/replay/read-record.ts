@@ -63,14 +63,14 @@ export function* readRecord(exchanges: readonly Exchange[]): Pieces<RecordedRun>
   return { steps, turns, beside: exchanges.length - loop.length }
 }
 
-/** The time message of a turn precedes its question; a replay has the time of the replay. */
+/** Removes the time message before the question of a turn, because a replay has the time of the replay. */
 function withoutMoment(messages: readonly KeptMessage[]): readonly KeptMessage[] {
   const last = messages.at(-1)
   const isMoment = last?.role === 'user' && /^\[It is [^\]]{1,60} UTC\.\]$/.test(last.content)
   return isMoment ? messages.slice(0, -1) : messages
 }
 
-/** Messages taken over from the previous exchange are the same objects, so no conversation is compared twice. */
+/** Returns whether both exchanges have equal messages. Continued messages are the same objects, fast to compare. */
 function* isSame(one: Exchange, other: Exchange): Pieces<boolean> {
   if (one.messages.length !== other.messages.length) return false
   for (const [at, message] of one.messages.entries()) {
@@ -91,12 +91,12 @@ function saidBetween({ turn }: Exchange, next: Exchange | undefined): string[] {
   return last === -1 ? [] : own.slice(last + 1).map(({ content }) => content)
 }
 
-/** The results of the answer's calls, in their order, from the conversation in the next exchange. */
+/** Returns the results of the answer's calls, in their order, from the conversation in the next exchange. */
 function resultsOf({ messages, answer }: Exchange, next: Exchange | undefined): (string | null)[] {
   if (answer.calls.length === 0) return []
   const names = answer.calls.map(({ name }) => name).join(' ')
   const later = next?.messages ?? []
-  // After the question, or, if the conversation was shortened meanwhile, at the answer's last occurrence.
+  // The answer follows the messages of its request; in a shortened conversation, its last occurrence counts.
   const isAnswer = (message: KeptMessage | undefined) =>
     message?.role === 'assistant' && (message.calls ?? []).map(({ name }) => name).join(' ') === names
   const questions = messages.filter(({ role }) => role !== 'system').length
@@ -118,9 +118,9 @@ function resultsOf({ messages, answer }: Exchange, next: Exchange | undefined): 
 }
 
 /**
- * The step that a conversation asks for, if it began with `asked` at step `from` and continued with recorded answers.
- * Messages before the question may contain ids like ours, of another replay, and so may a live model's answers after
- * a fork. So ids count only after the question and within the turn, and never against the answers found there.
+ * Returns the step that a conversation asks for, if it began with `asked` at step `from` and continued with recorded
+ * answers. Call ids of other replays, and of live models after a fork, may look like ours. So ids count only after
+ * the question and within the turn, and never lower the step below the number of answers after the question.
  */
 export function stepAskedFor(
   messages: readonly KeptMessage[],
@@ -129,7 +129,7 @@ export function stepAskedFor(
   const asked = messages.findLastIndex(({ role, content }) => role === 'user' && content === turn.asked)
   const own = messages.slice(asked + 1)
   const answers = (from: number) => own.slice(from).filter(({ role }) => role === 'assistant').length
-  // In a shortened conversation there are fewer answers than were given.
+  // In a shortened conversation some answers are missing, so the ids in its last recorded answer determine the step.
   const last = own.findLastIndex((message) => playedStep(message, turn) !== null)
   const step = last === -1 ? null : playedStep(own[last], turn)
   const byId = step === null ? turn.from : step + 1 + answers(last + 1)
@@ -137,7 +137,7 @@ export function stepAskedFor(
   return asked === -1 && step !== null ? byId : Math.max(byId, turn.from + answers(0))
 }
 
-/** The step of the turn to which this recorded answer belongs, by the ids of its calls; null for any other message. */
+/** Returns the step of the turn to which a recorded answer belongs, by its call ids; null for any other message. */
 function playedStep(
   message: KeptMessage | undefined,
   turn: { readonly from: number; readonly to: number },

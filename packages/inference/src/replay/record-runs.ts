@@ -19,7 +19,7 @@ import { createSecretCleaner } from './secret-cleaner.ts'
  * since the previous one, without credential values and without anything that looks like a key, within `recordLimits`
  * and the owner's settings. Exchanges are cleaned and written after the call, in pieces between which the mesh does
  * other work. The recorder decides nothing and fails nothing: a call whose exchange cannot be stored is still
- * answered, and the record says that it is incomplete. This also holds if the mesh is killed in between: a mark on
+ * answered, and the record says that it is incomplete. This also holds after a kill of the mesh: a mark on
  * the disk says that an answer was received, from before its end is reported until the exchange is stored.
  */
 export interface RunRecorder {
@@ -30,7 +30,7 @@ export interface RunRecorder {
   recover(): void
   /** Wraps a provider so that its answers are recorded. */
   wrap(provider: LlmProvider): LlmProvider
-  /** Removes the values that are secrets now. */
+  /** Returns a function that removes from a text the values that are secrets now. */
   cleaner(): Clean
   /** Frees the memory for a run that has ended. */
   forget(runId: string): void
@@ -85,7 +85,7 @@ export function createRunRecorder(deps: RunRecorderDeps): RunRecorder {
     wrap: (provider) => wrap(recorder, provider),
     cleaner: recorder.cleaner,
     forget: (runId) => {
-      // Queued after the run's last exchange, which may still be waiting.
+      // The removal waits in the queue behind the run's last exchange, which may not be written yet.
       const isTaken = recorder.queue.add(function* forget() {
         recorder.live.delete(runId)
         yield 1
@@ -132,7 +132,7 @@ function wrap(recorder: Recorder, provider: LlmProvider): LlmProvider {
   }
 }
 
-/** Resolves once the disk says that the answer was received, so that a mesh killed later knows what it lost. */
+/** Queues an answer. Resolves once the disk has a mark for it, so that after a kill the mesh knows what it lost. */
 async function hear(recorder: Recorder, request: ProviderRequest, text: string): Promise<void> {
   const { table, commits, queue, cleaner, deps } = recorder
   const { ofRun } = request
@@ -144,7 +144,7 @@ async function hear(recorder: Recorder, request: ProviderRequest, text: string):
   const at = deps.clock.now()
   const heard: Heard = { request, runId, purpose, text, at, turn, mark, clean: cleaner() }
   const isTaken = queue.add(() => write(recorder, heard), text.length + request.body.length)
-  // Added to a commit before the queue, which begins later, can write the exchange.
+  // The mark is added to a commit now, before the queue, which begins later, can write the exchange.
   if (isTaken) await commits.add(() => table.mark(mark, runId))
   else await cut(recorder, runId, 'model answers arrived faster than the mesh could store them')
 }
@@ -169,7 +169,7 @@ function* write(recorder: Recorder, heard: Heard): Pieces<void> {
 
 function shrink(recorder: Recorder): void {
   const most = maxBytes(recorder.deps)
-  // Shrinks to a tenth below the limit, so that not every exchange shrinks again.
+  // Shrinks the records to a tenth below the limit, so that not every new exchange makes the mesh shrink them again.
   recorder.table.shrink(most * 0.9, most * recordLimits.agentShareMax)
   recorder.total = recorder.table.bytes()
 }

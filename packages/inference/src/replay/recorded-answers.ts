@@ -17,7 +17,7 @@ export interface RecordedResult {
   readonly ended: boolean
 }
 
-/** For the agent of a replay: the recorded result of a call. Problem `not-found` in every other run. */
+/** Returns the recorded result of a call to the agent of a replay. Problem `not-found` in every other run. */
 export async function recordedCall(
   context: ReplayContext,
   runId: string | null,
@@ -29,7 +29,7 @@ export async function recordedCall(
   return result
 }
 
-/** For the agent of a replay: the messages before and during the turn. Empty in every other run. */
+/** Returns the messages before and during the turn to the agent of a replay; nothing in every other run. */
 export async function recordedHistory(
   context: ReplayContext,
   runId: string | null,
@@ -43,7 +43,7 @@ interface Replayed {
   readonly replay: Pick<Replay, 'turn' | 'until'>
 }
 
-/** The recorded result of a call of the replayed turn, before a fork's first own step; null for other calls. Pure. */
+/** Returns the recorded result of a call in the replayed turn, before a fork's first own step; else null. Pure. */
 export function resultOf({ record, replay }: Replayed, callId: string): RecordedResult | null {
   const [, step = '', call = ''] = recordedCallPattern.exec(callId) ?? []
   const turn = record.turns[replay.turn]
@@ -68,7 +68,7 @@ export function historyOf({ record, replay }: Replayed): RecordedHistory {
   return { messages: bounded(turn.history).map(recordedMessage), said: saidIn(steps) }
 }
 
-/** The newest messages that fit, starting with a user message, so that no result is without its call. */
+/** Returns the newest messages that fit, starting with a user message, so that no result is without its call. */
 function bounded(history: readonly KeptMessage[]): readonly KeptMessage[] {
   let room = historyMaxChars
   const from = history.findLastIndex((message) => {

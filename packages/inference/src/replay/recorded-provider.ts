@@ -10,7 +10,7 @@ import type { Replay } from './replay-table.ts'
 
 /**
  * A provider that gives the recorded answers of a run. The conversation alone determines the next answer, so nothing
- * is lost when a process is killed in between. The ids of its calls name the recorded calls. It costs nothing.
+ * is lost when a process is killed. The ids of its calls name the recorded calls. It costs nothing.
  */
 export function createRecordedProvider(deps: {
   readonly replay: Replay

@@ -16,19 +16,19 @@ export interface ReplayContext {
   readonly exchanges: ExchangeTable
   readonly replays: ReplayTable
   readonly recorder: Pick<RunRecorder, 'wrap' | 'written' | 'cleaner'>
-  /** Made by `createRecordReader`, which remembers what it read. */
+  /** Reads a record. `createRecordReader` makes this function, which caches what it read. */
   readonly readRecord: (runId: string) => Promise<RecordedRun>
   readonly runs: Pick<RunQueries, 'find'> & Pick<RunQueue, 'submitRun'>
   readonly requireModel: RequireModel
 }
 
-/** The record as written, with everything received so far. For internal use: callers get `knownRecordOf`. */
+/** Returns the record as written, with everything received so far. For internal use: callers get `knownRecordOf`. */
 export async function recordOf({ recorder, readRecord }: ReplayContext, runId: string): Promise<RecordedRun> {
   await recorder.written()
   return readRecord(runId)
 }
 
-/** The record without values that became secret after it was written. */
+/** Returns the record without values that became secret after it was written. */
 export async function knownRecordOf(context: ReplayContext, runId: string): Promise<RecordedRun> {
   const [shown] = await shownRecords([await recordOf(context, runId)], context.recorder.cleaner)
   return shown
@@ -39,7 +39,7 @@ export interface RunWithRecord {
   readonly record: RecordedRun
 }
 
-/** Problems `denied`, and `not-found` if the run does not exist or nothing is recorded of it. */
+/** Returns a recorded run. Problems `denied`, and `not-found` if no such run exists or nothing of it is recorded. */
 export async function requireRecord(
   context: ReplayContext,
   caller: Caller,
@@ -77,7 +77,7 @@ export async function requireWholeRecord(
   return found
 }
 
-/** The replay of this run, with the record that it repeats; null if the run is no replay. */
+/** Returns the replay of this run, with the record that it repeats; null if the run is no replay. */
 export async function replayOf(
   context: ReplayContext,
   runId: string,

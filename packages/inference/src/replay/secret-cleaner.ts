@@ -4,7 +4,7 @@ import type { Clean } from './in-pieces.ts'
 
 type Names = Pick<Vault, 'system' | 'agentTier' | 'names'>
 
-/** Removes the values that are secrets now; returns the same function until the set of secret values changes. */
+/** Returns a function that gives the cleaner of current secrets: the same cleaner until the secrets change. */
 export function createSecretCleaner(vault: Names): () => Clean {
   const scrubFor = createScrubs()
   let last: { readonly held: readonly Secret[]; readonly clean: Clean } | null = null

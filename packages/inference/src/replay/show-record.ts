@@ -8,7 +8,7 @@ import { recordOf, requireRecord } from './replay-context.ts'
 import type { ReplayContext } from './replay-context.ts'
 import type { Replay } from './replay-table.ts'
 
-/** A run step by step, as it was recorded. Problems `denied`, `not-found`. */
+/** Returns a run step by step, as it was recorded. Problems `denied`, `not-found`. */
 export async function showRecord(
   context: ReplayContext,
   caller: Caller,
@@ -23,7 +23,7 @@ export async function showRecord(
   }
 }
 
-/** The differences between a replay or fork and the run that it repeats. Problems `denied`, `not-found`. */
+/** Returns the differences between a replay or fork and the run that it repeats. Problems `denied`, `not-found`. */
 export async function compareReplay(
   context: ReplayContext,
   caller: Caller,

@@ -10,7 +10,7 @@ import type { Replay } from './replay-table.ts'
 /** Returns what answers the model calls of a replay in place of a model; null for every other run. */
 export function createStandIn(context: ReplayContext): StandIn {
   return (asked) => {
-    // Synchronous, because every model call comes here, and most runs are no replays.
+    // This function decides synchronously, because every model call uses it and most runs are no replays.
     const replay = context.replays.find(asked.runId)
     return replay && standInOf(context, replay, asked)
   }
@@ -35,7 +35,7 @@ async function standInOf(
   return { llm: context.recorder.wrap(provider) }
 }
 
-/** The input of a replay, cut and cleaned when it was submitted, as its agent sends it to the model. */
+/** Returns the input of a replay, cut and cleaned when it was submitted, as its agent sends it to the model. */
 function questionOf({ runs }: ReplayContext, runId: string): string {
   const input = runs.find(runId)?.input
   return input?.kind === 'chat' ? sanitizeForPrompt(input.message) : ''

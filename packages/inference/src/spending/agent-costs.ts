@@ -22,7 +22,7 @@ export interface AgentCostsDeps {
   readonly clock: Clock
 }
 
-/** The spending of agents by the current sums, and what they have left. Days and months are UTC. */
+/** The spending of agents by the current sums, and what they can still spend. Days and months are UTC. */
 export type AgentCosts = ReturnType<typeof createAgentCosts>
 
 export function createAgentCosts(deps: AgentCostsDeps) {

@@ -4,7 +4,7 @@ import { nanoFromUsd, usdFromNano } from './money.ts'
 import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './sum-scopes.ts'
 import type { SpendTable } from './spend-table.ts'
 
-/** Null if not set: then there is no such limit. */
+/** The limits for a day and for a month, US dollars; null if there is no such limit. */
 export interface PeriodLimits {
   readonly daily_usd: number | null
   readonly monthly_usd: number | null
@@ -60,7 +60,7 @@ const sumScopes: Readonly<Record<LimitScope, (id: string) => string>> = {
   task: taskScope,
 }
 
-/** The limits with the current sums; `day` is UTC. */
+/** Returns the limits with the current sums; `day` is UTC. */
 export function limitsFor(
   deps: {
     readonly spend: SpendTable
@@ -99,7 +99,7 @@ export function limitsFor(
   return limits
 }
 
-/** The amounts and tokens that a run and all its descendants have spent and reserved. */
+/** Returns the amounts and tokens that a run and all its descendants have spent and reserved. */
 export function treeTotal(
   {
     spend,
@@ -117,7 +117,7 @@ export function treeTotal(
   return sum
 }
 
-/** The money that is neither spent nor reserved. Pure. */
+/** Returns the money that is neither spent nor reserved. Pure. */
 export function leftIn(limit: BudgetLimit): number {
   return limit.limitNano - limit.spentNano - limit.openNano
 }
@@ -126,12 +126,12 @@ export function tightestLimit(limits: readonly BudgetLimit[]): BudgetLimit {
   return limits.reduce((tightest, limit) => (leftIn(limit) < leftIn(tightest) ? limit : tightest))
 }
 
-/** Whether other agents or runs spend from it too. */
+/** Returns whether other agents or runs spend from this limit too. */
 export function isShared(limit: BudgetLimit): boolean {
   return limit.scope === 'project' || limit.scope === 'fleet' || limit.scope === 'run'
 }
 
-/** The UTC midnight after a day, the first day after a month; null for a limit that never resets. Pure. */
+/** Returns the UTC midnight after a day, the first day after a month; null for a limit that never resets. Pure. */
 export function resetsAt(period: string): string | null {
   if (period === '') return null
   const [year = 0, month = 1, day] = period.split('-').map(Number)
@@ -139,7 +139,7 @@ export function resetsAt(period: string): string | null {
   return new Date(next).toISOString()
 }
 
-/** `leftNano` is what is left, including the money that the caller has reserved and not used. */
+/** Returns the Problem of a used-up limit. `leftNano` includes money that the caller has reserved and not used. */
 export function exhausted(limit: BudgetLimit, leftNano: number, neededNano: number): Problem {
   const left = Math.max(0, leftNano)
   const resets = resetsAt(limit.period)
@@ -162,7 +162,7 @@ export function exhausted(limit: BudgetLimit, leftNano: number, neededNano: numb
   })
 }
 
-/** The task has made the maximum number of model calls. */
+/** Returns the Problem for a task that has made the maximum number of model calls. */
 export function callsExhausted(
   taskId: string,
   calls: { readonly max: number; readonly made: number },

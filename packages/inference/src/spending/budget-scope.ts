@@ -9,7 +9,7 @@ export interface BudgetScope {
   readonly id: string
 }
 
-/** US dollars; null if there is no limit. Agents always have limits. */
+/** The limits of a budget, US dollars; null if there is no limit. Budgets of agents always have limits. */
 export interface BudgetLimits {
   readonly dailyUsd: number | null
   readonly monthlyUsd: number | null
@@ -23,7 +23,7 @@ export interface BudgetEdit {
 
 const ranges = { daily_usd: limits.budgetDailyUsd, monthly_usd: limits.budgetMonthlyUsd } as const
 
-/** The scope as the audit log and the table write it. */
+/** Returns the scope as the audit log and the table write it. */
 export function scopeText({ scope, id }: BudgetScope): string {
   return scope === 'fleet' ? 'fleet' : `${scope}:${id}`
 }
@@ -38,7 +38,7 @@ export function requireScope({ scope, id }: BudgetScope): void {
   }
 }
 
-/** The limits after the edit. Problem `bad-request` with field and range if a number is outside of it. */
+/** Returns the limits after the edit. Problem `bad-request` with field and range if a number is outside of it. */
 export function edited(before: BudgetLimits, edit: BudgetEdit, scope: BudgetScopeKind): BudgetLimits {
   if (edit.daily_usd === undefined && edit.monthly_usd === undefined) {
     throw new Problem('bad-request', { detail: 'give daily_usd, monthly_usd or both' })

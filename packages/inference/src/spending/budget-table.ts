@@ -4,13 +4,13 @@ import type { BudgetLimits } from './budget-scope.ts'
 
 /** Budgets of projects and of the fleet; those of agents are in the agents' rows. */
 export interface BudgetTable {
-  /** Returns limits of null if none was set. */
+  /** Returns the limits of a scope; both are null if no limit was set. */
   read(scope: string): BudgetLimits
-  /** Whether a person ever set the budget, also to no limit. Not stored for projects. */
+  /** Whether a person ever set the budget, even to no limit. The table does not store this for projects. */
   isDecided(scope: string): boolean
   /** Runs in the caller's transaction; a project without limits has no row. */
   write(scope: string, limits: BudgetLimits): void
-  /** Names of projects that have a budget. */
+  /** Returns names of projects that have a budget. */
   projects(): readonly string[]
 }
 
@@ -19,7 +19,7 @@ const projectPrefix = 'project:'
 const none: BudgetLimits = { dailyUsd: null, monthlyUsd: null }
 
 export function createBudgetTable(database: Database): BudgetTable {
-  /** The model path reads it on every call; no other code writes these rows. One entry per project at most. */
+  /** Caches limits, which every model call reads; no other code writes these rows. At most one entry per project. */
   const known = new Map<string, BudgetLimits>()
 
   return {

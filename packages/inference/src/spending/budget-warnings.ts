@@ -12,7 +12,7 @@ import type { BudgetLimit } from './budget-limits.ts'
 export interface BudgetWarnings {
   /** Called after spending, which may have used up a limit, or nearly so. */
   afterSpending(limits: readonly BudgetLimit[]): void
-  /** A call was refused because this limit has too little money left. */
+  /** Called when a call was refused because this limit has too little money left. */
   refused(limit: BudgetLimit): void
 }
 

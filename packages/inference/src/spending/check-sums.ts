@@ -122,7 +122,7 @@ function totalDifferences(
     const scope = row?.scope ?? rows?.scope ?? ''
     const period = row?.period ?? rows?.period ?? ''
     const storedTotal = row ? totalOf(row) : nothing
-    // For a sum older than the checked rows only its own value is known: no open row is that old.
+    // For a sum older than the checked rows only the stored value is known: no open row is as old as the sum.
     const isOlder = rows === undefined && period < from
     const fromRows = isOlder ? { ...aboveZero(storedTotal), openNano: 0 } : rows ? totalFrom(rows) : nothing
     if (!isSame(storedTotal, fromRows)) differences.push({ scope, period, told: storedTotal, fromRows })

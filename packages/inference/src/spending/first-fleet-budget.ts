@@ -16,7 +16,7 @@ export type GiveFirstFleetBudget = () => number | null
 export function createGiveFirstFleetBudget(deps: {
   readonly table: BudgetTable
   readonly setBudget: SetBudget
-  /** Whether the audit log has such a decision: older releases kept no row of a limit that was removed. */
+  /** Whether the audit log has a person's decision on this budget: older releases stored no row of removed limits. */
   readonly wasDecided: (subject: string) => boolean
 }): GiveFirstFleetBudget {
   const scope = scopeText(fleet)

@@ -43,7 +43,7 @@ const countedMs = 1000
 
 export type Holds = ReturnType<typeof createHolds>
 
-/** The unused money of a hold; below 0 if calls cost more than was reserved for them. Pure. */
+/** Returns the unused money of a hold; below 0 if calls cost more than was reserved for them. Pure. */
 export function freeIn(hold: Hold): number {
   return hold.grantedNano - hold.takenNano
 }
@@ -87,7 +87,7 @@ export function createHolds(deps: {
     return holds.get(keyOf(hold.row)) === hold
   }
 
-  /** Sets the reserved amount to what is taken, and ends an empty hold. */
+  /** Sets the reserved amount of a hold to the taken amount, and deletes a hold without any taken money. */
   function fit(hold: OwnHold): void {
     const free = freeIn(hold)
     if (free !== 0 && !resize(hold, -free)) return
@@ -190,7 +190,7 @@ export function createHolds(deps: {
   }
 }
 
-/** The key contains the project, so that an agent that changes it is charged to the new one from its next call on. */
+/** Returns a key with the project, so that an agent's next call after a change is charged to the new project. */
 function keyOf({
   agentId,
   project,

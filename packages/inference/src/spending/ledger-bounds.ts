@@ -19,17 +19,17 @@ export function summable(value: number): number {
   return Math.min(summedMax, Math.max(-summedMax, Math.trunc(value)))
 }
 
-/** SQL: clamps a column in which an earlier release may have stored numbers that the driver cannot read. */
+/** Returns SQL that clamps a column in which an older release may have stored numbers that the driver cannot read. */
 export function readable(column: string): string {
   return `max(min(${column}, ${summedMax}), -${summedMax})`
 }
 
-/** SQL: the sum of a column, which never overflows. */
+/** Returns SQL for the sum of a column; the sum never overflows. */
 export function summed(expression: string): string {
   return `CAST(max(0, min(total(${expression}), ${summedMax})) AS INTEGER)`
 }
 
-/** SQL of an upsert: adds to a sum, up to its maximum. */
+/** Returns SQL of an upsert that adds to a stored sum, up to the maximum of stored sums. */
 export function grown(column: string): string {
   return `${column} = min(${column} + excluded.${column}, ${summedMax})`
 }

@@ -32,7 +32,7 @@ export interface Reservation {
 /** A request with the agent's current project. */
 export type OwnWish = ReserveWish & { readonly project: string | null }
 
-/** A free call is never refused, not even by an overdrawn budget, and has no row before its end. Pure. */
+/** Whether a call is free. Even an overdrawn budget never refuses it, and it has no row before its end. Pure. */
 export function isFree(wish: ReserveWish): boolean {
   return wish.promptNano === 0 && wish.outputNanoPerToken === 0
 }
@@ -41,7 +41,7 @@ export function costAtMost(wish: ReserveWish, maxTokens: number): number {
   return Math.ceil(wish.promptNano + maxTokens * wish.answers * wish.outputNanoPerToken)
 }
 
-/** The number of output tokens that the money allows; less than 1 if not even one. Pure. */
+/** Returns the number of output tokens that the money allows; less than 1 if it does not allow even one. Pure. */
 export function affordableTokens(wish: ReserveWish, leftNano: number): number {
   const perToken = wish.outputNanoPerToken * wish.answers
   const leftForOutput = leftNano - wish.promptNano

@@ -34,7 +34,7 @@ import { writeSettled } from './write-settled.ts'
  *    of the runs that it works for.
  */
 export interface Reservations {
-  /** Throws the Problem `budget-exhausted` with numbers when not even one token of output is left. */
+  /** Reserves the cost of a call. Throws Problem `budget-exhausted` with numbers if no token of output fits. */
   reserve(wish: ReserveWish): Promise<Reservation>
   /**
    * Reports the cost of the call; safe to repeat. `andAlso` runs in the transaction that writes it, within
@@ -69,7 +69,7 @@ interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> 
   readonly warnings?: BudgetWarnings
   readonly journal?: Journal
   readonly log?: Log
-  /** Ends the waiting between two rounds of writes; `flush` is called after it. */
+  /** An abort ends the wait between two rounds of writes; `flush` is called after the abort. */
   readonly stopped?: AbortSignal
 }
 
@@ -86,7 +86,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
   const utcDay = createUtcDay()
   const parts = { ...deps, holds, taskCalls }
   const runTokens = createRunTokens(deps)
-  /** Weak, since a map keeps those that left for long: see `createRoster`. */
+  /** Weak, because a map would keep ended reservations in memory for a long time: see `createRoster`. */
   const open = new WeakMap<Reservation, OfRun>()
   const writer = createSettledWriter({
     ...deps,
@@ -101,7 +101,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     return reservation
   }
 
-  /** Invariant 2: returns false if the reservation has ended already. */
+  /** Returns false if the reservation has ended already (invariant 2). */
   function closes(reservation: Reservation, closing: SpendClosing | null): boolean {
     const tokens = open.get(reservation)
     if (tokens === undefined) return false

@@ -82,7 +82,7 @@ export function createRunTokens(deps: {
   }
 }
 
-/** The caps of the run and of the runs that it works for. Pure. */
+/** Returns the caps of the run and of the runs that it works for. Pure. */
 function capsOf(run: BudgetAccount['run']): readonly { readonly runId: string; readonly max: number }[] {
   if (!run) return none
   const { runId, budgetTokens, capsAbove } = run

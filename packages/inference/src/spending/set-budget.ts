@@ -79,13 +79,13 @@ export function createSetBudget(deps: BudgetDeps): SetBudget {
   }
 }
 
-/** A member may lower the budgets of agents that it is granted; only owners change those of projects and the fleet. */
+/** Returns the action to guard: members may lower budgets of agents granted to them; only owners change others. */
 function actionOn(caller: Caller, { scope, id }: BudgetScope): Action {
   if (scope === 'agent' && caller.kind === 'human') return { do: 'edit-agent-config', agentId: id }
   return { do: scope === 'project' ? 'manage-projects' : 'manage-fleet' }
 }
 
-/** No other change can come between this check and the transaction, because both are in one turn of the event loop. */
+/** Refuses a change that the caller may not make. Nothing can change before the transaction: same event loop turn. */
 function holdBudget(
   deps: BudgetDeps,
   caller: Caller,
@@ -130,7 +130,7 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
   }
 }
 
-/** An agent may not change its own membership, and the operator belongs to no project because it works for all. */
+/** Refuses to let an agent change its own membership, or the operator join a project: it works for all projects. */
 function refuseOwnMembership(caller: Caller, agentId: string): void {
   if (agentId === operatorAgentId) {
     throw new Problem('reserved-agent-id', {
@@ -142,7 +142,7 @@ function refuseOwnMembership(caller: Caller, agentId: string): void {
   }
 }
 
-/** A spawned agent uses the project of its root. Problem `conflict`. */
+/** Refuses to move a spawned agent, because it uses the project of its root. Problem `conflict`. */
 function refuseSpawned({ makerOf }: Pick<BudgetDeps, 'makerOf'>, agentId: string): void {
   const maker = makerOf(agentId)
   if (maker === null) return

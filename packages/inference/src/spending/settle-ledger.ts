@@ -10,9 +10,9 @@ import type { SpendTable, SpendTotal } from './spend-table.ts'
 
 /** What a start of the mesh found in the ledger of model costs. */
 export interface SettledLedger {
-  /** Open holds of previous processes, now settled in full. */
+  /** The number of open holds of previous processes, which are now settled in full. */
   readonly leftOpen: number
-  /** Sums that differed from their rows, and were corrected. */
+  /** The number of sums that differed from their rows and were corrected. */
   readonly corrected: number
   /** A description for people; null if nothing was corrected. */
   readonly words: string | null
@@ -32,9 +32,9 @@ interface SettleLedgerDeps {
 const examplesMax = 10
 
 /**
- * Corrects the ledger of model costs before anything is spent: makes the sums equal to their rows and reports it, and
- * settles in full what other processes left open. All in one transaction, so that a kill leaves all of it to do or
- * none.
+ * Corrects the ledger of model costs before anything is spent: makes the sums equal to their rows and reports the
+ * differences, and settles in full what other processes did not close. It is one transaction: a kill leaves all of it
+ * or nothing to do.
  */
 export function settleLedger(deps: SettleLedgerDeps): SettledLedger {
   return deps.database.transaction(() => {

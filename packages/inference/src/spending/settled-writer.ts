@@ -7,11 +7,11 @@ import type { SettledCall } from './write-settled.ts'
 
 /** A commit takes a fifth of a millisecond and blocks all other work, so finished calls are written in rounds. */
 const writeEveryMs = 50
-/** This many finished calls are written without waiting for the round. */
+/** The number of finished calls that are written at once, without waiting for the next round. */
 const endedMax = 1000
-/** The next round after one that the disk refused, in milliseconds. */
+/** The wait after a round that the disk refused, in milliseconds. */
 const refusedEveryMs = 1000
-/** More finished calls than this do not wait for the disk; the next start books them in full. */
+/** The most finished calls that wait for a failing disk; the next start books all others in full. */
 const keptMax = 10_000
 
 /**
@@ -33,7 +33,7 @@ export function createSettledWriter(deps: {
   readonly writeBatch: (batch: readonly SettledCall[]) => void
   readonly clock: Pick<Clock, 'sleep'>
   readonly log: Log
-  /** Ends the waiting between two rounds; `giveBack` is called after it. */
+  /** An abort ends the wait between two rounds; `giveBack` is called after the abort. */
   readonly stopped?: AbortSignal
 }): SettledWriter {
   const { grouped, holds, writeBatch, clock, log, stopped } = deps
@@ -49,7 +49,7 @@ export function createSettledWriter(deps: {
         isRefused = false
         write(() => holds.rebalance())
         grouped.flush()
-        // Lets the handlers of refused writes run, which keep their calls for the next round.
+        // Lets the handlers of refused writes run: they put the calls back, to be written in the next round.
         await Promise.resolve()
       }
     } catch (error) {

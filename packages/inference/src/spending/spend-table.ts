@@ -22,7 +22,7 @@ export interface SpendRow {
 export interface SpendTotal {
   readonly openNano: number
   readonly spentNano: number
-  /** Part of what is spent: booked at the reserved amount, because the cost of the calls is unknown. */
+  /** The part of `spentNano` that is booked at the reserved amount, because the cost of those calls is unknown. */
   readonly unconfirmedNano: number
   readonly calls: number
   readonly tokens: number
@@ -36,7 +36,7 @@ export interface SpendClosing {
   readonly unconfirmed?: UnknownCost
 }
 
-/** The change of every sum to which a row belongs. */
+/** The amounts that are added to each sum to which a row belongs. */
 type SpendChange = SpendTotal
 
 /** The sum of several calls of the same day and model. */
@@ -72,9 +72,9 @@ export interface SpendTable {
   report(sum: SpendSum): void
   /** Settles an open row in full. Returns false, and changes nothing, if the row is no longer open. */
   settleOpen(row: SpendRow, at: number): boolean
-  /** Holds that other processes of the mesh left open. */
+  /** Returns the holds that other processes of the mesh did not close. */
   openRowsOfOthers(life: string): readonly SpendRow[]
-  /** `period` is a day, a month, or empty for a run or a task. */
+  /** Returns a sum. `period` is a day, a month, or empty for a run or a task. */
   total(scope: string, period: string): SpendTotal
 }
 
@@ -103,7 +103,7 @@ const grownReport = ['cost_nano', 'unconfirmed_nano', 'calls', 'prompt_tokens', 
   .map(grown)
   .join(', ')
 
-/** Complete statements, so that a call looks them up and does not build them. */
+/** Complete SQL statements, so that no call has to build the text of a statement. */
 const sql = {
   openRow: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, opened_at, life)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
@@ -152,7 +152,7 @@ export function createSpendTable(database: Database): SpendTable {
     if (row.taskId !== null) add(taskScope(row.taskId), '')
   }
 
-  /** Only the row's state counts: a hold that is not open has no money to return, and cannot reserve any. */
+  /** Returns false for a row that is not open: such a hold has no money to return, and cannot reserve any. */
   function resizeOpen(id: string, changeNano: number): boolean {
     return database.prepare(sql.resize).run(changeNano, id).changes === 1
   }

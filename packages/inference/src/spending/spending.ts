@@ -62,7 +62,7 @@ export interface SpendingNeeds {
   readonly refuseAbove: RefuseAboveCeiling
 }
 
-/** `stopped` ends the waiting between rounds of writes; `flush` is called after it. */
+/** Creates the module. Aborting `stopped` ends the wait between rounds of writes; `flush` is called after that. */
 export function createSpending(
   kernel: Kernel,
   { runs, tasks, refuseAbove, stopped, ...given }: SpendingNeeds & { readonly stopped: AbortSignal },

@@ -1,4 +1,4 @@
-/** Sums are kept per owner of the money and per period: a UTC day, a UTC month, or none for runs and tasks. Pure. */
+/** Returns the scope of an agent's sums. Sums are kept per scope and period: a UTC day, a UTC month, or none. */
 export function agentScope(agentId: string): string {
   return `agent:${agentId}`
 }
@@ -24,7 +24,7 @@ export function utcDay(at: number): string {
 
 const dayMs = 24 * 3600 * 1000
 
-/** Like `utcDay`, but formats the text only once a day. */
+/** Does the same as `utcDay`, but formats the text only once a day. */
 export function createUtcDay(): (at: number) => string {
   let number = Number.NaN
   let text = ''

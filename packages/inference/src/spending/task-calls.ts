@@ -15,7 +15,7 @@ export interface TaskCalls {
   began(taskId: string | null): void
   /** Takes back a call that was not made after all. */
   refused(taskId: string | null): void
-  /** The sums now include the call; runs in the transaction that adds it. */
+  /** Called when the stored sums include the call, in the transaction that adds the call to them. */
   written(taskId: string | null): void
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Aborts with the Problem `upstream-timeout` after `timeoutMs`, or with the outer reason before. Call `clear` at the end. */
+/** Returns a signal that aborts after `timeoutMs` (`upstream-timeout`) or with `outer`. Call `clear` at the end. */
 export function startDeadline(
   clock: Clock,
   timeoutMs: number,

@@ -37,7 +37,7 @@ export interface PinnedRequest {
 export interface PinnedReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Decoded; fails if the server breaks the connection. Read as much as needed, then call `close`. */
+  /** The decoded body; reading fails if the server breaks the connection. Read what you need, then call `close`. */
   readonly body: AsyncIterable<Uint8Array>
   close(): Promise<void>
 }
@@ -115,7 +115,7 @@ function connectorFor({ addresses, proxy }: Route, onLeaving: () => void): build
     })
 }
 
-/** Throws the problem `address-refused` for URLs that are never allowed, whatever they resolve to. */
+/** Parses a URL. Throws the problem `address-refused` for a URL that is never allowed, whatever it resolves to. */
 function readDestination(url: URL): Destination {
   if (url.username !== '' || url.password !== '')
     throw refused('an address may not contain a user name or password')
@@ -134,7 +134,7 @@ function decoded(
   return body.pipe(decoder)
 }
 
-/** Accepts an empty body, as after HEAD; a truncated body is detected by its connection. */
+/** Lets decoders accept an empty body, as after HEAD. A truncated body is detected by the broken connection. */
 const deflateEnd = { finishFlush: constants.Z_SYNC_FLUSH }
 
 function decoderFor(encoding: string | null): Transform | null {

@@ -21,7 +21,7 @@ interface ReadBytes {
   readonly contentType: string | undefined
 }
 
-/** Throws the problem `upstream-failed` if the connection breaks, or the signal's reason. */
+/** Reads the start of a body. Throws `upstream-failed` if the connection breaks, or the signal's reason. */
 export async function readBytes(reply: PinnedReply, signal: AbortSignal): Promise<ReadBytes> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -43,7 +43,7 @@ export async function readBytes(reply: PinnedReply, signal: AbortSignal): Promis
   return { chunks, bytes, contentType: reply.headers['content-type'] }
 }
 
-/** The start of a body as text, with secrets removed before it is truncated. Pure. */
+/** Returns the start of a body as text, with secrets removed before it is truncated. Pure. */
 export function textOf({ chunks, bytes, contentType }: ReadBytes, scrub: Scrub): ReadText {
   const whole = decode(Buffer.concat(chunks).subarray(0, bodyMaxBytes), contentType)
   const read = whole.slice(0, textMaxChars + scrub.reachChars)

@@ -42,7 +42,7 @@ export function checkedHeaders(headers: Readonly<Record<string, string>>): Recor
   )
 }
 
-/** The headers of a reply that an agent sees. Pure. */
+/** Returns the headers of a reply that an agent sees. Pure. */
 export function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers)
     .filter(([name]) => !connectionHeaders.includes(name) || name === 'content-length')

@@ -77,7 +77,7 @@ export async function* scrubbedStream(
 
 const markMaxChars = 3
 
-/** The position after the last complete event, including its empty line; 0 for none. */
+/** Returns the position after the last complete event, including its empty line; 0 for none. */
 function endOfLastEvent(text: string): number {
   const ends = ['\n\n', '\r\n\r\n', '\r\r'].map((mark) => {
     const at = text.lastIndexOf(mark)

@@ -2,8 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Scrub } from '../../credentials/index.ts'
 
 /**
- * An error that is safe to show to an agent. The original cause is dropped, because it may quote bytes of the server.
- * Pure.
+ * Returns an error that is safe to show to an agent. The original cause is dropped, because it may quote bytes of the
+ * server. Pure.
  */
 export function withoutSecrets(error: unknown, scrub: Scrub): unknown {
   if (error instanceof Problem) {

@@ -5,7 +5,7 @@ import type { LoopShare } from '@flotilla/foundation/intake'
 
 /**
  * How many parts of all agents are searched at the same time, by the size of a part in characters. The search of a
- * part needs about 40 bytes a character, so places limit the memory. Parts wait only for parts of their own size, so
+ * part needs about 40 bytes a character, so this limits the memory. Parts wait only for parts of their own size, so
  * that large parts of some agents do not delay the smaller part of another.
  */
 export const searchPlaces: readonly { readonly partMaxChars: number; readonly partsMax: number }[] = [

@@ -26,7 +26,7 @@ export interface StreamedReply {
   readonly headers: Readonly<Record<string, string>>
   /** The body with secrets removed. Fails at a limit, or if the server breaks the connection. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Aborts if time or run ends before the body was read, so that no code waits for its reader. */
+  /** Aborts if the time limit passes or the run ends before the body was read; the route then drops the client. */
   readonly cut: AbortSignal
 }
 
@@ -112,7 +112,7 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       once: true,
     })
     void cutWithRun(deps, { agentId, run, over })
-    // A stream that is only listened to does not show that the agent works.
+    // A stream that the agent only listens to is no sign of work, so it does not extend the lease of the run.
     const release = listens ? () => {} : deps.holdLease(run)
     const end = (detail: Record<string, string | number>): void => {
       isRead = true
@@ -178,7 +178,7 @@ function requireServer(servers: McpServers, name: string): RemoteMcpServer {
   return server
 }
 
-/** The owner's address with its handles, or another address of the same origin that the server gave the agent. */
+/** Returns the configured address with handles, or `asked` if it has the same origin. Problem `address-refused`. */
 function addressOf(server: RemoteMcpServer, asked: string | null): string {
   if (asked === null) return server.url
   const own = new URL(shownAddress(server.url))

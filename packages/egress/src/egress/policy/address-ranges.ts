@@ -84,7 +84,7 @@ const ownGround = {
   ),
 }
 
-/** Addresses within those ranges at which clouds serve metadata and secrets. */
+/** Addresses within the ranges of `ownGround` at which clouds serve metadata and secrets. */
 const metadata = {
   ipv4: blockList([['100.100.100.200', 32]], 'ipv4'),
   ipv6: blockList(
@@ -129,13 +129,13 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** Detects an embedded IPv4 address by the ISATAP marks 0000:5efe and 0200:5efe (RFC 5214). */
+/** Returns whether an IPv6 address embeds an IPv4 address by the ISATAP marks 0000:5efe and 0200:5efe (RFC 5214). */
 function isIsatap(address: string): boolean {
   const [, , , , mark, id] = groupsOf(address)
   return id === 0x5efe && (mark === 0 || mark === 0x0200)
 }
 
-/** The eight groups of an IPv6 address without a zone. */
+/** Returns the eight groups of an IPv6 address without a zone. */
 function groupsOf(address: string): readonly number[] {
   // The URL parser normalizes every notation to hexadecimal groups with at most one gap.
   const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::')

@@ -64,7 +64,7 @@ export function createCheckDestination(deps: CheckDestinationDeps): CheckDestina
   }
 }
 
-/** A DNS lookup function for connections that returns the checked addresses without any query. */
+/** Returns a DNS lookup function for connections that returns the checked addresses without any query. */
 export function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses
@@ -73,7 +73,7 @@ export function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunctio
   }
 }
 
-/** Abandons a lookup when the signal aborts. */
+/** Returns the addresses of a host. Rejects at once when the signal aborts, without waiting for the lookup. */
 async function resolved(
   deps: Pick<CheckDestinationDeps, 'resolve'>,
   { host, signal }: { readonly host: string; readonly signal: AbortSignal },

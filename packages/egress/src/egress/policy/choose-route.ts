@@ -18,8 +18,8 @@ export interface RouteDeps extends CheckDestinationDeps {
   /** If absent, connections are direct. */
   readonly proxies?: OutboundProxies
   /**
-   * `egress.proxy_resolves_names`: the proxy gets names instead of checked addresses, also names that the mesh cannot
-   * resolve. A name that the mesh resolves to a private address is still refused.
+   * True for `egress.proxy_resolves_names`: the proxy gets names instead of checked addresses, also names that the
+   * mesh cannot resolve. A name that the mesh resolves to a private address is still refused.
    */
   readonly proxyResolvesNames?: boolean
 }

@@ -4,8 +4,8 @@ import { destinationOf, textOf } from './destination.ts'
 import type { Destination } from './destination.ts'
 
 /**
- * The reasons why `check-destination` would refuse this address to agents, and what would allow it, as far as they
- * are known without resolving the name. For owners who enter an address. Pure.
+ * Returns why `check-destination` would refuse this address to agents, and what would allow it, as far as this is
+ * known without a DNS lookup. Owners see these reasons when they enter an address. Pure.
  */
 export function destinationDoubts(
   url: URL,

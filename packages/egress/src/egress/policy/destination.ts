@@ -19,7 +19,7 @@ export function parseHostAndPort(text: string): Destination | null {
   return host === null ? null : { host, port }
 }
 
-/** The destination of an http or https URL; null for another scheme or an invalid host. Pure. */
+/** Returns the destination of an http or https URL; null for another scheme or an invalid host. Pure. */
 export function destinationOf(url: URL): Destination | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null
   const host = hostOf(url)

@@ -4,11 +4,11 @@ import type { Destination } from './destination.ts'
 import { textOf } from './destination.ts'
 
 /**
- * Each use of a place is recorded once for each caller in this time, in milliseconds: a program may connect a hundred
- * times a second.
+ * The time in milliseconds within which uses of an opened place by one caller are recorded only once: a program may
+ * connect a hundred times a second.
  */
 export const exceptionWrittenEveryMs = 60_000
-/** How many pairs of caller and place are remembered; clearing them only causes more records. */
+/** The maximum number of remembered uses. Above it all are forgotten, which only causes more records. */
 const rememberedMax = 1000
 
 /** Records in the audit log that an agent, or the mesh itself, used a place that the owner opened. */

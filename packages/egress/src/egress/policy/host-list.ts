@@ -14,7 +14,7 @@ function namesHost(pattern: string, host: string): boolean {
   return canonical(pattern) === host
 }
 
-/** The normalized form in which hosts are compared. */
+/** Returns the normalized form in which hosts are compared. */
 function canonical(host: string): string {
   return parseHostAndPort(`${host.includes(':') ? `[${host}]` : host}:80`)?.host ?? ''
 }

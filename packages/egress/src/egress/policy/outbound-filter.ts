@@ -19,7 +19,7 @@ const hostsFile = '/etc/hosts'
 
 export interface OutboundFilter {
   readonly networks: ClosedNetworks
-  /** The filter with the settings of one agent. */
+  /** Returns the filter with the settings of one agent. */
   filterFor(agentId: string): RouteDeps
   /** The filter for requests of the mesh itself to addresses that the owner configured. */
   readonly filterOfMesh: RouteDeps
@@ -68,7 +68,7 @@ export function createOutboundFilter(
   return {
     networks,
     filterAt: (places) => ({
-      // Places are addresses, so no name is resolved here.
+      // The places are addresses and not names, so this filter resolves no name.
       resolve: async () => [],
       isAllowed: () => false,
       allowedPorts: [],
@@ -110,7 +110,7 @@ function ownAddresses(): AddressRange[] {
   )
 }
 
-/** An engine that is reached over TCP listens on a port that must stay closed too. */
+/** Returns the port of an engine that is reached over TCP, which must stay closed too; an empty list without one. */
 function tcpPortIn(address: string): readonly number[] {
   const port = /^tcp:\/\/.*:(\d{1,5})\/?$/.exec(address)?.[1]
   return port === undefined ? [] : [Number(port)]

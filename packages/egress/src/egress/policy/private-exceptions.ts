@@ -7,8 +7,8 @@ export interface PrivateExceptions {
   /** True if the owner entered exactly this host and port. */
   covers(destination: Destination): boolean
   /**
-   * True for an address that such an entry can open. Nothing opens link-local and reserved addresses, cloud metadata,
-   * the fleet's own network, the mesh's listeners and the engine.
+   * True for an address that an entry of the owner can open. No entry opens link-local and reserved addresses, cloud
+   * metadata, the fleet's own network, the mesh's listeners and the engine.
    */
   opens(address: string, port: number): boolean
 }

@@ -26,7 +26,7 @@ export interface NameServers {
 
 export interface ResolveNameDeps {
   readonly readHosts: () => Promise<string>
-  /** Creates a new one for each lookup, so that a change of the machine's name servers takes effect at once. */
+  /** Opens a new resolver for each lookup, so that changed name servers of the machine take effect at once. */
   readonly openServers: () => NameServers
 }
 
@@ -37,7 +37,7 @@ export const serverTries = 2
 const localName = /(?:^|\.)localhost$/
 
 export function createResolveName(deps: ResolveNameDeps): ResolveName {
-  // Dead names of one agent must not use up the places of others.
+  // Limits the lookups of each agent, so that names without an answer do not delay the lookups of other agents.
   const places = createOpenPlaces(agentShare.lookups)
 
   async function ask(name: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
@@ -93,7 +93,7 @@ async function answered(answer: Promise<readonly string[]>): Promise<readonly st
   }
 }
 
-/** The addresses of a name in a hosts file, in its order. Lines with a zone are ignored. Pure. */
+/** Returns the addresses of a name in a hosts file, in its order. Lines with a zone are ignored. Pure. */
 function addressesInHosts(text: string, name: string): readonly LookupAddress[] {
   const wanted = name.toLowerCase()
   return text.split('\n').flatMap((line) => {

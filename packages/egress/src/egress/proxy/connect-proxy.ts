@@ -21,10 +21,10 @@ const keepAliveMs = 15_000
 
 /**
  * The forward proxy: the only way for programs in a container to reach the network.
- * P1 The token alone identifies the client, anew for each request (`proxy-gate`).
+ * P1 The token alone identifies the client, for each request (`proxy-gate`).
  * P2 Each destination is checked once, and connected to at the checked addresses (`check-destination`).
  * P3 No connection outlives its run, its token or the mesh (`tunnels`).
- * P4 The proxy parses each request strictly and writes it anew, so that the server cannot parse it differently.
+ * P4 The proxy parses each request strictly and writes a new one, so that the server cannot parse it differently.
  */
 export interface ConnectProxy {
   /** Rejects if the port is in use. */
@@ -55,7 +55,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
   const server = createServer({
     maxHeaderSize: headersMaxBytes,
     headersTimeout: deps.headersTimeoutMs ?? headersTimeoutMs,
-    // A body may take as long as its tunnel; `tunnels` ends an idle one.
+    // A body may take as long as its tunnel; `tunnels` ends an idle tunnel.
     requestTimeout: 0,
     connectionsCheckingInterval: (deps.headersTimeoutMs ?? headersTimeoutMs) / checksPerTimeout,
     keepAliveTimeout: keepAliveMs,
@@ -149,7 +149,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
   }
 }
 
-/** Aborts when the client disconnects before it was served. */
+/** Returns a signal that aborts when the client disconnects, and a function that stops watching the client. */
 function goneOf(client: Duplex | ServerResponse): { readonly signal: AbortSignal; forget(): void } {
   const gone = new AbortController()
   const onClose = () => gone.abort(new Problem('client-gone'))

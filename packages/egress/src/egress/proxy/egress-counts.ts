@@ -4,12 +4,12 @@ import type { Log } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
 import type { EgressCount, EgressCountRow, EgressCountTable } from './egress-count-table.ts'
 
-/** How many hosts are counted by name for one agent; further ones share one row. */
+/** How many hosts of one agent are counted by name; all further hosts share one row. */
 export const countedHostsMax = 200
 export const otherHosts = '(other)'
 /**
- * How long counts stay only in memory, in milliseconds. A killed mesh loses these, but the first contact with a host
- * is written at once.
+ * How long counts stay only in memory, in milliseconds. A killed mesh loses the counts of this time, but the first
+ * contact with a host is written at once.
  */
 export const flushIntervalMs = 30_000
 /**
@@ -26,7 +26,7 @@ export interface EgressCounts {
   /** Totals of all time, largest first, including unwritten counts. */
   list(limit: number): readonly EgressCountRow[]
   flush(): void
-  /** Flushes until the signal aborts, and once more. */
+  /** Writes the counts at each interval until the signal aborts, and then once more. */
   run(signal: AbortSignal): Promise<void>
   forget(agentId: string): void
 }
@@ -86,7 +86,7 @@ export function createEgressCounts(deps: {
         }
       }
     })
-    // Only written state is dropped; hosts are read from the table again.
+    // All counts are written, so memory is cleared; the next use reads the hosts of an agent from the table again.
     agents.clear()
   }
 

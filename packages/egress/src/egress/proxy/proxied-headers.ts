@@ -6,8 +6,8 @@ const bodied: readonly string[] = ['POST', 'PUT', 'PATCH']
 const via = ['Via', '1.1 flotilla']
 
 /**
- * The headers of a forwarded request, names and values in turn, with new framing and addressed to `host`. Throws the
- * problem `bad-request` for a protocol upgrade, because the filter cannot inspect what follows it. Pure.
+ * Returns the headers of a forwarded request, names and values in turn, with new framing and addressed to `host`.
+ * Throws the problem `bad-request` for a protocol upgrade, because the filter cannot inspect what follows it. Pure.
  */
 export function onwardRequestHeaders(
   request: { readonly method: string; readonly rawHeaders: readonly string[] },
@@ -31,7 +31,7 @@ export function onwardRequestHeaders(
   return ['Host', host, ...onward.flat(), ...framing, ...via, 'Connection', 'close']
 }
 
-/** The headers of an answer that are returned, names and values in turn. Pure. */
+/** Returns the headers of an answer that the client gets, as a list in which each name precedes its value. Pure. */
 export function returnedHeaders(rawHeaders: readonly string[]): string[] {
   return [...endToEnd(pairsOf(rawHeaders), []).flat(), ...via]
 }

@@ -10,7 +10,7 @@ export interface ProxyGateDeps {
   readonly liveRunOf: (agentId: string) => RunTicket | null
 }
 
-/** The client and its token, which is kept to notice when it expires. A browser belongs to no run. */
+/** A client and its token. The token is stored to detect when it becomes invalid. A browser belongs to no run. */
 export interface ProxyIdentity {
   readonly caller: AgentCaller
   readonly token: string
@@ -69,8 +69,8 @@ export function createBrowserGate(browserOf: (token: string) => string | null): 
 const headerMaxChars = 2048
 
 /**
- * The password of `Proxy-Authorization: Basic`, which is the token; the user name is ignored. Null if the header is
- * missing or different. Pure.
+ * Returns the password of `Proxy-Authorization: Basic`, which is the token; the user name is ignored. Null if the
+ * header is missing or different. Pure.
  */
 function proxyToken(header: string | undefined): string | null {
   if (header === undefined || header.length > headerMaxChars) return null

@@ -7,7 +7,7 @@ import { problemContentType, problemJson } from '@flotilla/protocol/problem-json
 /** How long a client may take to read a refusal, in milliseconds. */
 const readGraceMs = 1000
 
-/** A refusal before any byte was forwarded: status, headers and a problem as JSON. Pure. */
+/** Returns a refusal before any byte was forwarded: status, headers and a problem as JSON. Pure. */
 export function refusalOf(error: unknown, requestId: string) {
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   const body = problemJson(problem, requestId)
@@ -41,7 +41,7 @@ export function refuseSocket(socket: Duplex, refusal: ReturnType<typeof refusalO
   void clock.sleep(readGraceMs).then(() => socket.destroy())
 }
 
-/** Answers a client of the absolute form; a partly answered one is disconnected. */
+/** Answers a client that used the absolute form. If part of an answer was sent already, disconnects the client. */
 export function refuseResponse(response: ServerResponse, refusal: ReturnType<typeof refusalOf>): void {
   if (response.headersSent || response.destroyed) {
     response.destroy()

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Destination } from '../policy/destination.ts'
 import { destinationOf, parseHostAndPort } from '../policy/destination.ts'
 
-/** The destination of a CONNECT request. Throws the problem `bad-request`. Pure. */
+/** Returns the destination of a CONNECT request. Throws the problem `bad-request`. Pure. */
 export function readConnectTarget(target: string | undefined): Destination {
   const destination = parseHostAndPort(target ?? '')
   if (destination === null) throw badRequest('CONNECT requires host:port, such as example.com:443')
@@ -14,7 +14,7 @@ export interface AbsoluteTarget {
   readonly url: URL
 }
 
-/** The destination of a request in absolute form. Throws the problem `bad-request`. Pure. */
+/** Returns the destination of a request in absolute form. Throws the problem `bad-request`. Pure. */
 export function readAbsoluteTarget(target: string | undefined): AbsoluteTarget {
   const text = target ?? ''
   if (/^https:/i.test(text)) throw badRequest('requests to https addresses must use CONNECT with this proxy')

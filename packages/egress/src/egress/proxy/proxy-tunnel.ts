@@ -61,7 +61,7 @@ export async function dial({ tunnel, route }: CheckedTunnel, signal: AbortSignal
   }
 }
 
-/** `openTunnel` limits the wait for the proxy. */
+/** Connects through a proxy; `openTunnel` limits the wait for the proxy. */
 function dialThrough(
   { via, host }: NonNullable<Route['proxy']>,
   destination: Destination,

@@ -31,14 +31,14 @@ export interface Tunnel {
   readonly destination: Destination
   /** Aborts with the problem that ended the tunnel. */
   readonly signal: AbortSignal
-  /** Counts the tunnel as open from here on; `traffic` returns the bytes so far. */
+  /** Starts to count the tunnel as open; `traffic` returns the bytes that the tunnel has transferred so far. */
   measure(traffic: () => Traffic): void
   /** Releases the tunnel's place. Idempotent. */
   close(): void
 }
 
 export interface Tunnels {
-  /** Throws the problem `rate-limited` if there are too many. */
+  /** Reserves a place for a tunnel. Throws the problem `rate-limited` if too many tunnels exist. */
   reserve(identity: ProxyIdentity, destination: Destination): Tunnel
   /** Closes the tunnels of one agent, or all. */
   cut(reason: Problem, agentId?: string): void
@@ -155,7 +155,7 @@ function release(tunnel: HeldTunnel): void {
   tunnel.releaseLease = null
 }
 
-/** The reason why a tunnel must end now, or null. Pure. */
+/** Returns the reason why a tunnel must end now, or null. Pure. */
 export function endOf(
   tunnel: { readonly startedAt: number; readonly movedAt: number; readonly counted: Traffic },
   at: { readonly now: number; readonly isLive: boolean },

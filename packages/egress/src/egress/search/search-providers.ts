@@ -20,7 +20,7 @@ export interface SearchProvider {
   /** The header for the key; null if the provider needs none. */
   readonly keyHeader: { readonly name: string; readonly prefix: string } | null
   call(base: string, request: WebSearchRequest): SearchCall
-  /** Throws a zod error for an unexpected reply. */
+  /** Parses a reply of the provider. Throws a zod error for an unexpected reply. */
   read(reply: unknown): readonly WebResult[]
   /** The likely meaning of an error status, as text for the owner. */
   readonly hints: Readonly<Record<number, string>>
@@ -140,7 +140,7 @@ function withQuery(url: URL, query: Readonly<Record<string, string>>): URL {
   return full
 }
 
-/** One result within its limits; none without a valid address. */
+/** Returns a list of one result, shortened to the limits; an empty list for a result without a valid address. */
 function resultOf(one: {
   readonly title?: string | null | undefined
   readonly link?: string | null | undefined

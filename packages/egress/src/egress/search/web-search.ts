@@ -36,7 +36,7 @@ export interface SearchSetup {
   readonly key: Secret | null
 }
 
-/** The configured provider. Throws the problem `not-configured`, which says what to set where. */
+/** Returns the configured provider. Throws the problem `not-configured`, which says what to set where. */
 export function searchSetup(sources: SearchSources): SearchSetup {
   const settings = sources.settings()
   if (settings === undefined) {

@@ -4,9 +4,9 @@ import type { ModelView } from '@flotilla/protocol/models-api'
 export type FreeBecause = ModelView['free_because']
 
 interface CostSaid {
-  /** The owner has set a price for the model. */
+  /** True if the owner has set a price for the model. */
   readonly hasPrice: boolean
-  /** The owner's setting for the model and for its provider; null if not set. */
+  /** The owner's setting `local` for the model and for its provider; null if the owner has not set it. */
   readonly modelLocal: boolean | null
   readonly providerLocal: boolean | null
   /** The configured address; null for a scripted model. */
@@ -14,9 +14,9 @@ interface CostSaid {
 }
 
 /**
- * The most specific setting of the owner wins: a price, then `local` of the model, then that of its provider. Without
- * any, the configured address decides as it is written: no name is resolved except `localhost`, and no answer of a
- * server counts. A local proxy that forwards calls to a paid provider needs a price or `local: false`. Pure.
+ * Returns why a model is free, or null. The owner's most specific setting wins: a price, then `local` of the model,
+ * then `local` of its provider. Without any, the configured address decides as it is written: no name is resolved
+ * except `localhost`. A local proxy that forwards calls to a paid provider needs a price or `local: false`. Pure.
  */
 export function freeBecause({ hasPrice, modelLocal, providerLocal, baseUrl }: CostSaid): FreeBecause {
   if (baseUrl === null) return 'played'
@@ -26,7 +26,7 @@ export function freeBecause({ hasPrice, modelLocal, providerLocal, baseUrl }: Co
   return isThisMachine(baseUrl) ? 'this-machine' : null
 }
 
-/** 127.0.0.0/8, ::1 and `localhost`. The address parser has normalized all spellings. */
+/** Returns true for 127.0.0.0/8, ::1 and `localhost`. The address parser has normalized all spellings. */
 function isThisMachine(url: string): boolean {
   const host = URL.canParse(url) ? new URL(url).hostname : ''
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)

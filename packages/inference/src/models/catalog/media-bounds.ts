@@ -35,7 +35,7 @@ const freeDocumentTokens = 200_000
 interface BoundedModel {
   readonly model: string
   readonly setup: ProviderSetup
-  /** The model costs nothing, however many tokens it counts. */
+  /** True if the model costs nothing, however many tokens a call has. */
   readonly free: boolean
   readonly window: number | null
 }

@@ -41,7 +41,7 @@ function missingModelWords(known: {
   /** The provider names under `providers` in the settings. */
   readonly providers: readonly string[]
   readonly systemNames: readonly string[]
-  /** `.env` has model settings that this process has not read. */
+  /** True if `.env` has model settings that this process has not read. */
   readonly writtenSince: boolean
 }): string {
   const { providers, systemNames, writtenSince } = known

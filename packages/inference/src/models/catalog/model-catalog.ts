@@ -38,7 +38,7 @@ export interface CatalogModel extends PricedModel {
   /** The parts of a conversation with other models that this model accepts. */
   readonly history: HistoryRules
   readonly promptCache: PromptCache
-  /** The model's name makes the provider add a web search; checked once per model and not per call. */
+  /** True if the model's name makes the provider add a web search; checked once per model and not per call. */
   readonly isGivenSearch: boolean
   /** Tools that the owner allows to run at the model's provider. */
   readonly serverTools: Readonly<Record<string, ServerToolSettings>>
@@ -47,17 +47,17 @@ export interface CatalogModel extends PricedModel {
 }
 
 export interface ModelCatalog {
-  /** The model of agents without an own model; null when none is set. */
+  /** Returns the model of agents without an own model; null when none is set. */
   defaultModel(): string | null
-  /** The default model and the setting that chose it; null when none is set. */
+  /** Returns the default model and the setting that chose it; null when none is set. */
   preset(): PresetModel | null
-  /** The provider that a model name without a slash belongs to. */
+  /** Returns the provider that a model name without a slash belongs to. */
   defaultProvider(): string
-  /** Throws the Problem `not-configured` when the provider is not set up. */
+  /** Returns a model. Throws the Problem `not-configured` when the provider is not set up. */
   find(name: ModelName): CatalogModel
   /** Throws the Problem `unprocessable`, listing the usable providers, if the model's provider is not set up. */
   requireUsable(model: string): void
-  /** Full names of all models that are known without a request to a provider. */
+  /** Returns full names of all models that are known without a request to a provider. */
   names(): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -86,7 +86,7 @@ interface Vaulted {
 const knownMax = 1000
 
 export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
-  /** Providers by name. Changed settings make a new provider; replaced ones are closed with the catalog. */
+  /** Providers by name. Changed settings create a new provider; the old one is closed together with the catalog. */
   const made = new Map<string, { readonly mark: string; readonly llm: LlmProvider }>()
   const replaced: LlmProvider[] = []
 
@@ -108,7 +108,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   const secretIds = new WeakMap<Secret, number>()
   let secretsSeen = 0
 
-  /** A number that identifies a secret without revealing it. */
+  /** Returns a number that identifies a secret without revealing it. */
   function secretId(secret: Secret): number {
     const known = secretIds.get(secret)
     if (known !== undefined) return known
@@ -127,7 +127,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     return llm
   }
 
-  /** The setup of a provider, and the credentials that it depends on, present or not. */
+  /** Returns the setup of a provider, and the credentials that it depends on, present or not. */
   function setupWith(provider: string): { setup: ProviderSetup; vaulted: readonly Vaulted[] } {
     const vaulted: Vaulted[] = []
     const system = (credential: string) => {

@@ -4,8 +4,8 @@ import { fullName } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 
 /**
- * The context window of a model: the owner's `models.*.context`, else the public list as of this release, which finds
- * the newest names by pattern; null if unknown. Pure.
+ * Returns the context window of a model: the owner's `models.*.context`, else the public list as of this release,
+ * which finds the newest names by pattern; null if unknown. Pure.
  */
 export function windowOfModel(settings: Settings, name: ModelName): number | null {
   const id = fullName(name)

@@ -5,11 +5,11 @@ import { fullName, resolveModel } from './resolve-model.ts'
 
 /** Facts about an agent's own model that the mesh gives the agent. */
 export interface OwnModel {
-  /** The configured model of the agent, or the default of the fleet; null if neither exists. */
+  /** Returns the configured model of the agent, or the default of the fleet; null if neither exists. */
   modelOf(agentId: string): string | null
-  /** The context window in tokens; null if it is unknown. */
+  /** Returns the context window in tokens; null if it is unknown. */
   windowOf(agentId: string): number | null
-  /** The owner's setting, null if it is not set; public model lists are not reliable here. */
+  /** Returns the owner's setting `images` of the model, or null: public model lists are unreliable about images. */
   seesImages(agentId: string): boolean | null
 }
 

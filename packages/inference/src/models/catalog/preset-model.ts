@@ -18,8 +18,8 @@ interface ModelChoices {
 }
 
 /**
- * The model of agents that name none: the owner's setting, or the usual model of the first provider with a key; null
- * otherwise. A base URL may lead anywhere, so with one the owner must name the model. Pure.
+ * Returns the model of agents that name none: the owner's setting, or the usual model of the first provider with a
+ * key; null otherwise. Skips a provider with a base URL of its own, which may lead to any server. Pure.
  */
 export function presetModel(known: ModelChoices): PresetModel | null {
   const { environment, environmentFrom, settings, hasSystemCredential } = known

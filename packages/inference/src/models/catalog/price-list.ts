@@ -43,8 +43,8 @@ export const freePrice: Price = {
 }
 
 /**
- * The price of a model: zero if it is free, else the owner's price, else the public list as of this release. Throws
- * the Problem `model-unpriced` for a model in neither.
+ * Returns the price of a model: zero if the model is free, else the owner's price, else the price in the public list
+ * of this release. Throws the Problem `model-unpriced` if none of these exists.
  */
 export function priceOf(model: PricedModel, now: number): Price {
   if (model.free) return freePrice
@@ -60,7 +60,7 @@ export function priceOf(model: PricedModel, now: number): Price {
 /** A price look-up walks over patterns, so its result is cached; some list prices change by the hour. */
 const rememberedMs = 10 * 60 * 1000
 
-/** `priceOf` with a cache per model object: the catalog makes a new object when a model changes. */
+/** Returns `priceOf` with a cache per model object: the catalog makes a new object when a model changes. */
 export function createPriceList(clock: Clock): (model: PricedModel) => Price {
   const known = new WeakMap<PricedModel, { readonly price: Price; readonly until: number }>()
   return (model) => {
@@ -140,14 +140,14 @@ function listedPrice(model: PricedModel, now: number): Price | null {
   return null
 }
 
-/** The cached parts of the prompt, capped so that together they never exceed the prompt tokens. */
+/** Returns the cached parts of the prompt, capped so that together they never exceed the prompt tokens. */
 function cacheParts(usage: TokenUsage): { read: number; written: number; long: number } {
   const read = Math.min(usage.cachedTokens, usage.promptTokens)
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - read)
   return { read, written, long: Math.min(usage.cacheWriteLongTokens ?? 0, written) }
 }
 
-/** The usage fields of the price library; tokens cached for an hour are also part of the tokens written. */
+/** Returns the usage fields of the price library; tokens cached for an hour are also part of the tokens written. */
 function cacheCounts(usage: TokenUsage): Record<string, number> {
   const { read, written, long } = cacheParts(usage)
   return {
@@ -157,7 +157,7 @@ function cacheCounts(usage: TokenUsage): Record<string, number> {
   }
 }
 
-/** The highest price that any of the fields reaches, in any tier. */
+/** Returns the highest price among these fields, in all their tiers; null if no field has a price. */
 function dearest(
   prices: Readonly<Record<string, number | TieredPrices | undefined>>,
   fields: string[],

@@ -4,7 +4,7 @@ export interface ModelName {
   readonly model: string
 }
 
-/** The first slash splits; a bare name belongs to the default provider. Null for an empty half. Pure. */
+/** Splits a name at its first slash; a bare name gets the default provider. Returns null for an empty part. Pure. */
 export function resolveModel(name: string, defaultProvider: string): ModelName | null {
   const slash = name.indexOf('/')
   const provider = slash === -1 ? defaultProvider : name.slice(0, slash)
@@ -39,7 +39,7 @@ export function isGivenSearch(model: string): boolean {
  * models, Groq's compound models, research models, and routers that choose another model.
  */
 const searchingWords = /sonar|online|search|compound|(?<![a-z0-9])(?:auto|router)(?![a-z0-9])|autorouter/
-/** A preset stored at a provider under such a name may add tools; a version, as `@20250514`, does not. */
+/** Matches the suffix of a preset at a provider, which may add tools. A version such as `@20250514` is no match. */
 const presetSuffix = /@(?!\d+$)/
 
 /**

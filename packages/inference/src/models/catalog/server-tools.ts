@@ -31,7 +31,7 @@ interface ServerToolTerms {
 
 /**
  * Tool kinds with a bound on the number of calls, which the fee reservation needs. A kind without such a bound cannot
- * be allowed; to add a kind, name the place of its bound here.
+ * be allowed; to add a kind, add the place of its bound to this list.
  */
 const boundable: readonly {
   readonly type: RegExp
@@ -90,8 +90,8 @@ const boundable: readonly {
 ]
 
 /**
- * The costs and bounds of the tools in a call that run at the provider; null without such tools. Throws the Problem
- * `bad-request` for a tool that the owner has not named and priced for this model. Pure.
+ * Returns the costs and bounds of the tools in a call that run at the provider; null without such tools. Throws the
+ * Problem `bad-request` for a tool that the owner has not named and priced for this model. Pure.
  */
 export function serverToolTerms(
   model: {
@@ -132,8 +132,8 @@ export function serverToolTerms(
 }
 
 /**
- * The most prompt tokens of a call with tools: for each tool call the model reads again the prompt, its own answer so
- * far, and the results of the tool calls before. Pure.
+ * Returns the most prompt tokens of a call with tools: for each tool call the model reads again the prompt, its own
+ * answer so far, and the results of the tool calls before. Pure.
  */
 export function tokensWithTools(
   promptTokens: number,
@@ -144,7 +144,7 @@ export function tokensWithTools(
   return promptTokens * (terms.calls + 1) + (terms.tokens + answerTokens) * terms.calls
 }
 
-/** The price of a call with the fees of its tools; at least the cost that the provider reports. */
+/** Returns the price of a call with the fees of its tools; at least the cost that the provider reports. */
 export function priceWithTools(price: Price, terms: ServerToolTerms | null): Price {
   return {
     ...price,

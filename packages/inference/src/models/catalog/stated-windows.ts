@@ -16,11 +16,11 @@ export interface StatedWindows {
   /** Takes any error of a call and ignores all but refusals because of prompt length. Never throws. */
   refused(agentId: string, error: unknown): void
   answered(agentId: string, model: string, promptTokens: number): void
-  /** The stated windows of one model, by its full name, that have not expired. */
+  /** Returns the stated windows of one model, by its full name, that have not expired. */
   of(model: string): readonly StatedWindowView[]
 }
 
-/** The most entries per agent, the same as the agent loop keeps itself; all expire after an hour. */
+/** The maximum number of entries per agent, equal to the limit in the agent loop. Entries expire after an hour. */
 const perAgentMax = 50
 
 interface Heard {

@@ -7,13 +7,13 @@ import type { PricedModel } from './price-list.ts'
 /** The price of transcribing sound. */
 export interface VoicePrice {
   readonly nanoPerSecond: number
-  /** For providers that bill by tokens; null if their price is unknown. */
+  /** Returns the cost in nano-dollars at a provider that bills by tokens; null if the price of a token is unknown. */
   tokensNano(tokens: TranscriptionTokens): number | null
 }
 
 /**
- * The owner's price per minute if set; zero for a free model. Throws the Problem `model-unpriced` for a paid model
- * without the owner's price.
+ * Returns the owner's price per minute if set; zero for a free model. Throws the Problem `model-unpriced` for a paid
+ * model without the owner's price.
  */
 export function voicePriceOf(model: PricedModel, usdPerMinute: number | null, now: number): VoicePrice {
   if (usdPerMinute === null && !model.free) {
@@ -28,7 +28,7 @@ export function voicePriceOf(model: PricedModel, usdPerMinute: number | null, no
   }
 }
 
-/** The cost by the public price list; null for a model billed by the minute, which has no token price there. */
+/** Returns the cost by the public price list; null for a model that the list does not bill by tokens. */
 function listedNano(model: PricedModel, tokens: TranscriptionTokens, now: number): number | null {
   const places = [
     ...(model.baseUrl === null ? [] : [{ providerApiUrl: model.baseUrl }]),

@@ -30,8 +30,8 @@ function anthropicErrorOf(problem: Problem): AnthropicError {
 }
 
 /**
- * The body of an error response. The official client prints `message` if there is one, and otherwise the whole body,
- * which is not a readable sentence. Pure.
+ * Returns the body of an error response. The official client prints `message` if there is one, and otherwise the
+ * whole body, which is not a readable sentence. Pure.
  */
 export function anthropicErrorBody(problem: Problem, requestId: string): object {
   return {
@@ -42,7 +42,7 @@ export function anthropicErrorBody(problem: Problem, requestId: string): object 
   }
 }
 
-/** The error as a stream event, because a stream that has begun cannot change its status. */
+/** Returns the error as a stream event, because a stream that has begun cannot change its status. */
 export function anthropicErrorEvent(problem: Problem): Uint8Array {
   const data = JSON.stringify({ type: 'error', error: anthropicErrorOf(problem) })
   return new TextEncoder().encode(`event: error\ndata: ${data}\n\n`)

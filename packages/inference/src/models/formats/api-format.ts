@@ -38,18 +38,18 @@ export interface ApiFormat {
 export interface CallParameters {
   readonly model: string
   readonly stream: boolean
-  /** The client asked for the usage at the end of its stream. */
+  /** True if the client asked for the usage at the end of its stream. */
   readonly wantsUsage: boolean
   readonly answers: number
   /** The client's token bound, with the field name that the client used. */
   readonly maxTokens: { readonly field: BoundField; readonly value: number } | null
   /** The members to forward, without model and token bound; a stream always requests its usage. */
   readonly forwarded: JsonObject
-  /** The original bytes of members that are forwarded unchanged; null if all members are printed anew. */
+  /** The original bytes of members that are forwarded unchanged; null if the mesh prints all members itself. */
   readonly spelling: Spelling | null
   /** The content of the prompt other than text. */
   readonly prompt: PromptFound
-  /** Adjusts the forwarded members once the number of tokens left for the answer is known. */
+  /** Adjusts the forwarded members once the number of tokens available for the answer is known. */
   readonly fit?: (forwarded: JsonObject, maxTokens: number) => JsonObject
   readonly betas?: readonly string[]
 }

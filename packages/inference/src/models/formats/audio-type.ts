@@ -27,7 +27,7 @@ const beginnings: readonly Beginning[] = [
   { ...mp3, begins: [0xff, 0xf2] },
 ]
 
-/** The audio format by the first bytes, whatever type the sender declares; null if unknown. Pure. */
+/** Returns the audio format by the first bytes, whatever type the sender declares; null if unknown. Pure. */
 export function audioTypeOf(bytes: Uint8Array): AudioType | null {
   const found = beginnings.find(({ begins }) =>
     begins.every((byte, index) => (byte === null ? index < bytes.length : bytes[index] === byte)),

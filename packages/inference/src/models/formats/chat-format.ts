@@ -53,7 +53,7 @@ export function readParameters(bytes: Uint8Array): CallParameters {
   }
 }
 
-/** The newer name wins if a client sends both, since models that know it reject the older one. */
+/** Returns the token bound. The newer name wins over the older, because models that know it reject the older. */
 function boundOf(body: JsonObject): CallParameters['maxTokens'] {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
     const value = wholeNumber(body[field], field, Number.MAX_SAFE_INTEGER)

@@ -3,7 +3,7 @@ import type { Spelling } from './spelling.ts'
 
 /** The JSON of an outgoing call without its token bound, with room in the buffer for that bound. */
 export interface Draft {
-  /** The size with the closing brace, which the bound overwrites. */
+  /** The size of the JSON in bytes, with its closing brace. Appending the bound overwrites that brace. */
   readonly bytes: number
   /** Appends the bound (an integer from 1) or nothing. Call once: the result shares the draft's memory. */
   closed(bound: { readonly field: string; readonly value: number } | null): Uint8Array

@@ -55,7 +55,7 @@ export function readEmbeddingsParameters(bytes: Uint8Array): CallParameters {
   }
 }
 
-/** The texts of an input. Throws the Problem `bad-request` for tokens, which only their own model can read. Pure. */
+/** Returns the texts of an input. Problem `bad-request` for tokens, which only their own model can read. Pure. */
 export function textInputs(input: JsonValue | undefined): readonly string[] {
   const list = Array.isArray(input) ? input : [input]
   return list.map((entry) => {

@@ -21,7 +21,7 @@ export function saysNoMessage(said: Readonly<Record<string, unknown>>): boolean 
   return framing.includes(type)
 }
 
-/** Any block but an empty text counts as content, so that new block types do not make a message count as empty. */
+/** Whether a block has no content. Only an empty text counts as empty, so that blocks of new types are content. */
 function isEmpty(block: unknown): boolean {
   if (!isRecord(block)) return false
   const words = ['text', 'thinking'].flatMap((field) => (field in block ? [block[field]] : []))

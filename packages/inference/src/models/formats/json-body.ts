@@ -5,7 +5,7 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { readJsonBody } from '@flotilla/foundation/intake'
 
-/** Null if absent. Throws the Problem `bad-request`. Pure. */
+/** Returns a whole number from 1 to `max`; null if the value is missing. Throws the Problem `bad-request`. Pure. */
 export function wholeNumber(value: JsonValue | undefined, name: string, max: number): number | null {
   if (value === undefined || value === null) return null
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1 || value > max) {

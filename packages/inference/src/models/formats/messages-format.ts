@@ -5,7 +5,7 @@ import { readMessagesParameters } from './messages-parameters.ts'
 import { createMessagesStream, messageAsEvents } from './messages-stream.ts'
 import { messagesUsageFrom } from './messages-usage.ts'
 
-/** `/v1/messages`. Adapters give answers in this form, which are forwarded as the same bytes; errors get their body here. */
+/** `/v1/messages`. Answers of adapters have this form and are forwarded as the same bytes; errors get their body. */
 export const messagesFormat: ApiFormat = {
   form: 'messages',
   read: readMessagesParameters,

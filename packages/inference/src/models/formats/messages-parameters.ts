@@ -59,7 +59,7 @@ function parse(bytes: Uint8Array): { readonly body: JsonObject; readonly model: 
   return { body, model }
 }
 
-/** A nearly exhausted budget leaves less room than was planned for thinking: thinking is reduced or left out. */
+/** Reduces or drops thinking if a nearly exhausted budget leaves less room for thinking than was planned. */
 function fitThinking(chosen: JsonObject, asked: number, maxTokens: number): JsonObject {
   const thought = chosen['thinking']
   const budget = isJsonObject(thought) ? thought['budget_tokens'] : null

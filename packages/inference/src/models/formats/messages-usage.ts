@@ -2,8 +2,8 @@ import { countIn, countOrNone, membersOf, told } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 
 /**
- * The usage of the Messages API, which reports cached prompt tokens separately and includes thinking in the output.
- * Null for an implausible usage. Pure.
+ * Returns the usage of the Messages API, which reports cached prompt tokens separately and includes thinking in the
+ * output. Null for an implausible usage. Pure.
  */
 export function messagesUsageFrom(value: unknown): TokenUsage | null {
   const usage = membersOf(value)

@@ -6,7 +6,7 @@ import { Problem, retold } from '@flotilla/protocol/problem'
 interface OpenAiError {
   readonly message: string
   readonly type: string
-  /** OpenAI names the invalid parameter here; the mesh names it only in the message. */
+  /** OpenAI names the invalid parameter in this member; the mesh names it only in the message. */
   readonly param: null
   readonly code: string
   /** The number of attempts that the mesh made, so that a client need not retry at once. */
@@ -36,7 +36,7 @@ export function withOpenAiError(problem: Problem): Problem {
   return retold(problem, { extra: { error: openAiErrorOf(problem) } })
 }
 
-/** The error as a stream event, because a stream that has begun cannot change its status. */
+/** Returns the error as a stream event, because a stream that has begun cannot change its status. */
 export function errorEvent(problem: Problem): Uint8Array {
   return new TextEncoder().encode(`data: ${JSON.stringify({ error: openAiErrorOf(problem) })}\n\n`)
 }

@@ -18,7 +18,7 @@ export function promptCacheOf(at: {
   readonly model: string
   readonly kind: string
   readonly baseUrl: string | null
-  /** The provider takes marks in a chat completion, as OpenRouter does. */
+  /** True if the provider accepts cache marks in a chat completion, as OpenRouter does. */
   readonly takesMarks: boolean
 }): PromptCache {
   const { model, kind, baseUrl } = at
@@ -64,7 +64,7 @@ function systemEnd(messages: readonly JsonValue[]): number {
   return (first === -1 ? messages.length : first) - 1
 }
 
-/** The last message of the conversation, and the last one before the latest answer. */
+/** Returns the indexes of the last user or tool message before the latest answer, and of the last of all. */
 function conversationEnds(messages: readonly JsonValue[]): readonly number[] {
   const end = messages.findLastIndex(isAsked)
   const answer = messages.findLastIndex((message, at) => at < end && roleOf(message) === 'assistant')

@@ -6,7 +6,7 @@ import { afterText } from '@flotilla/foundation/intake'
  * conversation takes longer than all other work on it.
  */
 export interface Spelling {
-  /** The original bytes of this value; null if it must be printed. */
+  /** Returns the original bytes of this value; null if it must be printed. */
   of(name: string, value: JsonValue): Uint8Array | null
 }
 
@@ -16,9 +16,9 @@ const wordsMax = 1000
 const spelledMinBytes = 2048
 
 /**
- * The original bytes if the body is exactly as `JSON.stringify` would print it; otherwise null, and the body is
- * printed. So the bytes contain no duplicate name that a provider might read differently, no number that changes when
- * parsed, and no blanks and escapes that would be billed. `body` is the parsed value of `bytes`. Pure.
+ * Returns the original bytes if the body is exactly as `JSON.stringify` would print it; otherwise null, and the body
+ * is printed. So the bytes contain no duplicate name that a provider might read differently, no number that changes
+ * when parsed, and no blanks and escapes that would be billed. `body` is the parsed value of `bytes`. Pure.
  */
 export function spellingOf(bytes: Uint8Array, body: JsonObject): Spelling | null {
   if (bytes.length < spelledMinBytes) return null
@@ -48,7 +48,7 @@ const colon = 0x3a
 const zero = 0x30
 const nine = 0x39
 
-/** Null if any part is not as `JSON.stringify` would print it. The bytes must be valid JSON. */
+/** Returns the members of a valid JSON text; null if any part is not as `JSON.stringify` would print it. */
 function membersIn(text: Buffer): Found | null {
   const values = new Map<string, { from: number; to: number }>()
   let names = 0
@@ -98,7 +98,7 @@ function behindWord(text: Buffer, from: number): number {
   return at
 }
 
-/** All bytes up to a comma or a closing bracket, as in `true` and `-1.5e+3`; blanks make the check fail. */
+/** Whether a byte is part of a number or keyword: any byte but a comma or bracket; blanks fail a later check. */
 function isOfWord(byte: number): boolean {
   return byte !== comma && byte !== 0x7d && byte !== 0x5d
 }
@@ -107,7 +107,7 @@ function isPrinted(word: string): boolean {
   return word === 'true' || word === 'false' || word === 'null' || String(Number(word)) === word
 }
 
-/** The number of names in all objects of a value. */
+/** Returns the number of names in all objects of a value. */
 function namesIn(value: JsonValue): number {
   let names = 0
   if (typeof value !== 'object' || value === null) return 0

@@ -8,7 +8,7 @@ import { createWholeEvents, eventEnd, lastEnd } from './whole-events.ts'
 interface StreamProgress {
   /** The last reported usage; some providers report one with every chunk. */
   usage: TokenUsage | null
-  /** The model has stopped generating, so the usage is complete. */
+  /** True if the model has stopped generating, so that the usage is complete. */
   isOver: boolean
   /** The bytes of all complete events. */
   bytes: number
@@ -20,8 +20,8 @@ const eventMinBytes = 48
 const framingMaxBytes = 2048
 
 /**
- * The usage of the whole stream; null while it may be incomplete. If a provider reports zero output tokens beside
- * words, they are estimated from the bytes of the events. Pure.
+ * Returns the usage of the whole stream; null while it may be incomplete. If a provider reports zero output tokens
+ * beside words, they are estimated from the bytes of the events. Pure.
  */
 export function wholeUsage({ usage, isOver, bytes }: StreamProgress): TokenUsage | null {
   if (!isOver || usage === null || usage.completionTokens > 0) return isOver ? usage : null
@@ -30,7 +30,7 @@ export function wholeUsage({ usage, isOver, bytes }: StreamProgress): TokenUsage
 }
 
 interface StreamRules {
-  /** The client wants the usage and gets it with the cost; otherwise an event with only usage is dropped. */
+  /** True if the client wants the usage and gets it with the cost; otherwise an event with only usage is dropped. */
   readonly wantsUsage: boolean
   readonly costUsdOf: (usage: TokenUsage) => number
   /** Further members beside the cost, for a client that receives the cost. */
@@ -68,9 +68,9 @@ const doneMaxBytes = 24
 
 /** Reads a stream of server-sent events piece by piece. */
 interface SseParser {
-  /** The bytes to forward so far; null while no event is complete. */
+  /** Returns the bytes to forward so far; null while no event is complete. */
   take(bytes: Uint8Array): Uint8Array | null
-  /** The remaining bytes at the end of the stream. */
+  /** Returns the remaining bytes at the end of the stream. */
   rest(): Uint8Array | null
 }
 
@@ -101,7 +101,7 @@ interface Reading {
   readonly form: StreamForm
 }
 
-/** The complete events to forward; null if all are dropped. */
+/** Returns the complete events to forward; null if all are dropped. */
 function withoutUsage(data: Buffer, { progress, rules, form }: Reading): Buffer | null {
   const marks = createMarks(data, [usageMark, form.endMark])
   const passed: Buffer[] = []
@@ -166,13 +166,13 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   return Buffer.from(`data: ${JSON.stringify(told)}\n\n`)
 }
 
-/** The JSON object in the data of an event; null without one. */
+/** Returns the JSON object in the data of an event; null without one. */
 export function parsedData(event: Buffer): Record<string, unknown> | null {
   // Data that are not JSON are forwarded unchanged.
   return asObject(readJsonQuietly(dataOf(event), jsonLimits.modelAnswer))
 }
 
-/** The data lines of an event, joined. Pure. */
+/** Returns the data lines of an event, joined. Pure. */
 export function dataOf(event: Buffer): string {
   const text = event.toString('utf8').replace(/^\uFEFF/, '')
   const [first = '', ...more] = text.split(/\r?\n/)

@@ -76,7 +76,7 @@ const knownKeywords: ReadonlySet<string> = new Set([
   'anyOf',
 ])
 
-/** Exclusive bounds of whole numbers become inclusive ones; all other unknown keywords only forbid values. */
+/** Removes unknown keywords, which only forbid values; exclusive bounds become inclusive bounds. */
 function withKnownKeywords(schema: Record<string, JsonValue>): Record<string, JsonValue> {
   const { exclusiveMinimum: above, exclusiveMaximum: below } = schema
   const isWhole = schema['type'] === 'integer'
@@ -88,7 +88,7 @@ function withKnownKeywords(schema: Record<string, JsonValue>): Record<string, Js
   return { ...bounds, ...Object.fromEntries(known) }
 }
 
-/** `const` becomes an `enum`, `oneOf` becomes `anyOf`, and the parts of `allOf` become one schema. */
+/** Turns `const` into an `enum`, `oneOf` into `anyOf`, and the parts of `allOf` into one schema. */
 function withMergedChoices(schema: Record<string, JsonValue>): Record<string, JsonValue> {
   const { const: only, oneOf, allOf, ...rest } = schema
   const all = [...listOf(allOf), rest].reduce(joined, {})
@@ -100,8 +100,8 @@ function withMergedChoices(schema: Record<string, JsonValue>): Record<string, Js
 }
 
 /**
- * OpenAI and Anthropic reject a choice at the root. Its alternatives become members of one object, each of which is
- * optional unless all alternatives require it.
+ * Removes a choice at the root, which OpenAI and Anthropic reject. Its alternatives become members of one object,
+ * each of which is optional unless all alternatives require it.
  */
 function withoutChoice(root: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, ...rest } = root
@@ -121,7 +121,7 @@ function withoutChoice(root: JsonObject): JsonObject {
   return { ...rest, properties, ...(required.length === 0 ? {} : { required }) }
 }
 
-/** Two schemas that both apply, as one; of other keywords the second wins. */
+/** Returns one schema for two that both apply: merges properties and required names; otherwise the second wins. */
 function joined(one: JsonObject, other: JsonObject): JsonObject {
   const properties = [one, other].flatMap((schema) => schema['properties'] ?? []).filter(isJsonObject)
   const required = [...new Set([...requiredIn(other), ...requiredIn(one)])]

@@ -17,7 +17,7 @@ export interface TranscriptionAnswer {
 
 export interface TranscriptionTokens {
   readonly input: number
-  /** The audio tokens among them; all of them if not reported. */
+  /** The tokens of `input` that are audio; all of `input` if the provider does not report them. */
   readonly audio: number
   readonly output: number
 }
@@ -52,12 +52,12 @@ const answerSchema = z.looseObject({
     .catch(null),
 })
 
-/** Whisper models report the duration only in `verbose_json`; newer models accept only `json`. */
+/** Returns the answer format. Whisper models report the duration only in `verbose_json`; others take only `json`. */
 function replyFormatOf(model: string): 'verbose_json' | 'json' {
   return /whisper/i.test(model) ? 'verbose_json' : 'json'
 }
 
-/** Builds the request. The mesh names the file itself, so the sender's file name does not leave. */
+/** Builds the request. The mesh chooses the file name, so that the sender's file name does not leave the mesh. */
 export async function transcriptionCall(
   model: string,
   { audio, type }: { readonly audio: Uint8Array; readonly type: AudioType },
@@ -71,7 +71,7 @@ export async function transcriptionCall(
   return { contentType, body: new Uint8Array(await encoded.arrayBuffer()) }
 }
 
-/** Null if the answer is not a transcription. Pure. */
+/** Returns the parsed transcription; null if the answer is not a transcription. Pure. */
 export function readTranscription(answer: unknown): TranscriptionAnswer | null {
   const read = answerSchema.safeParse(answer)
   if (!read.success) return null

@@ -7,9 +7,9 @@ export interface TokenUsage {
   readonly completionTokens: number
   /** Part of the prompt that the provider had in its cache. */
   readonly cachedTokens: number
-  /** Prompt tokens that the provider wrote to its cache, which some charge more for. */
+  /** Prompt tokens that the provider wrote to its cache; some providers charge more for these tokens. */
   readonly cacheWriteTokens?: number
-  /** Cache-written tokens with the longer lifetime, which cost even more. */
+  /** The cache-written tokens with the longer lifetime, which cost even more than other cache-written tokens. */
   readonly cacheWriteLongTokens?: number
   /** Answer plus reasoning tokens, for providers that do not count reasoning as part of the answer. */
   readonly besideTokens?: number
@@ -21,9 +21,9 @@ export interface TokenUsage {
 
 /** How to read one provider's usage, if the general way would price it too low. */
 export interface UsageRule {
-  /** The provider reports reasoning tokens in addition to the answer tokens. */
+  /** True if the provider reports reasoning tokens in addition to the answer tokens. */
   readonly reasoningBeside?: boolean
-  /** The cost that the provider reports is the whole cost, in US dollars. */
+  /** True if the cost that the provider reports is the whole cost, in US dollars. */
   readonly tellsCost?: boolean
 }
 
@@ -35,13 +35,13 @@ const toolNameMaxChars = 64
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A plausible token count, also as a string; null for anything else. Pure. */
+/** Returns a plausible token count, also as a string; null for anything else. Pure. */
 export function countIn(told: unknown): number | null {
   const value = typeof told === 'string' && /^\d{1,15}$/.test(told) ? Number(told) : told
   return Number.isSafeInteger(value) && isWithin(value, countMax) ? value : null
 }
 
-/** A plausible optional count; 0 if absent, null if implausible. Pure. */
+/** Returns a plausible optional count; 0 if absent, null if implausible. Pure. */
 export function countOrNone(value: unknown): number | null {
   return isTold(value) ? countIn(value) : 0
 }
@@ -54,7 +54,7 @@ function isWithin(value: unknown, max: number): value is number {
   return typeof value === 'number' && value >= 0 && value <= max
 }
 
-/** The members of a value that may not be an object. */
+/** The empty object that `membersOf` returns for a value that is not an object. */
 const none: Members = {}
 export function membersOf(value: unknown): Members {
   return isRecord(value) ? value : none
@@ -83,7 +83,7 @@ export function usageFrom(value: unknown): TokenUsage | null {
   const total = countIn(usage['total_tokens']) ?? 0
   const cachedTokens =
     countIn(ofPrompt['cached_tokens']) ??
-    // The names of DeepSeek and of Moonshot.
+    // DeepSeek and Moonshot report the cached tokens under the following two names.
     countIn(usage['prompt_cache_hit_tokens']) ??
     countIn(usage['cached_tokens']) ??
     0
@@ -142,7 +142,7 @@ export function withCountedOutput(usage: TokenUsage, saidChars: number): TokenUs
   return { ...usage, completionTokens: Math.ceil(saidChars / charsPerToken) }
 }
 
-/** The number of characters in all strings of a value. Pure. */
+/** Returns the number of characters in all strings of a value. Pure. */
 export function charsIn(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
@@ -159,14 +159,14 @@ export function told(usage: Members): Pick<TokenUsage, 'statedUsd' | 'serverTool
   }
 }
 
-/** The reported cost in US dollars: xAI reports ten-billionths, OpenRouter a number, Perplexity a sum among parts. */
+/** Returns the reported cost in US dollars: xAI reports ten-billionths, OpenRouter a number, Perplexity a sum. */
 function usdIn({ cost, cost_in_usd_ticks: ticks }: Members): number {
   if (isWithin(ticks, ticksMax)) return ticks / ticksPerUsd
   const usd = isRecord(cost) ? cost['total_cost'] : cost
   return isWithin(usd, usdMax) ? usd : 0
 }
 
-/** The tool calls by name; none at all if one name is implausibly long. */
+/** Returns the tool calls by name; none at all if one name is implausibly long. */
 function callsIn(value: unknown): readonly (readonly [string, number])[] {
   const calls: (readonly [string, number])[] = []
   for (const [name, told] of Object.entries(membersOf(value))) {
@@ -177,7 +177,7 @@ function callsIn(value: unknown): readonly (readonly [string, number])[] {
   return calls
 }
 
-/** The billed usage, by the rule of the provider. Pure. */
+/** Returns the billed usage, by the rule of the provider. Pure. */
 export function billedUsage(usage: TokenUsage, rule: UsageRule): TokenUsage {
   const { besideTokens, statedUsd, ...rest } = usage
   return {

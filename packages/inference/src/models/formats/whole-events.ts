@@ -13,7 +13,7 @@ const carriageReturn = 13
 export interface WholeEvents {
   /** All bytes up to the end of the last whole event; null while no event has ended. */
   take(bytes: Uint8Array): Buffer | null
-  /** The bytes of the unfinished event; null without any. */
+  /** Returns the bytes of the unfinished event; null without any. */
   rest(): Buffer | null
 }
 
@@ -57,14 +57,14 @@ export function createWholeEvents(): WholeEvents {
   }
 }
 
-/** The position after the last complete event and its empty line; 0 if none ends in these bytes. Pure. */
+/** Returns the position after the last complete event and its empty line; 0 if none ends in these bytes. Pure. */
 export function lastEnd(bytes: Buffer): number {
   const plain = bytes.lastIndexOf('\n\n')
   const returned = bytes.includes(carriageReturn) ? bytes.lastIndexOf('\n\r\n') : -1
   return Math.max(plain === -1 ? 0 : plain + 2, returned === -1 ? 0 : returned + 3)
 }
 
-/** The end of an empty line in `piece` that began in the bytes before it; 0 without one. */
+/** Returns the end of an empty line in `piece` that began in the bytes before it; 0 without one. */
 function endAcross(before: Buffer, length: number, piece: Buffer): number {
   const last = length > 0 ? before[length - 1] : undefined
   if (last === lineFeed) {
@@ -75,7 +75,7 @@ function endAcross(before: Buffer, length: number, piece: Buffer): number {
   return isCut && piece[0] === lineFeed ? 1 : 0
 }
 
-/** The position after the first event from `from` on and its empty line; -1 if it is incomplete. Pure. */
+/** Returns the position after the first event from `from` on and its empty line; -1 if it is incomplete. Pure. */
 export function eventEnd(data: Buffer, from: number): number {
   for (let at = data.indexOf(lineFeed, from); at !== -1; at = data.indexOf(lineFeed, at + 1)) {
     if (data[at + 1] === lineFeed) return at + 2

@@ -19,9 +19,9 @@ export interface AllowedModelsDeps {
 }
 
 /**
- * The models that an agent may use: its own model, the embedding model of memories, and what the owner's settings
- * add. Only the owner's entries may match many models, or a model that searches the web by itself: the operator can
- * set an agent's own model too, and must not open a whole provider or egress that way.
+ * Returns the models that an agent may use: its own model, the embedding model of memories, and what the owner's
+ * settings add. Only the owner's entries may match many models, or a model that searches the web by itself: the
+ * operator can set an agent's own model too, and must not open a whole provider or egress that way.
  */
 export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly string[] {
   const ownersDefault = deps.catalog.defaultModel()
@@ -53,8 +53,8 @@ export interface FallbackDeps extends AllowedModelsDeps {
 }
 
 /**
- * The requested model and its configured fallbacks, in order. A fallback must be on the agent's own list, configured,
- * and have a price; otherwise it is skipped. Throws if the requested model is not configured.
+ * Returns the requested model and its configured fallbacks, in order. A fallback must be on the agent's own list,
+ * configured, and have a price; otherwise it is skipped. Throws if the requested model is not configured.
  */
 export function fallbackChain(deps: FallbackDeps, agentId: string, wanted: ModelName): CatalogModel[] {
   const chain = [deps.catalog.find(wanted)]
@@ -71,7 +71,7 @@ export function fallbackChain(deps: FallbackDeps, agentId: string, wanted: Model
   return chain
 }
 
-/** Null if the model cannot be called now; the owner sees the reason in the list of models. */
+/** Returns a model; null if it cannot be called now. The owner sees the reason in the list of models. */
 function usable(deps: FallbackDeps, name: ModelName): CatalogModel | null {
   try {
     const model = deps.catalog.find(name)
@@ -83,7 +83,7 @@ function usable(deps: FallbackDeps, name: ModelName): CatalogModel | null {
   }
 }
 
-/** Full names of the models that an agent may use and that are known by name. */
+/** Returns full names of the models that an agent may use and that are known by name. */
 export async function namesAllowed(deps: AllowedModelsDeps, agentId: string): Promise<readonly string[]> {
   const provider = deps.catalog.defaultProvider()
   const list = allowListOf(deps, agentId)

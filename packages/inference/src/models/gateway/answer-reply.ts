@@ -32,7 +32,7 @@ export type Received =
 
 type Answer = Answered<Received>
 
-/** A whole answer, with headers that name the model that gave it. */
+/** Returns a whole answer, with headers that name the model that gave it. */
 export function wholeAnswer({ answer, ...by }: Answer): CompletionReply {
   if ('reply' in answer) throw new Error('a call that is not streamed has no stream')
   return { ...answer.whole, headers: { ...answer.whole.headers, ...answeredBy(by) } }
@@ -103,13 +103,13 @@ function asStream(
   return { reply: { ...told, body, discard: () => {} }, call: { ...paidCall, hearing } }
 }
 
-/** The call of a whole answer, which is settled already. */
+/** Used in place of the call of a whole answer, which is settled already; its methods do nothing. */
 const paidCall: Omit<OpenCall, 'hearing'> = {
   account: { settle: () => {}, settleUnconfirmed: () => {}, refund: () => {} },
   costUsdOf: () => 0,
 }
 
-/** The answer, or null if the keep-alive interval passes first, so that the client needs a sign of life. */
+/** Returns the answer, or null if the keep-alive interval passes first, so that the client needs a sign of life. */
 async function firstOf(dispatched: Promise<Answer>, keepAlive: KeepAlive): Promise<Answer | null> {
   const silence = Promise.withResolvers<null>()
   const watched = keepAlive.watch(() => silence.resolve(null))

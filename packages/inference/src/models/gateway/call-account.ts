@@ -82,7 +82,7 @@ export function openCallAccount(
     deps.spending.settle(input.reservation, closing, announcing(deps.events, event))
   }
 
-  /** Reported usage is untrusted: it never becomes a number that the ledger could not read again. */
+  /** Limits reported amounts, which are untrusted, to numbers that the ledger can store and read again. */
   function booked(told: SpendClosing): SpendClosing {
     const closing = {
       ...told,
@@ -109,7 +109,7 @@ export function openCallAccount(
         input.answered({ promptTokens: bookable(promptTokens), completionTokens: bookable(completionTokens) })
         pay({ costNano, promptTokens, completionTokens })
       }),
-    // For calls that are not billed by tokens, such as sound by its duration.
+    // Settles calls that are not billed by tokens, such as transcriptions, which are billed by duration.
     settleCost: (told) => close(() => pay(told)),
     settleUnconfirmed: (why, soFar = null) =>
       close(() => {

@@ -51,7 +51,7 @@ export interface CompletionInput {
   readonly keep?: () => () => void
   /** Beta features, by the names that the client sent. */
   readonly betas?: readonly string[]
-  /** Whether the client retries if a bound that it did not choose cut the answer off. */
+  /** Whether the client retries an answer that was cut off by a bound that the client did not choose. */
   readonly asksAgain?: boolean
   /** The purpose of the call in its run; if omitted, it is part of the conversation. */
   readonly purpose?: CallPurpose

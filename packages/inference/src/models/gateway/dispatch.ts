@@ -100,7 +100,7 @@ interface Walk {
   refusal: Problem | null
 }
 
-/** The answer, or the model to try next; null if no model is left. */
+/** The answer, or the model to try next; null if no model remains. */
 type Tried<Answer> = Answered<Answer> | { readonly next: Choice | null }
 
 /** Makes all attempts at one model. Throws other errors: a Problem of the mesh, or the abort reason. */

@@ -31,7 +31,7 @@ export function eventsOrNormal(
       return pieces.map((bytes) => target?.write(bytes) ?? true).every(Boolean)
     }
 
-    /** The body in the normal form; it reads what was held and all that follows. */
+    /** Returns the body in the normal form, made from the held bytes and all bytes that follow. */
     function rewritten(): AsyncIterable<Uint8Array> {
       const source = createByteStream((to) => {
         target = to

@@ -4,15 +4,15 @@ import type { FailureKind } from './model-health.ts'
 /** One attempt that gave no answer. */
 export interface Failure {
   readonly problem: Problem
-  /** Null if the call itself is at fault, or another model cannot help: the error is returned and never retried. */
+  /** Null if the call itself is at fault or no other model can help; then the error is returned without a retry. */
   readonly kind: FailureKind | null
   /** The wait that the provider asked for, milliseconds; 0 if none. */
   readonly retryAfterMs: number
-  /** The provider may have done the work and may bill it, so the price counts as spent. */
+  /** True if the provider may have done the work and may bill it; then the price counts as spent. */
   readonly mayBeBilled: boolean
-  /** The provider says that a retry is useless. */
+  /** True if the provider says that a retry is useless. */
   readonly isFinal?: boolean
-  /** Only words indicate the kind, and they may be the caller's: the model's health stays as it is. */
+  /** True if only words indicate the kind. They may quote the caller, so the model's health does not change. */
   readonly isOfCallOnly?: boolean
 }
 
@@ -26,24 +26,24 @@ const retryWithinMs = 8000
 const waitAloneMaxMs = 10_000
 const waitAmongOthersMaxMs = 2000
 
-/** Failures that often pass within seconds. A wrong key does not, and a timeout has taken long enough. */
+/** Failures that often pass within seconds. A wrong key does not pass, and a timeout has used up time already. */
 const healsSoon: readonly FailureKind[] = ['rate-limited', 'outage', 'broken', 'empty']
 
 export interface Candidate {
   /** The index in the chain. */
   readonly index: number
   readonly coolDownLeftMs: number
-  /** The model's key or account is refused, so it is not even a last resort. */
+  /** True if the model's key or account is refused, so that the model is not even a last resort. */
   readonly isShut?: boolean
 }
 
-/** The model to call; `isLastResort` if all models cool down and this one's cooldown ends first. */
+/** The model to call; `isLastResort` if all models cool down and the cooldown of this model ends first. */
 export interface Choice {
   readonly index: number
   readonly isLastResort: boolean
 }
 
-/** The first model without cooldown, else the one whose cooldown ends first; never one with `isShut`. Pure. */
+/** Returns the first model without cooldown, else the model whose cooldown ends first; never one with `isShut`. */
 export function chooseModel(candidates: readonly Candidate[]): Choice | null {
   const rested = candidates.find(({ coolDownLeftMs }) => coolDownLeftMs === 0)
   if (rested) return { index: rested.index, isLastResort: false }
@@ -61,7 +61,7 @@ export interface Standing {
   readonly elapsedMs: number
   /** Models of the chain that this call has not tried yet. */
   readonly others: readonly Candidate[]
-  /** From 0 to 1, so that many calls that failed together do not retry together. */
+  /** A random number from 0 to 1, so that calls that failed together do not all retry together. */
   readonly chance: number
 }
 
@@ -83,7 +83,7 @@ export function nextStep(standing: Standing): Step {
   return choice ? { do: 'switch', ...choice } : { do: 'give-up' }
 }
 
-/** The wait before a retry of the same model; null for no retry. */
+/** Returns the wait before a retry of the same model; null for no retry. */
 function retryWaitMs({ failure, retries, isLastResort, elapsedMs, others, chance }: Standing): number | null {
   const pauseMs = backOffMs[retries]
   if (pauseMs === undefined || (isLastResort && retries >= lastResortRetriesMax)) return null

@@ -51,7 +51,7 @@ export function createKeepAlive(deps: {
         await clock.sleep(Math.max(1, waitMs), deps.stopped)
       }
     } catch {
-      // Only `stopped` aborts the sleep, and then no watcher is left to call.
+      // Only `stopped` aborts the sleep; after that no watcher needs a call.
     } finally {
       isWatching = false
     }

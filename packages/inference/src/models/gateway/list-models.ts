@@ -15,7 +15,7 @@ export interface ListModelsDeps extends AllowedModelsDeps {
 }
 
 export interface ListModels {
-  /** The models that the calling agent may use. Throws the Problem `denied`. */
+  /** Returns the models that the calling agent may use. Throws the Problem `denied`. */
   list(caller: Caller, form: ModelListForm): Promise<object>
   /** One model that the calling agent may use, by full or bare name. Throws the Problem `denied` or `not-found`. */
   one(caller: Caller, id: string, form: ModelListForm): Promise<object>
@@ -63,7 +63,7 @@ export function createListModels(deps: ListModelsDeps): ListModels {
   }
 }
 
-/** The context window in tokens, under the name that gateways use; absent if unknown. */
+/** Returns the context window in tokens, under the name that gateways use; absent if unknown. */
 function contextLength(deps: AllowedModelsDeps, id: string): { readonly context_length?: number } {
   const name = resolveModel(id, deps.catalog.defaultProvider())
   const tokens = name ? windowOfModel(deps.settings(), name) : null

@@ -29,7 +29,7 @@ export type ModelHealth =
       readonly kind: 'cooling'
       readonly since: number
       readonly until: number
-      /** Key or account was refused: until `until` the model is not called at all, because the answer is known. */
+      /** True if key or account was refused: until `until` the model is not called, because the answer is known. */
       readonly isShut: boolean
       /** Consecutive failures; those of calls during the cooldown do not count. */
       readonly failures: number
@@ -47,7 +47,7 @@ type HealthEvent =
 
 export const healthy: ModelHealth = { kind: 'ok' }
 
-/** By number of consecutive failures; the last value applies to all further ones. */
+/** Cooldowns in milliseconds, by number of consecutive failures; the last value applies to all further failures. */
 const coolDownsMs = {
   'rate-limited': [10_000, 30_000, 60_000, 120_000],
   credential: [30_000, 60_000, 120_000, 300_000],
@@ -60,15 +60,15 @@ const coolDownsMs = {
   empty: [10_000, 30_000, 120_000],
 } as const satisfies Record<FailureKind, readonly number[]>
 
-/** A retry cannot repair these. After the cooldown the model is called again, so it recovers without a restart. */
+/** A retry cannot repair these failures. After the cooldown the mesh calls the model again, without a restart. */
 const shuts: readonly FailureKind[] = ['credential', 'account']
 
 /** The longest wait that is accepted from a provider. */
 export const retryAfterBelievedMaxMs = 120_000
 
 /**
- * The health after an event. Calls sent before the cooldown began do not count: an answer does not end the cooldown,
- * and a failure does not raise the number of failures. Pure.
+ * Returns the health after an event. Calls sent before the cooldown began do not count: an answer does not end the
+ * cooldown, and a failure does not raise the number of failures. Pure.
  */
 export function healthAfter(health: ModelHealth, event: HealthEvent, now: number): ModelHealth {
   const holds = health.kind === 'cooling' && hasBegun(health, now)
@@ -89,7 +89,7 @@ export function healthAfter(health: ModelHealth, event: HealthEvent, now: number
   }
 }
 
-/** The rest of the cooldown in milliseconds; 0 if the model may be called. Pure. */
+/** Returns the rest of the cooldown in milliseconds; 0 if the model may be called. Pure. */
 export function coolDownLeftMs(health: ModelHealth, now: number): number {
   return health.kind === 'cooling' && hasBegun(health, now) ? Math.max(0, health.until - now) : 0
 }
@@ -99,12 +99,12 @@ export function isShut(health: ModelHealth, now: number): boolean {
   return health.kind === 'cooling' && health.isShut && coolDownLeftMs(health, now) > 0
 }
 
-/** A cooldown with a start in the future began before the clock was set back; it is ignored. */
+/** Returns false for a cooldown with a start in the future: it began before the clock was set back. */
 function hasBegun({ since }: Extract<ModelHealth, { kind: 'cooling' }>, now: number): boolean {
   return since <= now
 }
 
-/** Only a rate limit may set its own cooldown. */
+/** Returns the wait that a provider asks for, in milliseconds; only a rate limit may set its own cooldown. */
 function askedForMs(event: Extract<HealthEvent, { kind: 'failed' }>): number {
   return event.failure === 'rate-limited' ? Math.min(event.retryAfterMs, retryAfterBelievedMaxMs) : 0
 }

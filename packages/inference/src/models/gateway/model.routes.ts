@@ -39,7 +39,7 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
     return async (request: AdmittedCall) => {
       const { reply } = request
       const answer = await call(request.caller, callOf(gate, request))
-      // From here on, the bytes bypass the framework and its hooks.
+      // After `hijack`, the bytes of the reply bypass the framework and its hooks.
       reply.hijack()
       if (answer.body instanceof Uint8Array) {
         const length = { 'content-length': answer.body.length, 'cache-control': 'no-store' }

@@ -34,7 +34,7 @@ export function refuseOtherSurfaces(scope: FastifyInstance): void {
   scope.route({ ...route, method: others, config: { needs: () => ({ do: 'call-api', api: 'llm' }) } })
 }
 
-/** Read requests, which an agent may send even without the permission `call-api`. */
+/** Whether a method only reads; an agent may send such a request even without the permission `call-api`. */
 function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }

@@ -62,7 +62,7 @@ export interface AskedCall {
   readonly input: { readonly hold?: Hold; readonly keep?: () => () => void }
 }
 
-/** The limit learned from earlier answers of this model to this agent; null for callers that cannot ask again. */
+/** Returns the limit learned from this model's answers to this agent; null for callers that cannot ask again. */
 function learnedBound(
   { answerBounds, apiFormat }: OpenCallDeps,
   agentId: string,
@@ -73,7 +73,7 @@ function learnedBound(
   return answerBounds.boundFor(agentId, model.id, model.defaultMaxTokens)
 }
 
-/** Limits how much is read after the client has left, and counts the call's memory to its agent. */
+/** Limits how much is read after the client has disconnected, and counts the call's memory to its agent. */
 function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input }: AskedCall): CallBounds {
   let bytes = 0
   let heard = 0
@@ -90,7 +90,7 @@ function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input
   }
 }
 
-/** The request to one model, and its highest possible cost. */
+/** Returns the request to one model, and its highest possible cost. */
 function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
   const { model, parameters: asked } = call
   const { apiFormat } = deps

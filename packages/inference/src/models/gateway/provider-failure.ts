@@ -14,7 +14,7 @@ import { namingVariables, readRefusalOf } from './provider-problem.ts'
 /** Statuses of a gateway timeout: the provider behind the gateway may have answered and billed. */
 const mayBeBilledStatuses: readonly number[] = [504, 524]
 
-/** Failure kinds by meaning; null if no other model would do better, or the call must be changed first. */
+/** Failure kinds by the meaning of a refusal; null if another model cannot help or the call must be changed first. */
 const kindByMeaning: Readonly<Record<RefusalMeaning, FailureKind | null>> = {
   credit: 'account',
   quota: 'account',
@@ -41,7 +41,7 @@ export async function failureFromRefusal(
   const isInRequest: IsEchoed = (phrase) => spendIn(bounds, () => isEchoed(request.parameters, phrase))
   const { means, retryAfterMs, problem, isSure, echoed } = await readRefusalOf(reply, model, isInRequest)
   const ofStatus = kindOfStatus(reply)
-  // The account may be refused and the request contain the same words, so another model may answer this call.
+  // The account may be refused although the request contains the same words, so another model may answer this call.
   const isUnclear = means === null && ofStatus === null && echoed !== null
   const kind = means === null ? ofStatus : kindByMeaning[means]
   return {

@@ -29,7 +29,7 @@ export interface RefusedBy {
 export interface Refusal extends Judged {
   readonly problem: Problem
   readonly status: number
-  /** Milliseconds; 0 if the provider states none. */
+  /** The wait that the provider asks for, milliseconds; 0 if the provider states none. */
   readonly retryAfterMs: number
 }
 
@@ -78,7 +78,7 @@ export async function readRefusalOf(
   return refusalFrom({ ...facts, retryAfterMs: named ?? facts.retryAfterMs }, by, isEchoed)
 }
 
-/** The problem that the caller gets for a provider's refusal. Reads the reply's body. */
+/** Returns the problem that the caller gets for a provider's refusal. Reads the reply's body. */
 export async function problemFromRefusal(reply: ProviderReply, by: RefusedBy): Promise<Problem> {
   return (await readRefusalOf(reply, by)).problem
 }
@@ -152,7 +152,7 @@ function codeOfStatus(status: number): ProblemCode {
   return status === 0 || status >= 500 ? 'upstream-failed' : 'provider-refused'
 }
 
-/** The repair is also part of the detail, because the record of a failed run keeps only the detail. */
+/** Returns detail and repair. The detail names the repair too: the record of a failed run has only the detail. */
 function accountWords(
   means: 'credit' | 'quota',
   { host }: RefusalFacts,

@@ -16,8 +16,8 @@ export interface ReadForDeps extends OpenCallDeps {
 }
 
 /**
- * The agent process gets answers in the normal form. Programs in its container get the provider's bytes, if these have
- * the form that was asked for; no official client can read another form.
+ * Converts a reply for its reader. The agent process gets the normal form. Programs in its container get the
+ * provider's bytes if these have the requested form, because official clients can read no other form.
  */
 export function readFor(
   deps: ReadForDeps,

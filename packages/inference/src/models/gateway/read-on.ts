@@ -12,7 +12,7 @@ import type { UnknownCost } from '../../spending/index.ts'
  */
 export interface ReadOn {
   begin(agentId: string): Hearing
-  /** The number of an agent's calls that are read after the client has left. */
+  /** Returns the number of an agent's calls that are read after the client has left. */
   openOf(agentId: string): number
   /** Waits a short time for open reads, then cuts them off; for a clean stop. */
   close(): Promise<void>
@@ -38,7 +38,7 @@ const afterCutMaxMs = 500
 export interface ReadOnLimits {
   /** The time limit; only the longest answers take longer. */
   readonly maxMs: number
-  /** The limit for one answer; 16,384 tokens as stream events take half of it. */
+  /** The limit for one answer, bytes; 16,384 tokens as stream events take half of this limit. */
   readonly maxBytes: number
   /** The limits of calls that are read on at the same time, per agent and in total. */
   readonly share: ShareBounds
@@ -73,7 +73,7 @@ export function createReadOn(deps: {
   let isClosing = false
   let emptied = Promise.withResolvers<void>()
 
-  /** Why the call may not be read on; null if it has got its share. */
+  /** Takes a place in the agent's share. Returns why the call may not be read on; null if it may. */
   function refusal(agentId: string): UnknownCost | null {
     if (isClosing) return 'mesh-stopped'
     return share.take(agentId, 1) === null ? null : 'read-on-crowded'
@@ -85,7 +85,7 @@ export function createReadOn(deps: {
       await deps.clock.sleep(limits.maxMs, one.over.signal)
       one.cutFor('read-on-time')
     } catch {
-      // The wait was aborted: `end` has removed this read already.
+      // The wait was aborted, which means that `end` has removed this open read already.
     }
   }
 

@@ -60,7 +60,7 @@ export function relayStream(input: RelayInput): ByteStream {
   else left.addEventListener('abort', readAlone, { once: true })
   return createByteStream((sink) => {
     if (!isPiped) return pipe(sink)
-    // The client left before the answer was read.
+    // The client disconnected before the answer was read.
     sink.fail(left.reason)
     return { resume: () => {}, cut: () => {} }
   })
@@ -112,7 +112,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     return true
   }
 
-  /** The client has left: from here on bytes are dropped, and the source is never paused. */
+  /** The client has disconnected, so all further bytes are dropped, and the source is never paused. */
   function readOn(): void {
     if (!isRead) return
     isRead = false

@@ -46,7 +46,7 @@ export async function wholeReply(
 
 interface WholeForm {
   readonly apiFormat: ApiFormat
-  /** Rewrites an answer that official clients cannot read; null if the form has no other writing. */
+  /** Rewrites an answer that official clients cannot read; null for all forms except chat completions. */
   readonly rewrite: ((text: string) => string) | null
 }
 
@@ -77,7 +77,7 @@ function settledBody(given: string, call: OpenCall, { apiFormat, rewrite }: Whol
   return Buffer.from(hasBound ? JSON.stringify({ ...answer, ...boundWords(call.answerBound) }) : text)
 }
 
-/** The text as given if official clients can read it: it has choices, or a refusal in their place; else rewritten. */
+/** Returns the text unchanged if official clients can read it (it has choices or a refusal), else rewritten. */
 function readable(
   given: string,
   { model }: OpenCall,
@@ -116,7 +116,7 @@ export function withUsageAdded(
   return text.slice(0, from) + JSON.stringify(told) + text.slice(from + before.length)
 }
 
-/** The member that reports the answer bound; empty for undefined. Pure. */
+/** Returns the member that reports the answer bound; empty for undefined. Pure. */
 export function boundWords(bound: number | null | undefined): { readonly answer_bound?: number | null } {
   return bound === undefined ? {} : { answer_bound: bound }
 }

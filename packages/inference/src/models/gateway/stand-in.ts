@@ -16,7 +16,7 @@ export type StandIn = (asked: {
   readonly parameters: JsonObject
 }) => Promise<{ readonly llm: LlmProvider } | { readonly model: string }> | null
 
-/** The models of a replay: its record, or the model that a person chose to continue with; null without replay. */
+/** Returns the models of a replay (its record, or the model that a person chose); null for any other run. */
 export function standInChain(
   deps: FallbackDeps & Pick<OpenCallDeps, 'apiFormat'> & { readonly standIn?: StandIn },
   caller: AgentCaller,

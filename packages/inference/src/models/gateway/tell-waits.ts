@@ -7,7 +7,7 @@ import type { CatalogModel } from '../catalog/model-catalog.ts'
 import { createKeepAlive } from './keep-alive.ts'
 import type { Watched } from './keep-alive.ts'
 
-/** The first notification of a wait comes after this time, further ones after twice the silence each time. */
+/** The first notification of a wait comes after this time, milliseconds; each next one after twice the silence. */
 const defaultShownAfterMs = 1000
 /** The limit of notifications for one call; twenty doublings are eleven days. */
 const toldPerCallMax = 20
@@ -85,7 +85,7 @@ export function createReportWaits(deps: {
         })
       }
 
-      /** Not rate-limited itself: called at most once for each announced wait. */
+      /** Announces that a wait is over. This needs no rate limit: it happens at most once for each announced wait. */
       function over(model: CatalogModel): void {
         if (!isOpen || left.aborted) return
         isOpen = false

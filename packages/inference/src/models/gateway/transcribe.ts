@@ -43,7 +43,7 @@ export interface VoiceNote {
 
 export type Transcribed =
   | { readonly text: string }
-  /** `waitMs`: the least wait before a retry; null if a retry is useless or could be billed twice. */
+  /** `waitMs`: the minimum wait before a retry, milliseconds; null if a retry is useless or could be billed twice. */
   | { readonly failed: Problem; readonly waitMs: number | null }
 
 /**
@@ -151,7 +151,7 @@ async function open(
     runId: null,
     model: model.id,
     operation: 'transcription',
-    // The cost comes from the reported duration or tokens, so no token price applies here.
+    // The cost comes from the reported duration or tokens, so no token price applies to this call.
     price: freePrice,
     reservation,
     promptTokens: 0,

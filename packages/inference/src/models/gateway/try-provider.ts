@@ -28,7 +28,7 @@ export interface ProviderCandidate {
 
 /** Tests a provider before its setup is saved. Throws the Problem `not-configured` if a value is missing. */
 export interface TryProvider {
-  /** The models that the provider lists; empty if it offers no list. */
+  /** Returns the models that the provider lists; empty if it offers no list. */
   models(candidate: ProviderCandidate, signal: AbortSignal): Promise<readonly string[]>
   /**
    * Asks the model for one word, in the form of an agent's request. Throws the provider's refusal as a Problem

@@ -27,7 +27,7 @@ export interface ModelWatch {
   refusalOf(model: CatalogModel): Problem | null
   answered(model: CatalogModel, askedAt: number): void
   failed(model: CatalogModel, failure: Failure, askedAt: number): void
-  /** A model that was called since the start; null for a model that was not. */
+  /** Returns a model that was called since the start of the mesh; null for any other model. */
   find(id: string): WatchedModel | null
   list(): readonly WatchedModel[]
 }
@@ -67,7 +67,7 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
     return entry
   }
 
-  /** A failed write of the record must not affect the calls answered meanwhile. */
+  /** Records and publishes a change of health. A failed write is only logged, so that no model call is affected. */
   function announce(entry: JournalEntry, event: FleetEventBody): void {
     try {
       deps.journal.append(entry)

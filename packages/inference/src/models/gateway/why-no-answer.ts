@@ -3,7 +3,7 @@ import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { Failure } from './failover.ts'
 import type { ModelWatch } from './watch-models.ts'
 
-/** The problem of the first model in the chain whose key or account was refused and whose cooldown still lasts. */
+/** Returns the problem of the first model whose key or account was refused and whose cooldown still lasts. */
 export function rememberedRefusal(watch: ModelWatch, chain: readonly CatalogModel[]): Problem | null {
   for (const model of chain) {
     const refusal = watch.refusalOf(model)
@@ -17,8 +17,8 @@ export function rememberedRefusal(watch: ModelWatch, chain: readonly CatalogMode
 }
 
 /**
- * The Problem of a call that no model answered: that of the last attempt, or a remembered refusal if no model was
- * called. It contains the number of attempts, so that the client does not multiply them. Pure.
+ * Returns the Problem of a call that no model answered: that of the last attempt, or a remembered refusal if no model
+ * was called. It contains the number of attempts, so that the client does not multiply them. Pure.
  */
 export function whyNoAnswer(
   walk: { readonly failure: Failure | null; readonly refusal: Problem | null; readonly attempts: number },

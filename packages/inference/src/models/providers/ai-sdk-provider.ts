@@ -108,7 +108,7 @@ interface Call {
 async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise<ProviderReply> {
   const { request, signal } = call
   const rules = { ...sdkRules[config.kind], ...(config.name ? { name: config.name } : {}) }
-  // Only the body contains the bound on the answer.
+  // Reads the body and not `parameters`, because only the body contains the bound on the answer.
   const parsed = readSdkRequest(printedBody(request))
   const names = createToolNames(
     rules,

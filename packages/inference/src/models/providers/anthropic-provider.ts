@@ -89,7 +89,7 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
 
 /**
  * Removes thinking of other providers from earlier messages, because a provider rejects thinking that it has not
- * signed, and restores the signatures of this one. Otherwise returns the same body.
+ * signed, and restores the signatures of this provider. Otherwise returns the same body.
  */
 function withOwnThinking({ parameters, body }: ProviderRequest, name: string): string | Uint8Array {
   const { messages } = parameters

@@ -38,7 +38,7 @@ export function createHashedWordsProvider(): LlmProvider {
   }
 }
 
-/** A vector of length one, or of zeros for a text without words. Pure. */
+/** Returns a vector of length one, or of zeros for a text without words. Pure. */
 function hashedWords(text: string, dimensions: number): number[] {
   const vector = Array.from({ length: dimensions }, () => 0)
   const words = wordsOf(text)

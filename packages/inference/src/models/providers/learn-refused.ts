@@ -20,7 +20,7 @@ const lostMax = 6
 const refusalMaxBytes = 16 * 1024
 /** The most members and values that are remembered for one form. */
 const membersMax = 20
-/** The characters of a value that tell it from another. */
+/** How many first characters of a value are compared to distinguish the value from another value. */
 const valueMaxChars = 200
 
 interface LearnDeps {
@@ -40,7 +40,7 @@ interface LearnDeps {
 export function learningProvider(provider: LlmProvider, { clock, log }: LearnDeps): LlmProvider {
   const remembered = new Map<string, Map<string, { readonly name: string; readonly until: number }>>()
 
-  /** The members of this request that were refused in another request of its form. */
+  /** Returns the members of this request that the model refused in an earlier request of the same form. */
   function known(form: string, request: JsonObject): readonly string[] {
     const ofForm = remembered.get(form)
     if (ofForm === undefined) return []
@@ -91,7 +91,7 @@ export function learningProvider(provider: LlmProvider, { clock, log }: LearnDep
   }
 }
 
-/** Identifies a member, with its value unless the refusal of a name applies to all values. */
+/** Returns a key for a member: its name and value, or only its name if the member is renamed. */
 function memberKey(request: JsonObject, name: string): string {
   const value = members[name]?.becomes === undefined ? (request[name] ?? null) : null
   return `${name} ${JSON.stringify(value).slice(0, valueMaxChars)}`

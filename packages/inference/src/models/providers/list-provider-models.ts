@@ -14,8 +14,8 @@ const listMaxBytes = 4 * 1024 * 1024
 const listSchema = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) })
 
 /**
- * The model names that a provider lists at `/models`, which most providers serve. Empty if the provider does not
- * answer, for any reason: only a model's own answer proves anything. The number and length of names are bounded.
+ * Returns the model names that a provider lists at `/models`, which most providers serve. Empty if the provider does
+ * not answer, for any reason: only a model's own answer proves anything. The number and length of names are bounded.
  */
 export async function listProviderModels(
   setup: ProviderSetup,
@@ -57,7 +57,7 @@ export async function listProviderModels(
   }
 }
 
-/** The names in a model list; empty if the text is not such a list. Pure. */
+/** Returns the names in a model list; empty if the text is not such a list. Pure. */
 export function modelNamesIn(text: string): readonly string[] {
   const parsed = listSchema.safeParse(readJsonQuietly(text, jsonLimits.serverReply))
   if (!parsed.success) return []

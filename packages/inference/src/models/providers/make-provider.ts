@@ -66,7 +66,7 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
   }
 }
 
-/** The proxy for a provider; null for a provider without an address, and for a direct connection. Pure. */
+/** Returns the proxy for a provider; null for a provider without an address, and for a direct connection. Pure. */
 export function proxyOf(
   { proxies }: Pick<MakeProviderDeps, 'proxies'>,
   setup: ProviderSetup,

@@ -57,7 +57,7 @@ export function messagesOverChat(
   }
 }
 
-/** Only the body contains the bound on the answer. */
+/** Translates a request from its body, because only the body contains the bound on the answer. */
 function chatRequest(request: ProviderRequest, fit: (request: JsonObject) => JsonObject): ProviderRequest {
   const { model: _model, ...parameters } = fit(chatFromMessages(printedBody(request)))
   return {

@@ -8,7 +8,7 @@ import type { TunnelProxy } from '@flotilla/foundation/platform'
 export interface FarEnd {
   readonly host: string
   readonly port: number
-  /** Null without TLS. The session of one connection makes the next handshake faster. */
+  /** Null for a connection without TLS. The stored session of one connection makes the next handshake faster. */
   readonly tls: { readonly servername: string; session: Buffer | null } | null
   /** The proxy of the connection; null for none. */
   readonly proxy: TunnelProxy | null
@@ -70,7 +70,7 @@ function openDirect(far: FarEnd, handlers: LineHandlers): Line {
   return attach(socket, far, handlers)
 }
 
-/** TLS ends at the provider, not at the proxy: the proxy sees only the host name. */
+/** Opens a connection through a proxy. TLS ends at the provider, so the proxy sees only the host name. */
 function openProxied(far: FarEnd, proxy: TunnelProxy, handlers: LineHandlers): Line {
   let socket: Socket | null = null
   let isRef = true

@@ -58,7 +58,7 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
   }
 }
 
-/** The headers of a call. The key is revealed per call, so that only the vault stores it. */
+/** Returns the headers of a call. The key is revealed per call, so that only the vault stores it. */
 function headersFor(accept: string, apiKey: Secret | null): () => Record<string, string> {
   const fixed = { 'content-type': 'application/json', accept }
   return () => (apiKey === null ? fixed : { ...fixed, authorization: `Bearer ${apiKey.reveal()}` })

@@ -5,9 +5,9 @@ import type { ReplyHead } from './reply-reader.ts'
 
 /** Receives the answer to one call: exactly one of `onEnd` and `onError`, and nothing after that. */
 export interface Answering {
-  /** False once the caller has left; then nothing is sent. */
+  /** Returns false once the caller has disconnected; then nothing is sent. */
   isWanted(): boolean
-  /** The call is about to be sent: from now on the provider may have read it. */
+  /** Called when the call is about to be sent: from then on the provider may have read the call. */
   onSent(flow: ReplyFlow): void
   onHead(head: ReplyHead): void
   /** A piece of the body, never empty. */
@@ -28,7 +28,7 @@ export interface ConnectionBounds {
   readonly connectMs: number
   readonly headersMs: number
   readonly bodyIdleMs: number
-  /** The longest idle time between two calls. */
+  /** The longest idle time between two calls, milliseconds. */
   readonly idleMs: number
   /** The mesh closes an idle connection this long before the provider's own timeout. */
   readonly idleMarginMs: number
@@ -38,7 +38,7 @@ export interface ConnectionBounds {
 export interface Connection {
   /** Sends a request once the connection is open; if opening fails, nothing was sent. */
   send(bytes: Uint8Array, answering: Answering): void
-  /** The request was abandoned: ends a connection that is only being opened for it. */
+  /** Called for an abandoned request: ends the connection if it is still being opened for that request. */
   leave(answering: Answering): void
   destroy(): void
 }
@@ -62,8 +62,8 @@ const pollEveryMs = 1000
 const checksPerBound = 4
 
 /**
- * One HTTP/1.1 connection, as simple as the model path needs. Bytes that arrive while no call is open close it: they
- * could be taken for the answer to the next call.
+ * One HTTP/1.1 connection, as simple as the model path needs. Bytes that arrive while no call is open close the
+ * connection, because the next call could take them for its answer.
  */
 export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: ConnectionOwner): Connection {
   const socket = openLine(far, { taken, open: opened, end: ended, error: close, close: () => close(null) })
@@ -151,7 +151,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     socket.ref()
     reader.begin(hears)
     next.onSent(flowOf(next))
-    // If the client has disconnected meanwhile, the connection is closed already.
+    // If the client has disconnected during `onSent`, the connection is closed already.
     if (!isGone) socket.write(bytes)
   }
 

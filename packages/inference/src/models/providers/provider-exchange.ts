@@ -7,7 +7,7 @@ import { whyBroken } from './why-broken.ts'
 import type { ReplyFlow } from './provider-connection.ts'
 import type { ProviderCall, ProviderPool } from './provider-pool.ts'
 
-/** Limit of bytes received before the reader starts; above it the provider is paused. */
+/** The limit of bytes received before the reader starts; above this limit the provider is paused. */
 const unreadMaxBytes = 256 * 1024
 const readerLeft = new Error('nobody reads the answer any more')
 

@@ -7,7 +7,7 @@ import type { Answering, Connection, ConnectionBounds } from './provider-connect
 
 export interface ProviderTimeouts {
   readonly connectMs: number
-  /** From the request to the end of the response head; without streaming, providers make the whole answer first. */
+  /** The limit from the request to the end of the response head, which without streaming comes after the answer. */
   readonly headersMs: number
   /** The longest silence within the body. */
   readonly bodyIdleMs: number
@@ -21,7 +21,7 @@ const providerTimeouts: ProviderTimeouts = {
 
 /** The most calls that wait for a connection; far more than agents may have open. */
 const waitingMax = 4096
-/** Shorter than usual load balancer timeouts, so that a call does not meet a closing connection. */
+/** How long an idle connection is kept. Load balancers usually wait longer, so no call meets a closing connection. */
 const keepAliveMs = 30_000
 /** The margin by which the mesh closes a connection before the idle timeout that the provider states. */
 const keepAliveMarginMs = 2000
@@ -90,7 +90,7 @@ export function openProviderPool(
     }
   }
 
-  /** Sends later, because a kept connection may have closed or received stray bytes; those events come first. */
+  /** Sends the call after pending events, because a kept connection may have closed or received stray bytes. */
   function reuse(one: Waiting, connection: Connection): void {
     takenFor.set(connection, one.agentId)
     if (due.length === 0) setImmediate(sendDue)
@@ -127,7 +127,7 @@ export function openProviderPool(
     for (let next = nextWithRoom(); next !== null; next = nextWithRoom()) carry(next)
   }
 
-  /** The longest waiting call whose agent has room in its share; the share counts the call from now on. */
+  /** Returns the longest waiting call whose agent has room in its share; the share counts the call from now on. */
   function nextWithRoom(): Waiting | null {
     const full = new Set<string>()
     for (let at = 0; at < waiting.length; at++) {
@@ -190,7 +190,7 @@ interface Waiting {
   readonly answering: Answering
 }
 
-/** The request in one piece, so that one write sends it. */
+/** Returns the request in one piece, so that one write sends it. */
 function requestBytes(host: string, { method, path, headers, body }: ProviderCall): Uint8Array {
   const length = body === null ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length
   let head = `${plain(`${method} ${path} HTTP/1.1`)}host: ${host}\r\nconnection: keep-alive\r\n`
@@ -207,7 +207,7 @@ function requestBytes(host: string, { method, path, headers, body }: ProviderCal
 /** Headers that only the pool may set. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding'])
 
-/** Visible characters, spaces and tabs only, so that a value cannot add a line. */
+/** Matches a header value of visible characters, spaces and tabs, so that a value cannot add a line. */
 const plainLine = /^[\t\x20-\x7e\x80-\xff]+$/
 
 function plain(line: string): string {

@@ -9,7 +9,7 @@ export interface ProviderPreset {
   readonly kind: 'openai-compatible' | 'anthropic' | SdkKind
   /** The base address; null if it depends on the owner's region or resource. */
   readonly baseUrl: string | null
-  /** The server usually runs on the owner's machine. This does not make it free: it may run anywhere. */
+  /** True if the server usually runs on the owner's machine. It may run anywhere, so it is not free by that. */
   readonly needsNoKey?: boolean
   readonly extras?: Omit<ChatExtras, 'boundField'>
   /** How the provider reports usage, if the general rule of `usage.ts` would price it too low. */
@@ -109,7 +109,7 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
   },
 }
 
-/** The usage rule of a provider by its name, or by its host if the owner chose another name. Pure. */
+/** Returns the usage rule of a provider by its name, or by its host if the owner chose another name. Pure. */
 export function usageRuleOf(provider: string, baseUrl: string | null): UsageRule {
   const named = Object.hasOwn(providerPresets, provider) ? providerPresets[provider]?.usage : undefined
   if (named !== undefined || baseUrl === null) return named ?? {}

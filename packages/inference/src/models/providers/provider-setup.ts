@@ -49,7 +49,7 @@ interface SetupSources {
   readonly system: (name: string) => Secret | undefined
 }
 
-/** The setup of a provider. Throws the Problem `not-configured`, which says what to put where. */
+/** Returns the setup of a provider. Throws the Problem `not-configured`, which says what to put where. */
 export function setupOf(sources: SetupSources, provider: string): ProviderSetup {
   const settings = sources.settings().providers
   const configured = Object.hasOwn(settings, provider) ? settings[provider] : undefined
@@ -63,7 +63,7 @@ export function setupOf(sources: SetupSources, provider: string): ProviderSetup 
   })
 }
 
-/** Names of providers that can be called now; those in the settings come first. */
+/** Returns names of providers that can be called now; those in the settings come first. */
 export function usableProviders(sources: SetupSources): readonly string[] {
   const named = Object.keys(sources.settings().providers)
   const known = Object.entries(providerPresets).filter(([, preset]) => preset.needsNoKey !== true)
@@ -162,7 +162,7 @@ function bedrockSetup(
   }
 }
 
-/** The key whose credential name is in the settings. */
+/** Returns the key under the credential name in the settings; null without a name. Problem `not-configured`. */
 function named(sources: SetupSources, provider: string, name: string | null): Secret | null {
   if (name === null) return null
   const secret = sources.system(name)
@@ -172,7 +172,7 @@ function named(sources: SetupSources, provider: string, name: string | null): Se
   })
 }
 
-/** The names of the system credentials with a provider's key and address. Pure. */
+/** Returns the names of the system credentials with a provider's key and address. Pure. */
 export function credentialNamesOf(
   { providers }: Pick<Settings, 'providers'>,
   provider: string,
@@ -188,7 +188,7 @@ function credentialPrefix(provider: string): string {
   return provider.replaceAll('-', '_')
 }
 
-/** The environment variable in `.env` for a value of a provider. Pure. */
+/** Returns the environment variable in `.env` for a value of a provider. Pure. */
 export function providerVariable(provider: string, name: string): string {
   return `FLOTILLA_SYSTEM_${credentialPrefix(provider).toUpperCase()}_${name}`
 }
@@ -211,7 +211,7 @@ function checkedUrl(provider: string, text: string): string {
   })
 }
 
-/** The field in which this server takes the token bound if the client sent none. */
+/** Returns the field in which this server takes the token bound if the client sent none. */
 export function boundFieldAt(baseUrl: string | null): 'max_tokens' | 'max_completion_tokens' {
   const isOpenAi = baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
   return isOpenAi ? 'max_completion_tokens' : 'max_tokens'

@@ -1,7 +1,7 @@
 /** The status and headers of an HTTP response. */
 export interface ReplyHead {
   readonly status: number
-  /** By lower-case name; the first value wins if a header is repeated. */
+  /** Headers by lower-case name; the first value wins if a header is repeated. */
   readonly headers: ReadonlyMap<string, string>
 }
 
@@ -53,7 +53,7 @@ export function createReplyReader(): ReplyReader {
   let informational = 0
   let trailerBytes = 0
   let reuse = { isKept: false, idleMaxMs: null as number | null }
-  /** The range of the body in the current bytes; chunks are moved together to make it one piece. */
+  /** The range of the body in the current bytes; the data of several chunks are moved together to form one piece. */
   let bodyFrom = 0
   let bodyTo = 0
 
@@ -98,7 +98,7 @@ export function createReplyReader(): ReplyReader {
     const whole: Buffer = rest === null ? bytes.subarray(at) : Buffer.concat([rest, bytes.subarray(at)])
     // The empty line may begin in the bytes that were stored.
     const end = whole.indexOf(headEnd, Math.max(0, kept - 3))
-    // The bytes may end with all but the last byte of the empty line, which do not count as head.
+    // The bytes may end with an incomplete empty line, whose bytes do not count against the limit of the head.
     const least = end === -1 ? whole.length - headEnd.length + 1 : end
     if (least > headMaxBytes) {
       throw new BrokenReply('the head of the answer is too long')
@@ -264,7 +264,7 @@ function readHead(text: string): ReadHead {
   }
 }
 
-/** The idle timeout in milliseconds from a header `keep-alive`, such as `timeout=5` (seconds). */
+/** Returns the idle timeout in milliseconds from a header `keep-alive`, such as `timeout=5` (seconds). */
 function idleMaxMsOf(said: string | undefined): number | null {
   const seconds = said === undefined ? undefined : /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i.exec(said)?.[1]
   return seconds === undefined ? null : Number(seconds) * 1000
@@ -272,7 +272,7 @@ function idleMaxMsOf(said: string | undefined): number | null {
 
 interface Framing {
   readonly isChunked: boolean
-  /** Null if the body ends when the connection closes, and for chunks. */
+  /** The length of the body, bytes; null for chunks, and if the body ends when the connection closes. */
   readonly length: number | null
   readonly isKept: boolean
 }

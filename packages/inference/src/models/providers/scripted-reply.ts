@@ -19,7 +19,7 @@ interface ScriptedReply {
 /** Characters per token, as in English text with common models. */
 const charsPerToken = 4
 
-/** The reply as one JSON text. Pure. */
+/** Returns the reply as one JSON text. Pure. */
 export function scriptedCompletion(reply: ScriptedReply): string {
   const { turn } = reply
   const calls = toolCallsOf(reply)
@@ -45,7 +45,7 @@ export function scriptedCompletion(reply: ScriptedReply): string {
   })
 }
 
-/** The reply as server-sent events, text word by word. Pure. */
+/** Returns the reply as server-sent events, text word by word. Pure. */
 export function* scriptedChunks(reply: ScriptedReply): Generator<string> {
   const { turn } = reply
   yield chunk(reply, { role: 'assistant', content: turn.content === null ? null : '' }, null)

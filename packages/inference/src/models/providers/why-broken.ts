@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { ProxyFailed } from '@flotilla/foundation/platform'
 import { SilentTooLong } from './provider-connection.ts'
 
-/** The error of a failed exchange for the caller: a Problem, or the signal's reason if it was aborted. Pure. */
+/** Returns the caller's error for a failed exchange: a Problem, or the reason of an aborted signal. Pure. */
 export function whyBroken(
   error: unknown,
   at: { signal: AbortSignal; host: string; isSent: boolean; isBegun: boolean },

@@ -62,7 +62,7 @@ export type Cassette = z.infer<typeof cassetteSchema>
 /** The file name without `.json`; no slashes, so that the path stays in its folder. */
 export const cassetteNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/
 
-/** A dot also matches a line end, because tool results have many lines. */
+/** Compiles a pattern. A dot also matches a line end, because tool results have many lines. */
 export function cassetteRegExp(source: string): RegExp {
   return new RegExp(source, 's')
 }

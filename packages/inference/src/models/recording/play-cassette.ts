@@ -13,9 +13,9 @@ export interface ReplayedTurn {
 }
 
 /**
- * The next turn, from the conversation alone: the newest user message selects the track, and the answers after it
- * count the turns, so nothing is lost if the process is killed. Throws the Problem `provider-refused` if the cassette
- * has no such turn or a capture matched nothing. Pure.
+ * Returns the next turn, from the conversation alone: the newest user message selects the track, and the answers
+ * after it count the turns, so nothing is lost if the process is killed. Throws the Problem `provider-refused` if the
+ * cassette has no such turn or a capture matched nothing. Pure.
  */
 export function playCassette(
   cassette: Cassette,
@@ -41,7 +41,7 @@ export function playCassette(
   }
 }
 
-/** The text of the newest user message, by which tracks are selected. */
+/** Returns the text of the newest user message, by which tracks are selected. */
 export function triggerText(messages: readonly ChatMessage[]): string {
   const trigger = messages.findLast(isAsked)
   return trigger ? textOf(trigger) : ''
@@ -61,7 +61,7 @@ function isMeant(track: CassetteTrack, agentId: string, trigger: string): boolea
   return track.when === undefined || cassetteRegExp(track.when).test(trigger)
 }
 
-/** The messages that were new to the model before each of its turns: the user message, then tool results. */
+/** Returns the messages that were new to the model before each of its turns: the user message, then tool results. */
 function newsByTurn(messages: readonly ChatMessage[]): string[] {
   const news: string[][] = [[]]
   for (const message of messages) {

@@ -29,7 +29,7 @@ export function readSaidAnswer(text: string): SaidAnswer {
   }
 }
 
-/** The first choice of a whole or streamed answer as a turn; null if it is empty. Pure. */
+/** Returns the first choice of a whole or streamed answer as a turn; null if it is empty. Pure. */
 export function readAnswer(text: string): CassetteTurn | null {
   const draft = readSaidAnswer(text)
   const calls = draft.calls.flatMap((call) => {

@@ -12,12 +12,12 @@ export type HistoryPart =
   | 'empty'
   /** The order of roles, or the role of the last message. */
   | 'order'
-  /** Some message; the provider's text says no more. */
+  /** Some message of the conversation; the provider does not say which fault the message has. */
   | 'message'
   /** Content that the provider's content filter rejects. */
   | 'content'
 
-/** A row of the table of refusals, always about the conversation. */
+/** A row of the table of refusals whose cause is the conversation; `part` is the part that the provider rejects. */
 export interface HistoryRow {
   readonly means: 'history'
   readonly part: HistoryPart
@@ -47,7 +47,7 @@ export const historyRows: readonly HistoryRow[] = [
     'thinking',
     /thinking.{0,120}(?:signature|must start with|cannot be modified|expected)|expected.{0,20}(?:redacted_)?thinking|invalid `?signature`?|thought[_ ]signature|thinking mode.{0,80}must be passed back|reasoning_content.{0,80}(?:must|missing|required)|encrypted content.{0,60}(?:verified|decrypted)|of type 'reasoning'/is,
   ),
-  // Anthropic, OpenAI, Google, Mistral, Bedrock, DeepSeek, vLLM, MiniMax
+  // Texts of Anthropic, OpenAI, Google, Mistral, Bedrock, DeepSeek, vLLM and MiniMax about tool calls and results.
   row(
     'tools',
     /tool call result does not follow|tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|unexpected role '?\w+'? after role '?tool/is,

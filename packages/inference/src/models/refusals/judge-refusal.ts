@@ -9,8 +9,8 @@ export interface Judged {
   readonly means: RefusalMeaning | null
   readonly part: HistoryPart | null
   /**
-   * Whether a code or the status proves the meaning. Words alone do not, because they may be the caller's: their
-   * effect ends with the call. Always true for a meaning that only affects the caller.
+   * True if a code or the status proves the meaning. Words alone do not prove it, because they may quote the caller;
+   * such a meaning affects only this call. Always true for a meaning that only affects the caller.
    */
   readonly isSure: boolean
   /** A meaning whose words the request itself contains; null if no such words were found. */
@@ -79,7 +79,7 @@ function isProven(row: RefusalRow | undefined, { status }: RefusalFacts): boolea
   return row.says === undefined || provingStatuses[row.means]?.includes(status) === true
 }
 
-/** The words of the message that match a row; empty if the row needs none; null if the row does not match. */
+/** Returns the words of the message that match a row; empty if the row needs none; null if the row does not match. */
 function phraseOf({ status, at, code, says }: RefusalRow, facts: RefusalFacts): string | null {
   if (status !== undefined && !status.includes(facts.status)) return null
   if (at !== undefined && !at.test(`${facts.provider} ${facts.host}`)) return null

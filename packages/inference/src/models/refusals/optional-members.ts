@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 
 /** A request member that may be removed or renamed if a provider rejects it. */
 export interface Member {
-  /** Its names in refusals, in lower case; the member's own name comes first. */
+  /** The member's names in refusals, in lower case; the member's own name comes first. */
   readonly named: readonly string[]
   /** The name under which the value is sent instead. */
   readonly becomes?: string

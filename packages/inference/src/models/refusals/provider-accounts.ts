@@ -30,7 +30,7 @@ const accounts: Readonly<Record<string, ProviderAccount>> = {
   'amazonaws.com': { title: 'Amazon Bedrock', billing: 'https://console.aws.amazon.com/servicequotas' },
 }
 
-/** The account page by the host of the provider's address; null for an unknown host. Pure. */
+/** Returns the account page by the host of the provider's address; null for an unknown host. Pure. */
 export function accountAt(host: string): ProviderAccount | null {
   const name = host.toLowerCase()
   const known = Object.keys(accounts).find((one) => name === one || name.endsWith(`.${one}`))

@@ -123,7 +123,7 @@ function addCode(codes: Set<string>, value: unknown): void {
   if (codes.size < codesMax && `${value}` !== '') codes.add(`${value}`.slice(0, codeMaxChars))
 }
 
-/** An object, or the first object of a list: Google's streams write an error as a list. */
+/** Returns an object, or the first object of a list: Google's streams write an error as a list. */
 function fieldsIn(value: unknown): Fields | null {
   const one: unknown = Array.isArray(value) ? value[0] : value
   return typeof one === 'object' && one !== null && !Array.isArray(one) ? (one as Fields) : null

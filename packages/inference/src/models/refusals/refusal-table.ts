@@ -1,7 +1,7 @@
 import { historyRows } from './history-rows.ts'
 import type { HistoryPart } from './history-rows.ts'
 
-/** The meaning of a refusal for the next step. The first six last, so a retry is useless; the last three pass soon. */
+/** What a refusal means for the next step: a retry is useless for the first six; the last three end soon. */
 export type RefusalMeaning =
   /** The account has no credit, or its billing is off: the owner pays or sets another model. */
   | 'credit'
@@ -36,7 +36,7 @@ export interface RefusalRow {
   readonly code?: RegExp
   /** Must match somewhere in the message. With `code`, both must match. */
   readonly says?: RegExp
-  /** The refusal depends on the size of this request; other requests may pass. */
+  /** True if the refusal depends on the size of this request, so that other requests may pass. */
   readonly isOfCall?: true
 }
 
@@ -67,9 +67,9 @@ const quotaRows: readonly RefusalRow[] = [
   { means: 'quota', says: /free-models-per-day/i },
   { means: 'quota', says: /trial key.{0,80}limited to.{0,60}month/is },
   { means: 'quota', says: /reached your specified api usage limits/i },
-  // Cloudflare's daily allocation, and the windows of MiniMax's plans
+  // Messages about Cloudflare's daily allocation and about the time windows of MiniMax's plans.
   { means: 'quota', says: /daily free allocation|usage limit exceeded, .{0,40}(?:hour|week|month)/i },
-  // Zhipu: calls per day, and the windows of its plans
+  // Zhipu's codes for its limit of calls per day and for the time windows of its plans.
   { means: 'quota', code: /^13(?:04|08|09|10)$/, says: /上限|limit|到期|expired/i },
 ]
 
@@ -80,7 +80,7 @@ const accountRows: readonly RefusalRow[] = [
   { means: 'credit', at: minimax, code: /^1008$/ },
   { means: 'key', at: minimax, code: /^(?:1004|2049)$/ },
   { means: 'rate', at: minimax, code: /^(?:1002|1039)$/ },
-  // OpenAI and compatible providers, Moonshot, DashScope, Zhipu, Anthropic, Together
+  // Codes of OpenAI and compatible providers, Moonshot, DashScope, Zhipu, Anthropic and Together.
   {
     means: 'credit',
     code: /^(?:insufficient_quota|billing_not_active|billing_hard_limit_reached|credit_balance_exhausted|(?:organization|project)_(?:spend|usage)_limit_exceeded|exceeded_current_quota_error|insufficient_(?:balance|credits?|funds)|billing_error|payment_required|credit_limit(?:_exceeded)?|Arrearage|1113)$/i,

@@ -21,9 +21,9 @@ const spanMaxChars = 200
 const spansMax = 8
 
 /**
- * The member of this request that a refusal names as unsupported; null if the refusal names none or a required one.
- * Members in `lost` are removed already. A message that names a member counts only if the request does not contain the
- * same words, because providers quote the request in their errors. Pure.
+ * Returns the member of this request that a refusal names as unsupported; null if the refusal names none or a
+ * required one. Members in `lost` are removed already. A message that names a member counts only if the request does
+ * not contain the same words, because providers quote the request in their errors. Pure.
  */
 export function refusedMember(
   refusal: string,
@@ -31,7 +31,7 @@ export function refusedMember(
   lost: ReadonlySet<string>,
 ): string | null {
   const { message, codes } = readRefusal(refusal, { status: 400, provider: '', host: '' })
-  // A schema that the provider does not take in strict mode is taken without it.
+  // If the provider rejects a schema in strict mode, `strict` is the member to remove: the schema is then accepted.
   if (!lost.has('strict') && hasMember(request, 'strict') && refusesSchema(message, codes, request))
     return 'strict'
   const isCoded = codes.some((code) => /^unsupported_(?:parameter|value)$|^extra_forbidden$/.test(code))
@@ -78,11 +78,11 @@ interface Asked {
   readonly request: JsonObject
 }
 
-/** The place where the message rejects the member; -1 if it does not, or if the request contains the same words. */
+/** Returns the place where the message rejects the member; -1 if there is none or the request has the same words. */
 function placeInWords({ named }: Member, asked: Asked): number {
   for (const name of named) {
     const pattern = new RegExp(
-      // "user" is a common word, and a role.
+      // "user" is a common word and a role, so it counts only in quotes or after a label such as `parameter:`.
       name === 'user'
         ? String.raw`(?<=['"\x60]|parameter:? |supplied: )user(?![a-z0-9_])`
         : String.raw`(?<![a-z0-9_])${name.replace('.', String.raw`\.`)}(?![a-z0-9_])`,
@@ -109,10 +109,10 @@ function isAtPath(name: string, { named, of }: Member, path: string): boolean {
   return new RegExp(String.raw`^${holder}\.${name}$`).test(path)
 }
 
-/** A message, a part of its content, a system text or a tool. */
+/** Matches the path of a message, of a part of its content, of a system text or of a tool. */
 const itemOfMessages = String.raw`(?:messages|system|tools)\.\d+(?:\.(?:content|function)(?:\.\d+)?)?`
 
-/** The path that a refusal names in `param` or in FastAPI's `loc`, as in `messages.0.role`; empty if it names none. */
+/** Returns the path in `param` or in FastAPI's `loc` of a refusal, such as `messages.0.role`; empty without it. */
 function pathIn(refusal: string): string {
   const body = readJsonQuietly(refusal, jsonLimits.serverReply)
   if (!isJsonObject(body)) return ''

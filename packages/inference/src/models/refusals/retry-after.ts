@@ -8,9 +8,9 @@ const secondMs = 1000
 const wordsMaxChars = 2000
 
 /**
- * The wait that reply headers ask for: `retry-after-ms`, else `retry-after` in seconds or as a date, else the reset
- * time of an exhausted limit. A date counts from the reply's own `date`, so that two clocks are never compared. Null
- * if none is given or readable. Pure.
+ * Returns the wait that reply headers ask for: `retry-after-ms`, else `retry-after` in seconds or as a date, else the
+ * reset time of an exhausted limit. A date counts from the reply's own `date`, so that two clocks are never compared.
+ * Null if none is given or readable. Pure.
  */
 export function retryAfterIn(header: (name: string) => string | undefined): number | null {
   const exact = numberIn(header('retry-after-ms'))
@@ -54,7 +54,7 @@ function untilDate(until: number | null, header: (name: string) => string | unde
   return until === null || Number.isNaN(until) || from === null ? null : bounded(until - from)
 }
 
-/** The members of a reply about retries, from its headers. Pure. */
+/** Returns the members of a provider's reply that tell whether and when to retry, from its headers. Pure. */
 export function retryWordsIn(
   header: (name: string) => string | undefined,
 ): Pick<ProviderReply, 'retryAfterSeconds' | 'shouldRetry' | 'errorType' | 'repliedAt'> {
@@ -105,7 +105,7 @@ function timeInWords(words: string, repliedAt: number | null): number | null {
   return bounded(day === undefined && at < repliedAt ? at + dayMs - repliedAt : at - repliedAt)
 }
 
-/** Milliseconds of a span such as `1m3.2s` or `120ms`; null for anything else. */
+/** Returns milliseconds of a span such as `1m3.2s` or `120ms`; null for anything else. */
 function spanIn(found: string): number | null {
   if (!/^\s*(?:\d{1,9}(?:\.\d{1,9})?\s?[a-z]{1,12}\s?){1,4}$/i.test(found)) return null
   let ms = 0
@@ -115,7 +115,7 @@ function spanIn(found: string): number | null {
   return bounded(ms)
 }
 
-/** Milliseconds of a Google duration such as `36s` or `0.5s`; null for anything else. Pure. */
+/** Returns milliseconds of a Google duration such as `36s` or `0.5s`; null for anything else. Pure. */
 export function durationMs(text: unknown): number | null {
   if (typeof text !== 'string') return null
   const seconds = /^(\d{1,12}(?:\.\d{1,9})?)s$/.exec(text)?.[1]

@@ -1,6 +1,6 @@
 /** Receives bytes as they arrive; after `end` or `fail` it gets nothing more. */
 export interface ByteSink {
-  /** Takes a piece. False asks the source to pause until `resume`; the sink still takes pieces that come. */
+  /** Takes a piece. False asks the source to pause until `resume`; the sink accepts further pieces all the same. */
   write(bytes: Uint8Array): boolean
   end(): void
   fail(error: unknown): void

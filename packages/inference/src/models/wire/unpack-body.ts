@@ -6,9 +6,9 @@ const packedMaxBytes = 16 * 1024 * 1024
 const unpackedMaxBytes = 32 * 1024 * 1024
 
 interface Unpacker {
-  /** The bytes to forward; null while they are kept. Throws the Problem `provider-unreadable`. */
+  /** Returns the bytes to forward; null while they are kept. Throws the Problem `provider-unreadable`. */
   take(bytes: Uint8Array): Uint8Array | null
-  /** The kept bytes, decompressed; null if no bytes were kept. Throws the Problem `provider-unreadable`. */
+  /** Returns the kept bytes, decompressed; null if no bytes were kept. Throws the Problem `provider-unreadable`. */
   end(): Uint8Array | null
 }
 

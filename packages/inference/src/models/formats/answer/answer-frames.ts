@@ -86,7 +86,7 @@ function bounded(work: () => readonly Frame[] | undefined): readonly Frame[] {
   }
 }
 
-/** The frames of one JSON text or of several: one per line, concatenated, or mixed with events. */
+/** Returns the frames of one JSON text or of several: one per line, concatenated, or mixed with events. */
 function wholeFrames(text: string): readonly Frame[] {
   const { texts, rest } = jsonTextsIn(text)
   if (texts.length > 0 && /^(?:data|event):/m.test(rest)) {
@@ -97,7 +97,7 @@ function wholeFrames(text: string): readonly Frame[] {
   return all.map((data) => ({ event: all.length === 1 ? 'whole' : 'message', data }))
 }
 
-/** The beginning of a text without tags and repeated blanks, short enough for a problem detail. Pure. */
+/** Returns the beginning of a text without tags and repeated blanks, short enough for a problem detail. Pure. */
 export function excerptOf(text: string): string {
   const plain = text
     .replace(/<(?:script|style)[^]*?(?:<\/|$)|<[^>]*>?/gi, ' ')

@@ -27,7 +27,7 @@ export interface SaidNews {
   readonly text: string
   /** New thinking, in the form of `reasoning_details`. */
   readonly thoughts: readonly Thought[]
-  /** All text before this one turned out to be thinking. */
+  /** True if all text that the reader returned before turned out to be thinking. */
   readonly retracts: boolean
   /** The usage so far as the provider wrote it; null if this frame reports no plausible usage. */
   readonly usage: Usage | null
@@ -49,9 +49,9 @@ export interface AnswerEnd extends SaidNews {
 export interface AnswerReader {
   take(frame: Frame): SaidNews
   end(): AnswerEnd
-  /** Text held back because it may be thinking; for an answer that broke off. */
+  /** Returns the text that the reader held back because it may be thinking; called if the answer breaks off. */
   heldBack(): string
-  /** The id and model that the answer names; empty until then. */
+  /** Returns the id and model that the answer names; both are empty until the answer has named them. */
   head(): { readonly id: string; readonly model: string }
 }
 
@@ -60,7 +60,7 @@ interface ReaderOptions {
   /** The provider's name, stored with its thinking: only this provider gets the thinking back in its own form. */
   readonly from?: string
   readonly judge?: JudgeError | undefined
-  /** Whether the receiver can retract text; otherwise the first text is held until it is surely not thinking. */
+  /** True if the receiver can retract text; otherwise the first text is held until it cannot be thinking any more. */
   readonly takesBack?: boolean
 }
 
@@ -74,12 +74,12 @@ const doneMark = /^\[?done\]?$/i
 interface ReadSoFar {
   id: string
   model: string
-  /** The index of the choice that is read, which is the first to arrive; null before. */
+  /** The index of the choice that is read: the first choice that arrives; null until a choice arrives. */
   choice: number | null
   readonly said: {
     /** The words as received, including the marks of chat templates. */
     raw: string
-    /** The first half of a surrogate pair, until the second comes. */
+    /** The first half of a surrogate pair at the end of an event, held until the next event brings the other half. */
     half: string
     /** Characters of words and thinking together. */
     chars: number
@@ -88,7 +88,7 @@ interface ReadSoFar {
   reason: NormalEnd | null
   isRefused: boolean
   isDone: boolean
-  /** The answer may end here: the usage came alone, or the body is one whole message. A later choice resets this. */
+  /** True if the answer may be complete: its usage came alone, or it is one message. A later choice sets false. */
   isTold: boolean
   isOneText: boolean
   usage: Usage | null
@@ -179,7 +179,7 @@ export function createAnswerReader({
       const half = so.said.half.toWellFormed()
       so.said.half = ''
       const said = heard(so, { text: half + rest.text, thoughts })
-      // Some servers close the stream right after a complete tool call.
+      // Some servers close the stream right after a complete tool call, without a finish reason.
       const isOver = so.isDone || so.isTold || (calls.areWhole() && so.stray === '')
       if (so.reason === null && !isOver) {
         if (so.strange !== null && so.said.chars === 0) throw unreadable(so.strange)
@@ -194,7 +194,7 @@ export function createAnswerReader({
   }
 }
 
-/** The parts that are new: some providers repeat all earlier text in the last event or in each event. */
+/** Returns the parts that are new: some providers repeat all earlier text in the last event or in each event. */
 function newParts(so: ReadSoFar, parts: WireSaid['content'], isWhole: boolean): WireSaid['content'] {
   const text = parts.map((part) => part.text).join('')
   const isAgain = isWhole && so.said.raw !== ''
@@ -219,7 +219,7 @@ function errorEvent(text: string): WireValue {
   return { value, written: value }
 }
 
-/** The parsed error if it is JSON; some providers send plain text. */
+/** Returns the parsed error if it is JSON; some providers send plain text. */
 function jsonOr(text: string): unknown {
   return readJsonQuietly(text, jsonLimits.modelAnswer) ?? text
 }
@@ -287,7 +287,7 @@ type WireChoice = Pick<
   'index' | 'delta' | 'message' | 'text' | 'finish_reason'
 >
 
-/** In a whole message each entry is a call; in a stream the pieces say to which call they belong. */
+/** Returns the pieces of calls: in a whole message each entry is a call; in a stream the pieces name their call. */
 function piecesIn(said: WireSaid, isWhole: boolean): readonly CallPiece[] {
   const inContent = said.content.flatMap(({ call }) => call ?? [])
   const pieces = [...said.tool_calls, ...inContent].map((call, position) =>
@@ -310,7 +310,7 @@ function pieceOf(call: WireCall, position: number | null): CallPiece {
   }
 }
 
-/** The arguments of a call: OpenAI's `arguments`, else `parameters` (Cohere, Llama), else `input` (Anthropic). */
+/** Returns the arguments of a call: `arguments`, else `parameters` (Cohere, Llama), else `input` (Anthropic). */
 function argumentsOf(call: {
   readonly arguments: string
   readonly parameters: string
@@ -323,7 +323,7 @@ function argumentsOf(call: {
 const idMaxChars = 512
 
 function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
-  // Two events may split a surrogate pair; a half that stays alone would be rejected by the next reader.
+  // Two events may split a surrogate pair: the first half waits for the second, because clients reject a lone half.
   const text = so.said.half + words
   const last = text.charCodeAt(text.length - 1)
   so.said.half = last >= 0xd800 && last <= 0xdbff ? text.slice(-1) : ''
@@ -350,7 +350,7 @@ function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
   for (const usage of [value['usage'], isRecord(groq) ? groq['usage'] : null, moonshot, ollama]) {
     if (!isRecord(usage)) continue
     const counted = countsInNumbers(inChatNames(usage))
-    // The mesh itself adds these two members to a usage.
+    // Only the mesh may set these two members of a usage, so the provider's values are dropped.
     const { cost_usd: _cost, answer_bound: _bound, ...told } = counted
     if (usageFrom(told) !== null) return told
   }
@@ -370,8 +370,8 @@ function namesOf(value: Readonly<Record<string, unknown>>): string {
 }
 
 /**
- * The content decides, not the stated finish reason: an answer with tool calls ends as `tool_calls`, one without them
- * as `stop`. Only a refusal, a length limit and a content filter keep their own reason.
+ * Returns the normal finish reason. The content decides, not the stated reason: an answer with tool calls ends as
+ * `tool_calls`, any other as `stop`. Only a refusal, a length limit and a content filter keep their reason.
  */
 function endFor(so: ReadSoFar, calls: readonly SaidCall[]): NormalEnd {
   if (so.isRefused) return 'content_filter'

@@ -39,7 +39,7 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
   return [mended ?? joined]
 }
 
-/** The JSON text of an object, given as JSON or as a string that contains it; null otherwise. */
+/** Returns the JSON text of an object, given as JSON or as a string that contains it; null otherwise. */
 function objectIn(text: string): string | null {
   let inner = text.trim()
   for (let depth = 0; depth < encodingsMax; depth++) {

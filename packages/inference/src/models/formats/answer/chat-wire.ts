@@ -7,11 +7,11 @@ import { readJsonQuietly } from '@flotilla/foundation/intake'
  * answer unreadable. The table lists the types that differ from OpenAI's, and how each is converted. Null is the same
  * as a missing member.
  *
- * | place                  | taken                                                                                  |
+ * | place                  | accepted                                                                               |
  * | ---------------------- | -------------------------------------------------------------------------------------- |
  * | texts                  | texts; numbers and booleans as they are printed                                        |
  * | `content`, thinking    | a text, one part, or a list of texts and parts                                         |
- * | `tool_calls`           | a list, one call, calls by their index, or a JSON text of those; null entries are skipped |
+ * | `tool_calls`           | a list, one call, calls by their index, or a JSON text of calls; null entries are skipped |
  * | `arguments`            | a text; any other value as its JSON text                                               |
  * | `index`                | a whole number, also as a text; anything else is no index                              |
  * | `finish_reason`        | a text, or an object with `type` or `reason`; also `finishReason`, `stop_reason`       |
@@ -152,7 +152,7 @@ const calls = z
   .union([
     callList,
     z.literal('').transform(() => []),
-    // The list of calls as a JSON string: some servers encode it twice.
+    // The list of calls as a JSON string: some servers encode the list twice.
     z
       .string()
       .transform((text): unknown => readJsonQuietly(text, jsonLimits.modelAnswer))

@@ -10,7 +10,7 @@ interface EventLines {
   push(piece: string): readonly Frame[]
   /** Returns the remaining frames at the end of the stream. */
   end(): readonly Frame[]
-  /** Events and comments so far; text outside of the format does not count. */
+  /** Whether the stream has had any event or comment; text outside of the format does not count. */
   hasEvents(): boolean
 }
 
@@ -98,7 +98,7 @@ export function createEventLines(eventMaxChars: number): EventLines {
   return {
     push(piece) {
       const frames: Frame[] = []
-      // The previous piece ended with `\r`; this `\n` belongs to the same line end.
+      // If the previous piece ended with `\r`, a `\n` at the start of this piece belongs to the same line end.
       let from = afterReturn && piece.startsWith('\n') ? 1 : 0
       if (piece !== '') afterReturn = false
       const ends = /\r\n|\n|\r/g

@@ -14,7 +14,7 @@ export function jsonTextsIn(text: string): { readonly texts: readonly string[]; 
   return { texts, rest: text.slice(from) }
 }
 
-/** The index after the object or list that begins at `from`; null if it is incomplete. Reads each character once. */
+/** Returns the index after the object or list at `from`; null if it is incomplete. Reads each character once. */
 function objectEnd(text: string, from: number): number | null {
   let depth = 0
   let isText = false

@@ -57,7 +57,7 @@ const endsMaxChars = 1000
 const all = [...openings, ...closings, ...beginnings, ...ends, sequenceEnd].map((mark) => mark.toLowerCase())
 const longest = Math.max(...all.map((mark) => mark.length))
 
-/** The thinking tag that a text begins with; null without one, `maybe` if the text may still become one. Pure. */
+/** Returns the thinking tag at the start of a text; null without a tag, `maybe` if the text may become one. Pure. */
 export function openingAt(text: string): { readonly tag: string; readonly closing: string } | 'maybe' | null {
   const word = text.toLowerCase()
   for (const [tag, closing] of closingByOpening)
@@ -73,7 +73,7 @@ const closingPatterns = new Map(
   thinkingPairs.map(([, closing]) => [closing, new RegExp(escaped([closing]), 'i')]),
 )
 
-/** The index of the closing tag, -1 without one. Reads no further than the tag. Pure. */
+/** Returns the index of the closing tag, -1 without one. Reads no further than the tag. Pure. */
 export function closingAt(text: string, closing: string): number {
   const pattern = closingPatterns.get(closing)
   return pattern === undefined ? -1 : text.search(pattern)
@@ -98,7 +98,7 @@ export function mayHaveMark(text: string): boolean {
   return firsts.test(text)
 }
 
-/** The number of characters at the end of a text that are end marks or may become a mark. Pure. */
+/** Returns the number of characters at the end of a text that are end marks or may become a mark. Pure. */
 export function openEndChars(text: string): number {
   if (!mayHaveMark(text.slice(-longest)) && !text.slice(-endsMaxChars).trimEnd().endsWith('>')) return 0
   const from = Math.max(0, text.length - longest)

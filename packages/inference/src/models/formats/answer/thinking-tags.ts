@@ -15,14 +15,14 @@ import {
 export interface TaggedText {
   readonly text: string
   readonly thought: string
-  /** All text before this piece turned out to be thinking. */
+  /** True if all text that was returned before this piece turned out to be thinking. */
   readonly retracts: boolean
 }
 
 /** A mark within backticks or directly after one of these quotation marks is an example. */
 const quotes: ReadonlySet<string> = new Set(['"', "'", '“', '‘', '«'])
 
-/** For a receiver that cannot retract: the characters held in case a closing tag without an opening one follows. */
+/** How many characters are held for a receiver that cannot retract: they may be thinking without an opening tag. */
 export const unopenedHeldChars = 160
 
 /**
@@ -166,7 +166,7 @@ export function createThinkingTags(firstHeldChars = 0) {
   }
 }
 
-/** The number of characters at the end of the text that the tag may begin with. */
+/** Returns how many characters at the end of the text may be the beginning of the tag. */
 function heldChars(text: string, tag: string): number {
   for (let chars = Math.min(tag.length - 1, text.length); chars > 0; chars--) {
     if (tag.toLowerCase().startsWith(text.slice(text.length - chars).toLowerCase())) return chars

@@ -34,7 +34,7 @@ export function thoughtOf(
   return { type: 'reasoning.text', text, format: plainFormat, ...at }
 }
 
-/** The thinking in one event or whole message: only its most exact form is read; the others repeat it. Pure. */
+/** Returns the thinking in one event or message, in its most exact form; other forms repeat the thinking. Pure. */
 export function thoughtsIn(said: WireSaid, from: string): Thought[] {
   const details = (said.reasoning_details ?? []).flatMap((entry) => detailOf(entry, from))
   const seal = said.extra_content?.google?.thought_signature ?? ''

@@ -15,14 +15,14 @@ const messageNames = [
   'reason',
   'errorMessage',
 ] as const
-/** Members of an object that is nothing but an error, besides its message. */
+/** Matches the members that an object may have besides its message if the object is nothing but an error. */
 const besideMessage =
   /^(?:success|status|ok|code|type|data|errorType|stackTrace|time|timestamp|path|(?:request|trace)_?id)$/i
 
 /**
- * The error that an answer with status 200, or an event of its stream, contains; null without an error. Recognized
- * are `error` as an object, a text or true; `{"type":"error"}`, `{"object":"error"}`; `base_resp` with a code; and an
- * object without choices that has a message and a code or status. Pure.
+ * Returns the error that an answer with status 200, or an event of its stream, contains; null without an error.
+ * Recognized are `error` as an object, a text or true; `{"type":"error"}`, `{"object":"error"}`; `base_resp` with a
+ * code; and an object without choices that has a message and a code or status. Pure.
  */
 export function toldError(
   value: Readonly<Record<string, unknown>>,
@@ -64,7 +64,7 @@ function isOnlyError(value: Readonly<Record<string, unknown>>): boolean {
   return names.every((name) => besideMessage.test(name) || messageNames.some((one) => one === name))
 }
 
-/** The error inside one of the choices; null without one. */
+/** Returns the error inside one of the choices; null without one. */
 function firstFilled(choices: readonly unknown[]): unknown {
   for (const choice of choices) if (isRecord(choice) && isFilled(choice['error'])) return choice['error']
   return null

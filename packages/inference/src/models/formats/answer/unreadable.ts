@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** An answer that cannot be parsed counts as a failure of its provider, never as an empty answer. Pure. */
+/** Returns the Problem of an answer that cannot be parsed: a failure of the provider, never an empty answer. Pure. */
 export function unreadable(why: string): Problem {
   return new Problem('provider-unreadable', { detail: `the answer of the model cannot be read: ${why}` })
 }

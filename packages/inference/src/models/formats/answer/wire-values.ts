@@ -13,7 +13,7 @@ type Members = Readonly<Record<string, unknown>>
 /** One object of an answer. */
 export interface WireValue {
   readonly value: Members
-  /** The same object, with numbers beyond the precision of a float kept as their original digits. */
+  /** The object in `value`, but with numbers beyond the precision of a float as their original digits. */
   readonly written: unknown
 }
 
@@ -24,7 +24,7 @@ const keepsNumbers = /"(?:arguments|parameters|input|args)"\s*:\s*[{[]|"id"\s*:\
 /** Members in which some gateways wrap the answer. */
 const envelopes = ['result', 'data', 'response', 'output', 'body'] as const
 
-/** The objects in one text of an answer: one, or each of a list. Throws the Problem `provider-unreadable`. Pure. */
+/** Returns the objects in one text of an answer: one, or all of a list. Problem `provider-unreadable`. Pure. */
 export function wireValues(text: string, secrets: readonly Secret[]): readonly WireValue[] {
   const source = readable(text, secrets)
   const values = listed(source.value)
@@ -38,7 +38,7 @@ export function wireValues(text: string, secrets: readonly Secret[]): readonly W
   })
 }
 
-/** The JSON text (repaired or decoded if necessary) and its value. */
+/** Returns the JSON text (repaired or decoded if necessary) and its value. */
 function readable(text: string, secrets: readonly Secret[], depth = 1): { text: string; value: unknown } {
   const parsed = parsedOrMended(text)
   if (parsed === null) throw unreadable(`the answer is not JSON: ${redact(excerptOf(text), secrets)}`)
@@ -63,7 +63,7 @@ function listed(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }
 
-/** Some gateways put the whole answer into a member of an envelope. */
+/** Returns the answer without the envelope in whose member some gateways put the whole answer. */
 function unwrapped<V>(value: V): V {
   if (!isRecord(value) || value['choices'] !== undefined) return value
   for (const name of envelopes) {

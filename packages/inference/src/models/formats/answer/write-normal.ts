@@ -17,10 +17,10 @@ interface NormalCall {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** Call ids that are kept as the provider gave them, because it may look for them in the next turn. */
+/** Matches call ids that stay as the provider wrote them, because the provider may look for them in the next turn. */
 const keptId = /^[\x21-\x7e]{1,128}$/
 
-/** The calls of an answer, each with a unique id, and the signatures that belong to them. */
+/** Returns the calls of an answer, each with a unique id, and the signatures that belong to them. */
 export function normalCalls(
   calls: readonly SaidCall[],
   {
@@ -62,7 +62,7 @@ export function newsChunk(head: NormalHead, { text, thoughts, retracts, usage }:
   return event(head, { delta, finish: null, ...(usage === null ? {} : { usage }) })
 }
 
-/** Official clients require the role in the first chunk. Pure. */
+/** Returns the first chunk of a stream, in which official clients require the role. Pure. */
 export function firstChunk(head: NormalHead): string {
   return event(head, { delta: { role: 'assistant', content: '' }, finish: null })
 }

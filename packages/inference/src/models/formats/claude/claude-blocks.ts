@@ -9,7 +9,7 @@ interface MendedBlock {
   readonly deltas: readonly Members[]
 }
 
-/** The types of blocks and deltas that a chat completion can express; readers of chats get no others. */
+/** The types of blocks and deltas that a chat completion can express; chat clients get no other types. */
 const sayingBlocks: readonly unknown[] = ['text', 'thinking', 'redacted_thinking', 'tool_use']
 const sayingDeltas: readonly unknown[] = [
   'text_delta',
@@ -29,7 +29,7 @@ export function mendedBlock(block: Members, keepsUnknown: boolean): MendedBlock 
   return mendedText(block, type === 'text' ? 'text' : 'thinking', keepsUnknown)
 }
 
-/** Text that comes with the start becomes a delta, because readers expect an empty start. */
+/** Adapts a text or thinking block: text in its start becomes a delta, because readers expect an empty start. */
 function mendedText(block: Members, name: 'text' | 'thinking', keepsCitations: boolean): MendedBlock {
   const words = printed(block[name])
   const { signature } = block
@@ -45,7 +45,7 @@ function mendedText(block: Members, name: 'text' | 'thinking', keepsCitations: b
   return { block: { ...rest, [name]: '', ...(name === 'thinking' ? { signature: '' } : {}) }, deltas }
 }
 
-/** An input that is no object becomes a delta with its JSON text, so that its content is not lost. */
+/** Adapts a tool call. An input that is no object becomes a delta with its JSON text, so that no content is lost. */
 function mendedCall(block: Members): MendedBlock {
   const { id, name, input } = block
   const named = typeof id === 'string' && typeof name === 'string'
@@ -74,7 +74,7 @@ export function mendedDelta(delta: Members, keepsUnknown: boolean): Members | nu
   return { ...delta, [name]: name === 'partial_json' ? JSON.stringify(piece) : printed(piece) }
 }
 
-/** A text, or a number or truth value as it is printed; anything else is no text. */
+/** Returns a text, or a number or boolean as it is printed; an empty text for any other value. */
 function printed(value: unknown): string {
   if (typeof value === 'string') return value
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''

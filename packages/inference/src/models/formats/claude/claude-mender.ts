@@ -16,7 +16,7 @@ interface OpenBlock {
 /** Adapts the events of one stream. An event that needs no change is returned as the same object. */
 export interface ClaudeMender {
   take(event: Members): readonly Members[]
-  /** The events that the server omitted at the end. */
+  /** Returns the events that the server omitted at the end of the stream. */
   end(): readonly Members[]
 }
 
@@ -59,7 +59,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     return [mended === message ? event : { ...event, message: mended }]
   }
 
-  /** A repeated start is removed. One of another message, behind content, would mix two answers. */
+  /** Drops a repeated start of the same message; returns an error if another message starts after content. */
   function again(message: Members): readonly Members[] {
     if (count === 0 || idOf(message) === '' || idOf(message) === id) return []
     const words = 'the stream began a second answer before the first one had ended'
@@ -102,7 +102,7 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
     let before: readonly Members[] = []
     let block = open.get(given)
     if (block === undefined) {
-      // The server omitted the start of the block. A call without a name cannot be made.
+      // The server omitted the start of the block. A tool call without a start has no name, so it is dropped.
       const name = piece['type'] === 'thinking_delta' ? 'thinking' : 'text'
       if (piece['type'] !== `${name}_delta`) return []
       before = start({ type: 'content_block_start', index: given, content_block: { type: name, [name]: '' } })

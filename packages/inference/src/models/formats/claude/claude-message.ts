@@ -23,14 +23,14 @@ export function eventsOfMessage(message: Members): readonly Members[] {
   ]
 }
 
-/** Some servers write the content as one text or one block instead of a list. */
+/** Returns the content as a list of blocks; some servers write one text or one block instead of a list. */
 function blocksOf(content: unknown): readonly unknown[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (Array.isArray(content)) return content
   return isRecord(content) ? [content] : []
 }
 
-/** The error that replaces an answer; null for an answer. Pure. */
+/** Returns the error that replaces an answer; null for an answer. Pure. */
 export function errorIn(events: readonly Members[]): Members | null {
   return events.find(({ type }) => type === 'error') ?? null
 }
@@ -76,13 +76,13 @@ function addDelta({ members, input }: Block, delta: Members): void {
   }
 }
 
-/** The input from its pieces, else from the start of the block. Text that is not an object is wrapped. */
+/** Returns the input from its pieces, else from the start of the block. Text that is not an object is wrapped. */
 function withInput(members: Members, written: string): Members {
   if (written.trim() === '') return members
   return { ...members, input: writtenObject(written) ?? { invalid_json: written } }
 }
 
-/** The object in a JSON text, with all digits of its numbers; null for any other text. Pure. */
+/** Returns the object in a JSON text, with all digits of its numbers; null for any other text. Pure. */
 export function writtenObject(text: string): Members | null {
   try {
     const value = readJsonAsWritten(text, jsonLimits.modelAnswer)

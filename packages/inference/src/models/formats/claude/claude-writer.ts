@@ -13,7 +13,7 @@ export interface ClaudeOptions {
   /** Whether the reader asked for a stream; the form of the answer is detected from its bytes. */
   readonly stream: boolean
   readonly keepsUnknown: boolean
-  /** Written before each signature, which binds it to its provider (`reasoning-details.ts`); none if empty. */
+  /** A prefix for signatures that binds each to its provider (`reasoning-details.ts`); empty for no prefix. */
   readonly seal?: string
   readonly secrets?: readonly Secret[]
 }
@@ -35,7 +35,7 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
   /** The first content that is no part of a message. */
   let strange = ''
 
-  /** The mended events of one value; `data` is its text if the value is all of it. */
+  /** Returns the mended events of one value. `data` is the value's original text, which an unchanged event keeps. */
   function eventsOf(value: Members, written: Members, { event, data }: Frame): readonly Written[] {
     const type = typeof value['type'] === 'string' ? value['type'] : event
     if (type === 'error') return [{ event: { ...written, type, error: value['error'] ?? value } }]

@@ -67,7 +67,7 @@ export function createGoogleWriter({
 
 const knownMembers = ['candidates', 'usageMetadata', 'promptFeedback'] as const
 
-/** The error in the form that the package reads. */
+/** Returns the provider's error in the form that the AI SDK package reads. */
 function errorOf({ error }: Members, message: string): Members {
   const told = membersOf(error)
   const { code, status } = told
@@ -116,7 +116,7 @@ function mendedCandidate({ content, finishReason, finishMessage }: Members): Mem
   }
 }
 
-/** The part without members that its reader does not know; none if nothing is left. */
+/** Returns the part without members that the package does not know; an empty list if no other content remains. */
 function mendedPart(part: Members): readonly Members[] {
   const { text, thought, inlineData, functionCall } = part
   const seal = part['thoughtSignature']
@@ -133,7 +133,7 @@ function mendedPart(part: Members): readonly Members[] {
   return 'thoughtSignature' in more ? [{ text: '', ...more }] : []
 }
 
-/** Some gateways write the arguments as a JSON text. A call that arrives in pieces is left as it is. */
+/** Adapts a call: some gateways write the arguments as a JSON text. A call that arrives in pieces stays unchanged. */
 function mendedCall(call: Members): Members {
   const { id, name, args } = call
   if ('partialArgs' in call || 'willContinue' in call) return call

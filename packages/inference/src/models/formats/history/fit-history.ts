@@ -74,7 +74,7 @@ function lostResult(result: JsonObject): JsonObject {
   return { role: 'user', content: content.toWellFormed() }
 }
 
-/** The index after the tool results that follow an answer. */
+/** Returns the index after the tool results that follow an answer. */
 function groupEnd(messages: readonly JsonValue[], from: number): number {
   let end = from + 1
   while (end < messages.length) {

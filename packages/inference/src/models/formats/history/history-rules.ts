@@ -17,7 +17,7 @@ export interface HistoryRules {
   readonly thinking: ThinkingRule
   /** Whether instructions must come first, and user and model must alternate. */
   readonly rolesInTurn: boolean
-  /** Messages of one role become parts of one message; servers of chats may take only text. */
+  /** True if joined messages of one role become parts of one message; some chat servers accept only text. */
   readonly joinsParts: boolean
   /** What the provider accepts of the tools beside the conversation. */
   readonly tools: ToolLimits
@@ -68,7 +68,7 @@ export function historyRulesOf(at: {
   readonly model: string
   readonly kind: string
   readonly baseUrl: string | null
-  /** The provider speaks OpenRouter's API, at any address. */
+  /** True if the provider speaks OpenRouter's API, at any address. */
   readonly takesDetails: boolean
 }): HistoryRules {
   const { provider, model } = at
@@ -100,7 +100,7 @@ function takesAnyOrder(at: Parameters<typeof historyRulesOf>[0]): boolean {
 }
 
 function thinkingRule(at: Parameters<typeof historyRulesOf>[0]): ThinkingRule {
-  // Adapters select by format themselves; the scripted provider reads no thinking.
+  // Adapters of other kinds select thinking by its format themselves; the scripted provider reads no thinking.
   if (at.kind !== 'openai-compatible') return { takes: 'all' }
   if (at.takesDetails) {
     const family = formatsByFamily.find(([models]) => models.test(at.model))

@@ -8,13 +8,13 @@ interface FittedThoughts {
   readonly members: JsonObject
   /** Signatures by the id of their call. */
   readonly seals: ReadonlyMap<string, string>
-  /** The message had no thinking and gets none. */
+  /** True if the message had no thinking and gets none, so that it stays unchanged. */
   readonly isSame: boolean
 }
 
 /** Google's documented placeholder for the signature of a call that another model made. */
 const foreignSeal = 'skip_thought_signature_validator'
-/** The placeholder if the provider requires thinking and another model made the call. */
+/** Sent in place of thinking if the provider requires thinking and another model made the call. */
 const noThought = ' '
 
 interface At {
@@ -24,7 +24,7 @@ interface At {
   readonly hasCalls: boolean
 }
 
-/** Thinking goes only to the provider that made it, because signatures are bound to their origin. Pure. */
+/** Fits thinking to a provider, which gets only its own, because signatures are bound to their origin. Pure. */
 export function thoughtsFor(value: JsonValue | undefined, { rules, known, hasCalls }: At): FittedThoughts {
   const details = Array.isArray(value) ? value.filter(isJsonObject) : []
   const none: FittedThoughts = { members: {}, seals: new Map(), isSame: value === undefined }
@@ -56,7 +56,7 @@ export function thoughtsFor(value: JsonValue | undefined, { rules, known, hasCal
   }
 }
 
-/** The signature of each call. If Gemini made none of the calls, the first call gets the placeholder. */
+/** Returns the signature of each call. If Gemini made none of the calls, the first call gets the placeholder. */
 function sealsFor(
   details: readonly JsonObject[],
   known: ReadonlyMap<string, string>,
@@ -87,7 +87,7 @@ function asItCame(own: readonly JsonObject[], known: ReadonlyMap<string, string>
     case 'extra_content':
       return { seals: sealsFor(own, known) }
     default:
-      // Thinking between tags or in the words is not sent back: servers would remove it from the history themselves.
+      // Thinking between tags or in the words is not sent back, because servers remove such thinking from a history.
       return {}
   }
 }

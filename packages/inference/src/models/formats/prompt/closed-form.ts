@@ -17,7 +17,7 @@ export type Rule = (value: JsonValue, reading: Reading) => JsonValue
 
 const shownMaxChars = 60
 
-/** An error with its place in front, as in `messages[3].content[1].type`. */
+/** Returns an error with its place in front, as in `messages[3].content[1].type`. */
 export function refused(reading: Reading, why: string): Problem {
   return badRequest(`${placeOf(reading.path)}: ${why}`)
 }
@@ -29,7 +29,7 @@ export function placeOf(path: readonly (string | number)[]): string {
   return text.replace(/^\./, '') || 'body'
 }
 
-/** A value of the client, short enough to repeat in an error. */
+/** Returns a value of the client, short enough to repeat in an error. */
 export function shown(value: JsonValue | undefined): string {
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'

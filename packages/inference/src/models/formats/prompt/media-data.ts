@@ -36,7 +36,7 @@ const signatures: readonly { readonly type: string; readonly kind: MediaKind; is
     { type: 'application/pdf', kind: 'document', is: (head) => head.startsWith('%PDF-') },
   ]
 
-/** The media type by the first bytes, whatever type is declared; null for types that models do not accept. Pure. */
+/** Returns the media type by the first bytes and not by the declared type; null if models do not accept it. Pure. */
 export function mediaTypeOf(bytes: Uint8Array, kind: MediaKind): string | null {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1')
   return signatures.find((one) => one.kind === kind && one.is(head))?.type ?? null
@@ -133,7 +133,7 @@ function checkBase64(data: string, kind: MediaKind, reading: Reading): void {
   reading.found.dataBytes += data.length
 }
 
-/** Null for anything but base64: the decoder skips invalid characters, so the length would be too short. */
+/** Returns the decoded bytes; null for text that is not base64, in which the decoder would skip characters. */
 export function decoded(data: string): Uint8Array | null {
   const bytes = Buffer.from(data, 'base64')
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0

@@ -17,7 +17,7 @@ export const functionName: Rule = (value, reading) => {
   )
 }
 
-/** The name that a model called; any name but those with `$`, which a provider might run. */
+/** The name of a tool that a model called; any name but a name with `$`, which a provider might run. */
 export const calledName: Rule = (value, reading) => {
   if (typeof value === 'string' && !value.normalize('NFKC').trimStart().startsWith('$')) return value
   throw refused(reading, `${shown(value)} is not a valid name of a function`)
@@ -76,7 +76,7 @@ function leadsOut(name: string, member: JsonValue | undefined): boolean {
   if (!bases.has(name)) return false
   if (typeof member !== 'string') return name === '$id' || name === '$schema'
   if (name === '$schema' && knownSchema.test(member)) return false
-  // The value has a scheme, or names another host or an absolute path.
+  // Returns true if the value has a scheme, names another host, or is an absolute path.
   return /:|^\s*[/\\]/.test(member)
 }
 

@@ -10,11 +10,11 @@ export interface ChatExtras {
   readonly cacheControl?: boolean
   /** The form in which the server takes earlier thinking; omitted if it takes none. */
   readonly thinking?: 'reasoning_details' | 'reasoning_content'
-  /** The server takes an object `reasoning` beside the messages. */
+  /** True if the server accepts an object `reasoning` beside the messages. */
   readonly reasoning?: boolean
   readonly topK?: boolean
   readonly boundField: 'max_tokens' | 'max_completion_tokens'
-  /** The name of the provider; it gets the signed thinking of no other. */
+  /** The name of the provider. The provider gets only signed thinking that it has signed itself. */
   readonly provider?: string
   readonly tools?: ToolLimits
 }
@@ -86,7 +86,7 @@ function ownDetails(details: JsonValue | undefined, provider: string): JsonObjec
   return own.length === 0 ? {} : { reasoning_details: own.map(({ from: _from, ...detail }) => detail) }
 }
 
-/** A chat completion cannot mark a failed tool result, so the text says it. */
+/** Returns the text of a failed tool result, marked `Error:`, because a chat completion has no member for it. */
 function failed(content: JsonValue | undefined): string {
   const text = asText(content)
   return /^error\b/i.test(text) ? text : `Error: ${text}`

@@ -11,8 +11,8 @@ const ofTools = ['tools', 'tool_choice', 'parallel_tool_calls'] as const
 
 /**
  * Fits the tools of a chat completion to what servers accept: schemas are objects with properties and without a
- * choice at the root, strict only where OpenAI takes them so, descriptions are bounded, and a call without tools has no members about tools. Returns the same
- * request if nothing changes. Pure.
+ * choice at the root, and are strict only if OpenAI accepts them in strict mode; descriptions are bounded; a call
+ * without tools has no members about tools. Returns the same request if nothing changes. Pure.
  */
 export function fitTools(
   request: JsonObject,

@@ -145,7 +145,7 @@ export function messageFromNormal(
   })
 }
 
-/** The input of a message block must be an object; other text of a model is wrapped as `invalid_json`. */
+/** Returns the input of a message block, which must be an object; other text is wrapped as `invalid_json`. */
 function inputText(text: string): string {
   if (text.trim() === '') return '{}'
   return isJsonObject(readJsonQuietly(text, jsonLimits.modelAnswer))

@@ -173,7 +173,7 @@ function textPart(text: string, cacheControl: unknown): JsonObject {
   return present({ type: 'text', text, cache_control: json(cacheControl) })
 }
 
-/** A single text without a cache mark is written as a string, which every server accepts. */
+/** Returns a single text without a cache mark as a string, which every server accepts; otherwise the parts. */
 function plainIfText(parts: readonly JsonObject[]): JsonValue {
   const [only] = parts
   if (only === undefined) return ''
@@ -186,7 +186,7 @@ function stringIn(source: Readonly<Record<string, unknown>>, name: string): stri
   return typeof value === 'string' ? value : ''
 }
 
-/** The value was JSON before zod parsed it, so the cast is safe. */
+/** Casts a value to JSON; this is safe, because the value was JSON before zod parsed it. */
 function json(value: unknown): JsonValue | undefined {
   return (value ?? undefined) as JsonValue | undefined
 }

@@ -23,7 +23,7 @@ export type ReasoningDetail = z.infer<typeof reasoningDetailSchema>
 
 const detailsSchema = z.array(z.unknown())
 
-/** The entries of known types; others are skipped. Pure. */
+/** Returns the entries of known types; others are skipped. Pure. */
 export function readReasoningDetails(value: unknown): readonly ReasoningDetail[] {
   const list = detailsSchema.safeParse(value)
   if (!list.success) return []
@@ -41,7 +41,7 @@ const ownFormat = 'anthropic-claude-v1'
 const ownName = 'anthropic'
 const foreignSeal = /^([a-z0-9-]*)(?:@([^:@]*))?:([^:]*):([^]*)$/
 
-/** The part of a seal before the signature; empty for the provider `anthropic` itself. Pure. */
+/** Returns the part of a seal before the signature; empty for the provider `anthropic` itself. Pure. */
 export function sealPrefix({ format, from, id }: Pick<ReasoningDetail, 'format' | 'from' | 'id'>): string {
   const name = from ?? ''
   if (format === ownFormat && (name === '' || name === ownName)) return ''
@@ -55,7 +55,7 @@ function seal(value: string, detail: ReasoningDetail): string {
 interface Unsealed {
   readonly value: string
   readonly format: string
-  /** Null for a seal without a name, as older answers have it. */
+  /** The name of the provider that signed; null for a seal of an older release, which names no provider. */
   readonly from: string | null
   readonly id: string
 }
@@ -115,8 +115,8 @@ export function reasoningFromBlock(block: ContentBlock): JsonObject | null {
 }
 
 /**
- * A block of thinking as the provider wrote it, for a provider of messages; null if another one signed it, so that this
- * one would reject it. Other blocks are returned as they are. Pure.
+ * Returns a thinking block as its provider wrote it, for a provider of the Messages API; null if another provider
+ * signed the block, because this provider would reject it. Returns other blocks unchanged. Pure.
  */
 export function ownBlock(block: JsonObject, provider: string): JsonObject | null {
   const field =
@@ -129,7 +129,7 @@ export function ownBlock(block: JsonObject, provider: string): JsonObject | null
   return value === sealed ? block : { ...block, [field]: value }
 }
 
-/** The readable text of the thinking. Pure. */
+/** Returns the readable text of the thinking. Pure. */
 export function plainTextOf(details: readonly ReasoningDetail[]): string {
   return details.map((detail) => detail.text ?? '').join('')
 }

@@ -44,8 +44,8 @@ const named = ['properties', '$defs', 'definitions'] as const
 const nested = ['items', 'anyOf'] as const
 
 /**
- * Whether a provider takes the schema in strict mode. One that it does not take is refused in every call, so it is sent
- * without strictness: the model still gets it, but its output is not forced to fit. Pure.
+ * Returns whether a provider accepts the schema in strict mode. The provider would reject every call with any other
+ * strict schema, so such a schema is sent without strictness: the model's output is then not forced to fit. Pure.
  */
 export function isStrictSchema(schema: JsonValue | undefined, mode: StrictMode): boolean {
   const keywords = mode === 'anthropic' ? [...refused, ...refusedByAnthropic] : refused

@@ -23,7 +23,7 @@ export interface SdkModels {
   language(model: string): LanguageModelV4
   /** Whether a model takes a reasoning effort instead of a thinking budget in tokens. */
   readonly thinksByEffort: (model: string) => boolean
-  /** Null if the package has no embeddings. */
+  /** Creates an embedding model; null if the package has no embeddings. */
   readonly embedding: ((model: string) => EmbeddingModelV4) | null
 }
 

@@ -14,7 +14,7 @@ interface OptionsAt {
   readonly kind: SdkKind
   readonly rules: SdkRules
   readonly names: ToolNames
-  /** The model takes a reasoning effort instead of a thinking budget in tokens. */
+  /** True if the model takes a reasoning effort instead of a thinking budget in tokens. */
   readonly thinksByEffort: boolean
 }
 
@@ -98,7 +98,7 @@ interface Asked {
   /** The thinking budget in tokens. */
   readonly budget: number | null
   readonly thinks: boolean
-  /** At most one tool call in a turn. */
+  /** True if the model may make at most one tool call in a turn. */
   readonly oneCall: boolean
   readonly user: string | null
 }

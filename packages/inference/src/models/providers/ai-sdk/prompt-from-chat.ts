@@ -106,7 +106,7 @@ function toolResult(
   }
 }
 
-/** The cache mark of the last part, which covers the whole result. */
+/** Returns the cache mark of the last part, which covers the whole result. */
 function markOfLast({ content }: SdkMessage): SdkPart['cache_control'] {
   return Array.isArray(content) ? content.at(-1)?.cache_control : null
 }
@@ -185,7 +185,7 @@ function filePart(url: string, kind: string, rules: SdkRules): LanguageModelV4Fi
   return { type: 'file', mediaType: kind, data: { type: 'url', url: new URL(url) } }
 }
 
-/** Converts a client's cache mark, which asks the provider to cache the prompt up to here. */
+/** Converts a client's cache mark, which asks the provider to cache the prompt up to the mark. */
 export function marked(
   at: { readonly cache_control?: SdkPart['cache_control'] },
   rules: SdkRules,

@@ -63,7 +63,7 @@ function problemAmongCauses(error: unknown): Problem | null {
   return null
 }
 
-/** An error's fields as an object; streams also report values that are not errors. */
+/** Returns an error's fields as an object; streams also report values that are not errors. */
 function plain(error: unknown): { readonly name: string; readonly message: string } {
   if (error instanceof Error) return Object.assign({}, error, { name: error.name, message: error.message })
   if (typeof error === 'object' && error !== null) {

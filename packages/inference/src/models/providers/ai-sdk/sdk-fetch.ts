@@ -78,7 +78,7 @@ interface PackageAnswer {
   readonly body: string | ReadableStream<Uint8Array>
 }
 
-/** The answer in the form that the package asked for, whatever form and type the provider sent. */
+/** Returns the answer in the form that the package asked for, whatever form and type the provider sent. */
 async function answerFor(
   reply: ProviderReply,
   host: string,
@@ -115,7 +115,7 @@ const statusByType: Readonly<Record<string, number>> = {
 }
 const beginsAsError = /^\{(?:"type":"error",)?"error":/
 
-/** The status of a whole answer: an error in its place has the status that its type or code means. */
+/** Returns the status of a whole answer: an error in its place has the status that its type or code means. */
 function statusIn(text: string): number {
   if (!beginsAsError.test(text)) return 200
   const { error } = membersOf(readJsonQuietly(text, jsonLimits.packageAnswer))

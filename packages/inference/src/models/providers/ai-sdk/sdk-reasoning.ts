@@ -8,7 +8,7 @@ import { isSignedBy, readReasoningDetails } from '../../formats/translate/reason
 import type { ReasoningDetail } from '../../formats/translate/reasoning-details.ts'
 import type { SdkRules } from './sdk-rules.ts'
 
-/** Earlier thinking of this provider, which cannot verify thinking that another provider signed. */
+/** Returns earlier thinking of this provider, which cannot verify thinking that another provider signed. */
 function ownDetails(details: unknown, rules: SdkRules): readonly ReasoningDetail[] {
   return readReasoningDetails(details).filter(
     (detail) =>
@@ -49,7 +49,7 @@ function isSealOfOther(detail: ReasoningDetail, rules: SdkRules): boolean {
   return Boolean(detail.id) || rules.options === 'google'
 }
 
-/** Google's signatures of tool calls and of the text. Pure. */
+/** Returns Google's signatures of tool calls and of the text. Pure. */
 export function sealsOfCalls(
   details: unknown,
   rules: SdkRules,
@@ -78,7 +78,7 @@ function sealed(data: string, rules: SdkRules): SharedV4ProviderOptions {
   return { [rules.options]: { [field]: data } }
 }
 
-/** The signature, or the encrypted piece of thinking, that a provider attached to a part of its answer. Pure. */
+/** Returns the signature, or encrypted thinking, that a provider attached to a part of its answer. Pure. */
 export function sealIn(
   metadata: SharedV4ProviderMetadata | undefined,
   rules: SdkRules,

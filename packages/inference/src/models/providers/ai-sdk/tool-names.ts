@@ -5,9 +5,9 @@ import type { SdkRules } from './sdk-rules.ts'
 export interface ToolNames {
   /** The name for the provider. */
   out(name: string): string
-  /** The client's name for a name in the provider's answer. */
+  /** Returns the client's name for a name in the provider's answer. */
   back(name: string): string
-  /** The id for the provider; equal for a call and its result, in every turn. */
+  /** Returns the id for the provider; equal for a call and its result, in every turn. */
   id(id: string): string
 }
 
@@ -15,8 +15,8 @@ const nameMaxChars = 64
 const markChars = 8
 
 /**
- * A name that the provider would reject keeps its words and gets a hash of the whole name, so that two names never
- * collide. Pure.
+ * Creates the mapping for one call. A name that the provider would reject keeps its words and gets a hash of the
+ * whole name, so that two names never collide. Pure.
  */
 export function createToolNames(rules: SdkRules, names: readonly string[]): ToolNames {
   const known = new Map(names.map((name) => [fitted(name, rules), name]))
@@ -33,7 +33,7 @@ function fitted(name: string, rules: SdkRules): string {
   return `${words.slice(0, nameMaxChars - markChars - 1)}_${mark(name, markChars)}`
 }
 
-/** A hash in letters and digits, which all providers accept. */
+/** Returns a hash in letters and digits, which all providers accept. */
 function mark(text: string, chars: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, chars)
 }
