@@ -47,7 +47,7 @@ export interface ActDeps {
   readonly handOvers: HandOvers
   readonly captchas: Pick<AnswerCaptchas, 'begin'>
   readonly files: BrowserFiles
-  /** Cleaning the browser's answers is charged to the agent's share. */
+  /** The share of the event loop on which cleaning the browser's answers is charged. */
   readonly loop: Pick<LoopShare, 'spend'>
   readonly credentials: OpenCredentials
   readonly holdLease: (run: RunTicket | null) => () => void
@@ -60,7 +60,7 @@ type AgentCaller = Extract<Caller, { kind: 'agent' }>
 export function createActInBrowser(deps: ActDeps): ActInBrowser {
   const { sessions, handOvers, journal } = deps
 
-  /** Returns the reply while the browser is handed over, and makes the agent's run wait; otherwise null. */
+  /** If the browser is handed over, makes the agent's run wait and returns a reply to the agent; otherwise null. */
   function heldByPerson({ agentId, run }: AgentCaller): BrowserActReply | null {
     const handOver = handOvers.of(agentId)
     if (handOver === null) return null
@@ -85,7 +85,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     of: { readonly caller: AgentCaller; readonly credentials: CredentialCall; readonly signal: AbortSignal },
   ): Promise<Readonly<Record<string, unknown>>> {
     const { agentId } = of.caller
-    // Checks the current page. When the browser types, it checks the origin of the field's frame again.
+    // Checks a credential against the current page. The browser checks the origin of the field's frame when it types.
     const secretIn = (text: string) => of.credentials.fillField(text, sessions.of(agentId).page.url)
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the mesh adds something to three alone
     switch (action) {
@@ -111,7 +111,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     }
   }
 
-  /** The text for the model, and a picture if there is one. */
+  /** Returns the reply for the model as text, with a picture if the action gave one. */
   async function answer(
     action: BrowserAction,
     data: Readonly<Record<string, unknown>>,
@@ -157,10 +157,10 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     try {
       const filled = await ready(action, params, { caller, credentials, signal })
       return await sessions.use(agentId, signal, async (service): Promise<BrowserActReply> => {
-        // A person may have taken over while the browser started.
+        // A person may have taken over the browser while it started.
         const taken = heldByPerson(caller)
         if (taken !== null) return taken
-        // The agent may have lost the permission or its run meanwhile.
+        // The agent may have lost the permission, or its run may have ended, while the browser started.
         deps.guard(caller, { do: 'use-browser', browserAction: action })
         dispatching()
         const { deadlineMs } = browserTools[action]
@@ -189,7 +189,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     }
   }
 
-  /** Passes a CAPTCHA to the paid solver, or to a person. */
+  /** Passes a CAPTCHA to the paid solver, or to a person. Returns notes about that for the agent. */
   async function answerOrAsk(
     caller: AgentCaller,
     captcha: AskedCaptcha['captcha'],
@@ -222,7 +222,7 @@ const pageOfReply = z.looseObject({
   captcha: z.optional(captchaSchema),
 })
 
-/** The front page and the CAPTCHA that it shows, without values of credentials. */
+/** Returns the front page and the CAPTCHA on it, without values of credentials. */
 function pageIn(data: Readonly<Record<string, unknown>>, { scrub }: CredentialCall) {
   const { page, captcha } = z.parse(pageOfReply, data)
   const { url, title, tabs } = page
@@ -239,7 +239,7 @@ function readParams<Action extends BrowserAction>(
   throw badRequest(issues.join('; ').slice(0, 500))
 }
 
-/** Removes values of credentials from a reply, wherever a page shows them. */
+/** Returns the reply without values of credentials, wherever a page shows such values. */
 function scrubbed(value: unknown, credentials: CredentialCall): unknown {
   if (typeof value === 'string') return credentials.scrub.text(value)
   if (Array.isArray(value)) return value.map((item: unknown) => scrubbed(item, credentials))

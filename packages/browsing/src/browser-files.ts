@@ -4,7 +4,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Reach } from '@flotilla/fleet/agents'
 
-/** Reads files of the agent for uploads and writes downloads to it. The agent's own path checks apply. */
+/** Reads files of the agent for uploads, and writes downloads to the agent's data. The agent checks the paths. */
 export interface BrowserFiles {
   /** Rejects with the Problems of the agent, or `body-too-large` for more bytes than the browser accepts at once. */
   read(
@@ -58,7 +58,7 @@ export function createBrowserFiles(deps: {
   }
 }
 
-/** Turns a file name that a page chose into a safe one. Pure. */
+/** Returns a safe file name, made from a name that a page chose. Pure. */
 export function safeName(name: string): string {
   const safe = name
     .normalize('NFC')

@@ -3,7 +3,7 @@ import type { ConnectProxy } from '@flotilla/egress/egress'
 import { SandboxError } from '@flotilla/fleet/sandbox'
 import type { BrowserContainers } from '@flotilla/fleet/sandbox'
 
-/** How long a successful wall test is valid; agents' walls are tested at the same interval. */
+/** How long a passed isolation test is valid, in milliseconds; agents' isolation is tested at this interval too. */
 const believedMs = 10 * 60_000
 
 interface Opened {
@@ -11,16 +11,16 @@ interface Opened {
 }
 
 interface BrowserProxyOpener {
-  /** Rejects with the `SandboxError` `browser-walls-open` if anything but the proxy can be reached from inside. */
+  /** Rejects with the `SandboxError` `browser-walls-open` if a browser's container can reach more than the proxy. */
   open(): Promise<Opened>
-  /** Invalidates the result of the wall test before it expires; the next `open` tests again. */
+  /** Invalidates the result of the isolation test before it expires; the next `open` tests again. */
   doubt(): void
 }
 
 /**
- * Opens the egress proxy of browsers on their network. It opens with the first browser, because neither
- * network nor image exist before, and then tests from inside whether it is the only egress. Concurrent
- * callers share the attempt; after a failure the next caller tries again.
+ * Opens the egress proxy of browsers on their network. The proxy opens with the first browser, because
+ * network and image do not exist before; then a test inside a container checks that the proxy is the
+ * only egress. Concurrent callers share one attempt; after a failure the next caller tries again.
  */
 export function createBrowserProxyOpener(deps: {
   readonly containers: Pick<BrowserContainers, 'prepare' | 'proxyPlace' | 'checkWalls'>
@@ -59,7 +59,7 @@ export function createBrowserProxyOpener(deps: {
     )
   }
 
-  /** Repeats a test that began before the last `doubt`, because its result is outdated. */
+  /** Repeats an isolation test that began before the last `doubt`, because its result is outdated. */
   async function untilBelieved(): Promise<Opened> {
     for (;;) {
       stopped.throwIfAborted()

@@ -73,7 +73,7 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
         chunks.push(await new Promise<Buffer>((resolve) => line.once('data', resolve)))
       }
       line.destroy()
-      // A binary frame of 12 bytes that is whole, unmasked and without extension bits.
+      // The first two bytes of a binary frame of 12 bytes that is whole, unmasked and without extension bits.
       expect([...Buffer.concat(chunks).subarray(0, 2)]).toEqual([0x82, 12])
     })
 

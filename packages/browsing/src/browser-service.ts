@@ -29,12 +29,9 @@ export interface BrowserService {
       readonly signal: AbortSignal
     },
   ): Promise<BrowserActionReply>
-  /**
-   * Inserts an answer into the current page; false if the page no longer asks for it, or a person has taken
-   * over.
-   */
+  /** Inserts an answer into the page. False if the page no longer asks for an answer, or a person has taken over. */
   answerCaptcha(answer: CaptchaAnswer, signal: AbortSignal): Promise<boolean>
-  /** The bytes of a picture of the current page; null if none is available. */
+  /** Returns the bytes of a picture of the current page; null if no picture is available. */
   picture(signal: AbortSignal): Promise<Uint8Array | null>
   setWatchMode(mode: WatchMode, signal: AbortSignal): Promise<void>
   /** Makes Chromium save its tabs and exit. */

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 
-/** Longer strings cannot be tokens and are not even hashed, in characters. */
+/** The maximum length of a token, in characters. A longer string cannot be a token and is not hashed. */
 const tokenMaxChars = 256
 
 /**
- * Tokens with which browsers authenticate at the proxy: 256 random bits for each session, of which only the
- * hash is kept, in memory. No browser outlives the mesh process that opened it, so no token does.
+ * Tokens with which browsers authenticate at the proxy: 256 random bits for each session. Only the
+ * hash is stored, and only in memory, because no browser outlives the mesh process that opened it.
  */
 export interface BrowserTokens {
   /** Issues the token of this session; the previous one becomes invalid. */

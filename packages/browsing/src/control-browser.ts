@@ -22,11 +22,11 @@ export interface ControlBrowser {
   list(caller: Caller): readonly BrowserView[]
   /** Idempotent. Problems `denied`, `unknown-agent`. */
   close(caller: Caller, agentId: string): Promise<ClosedBrowser>
-  /** Opens the browser if necessary. Problem `conflict` if another person has it, or its agent may not have one. */
+  /** Opens the browser if needed. Problem `conflict` if another person has it, or its agent may not use a browser. */
   takeOver(caller: Caller, agentId: string, signal: AbortSignal): Promise<BrowserView>
-  /** Problem `conflict` if no person has it. */
+  /** Gives the browser back to its agent. Problem `conflict` if no person has it. */
   giveBack(caller: Caller, agentId: string): Promise<BrowserView>
-  /** Ends a hand-over, with the page's current state. */
+  /** Ends a hand-over and records the page that the browser shows then. */
   end(handOver: HandOver, how: HandOverEnd, by: string): Promise<void>
   /**
    * Ends expired hand-overs, closes unused and forbidden browsers, and records browsers that ended by
@@ -41,7 +41,7 @@ export function createControlBrowser(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly requireAgent: (agentId: string) => void
-  /** The reason why the agent may have no browser now; null if it may. */
+  /** Returns the reason why the agent may not use a browser now; null if it may. */
   readonly withheld: (agentId: string) => string | null
   /** Returns why the browser's container has ended; null while it runs. */
   readonly endedOf: (agentId: string) => Promise<string | null>
@@ -76,7 +76,7 @@ export function createControlBrowser(deps: {
     const { agentId } = handOver
     const { service } = sessions.of(agentId)
     const signal = AbortSignal.timeout(statusWithinMs)
-    // A browser that does not answer must not block its agent forever.
+    // If the browser does not answer, the hand-over ends anyway, so that the agent is not blocked forever.
     await service?.setWatchMode('view', signal).catch(() => undefined)
     const status = await service?.status(signal).catch(() => null)
     const page = status ? shownPage(status) : null
@@ -84,7 +84,7 @@ export function createControlBrowser(deps: {
     handOvers.end(handOver, { how, page, by })
   }
 
-  /** Whether and how a hand-over ends by timeout. */
+  /** Returns how a hand-over ends by timeout; null if it does not end yet. */
   function overdue({ agentId, takenBy, createdAt }: HandOver): HandOverEnd | null {
     const now = clock.now()
     if (takenBy === null) return now - createdAt >= browserBounds.captchaWaitMs ? 'expired' : null
@@ -147,7 +147,7 @@ export function createControlBrowser(deps: {
         const ended = await deps.endedOf(agentId)
         const why = withheld(agentId)
         if (ended !== null) await sessions.lost(agentId, ended)
-        // Watching does not keep it open: pages run by themselves, and the agent may no longer have a browser.
+        // A person's watching does not keep this browser open: its agent may no longer use one, and pages run on.
         else if (why !== null) await sessions.close(agentId, `its agent may no longer use a browser: ${why}`)
         // An idle browser stays open while its screen is watched (lesson 119) or it is handed over to a person.
         else if (acting === 0 && watchers === 0 && handOvers.of(agentId) === null) {

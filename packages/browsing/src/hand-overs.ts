@@ -9,8 +9,8 @@ import type { HandOver } from './hand-over-table.ts'
 import type { ShownPage } from './shown-page.ts'
 
 /**
- * `returned`: a person gave the browser back. `solved`: the solver answered the CAPTCHA. `expired`: no person came.
- * `lost`: the browser ended meanwhile.
+ * `returned`: a person gave the browser back. `solved`: the solver answered the CAPTCHA. `expired`:
+ * no person came. `lost`: the browser ended during the hand-over.
  */
 export type HandOverEnd = 'returned' | 'solved' | 'expired' | 'lost'
 
@@ -20,24 +20,24 @@ export const solverName = 'solver'
 /**
  * Browsers that a person has or is asked to take, at most one for each agent.
  *
- * 1. A hand-over is stored, with the notification to the owner if one is needed, before any person is
- * notified.
- * 2. A run that needs the browser meanwhile waits: it is parked when its turn ends, and continues with the
- * changed page.
- * 3. Each hand-over ends, and all waiting runs are informed in the transaction of its end: given back, no
- * person came, or the browser is gone.
+ * 1. A hand-over is stored, with the notification to the owner if one is needed, before any person
+ * is notified.
+ * 2. A run that needs the browser during a hand-over waits: the run is parked when its turn ends,
+ * and continues with the changed page.
+ * 3. Each hand-over ends, and all waiting runs are informed in the transaction of its end: given
+ * back, no person came, or the browser is gone.
  */
 export interface HandOvers {
   of(agentId: string): HandOver | null
   list(): readonly HandOver[]
-  /** Asks for a person; an open hand-over stays unchanged. */
+  /** Asks for a person to take over the browser and returns the hand-over; an open hand-over stays unchanged. */
   ask(agentId: string, page: ShownPage): HandOver
   /**
-   * Starts answering a CAPTCHA without a person; null if the browser is handed over already. Joins the caller's
-   * transaction.
+   * Starts a hand-over in which the solver answers a CAPTCHA; null if the browser is handed over
+   * already. Joins the caller's transaction.
    */
   beginSolving(agentId: string, page: ShownPage): HandOver | null
-  /** After the solver failed, asks a person if a run still waits. */
+  /** Asks a person to take over after the solver failed, if a run still waits. */
   askAfterAll(handOver: HandOver): void
   /** Records that a person has the browser now. */
   take(agentId: string, by: string, page: ShownPage): HandOver
@@ -49,7 +49,7 @@ export interface HandOvers {
       readonly how: HandOverEnd
       /** The page at the end of the hand-over; null if it is unknown. */
       readonly page: ShownPage | null
-      /** The caller, in the form of the audit log. */
+      /** Who ended the hand-over, in the form of the audit log. */
       readonly by: string
     },
   ): void
@@ -147,7 +147,7 @@ export function createHandOvers(deps: {
     end: (handOver, { how, page, by }) =>
       database.transaction(() => {
         const { id, agentId, url, title } = handOver
-        // Another caller has ended the hand-over meanwhile.
+        // Another caller may have ended the hand-over in the meantime.
         if (table.find(agentId)?.id !== id) return
         const before = { url, title }
         const after = page === null ? null : { url: page.url, title: page.title }

@@ -15,12 +15,12 @@ export interface Session {
   readonly state: SessionState
   readonly service: BrowserService | null
   readonly page: ShownPage
-  /** The numbers of running actions and of watchers. */
+  /** The number of actions that are running; `watchers` is the number of people who watch the screen. */
   readonly acting: number
   readonly watchers: number
-  /** When it was last used or watched, milliseconds since 1970. */
+  /** When the browser was last used or watched, in milliseconds since 1970. */
   readonly usedAt: number
-  /** When the screen was last watched; if never, when the browser was opened. */
+  /** When the screen was last watched, in milliseconds since 1970; if never, when the browser was opened. */
   readonly watchedAt: number
 }
 
@@ -41,8 +41,8 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal'
   readonly briefsFolder: string
   readonly maxLive: () => number
   /**
-   * The reason why the agent may have no browser now: it was deleted, archived, or lost the permission. Null if it
-   * may.
+   * Returns the reason why the agent may not use a browser now: it was deleted, archived, or lost
+   * the permission. Null if it may.
    */
   readonly withheld: (agentId: string) => string | null
   readonly profileLimitBytes: () => number
@@ -84,8 +84,8 @@ export function moveSession(
 }
 
 /**
- * Problem `browsers-full` if others use all places, or if the agents of one root would take the last of several.
- * Pure.
+ * Throws Problem `browsers-full` if other agents use all places, or if agents of one root ancestor
+ * would take the last of several places. Pure.
  */
 export function requirePlace(
   sessions: ReadonlyMap<string, Pick<Session, 'state'>>,
@@ -109,7 +109,7 @@ export function requirePlace(
   })
 }
 
-/** The folder with the start files of one browser, below `briefsFolder`. Pure. */
+/** Returns the folder with the start files of one browser, below `briefsFolder`. Pure. */
 export function briefFolderOf(briefsFolder: string, agentId: string): string {
   return join(briefsFolder, Buffer.from(agentId, 'utf8').toString('hex'))
 }

@@ -192,7 +192,7 @@ function readData(action: BrowserAction, data: unknown): Record<string, unknown>
   return read.data
 }
 
-/** Disconnects if the reply is longer than any valid one. */
+/** Reads the whole reply. Disconnects and throws `upstream-failed` if the reply is longer than any valid reply. */
 async function readWhole(reply: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0

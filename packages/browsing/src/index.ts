@@ -31,7 +31,7 @@ import { createBrowserSessions } from './sessions.ts'
 import { createWithheld } from './withheld.ts'
 
 const sweepEveryMs = 2000
-/** How long the mesh waits at its end; the next start removes the remaining containers. */
+/** How long the mesh waits for browsers to close when it stops, in milliseconds. The next start removes the rest. */
 const closeAllWithinMs = 15_000
 
 export interface Browsers {
@@ -48,10 +48,10 @@ interface Needs {
   readonly runs: Pick<Runs, 'delivery' | 'holdLease'>
   readonly egress: { readonly api: Pick<Egress, 'browsers' | 'fetchForMesh'> }
   readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
-  /** The environment of the process. The CAPTCHA solver's keys are read from it and never from a file. */
+  /** The environment of the process, from which the CAPTCHA solver's keys are read, and never from a file. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly credentials: { readonly api: { readonly open: OpenCredentials } }
-  /** Reading and cleaning a browser's answers is charged to its agent's share. */
+  /** The share of each agent's event loop time on which reading and cleaning its browser's answers is charged. */
   readonly shares: { readonly calls: Pick<LoopShare, 'spend'> }
   readonly briefsFolder: string
   /** The folder from which packages are resolved. */
@@ -148,7 +148,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
   const requireBrowsers = (): void => {
     if (containers === null) throw new Problem('browser-unavailable', { detail: noBrowsers })
   }
-  /** Running browsers stay open if the last isolation check passed. */
+  /** Checks the isolation of running browsers, and closes all of them if the check fails. */
   const holdWalls = async (): Promise<void> => {
     const live = sessions.list().filter(([, { state }]) => state.kind === 'live')
     if (live.length === 0) return
@@ -161,7 +161,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       await Promise.all(live.map(([agentId]) => sessions.lost(agentId, why)))
     }
   }
-  // An engine that was unreachable may have re-created networks and rules, so walls are tested again.
+  // An unreachable engine may have re-created networks and firewall rules, so the isolation is tested again.
   const stopHearing = needs.runtime.onEngineBack(() => {
     way.doubt()
     void holdWalls()
@@ -263,7 +263,7 @@ function requireAgentIn({ find }: Pick<AgentRegistry, 'find'>): (agentId: string
   }
 }
 
-/** Without containers no browser can be opened, so none must be closed. */
+/** Replaces the containers where browsers are not available: no browser can be opened, so none must be closed. */
 const nowhere: BrowserContainers = {
   prepare: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
   proxyPlace: () => ({ host: '', port: 0 }),

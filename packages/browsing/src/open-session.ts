@@ -14,12 +14,12 @@ import type { HeldSession, SessionsContext } from './held-sessions.ts'
 const answerWithinMs = 30_000
 const answerPollMs = 100
 /**
- * How long a caller waits for a browser to start. The first one on a machine takes minutes and continues to
- * start.
+ * How long a caller waits for a browser to start, in milliseconds. The first browser on a machine
+ * takes minutes; it continues to start after this time.
  */
 const openWaitMs = 60_000
 
-/** The live session of an agent, opened if necessary. Problems `browsers-full`, `browser-unavailable`. */
+/** Returns an agent's live session, opened if necessary. Problems `browsers-full`, `browser-unavailable`. */
 export async function liveSession(
   context: SessionsContext,
   agentId: string,
@@ -50,7 +50,7 @@ export async function liveSession(
   })
 }
 
-/** Called again after each wait, because the agent may have been deleted. Throws Problem `browser-unavailable`. */
+/** Throws Problem `browser-unavailable` if the agent may not use a browser. Called again after each wait. */
 function requireAllowed({ withheld }: SessionsContext, agentId: string): void {
   const why = withheld(agentId)
   if (why !== null)
@@ -76,7 +76,7 @@ async function comeUp(context: SessionsContext, agentId: string, session: HeldSe
   const { clock, journal, events } = context
   try {
     const service = await bringUp(context, agentId)
-    // The session was closed meanwhile; the closing operation removes the container.
+    // If the session was closed while it opened, the closing operation removes the container.
     if (!moveSession(context, session, { kind: 'opened' })) return
     session.service = service
     session.usedAt = clock.now()
@@ -90,8 +90,8 @@ async function comeUp(context: SessionsContext, agentId: string, session: HeldSe
 }
 
 async function bringUp(context: SessionsContext, agentId: string): Promise<BrowserService> {
-  // The engine mounts the folder; the browser's own user reads it, and the parent keeps out other users of the
-  // host.
+  // The engine mounts the folder, and the browser's user reads it. The parent folder's mode keeps
+  // out other users of the host.
   await mkdir(context.briefsFolder, { recursive: true, mode: 0o700 })
   const folder = briefFolderOf(context.briefsFolder, agentId)
   await rm(folder, { recursive: true, force: true })
@@ -112,7 +112,7 @@ async function bringUp(context: SessionsContext, agentId: string): Promise<Brows
   const service = context.openService(agentId, address)
   await untilReady(context, agentId, service)
   await rm(file)
-  // If the walls are in doubt by now, this tests them again before the browser gets work.
+  // If the isolation is in doubt by now, this call tests it again before the agent can use the browser.
   await context.openProxy()
   requireAllowed(context, agentId)
   return service
@@ -134,7 +134,7 @@ async function untilReady(
   }
 }
 
-/** The reason why a container ended, as text. Pure. */
+/** Returns the reason why a container ended, as text. Pure. */
 export function endOf(container: Awaited<ReturnType<BrowserContainers['inspect']>>): string {
   const exit = container?.exit
   if (exit === undefined) return 'the container of the browser no longer exists'

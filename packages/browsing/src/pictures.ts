@@ -5,12 +5,12 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import type { BrowserService } from './browser-service.ts'
 import type { BrowserSessions } from './sessions.ts'
 
-/** A picture of a browser is shared by all requests within this time. */
+/** How long requests share one picture of a browser, in milliseconds. */
 const sharedMs = 2000
 const takeWithinMs = 10_000
 
 export interface SeenPicture {
-  /** An image type that browsers only draw. */
+  /** The media type of a picture, of a kind that web browsers display without running scripts. */
   readonly type: string
   readonly content: Uint8Array
 }
@@ -22,9 +22,9 @@ interface Taken {
 }
 
 /**
- * A picture of a browser's page for callers that may view the fleet, without the screen itself. A picture
- * counts neither as watching nor as use: a dashboard page that is left open keeps no browser open (lesson
- * 119). Problems `denied`, `unknown-agent`, `not-found` without a page, `upstream-failed`,
+ * Returns a function that takes a picture of a browser's page, for callers that may view the fleet.
+ * A picture counts neither as watching nor as use: an open dashboard page keeps no browser open
+ * (lesson 119). Problems `denied`, `unknown-agent`, `not-found` without a page, `upstream-failed`,
  * `upstream-timeout`.
  */
 export function createPictures(deps: {

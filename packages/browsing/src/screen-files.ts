@@ -20,8 +20,8 @@ export interface ScreenFile {
 const folders = ['core', 'vendor'] as const
 
 /**
- * The page of a screen and noVNC's own files, by path below the screen's address. All are read completely and once: a
- * path is looked up in this map and never in a folder, so no other file can be served (lesson 24).
+ * Returns a reader of the screen's page and noVNC's own files, by path below the screen's address. All are read
+ * completely and once: a path is looked up in this map and never in a folder, so no other file is served (lesson 24).
  */
 export function screenFileReader(repositoryRoot: string): () => Promise<ReadonlyMap<string, ScreenFile>> {
   let reading: Promise<ReadonlyMap<string, ScreenFile>> | null = null
@@ -35,7 +35,7 @@ export function screenFileReader(repositoryRoot: string): () => Promise<Readonly
 }
 
 async function readAll(repositoryRoot: string): Promise<ReadonlyMap<string, ScreenFile>> {
-  // The package names core/rfb.js as its entry. An installed Flotilla contains the package's files.
+  // An installed Flotilla contains noVNC's files. Otherwise the npm package is resolved, whose entry is core/rfb.js.
   const entry =
     packedFile(fs, repositoryRoot, 'novnc/core/rfb.js') ??
     createRequire(join(repositoryRoot, 'package.json')).resolve('@novnc/novnc')
@@ -106,7 +106,7 @@ button { font: inherit; padding: 0.25rem 0.75rem }
 main { flex: 1; min-height: 0 }
 `
 
-/** The status for people: who has the browser, and the screen itself. Text is never inserted as markup. */
+/** The script of the screen page, which shows who has the browser, and the screen. It inserts no text as markup. */
 const script = `import RFB from './novnc/core/rfb.js'
 
 const agent = decodeURIComponent(location.pathname.split('/')[2] ?? '')

@@ -23,7 +23,7 @@ export function createScreens(deps: {
 }) {
   const { sessions } = deps
   const open = new Map<Duplex, string>()
-  /** Watchers whose connection is still being opened. They already count as watching. */
+  /** The watchers whose connection is still being opened. They already count as watchers. */
   const coming = new Set<{ readonly agentId: string }>()
 
   function requireRoom(agentId: string): void {

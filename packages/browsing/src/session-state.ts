@@ -18,7 +18,7 @@ export type SessionEvent =
   | { readonly kind: 'closed' }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** The transitions; an event without an entry changes nothing and returns null. */
+/** The state after each event. An event without an entry is invalid in that state. */
 const table: Readonly<Record<SessionStateKind, Partial<Record<SessionEvent['kind'], SessionStateKind>>>> = {
   closed: { open: 'opening' },
   // A session that is opening can be closed, because its agent is deleted or the mesh stops.
@@ -39,7 +39,7 @@ export function nextState(state: SessionState, event: SessionEvent, now: number)
   return { kind: to, since: now, reason: 'reason' in event ? event.reason : '' }
 }
 
-/** States that take a place, because a container may run. */
+/** Returns true if the state takes a place, because a container may run. */
 export function takesPlace(state: SessionState): boolean {
   return state.kind === 'opening' || state.kind === 'live' || state.kind === 'closing'
 }

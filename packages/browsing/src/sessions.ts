@@ -17,7 +17,7 @@ import type { ShownPage } from './shown-page.ts'
 export interface BrowserSessions {
   of(agentId: string): Session
   list(): readonly (readonly [string, Session])[]
-  /** Works with the browser and opens it if necessary. Problems `browsers-full`, `browser-unavailable`. */
+  /** Runs `work` with the browser, opened if necessary. Problems `browsers-full`, `browser-unavailable`. */
   use<T>(agentId: string, signal: AbortSignal, work: (service: BrowserService) => Promise<T>): Promise<T>
   shows(agentId: string, page: ShownPage): void
   /** Counts a watcher until the returned function is called. */

@@ -1,9 +1,7 @@
 import { oneLine } from '@flotilla/protocol/one-line'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 
-/**
- * A page as it is described outside of its agent's conversation: to people, the audit log and waiting runs.
- */
+/** A page as people, the audit log and waiting runs see it, outside of its agent's conversation. */
 export interface ShownPage {
   /** The address without query and fragment, which may contain private data. */
   readonly url: string
@@ -17,7 +15,7 @@ const titleMaxChars = 120
 
 export const noPage: ShownPage = { url: '', title: '', host: '', tabs: 0 }
 
-/** Describes a page. Text of a page is untrusted: it is sanitized, reduced to one line and cut. Pure. */
+/** Describes a page. Its text is untrusted, so it is sanitized, reduced to one line and shortened. Pure. */
 export function shownPage(page: {
   readonly url?: string | undefined
   readonly title?: string | undefined

@@ -1,8 +1,6 @@
 import type { Action, Caller, Decision } from '@flotilla/identity/access'
 
-/**
- * The reason why an agent may have no browser now: it was deleted, archived, or has no permission. Null if it may.
- */
+/** Returns a function that says why an agent may not use a browser now; null if the agent may use one. */
 export function createWithheld(deps: {
   readonly find: (agentId: string) => object | null
   readonly isArchived: (agentId: string) => boolean

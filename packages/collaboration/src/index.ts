@@ -23,7 +23,7 @@ export interface CollaborationNeeds {
   readonly artifactsFolder: string
 }
 
-/** What agents share with each other and with people: data, files, notes, messages, signals and projects. */
+/** Wires the modules with which agents share data, files, notes, messages, signals and projects. */
 export function collaborationModules(kernel: Kernel, needs: CollaborationNeeds) {
   const { agents, runs, tasks, people, spending, shares, artifactsFolder } = needs
   return {

@@ -5,7 +5,7 @@ import type { AgentSurface } from '@flotilla/identity/http'
 import type { OwnWallet } from './own-wallet.ts'
 import type { Pay } from './payments/pay.ts'
 
-/** A signed payment gets the same answer whether or not its caller still waits. */
+/** A signal that never aborts: a signed payment is completed even if its caller has disconnected. */
 const neverGone = new AbortController().signal
 
 export function walletAgentRoutes({ bind }: AgentSurface, own: OwnWallet, pay: Pay): void {

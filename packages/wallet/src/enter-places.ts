@@ -4,8 +4,8 @@ import type { OpenPlaces } from '@flotilla/foundation/intake'
 const retryAfterSeconds = 2
 
 /**
- * Takes a place for an agent and returns the function that releases it; `what` is shown in a refusal. Problem
- * `rate-limited` if all places are taken.
+ * Takes one of the places for concurrent calls for an agent and returns the function that releases
+ * it. `what` is used in the error text. Problem `rate-limited` if all places are taken.
  */
 export function enterPlaces(places: OpenPlaces, agentId: string, what: string): () => void {
   const leave = places.enter(agentId)

@@ -29,7 +29,7 @@ interface Needs {
 }
 
 export interface Wallet {
-  /** The reason why the wallet cannot sign; null if the wallet can sign or does not exist. */
+  /** Returns the reason why the wallet cannot sign; null if the wallet can sign or does not exist. */
   halt(): WalletHalt | null
 }
 
@@ -68,7 +68,7 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
   kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
   await seed.load(table.seed()?.ownerAddress ?? null)
   const header = seed.header()
-  // A previous process wrote the files and ended before the row; its caller never received the words.
+  // The previous process ended after it wrote the seed's files and before the row; its caller never got the words.
   if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
   function halt(): WalletHalt | null {
     const fault = seed.fault()

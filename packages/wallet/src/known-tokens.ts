@@ -5,9 +5,9 @@ import { isSameAddress } from './chain/address-key.ts'
  * Tokens that others imitate, each at the one address that its issuer gives for that chain:
  *
  * - USDC, EURC: developers.circle.com/stablecoins/usdc-contract-addresses and eurc-contract-addresses
- * - USDT: tether.to/en/supported-protocols; on Arbitrum and Polygon, Tether's own since they took the bridges' over
- * - DAI: chainlog.makerdao.com; on Arbitrum and Polygon, that of the chain's own bridge
- * - WETH: the contract of etherscan.io/token that wraps the coin; elsewhere that of the chain's own bridge
+ * - USDT: tether.to/en/supported-protocols; on Arbitrum and Polygon, the former bridge tokens that Tether took over
+ * - DAI: chainlog.makerdao.com; on Arbitrum and Polygon, the token of the chain's own bridge
+ * - WETH: the contract of etherscan.io/token that wraps the coin; elsewhere the token of the chain's own bridge
  */
 const knownTokens: Readonly<Record<ChainName, Readonly<Record<string, string>>>> = {
   ethereum: {
@@ -43,14 +43,14 @@ const knownTokens: Readonly<Record<ChainName, Readonly<Record<string, string>>>>
   'solana-devnet': { USDC: '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU' },
 }
 
-/** Known tokens of a chain by symbol. Pure. */
+/** Returns the addresses of a chain's known tokens by symbol. Pure. */
 export function knownTokensOf(chain: ChainName): Readonly<Record<string, string>> {
   return knownTokens[chain]
 }
 
 /**
- * The symbol under which exchanges trade a token; null if none of the sources does. Tokens of test chains have no
- * value and no market; WETH can be exchanged for its coin at any time. Pure.
+ * Returns the symbol under which exchanges trade a token; null if no price source lists the token by symbol. Tokens
+ * of test chains have no value. WETH counts as its coin ETH, for which it can be exchanged at any time. Pure.
  */
 export function soldAs({
   chain,

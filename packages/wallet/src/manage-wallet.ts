@@ -22,9 +22,9 @@ interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'database' | 'clock' |
 }
 
 /**
- * Manages the seed of the wallet and the agents' indexes for an owner. Problems: `denied`, `no-wallet`,
- * `wallet-locked`, `seed-revealed`; `conflict` when a seed exists, is another one or is lost; `unprocessable` for
- * invalid words; `rate-limited` while another change is running.
+ * Manages the seed of the wallet and the agents' indexes for an owner. Problems: `denied`,
+ * `no-wallet`, `wallet-locked`, `seed-revealed`; `conflict` when a seed exists, differs or is lost;
+ * `unprocessable` for invalid words; `rate-limited` while another change is running.
  */
 export function createManageWallet({ guard, journal, seed, table, ...deps }: Deps) {
   let changing = false
@@ -51,7 +51,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
 
   const status = (): WalletStatus => statusOf(seed, table)
 
-  /** Writes the row of the seed and its audit entry, after its files. */
+  /** Writes the seed's row and audit entry, after the seed's files were written. Returns the wallet's status. */
   function keep(caller: Caller, action: 'made' | 'imported', firstIndex: number): WalletStatus {
     return deps.database.transaction(() => {
       const ownerAddress = seed.opened().evmAddress(ownerIndex)
@@ -80,13 +80,13 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         try {
           return { mnemonic, wallet: keep(caller, 'made', ownerIndex + 1) }
         } catch (error) {
-          // The caller gets no words, so the seed must not stay: a full disk, for example, refused its row.
+          // The caller will not get the words, so the seed is discarded. Its row failed, for example on a full disk.
           await seed.discard().catch(() => undefined)
           throw error
         }
       })
     },
-    /** The words are shown only once, when the seed is made. */
+    /** Always throws: the words are shown only once, when the seed is made. */
     reveal: (caller: Caller): never => {
       guard(caller, { do: 'manage-credentials' })
       throw new Problem(seed.state() === 'none' ? 'no-wallet' : 'seed-revealed')
@@ -151,7 +151,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
       guard(caller, { do: 'manage-credentials' })
       return table.list(walletLimits.listedMax)
     },
-    /** The addresses of an agent; an agent without one gets the next index permanently. */
+    /** Returns the addresses of an agent. An agent without addresses gets the next index permanently. */
     give: (caller: Caller, agentId: string): WalletAddress => {
       guard(caller, { do: 'manage-credentials' })
       deps.requireAgent(agentId)

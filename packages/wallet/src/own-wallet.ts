@@ -15,8 +15,8 @@ import type { WalletTable } from './wallet-table.ts'
 export type OwnWallet = ReturnType<typeof createOwnWallet>
 
 /**
- * What an agent may see of its own wallet. Problems: `denied`, `unprocessable` for an agent without an address,
- * `rate-limited`, `upstream-failed`.
+ * Returns what an agent may see of its own wallet. Problems: `denied`, `unprocessable` for an agent
+ * without an address, `rate-limited`, `upstream-failed`.
  */
 export function createOwnWallet({
   guard,
@@ -75,7 +75,7 @@ export function createOwnWallet({
       } catch (cause) {
         if (signal.aborted) throw cause
         if (cause instanceof Problem && cause.code === 'bad-request') throw cause
-        // An agent must not learn the owner's RPC address or its messages.
+        // An agent must not learn the owner's RPC address or the endpoint's error messages.
         throw new Problem('upstream-failed', {
           detail: `the RPC endpoint of ${name} failed; the owner sees the reason with flotilla wallet balances`,
           cause,

@@ -48,7 +48,7 @@ export function walletPeopleRoutes(
     payments: payments.history(caller, query.agent_id),
   }))
   bind(paymentEndpoints.walletPaymentReplace, paymentApi.walletPaymentReplace, ({ caller, params, body }) =>
-    // A signed replacement is valid whether or not its caller still waits.
+    // The signal never aborts: a signed replacement is completed even if its caller has disconnected.
     replace(caller, { id: params.id, how: body.do }, new AbortController().signal),
   )
   bind(paymentEndpoints.walletLimitsNow, paymentApi.walletLimitsNow, ({ caller }) => payments.limits(caller))

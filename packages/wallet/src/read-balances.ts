@@ -18,22 +18,22 @@ const notOpen = 'the wallet is not open, so your address on this chain cannot be
 
 interface Holder extends Pick<WalletBalance, 'agent_id' | 'index'> {
   readonly evm: string
-  /** Null for the owner's own address while the seed is not open. */
+  /** The Solana address; null for the owner's own address while the seed is not open. */
   readonly solana: string | null
 }
 
 /**
- * The balances of the fleet's addresses in each chain's own coin, for an owner; they can be read while the seed is
- * locked. A chain that fails shows its reason instead of an amount and does not affect the others. Problems:
- * `denied`, `no-wallet`, `unprocessable` for an agent without an address.
+ * Returns the balances of the fleet's addresses in each chain's own coin, for an owner, also while
+ * the seed is locked. A chain that fails shows its reason instead of an amount and does not affect
+ * the others. Problems: `denied`, `no-wallet`, `unprocessable` for an agent without an address.
  */
 export function createReadBalances(deps: {
   readonly guard: Kernel['guard']
   readonly table: WalletTable
-  /** The chains in the owner's settings now. */
+  /** Returns the chains in the owner's current settings. */
   readonly chains: () => readonly ChainName[]
   readonly chain: (name: ChainName) => Chain
-  /** The owner's own address on Solana; null while the seed is not open. */
+  /** Returns the owner's own address on Solana; null while the seed is not open. */
   readonly ownSolana: () => string | null
 }): ReadBalances {
   async function of(
@@ -73,8 +73,8 @@ export function createReadBalances(deps: {
 }
 
 /**
- * The owner, and the newest other addresses, including those of deleted agents, whose money only the owner can
- * move.
+ * Returns the owner's address and the newest agents' addresses, including those of deleted agents,
+ * whose money only the owner can move.
  */
 function everybody(table: WalletTable, ownSolana: () => string | null): readonly Holder[] {
   const memo = table.seed()

@@ -12,12 +12,12 @@ import type { SeedStore } from './seed/seed-store.ts'
 import type { WalletTable } from './wallet-table.ts'
 
 export interface WalletChains {
-  /** The chains in the owner's settings now. */
+  /** Returns the chains in the owner's current settings. */
   chains(): readonly ChainName[]
   chain(name: ChainName): PayingChain
   /**
-   * The signer of that agent on that chain. Problems `unprocessable` without an address, `no-wallet`,
-   * `wallet-locked`, `conflict`.
+   * Returns the signer of that agent on that chain. Problems `unprocessable` without an address,
+   * `no-wallet`, `wallet-locked`, `conflict`.
    */
   signerOf(agentId: string, chain: ChainName): Signer
 }
@@ -38,7 +38,7 @@ export function createWalletChains(
   },
 ): WalletChains {
   const settings = () => kernel.settings().wallet.chains
-  /** Loaded on first use, so that a mesh without such chains does not pay for it. */
+  /** The module for EVM chains, loaded on first use, so that a mesh without EVM chains does not load it. */
   let evm: typeof import('./chain/evm-chain.ts') | null = null
   let solana: typeof import('./solana/solana-chain.ts') | null = null
 

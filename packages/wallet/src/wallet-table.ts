@@ -14,13 +14,13 @@ export interface GivenAddress extends Omit<WalletAddress, 'agent_gone_at'> {
 }
 
 export interface WalletTable {
-  /** The last seed of this home; null if it never had one. */
+  /** Returns the last seed of this home; null if this home never had a seed. */
   seed(): SeedMemo | null
   /** Stores the seed; its next index never decreases. */
   keepSeed(memo: SeedMemo): void
-  /** The addresses of the current agent of that name. */
+  /** Returns the addresses of the agent that has this id now; null if it has none. */
   find(agentId: string): WalletAddress | null
-  /** The Solana derivation of the index's address; throws for an unused index. */
+  /** Returns the Solana derivation of the index's address; throws for an unused index. */
   solanaDerivationOf(index: number): SolanaDerivation
   count(): number
   /** Returns addresses, newest first. */

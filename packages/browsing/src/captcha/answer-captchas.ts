@@ -39,9 +39,9 @@ export interface AskedCaptcha {
  *    same CAPTCHA.
  */
 export interface AnswerCaptchas {
-  /** Null if a person must answer; the person has not been notified yet. */
+  /** Starts an answer by the solver; null if a person must answer, whom the caller then has to notify. */
   begin(asked: AskedCaptcha): Promise<HandOver | null>
-  /** The latest end of a cooldown of an agent; null if the solver may be called for all. */
+  /** Returns the latest end of an agent's cooldown; null if no agent is in a cooldown. */
   restsUntil(): number | null
   counts(): Readonly<Record<'solved' | 'failed' | 'left', number>>
   /** Resolves after the abort signal, once calls in progress have recorded their cost. */
@@ -57,7 +57,7 @@ export interface AnswerCaptchasDeps extends Pick<Kernel, 'database' | 'journal' 
   readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
   readonly handOvers: Pick<HandOvers, 'of' | 'beginSolving' | 'askAfterAll' | 'wait'>
   readonly serviceOf: (agentId: string) => Pick<BrowserService, 'answerCaptcha'> | null
-  /** Ends the hand-over with the page's current state. */
+  /** Ends the hand-over and records the page that the browser shows then. */
   readonly giveBack: (handOver: HandOver) => Promise<void>
   readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
   readonly stopped: AbortSignal
@@ -115,7 +115,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
         ...(unconfirmed === null ? {} : { unconfirmed }),
       })
     }
-    // The reservation stays counted, and the next start ends the hand-over.
+    // When the mesh stops, the reservation counts as spent, and the next start of the mesh ends the hand-over.
     if (stopped.aborted) return
     const isSolved = answer.kind === 'solved'
     const isAnswered = isSolved && isOurs(handOver) && (await putIn(of, answer.token))

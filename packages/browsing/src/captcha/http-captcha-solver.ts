@@ -26,7 +26,7 @@ const resultSchema = failureSchema.extend({
   solution: z
     .looseObject({ gRecaptchaResponse: z.string().nullish(), token: z.string().nullish() })
     .nullish(),
-  /** US dollars, as a number or as digits. */
+  /** The cost in US dollars, as a number or as digits. */
   cost: z.union([z.number(), z.string()]).nullish(),
 })
 
@@ -119,7 +119,7 @@ export function httpCaptchaSolver({
   }
 }
 
-/** Describes the error in the mesh's own words. */
+/** Returns the reason of a failure in the mesh's own words, without text of the solver. */
 function whyOf(error: unknown, asked: AbortSignal, deadline: AbortSignal): string {
   if (asked.aborted) return 'the mesh stopped'
   if (deadline.aborted) return 'the solver did not answer in time'

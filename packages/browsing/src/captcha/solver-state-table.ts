@@ -4,7 +4,7 @@ import type { Database } from '@flotilla/foundation/storage'
 import { freshSolverState, solverStateSchema } from './solver-state.ts'
 import type { SolverState } from './solver-state.ts'
 
-/** One row that outlives the mesh process: a restart does not reset the hourly and daily limits. */
+/** The state of the solver in one database row, so that a restart does not reset the hourly and daily limits. */
 export interface SolverStateTable {
   read(): SolverState
   /** Joins the caller's transaction. */

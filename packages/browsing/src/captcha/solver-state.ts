@@ -3,12 +3,12 @@ import * as z from 'zod'
 
 const hourMs = 60 * 60_000
 const dayMs = 24 * hourMs
-/** The part of the hourly and daily limits for agents without a recent call, so that one agent cannot use all. */
+/** The part of the hourly and daily limits that is reserved for agents without a recent call. */
 const reservedPart = 0.25
 
 const failuresSchema = z.object({
   inARow: z.int().nonnegative(),
-  /** The end of the cooldown; null if none began. */
+  /** The end of the agent's cooldown, in milliseconds since 1970; null if no cooldown began. */
   restsUntil: z.int().nullable(),
   lastAt: z.int(),
 })
@@ -52,7 +52,7 @@ export type SolverRefusal =
   | 'the remaining CAPTCHAs of this hour are reserved for other agents'
   | 'the remaining CAPTCHA budget of today is reserved for other agents'
 
-/** The state with one more call and its reservation of `mostNano`; or why the solver is not called. Pure. */
+/** Returns the state with one more call and its reservation of `mostNano`, or the reason to refuse the call. Pure. */
 export function beginSolve(
   state: SolverState,
   { now, day, agentId }: SolverMoment,
@@ -76,7 +76,7 @@ export function beginSolve(
 
 const reserved = (calls: number): number => Math.floor(calls * reservedPart)
 
-/** The state after the result of a call. `rests`: a cooldown starts with this failure. Pure. */
+/** Returns the state after the result of a call. `rests` is true if a cooldown starts with this failure. Pure. */
 export function endSolve(
   state: SolverState,
   now: number,
@@ -102,7 +102,7 @@ export function endSolve(
   return { state: { ...state, dayNano, failuresOf }, rests: inARow === bounds.failuresMax }
 }
 
-/** The latest end of a cooldown of any agent; null if none is in one. Pure. */
+/** Returns the latest end of a cooldown of any agent; null if no agent is in a cooldown. Pure. */
 export function restsUntil(state: SolverState, now: number): number | null {
   const ends = Object.values(state.failuresOf).map((own) => own.restsUntil ?? 0)
   const latest = Math.max(0, ...ends)

@@ -9,11 +9,11 @@ export interface TriedKeys {
   readonly key: 'primary' | 'secondary'
   /** The cost of all calls. */
   readonly costNano: number
-  /** Why part of the cost is the reservation and not a reported cost; null if every cost was reported. */
+  /** Why `costNano` contains a reservation instead of a reported cost; null if the solver reported every cost. */
   readonly unconfirmed: UnknownCost | null
 }
 
-/** Tries the primary key, and the secondary one if that fails; each once. */
+/** Tries the primary key once, and if that fails the secondary key once. Returns the last answer and all costs. */
 export async function tryKeys(
   solve: SolveCaptcha,
   asked: {

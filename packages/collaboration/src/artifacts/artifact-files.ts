@@ -24,7 +24,7 @@ export interface StagedFile {
 /** Artifact names cannot start with a dot, so a temporary file can never be mistaken for an artifact. */
 const stagedPrefix = '.staged-'
 
-/** `newSuffix` returns a unique name: two concurrent saves of one name must not share a temporary file. */
+/** Creates the storage. `newSuffix` returns unique names: two concurrent saves must not share a temporary file. */
 export function createArtifactFiles(folder: string, newSuffix: () => string): ArtifactFiles {
   const requireDevice = createDeviceGuard(folder)
   return {
@@ -80,7 +80,7 @@ export function createArtifactFiles(folder: string, newSuffix: () => string): Ar
   }
 }
 
-/** Different agent ids get different folders, also on case-insensitive file systems. */
+/** Returns an agent's folder name, different for different ids, also on case-insensitive file systems. */
 export function artifactFolderName(agentId: string): string {
   return Buffer.from(agentId, 'utf8').toString('hex')
 }

@@ -18,11 +18,11 @@ export interface ArtifactTable {
   find(agentId: string, name: string): ArtifactRow | null
   /** Lists the artifacts of all agents, newest first. */
   list(limit: number): readonly ArtifactRow[]
-  /** The artifacts of one agent, newest first. */
+  /** Returns the artifacts of one agent, newest first. */
   listOf(agentId: string, limit: number): readonly ArtifactRow[]
-  /** The artifacts shared in a project, newest first. */
+  /** Returns the artifacts shared in a project, newest first. */
   listShared(project: string, limit: number): readonly ArtifactRow[]
-  /** Count and size of the agent's artifacts, without the one of this name. */
+  /** Returns the number and total size of the agent's artifacts other than the artifact of this name. */
   usageBeside(agentId: string, name: string): { readonly count: number; readonly sizeBytes: number }
   put(row: Omit<ArtifactRow, 'version'>): ArtifactRow
   removeAll(agentId: string): void

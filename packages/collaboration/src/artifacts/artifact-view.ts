@@ -1,6 +1,6 @@
 import type { ArtifactRow } from './artifact-table.ts'
 
-/** The wire format of an artifact, without its bytes. Pure. */
+/** Returns the wire format of an artifact, without its bytes. Pure. */
 export function artifactView(row: ArtifactRow) {
   return {
     agent_id: row.agentId,

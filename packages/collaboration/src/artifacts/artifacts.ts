@@ -47,7 +47,7 @@ export interface ArtifactDeps {
   readonly log: Log
   /** No notification if omitted. */
   readonly saved?: SaveArtifactDeps['saved']
-  /** No agent belongs to a project if omitted. */
+  /** Returns the agent's project. If omitted, no agent belongs to a project. */
   readonly projectOf?: ArtifactWalls['projectOf']
   /** No task has files if omitted. */
   readonly sharedByTask?: ArtifactWalls['sharedByTask']
@@ -73,7 +73,7 @@ export function createArtifacts(given: ArtifactDeps): Artifacts {
       const removed = table.removeShared(project)
       deps.database.afterCommit(() => {
         for (const { agentId, name } of removed) {
-          // If the name was saved again meanwhile, the file holds the new artifact and must stay.
+          // If an artifact of this name was saved since, its file must not be removed.
           inTurn(async () => table.find(agentId, name) ?? files.remove(agentId, name)).catch(
             (error: unknown) =>
               deps.log.error(

@@ -22,7 +22,7 @@ export type ReadArtifact = (
   name: string,
 ) => Promise<{ readonly row: ArtifactRow; readonly content: Buffer }>
 
-/** What decides which caller may read which artifact. */
+/** The dependencies that decide which caller may read which artifact. */
 export interface ArtifactWalls {
   readonly guard: Guard
   readonly table: ArtifactTable
@@ -102,7 +102,7 @@ function isShared(
   return sharedByTask(caller.agentId, artifact)
 }
 
-/** An agent that may view the fleet still cannot see other projects; only the operator sees all of them. */
+/** True if the project of the artifact's owner hides it from the caller; only the operator sees all projects. */
 function isWalledOff(projectOf: ArtifactWalls['projectOf'], caller: Caller, ownerId: string): boolean {
   if (caller.kind !== 'agent' || caller.agentId === operatorAgentId || caller.agentId === ownerId)
     return false

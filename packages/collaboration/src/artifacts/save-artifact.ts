@@ -30,8 +30,8 @@ export interface ArtifactToSave {
 }
 
 /**
- * `step` makes a repeated call safe: the bytes are identified by their digest, and the row is written together with
- * the answer.
+ * Saves an artifact. `step` makes a repeated call safe: the bytes are identified by their digest,
+ * and the row is written in the transaction that stores the answer.
  */
 export type SaveArtifact = (
   caller: Caller,
@@ -40,7 +40,7 @@ export type SaveArtifact = (
 ) => Promise<ArtifactRow>
 
 export interface SaveArtifactDeps {
-  /** Serializes bytes and row of each save, so that after two concurrent saves both belong to the same one. */
+  /** Runs saves one after the other, so that the file and the row of an artifact come from the same save. */
   readonly inTurn: InTurn
   readonly database: Database
   readonly table: ArtifactTable
@@ -50,7 +50,7 @@ export interface SaveArtifactDeps {
   readonly clock: Clock
   readonly journal: Journal
   readonly events: EventBus
-  /** Called for every row, inside its transaction. */
+  /** Called for each saved artifact, in the transaction that writes its row. */
   readonly saved: (artifact: {
     readonly agentId: string
     readonly name: string
@@ -96,8 +96,8 @@ async function keep(
   const { agentId, input, content } = save
   try {
     requireRoom(deps.table, agentId, { name: input.name, sizeBytes: content.byteLength })
-    // The bytes are written first. A crash in between leaves new bytes under an old row. The retried call, which
-    // writes the same bytes, or the next save of the name repairs that.
+    // The file is written before the row. A crash between the two leaves the new bytes with the old
+    // row, until the call is retried with the same bytes or the name is saved again.
     await staged.place(input.name)
   } catch (error) {
     await staged.discard()

@@ -12,7 +12,7 @@ export function blackboardAgentRoutes(
   bind(watchPaths.blackboardWatches, watchApi.blackboardWatches, ({ caller }) => ({
     watches: watches.list(caller),
   }))
-  // Repeating the call changes nothing, so it needs no idempotency key.
+  // A repeated call changes nothing, so this route needs no idempotency key.
   bind(watchPaths.blackboardWatch, watchApi.blackboardWatch, ({ caller, body }) => ({
     watches: watches.set(caller, { agentId: caller.agentId, ...body }),
   }))

@@ -7,8 +7,8 @@ import { createWriterSums } from './writer-sums.ts'
 import type { WriterSums } from './writer-sums.ts'
 
 /**
- * How long the row of an expired entry is kept, in milliseconds. Until then its version is not used again, so a late
- * writer gets a conflict.
+ * How long the row of an expired entry is kept, in milliseconds. During this time its version
+ * number is not used again, so a late writer gets a conflict.
  */
 const expiredKeptMs = 3600_000
 /** How many keys one query of a listing reads. */
@@ -35,13 +35,13 @@ export interface BlackboardTable {
    * Returns who wrote the key last and the bytes of key and value, also if it has expired; null if there is no row.
    */
   sizeOf(key: string): { readonly writtenBy: string; readonly bytes: number } | null
-  /** Rows and bytes of each last writer, including expired rows. */
+  /** The rows and bytes of each writer; a row counts for the last writer of its key, also if it has expired. */
   readonly sums: WriterSums
-  /** Counts the entries that cannot be overwritten: those of one writer, and all. */
+  /** Returns the number of entries under `history/`, which are append-only: those of this writer, and all. */
   historyCounts(writtenBy: string): { readonly own: number; readonly total: number }
-  /** Makes the entry expire; its version keeps counting. Returns false if it did not exist. */
+  /** Makes the entry expire but keeps its version number in use. Returns false if the entry did not exist. */
   remove(key: string, now: number): boolean
-  /** Deletes the rows of that key and of all keys below it. */
+  /** Deletes the rows of that key and of all keys below the key. */
   removeBelow(key: string): void
   /** Deletes rows that expired long enough ago and returns their number. */
   sweep(now: number): number

@@ -46,7 +46,7 @@ export function createBlackboard(deps: {
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly journal: Journal
   readonly events: EventBus
-  /** The agent's project; no agent has one if omitted. */
+  /** Returns the agent's project; if this function is omitted, no agent belongs to a project. */
   readonly projectOf?: (agentId: string) => string | null
   readonly noteChange?: (entry: BlackboardEntry) => void
   readonly loop: Pick<LoopShare, 'inSteps'>

@@ -29,7 +29,7 @@ export function crossesProject(ownProject: string | null, key: string): boolean 
 }
 
 export function createCrossProjectCounts(deps: {
-  /** The agent's project, or null if it has none. */
+  /** Returns the agent's project, or null if the agent belongs to no project. */
   readonly projectOf: (agentId: string) => string | null
 }): CrossProjectCounts {
   const counts = new Map<string, { read: number; write: number }>()

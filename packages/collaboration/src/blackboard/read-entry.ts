@@ -7,7 +7,7 @@ import type { EntryVersion, VersionTable } from './version-table.ts'
 
 export type ReadEntry = (caller: Caller, key: string) => BlackboardEntry
 
-/** Problem `not-found`, both for missing entries and for entries that the caller may not read. */
+/** Returns the function that reads an entry. Problem `not-found`, also for an entry that the caller may not read. */
 export function readEntry(deps: {
   readonly table: BlackboardTable
   readonly guard: Guard
@@ -32,7 +32,7 @@ export interface EntryHistory {
   readonly versions: readonly EntryVersion[]
 }
 
-/** Returns earlier versions to callers that may read the entry. Problem `not-found`, as for reading it. */
+/** Returns an entry's earlier versions, for callers that may read the entry. Problem `not-found` for others. */
 export type ReadHistory = (caller: Caller, key: string) => EntryHistory
 
 export function readHistory(

@@ -8,7 +8,7 @@ import type { Database } from '@flotilla/foundation/storage'
 import type { BlackboardTable } from './blackboard-table.ts'
 import type { VersionTable } from './version-table.ts'
 
-/** Deletes an entry, also below `history/`. Only people may. Problems `denied`, `not-found`. */
+/** Deletes an entry, also one below `history/`. Only people may delete. Problems `denied`, `not-found`. */
 export type RemoveEntry = (caller: Caller, key: string) => void
 
 export function removeEntry(deps: {

@@ -41,7 +41,7 @@ export function createBlackboardWatches(deps: {
   readonly table: BlackboardWatchTable
   readonly guard: Guard
   readonly agentExists: (agentId: string) => boolean
-  /** The reason why changes of a watch are held, as text; null if they are not held. */
+  /** Returns the reason why changes of a watch are not delivered now; null if they are delivered. */
   readonly heldBecause: (watchId: string) => string | null
   readonly journal: Journal
   readonly clock: Clock

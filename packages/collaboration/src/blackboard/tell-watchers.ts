@@ -15,9 +15,7 @@ import type { RunQueries, RunQueue, RunSteering } from '@flotilla/work/runs'
 import type { Database } from '@flotilla/foundation/storage'
 import type { BlackboardWatchTable, WatchRow, WatchedChange } from './watch-table.ts'
 
-/**
- * Interval in which undelivered changes are retried without a signal, in milliseconds: what held them may be over.
- */
+/** The interval at which undelivered changes are retried, in milliseconds, because an obstacle may be gone. */
 const pollIntervalMs = 5000
 const hourMs = 3600_000
 const head = 'Other agents or people wrote these blackboard entries that you watch:'
@@ -32,7 +30,7 @@ const tail = 'Read what you need with read_blackboard.'
 export interface TellWatchers {
   /** Stores the change in the transaction of the write. The writer itself is not notified. */
   note(entry: BlackboardEntry): void
-  /** Delivers every change that is not held. */
+  /** Delivers every change whose delivery is not blocked. */
   deliver(): void
   heldBecause(watchId: string): string | null
   run(signal: AbortSignal): Promise<void>
@@ -121,7 +119,7 @@ export function createNotifyWatchers(deps: {
       try {
         yield* deliverOne(watch)
       } catch (error) {
-        // A full lane, a full disk or an archived agent: the changes wait and are retried.
+        // If the agent's lane or the disk is full, or the agent is archived, the changes wait and are retried.
         if (error instanceof Problem) continue
         deps.log.error(
           { watchId: watch.id, err: error },
@@ -173,7 +171,7 @@ function askedOnce(ask: (agentId: string) => boolean): (agentId: string) => bool
   }
 }
 
-/** Formats as many changes as fit into one message; the rest follows with the next. Pure. */
+/** Formats as many changes as fit into one message; the other changes follow in the next message. Pure. */
 function formatChanges(changes: readonly WatchedChange[]): {
   readonly text: string
   readonly told: readonly WatchedChange[]

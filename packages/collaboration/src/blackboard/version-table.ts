@@ -16,8 +16,8 @@ export type EntryVersion = Readonly<z.infer<typeof versionSchema>>
 export type VersionTable = ReturnType<typeof createVersionTable>
 
 /**
- * Keeps the newest earlier versions of each key for people. Deleting a key, or its expiry, deletes its versions too:
- * deleted content must not be found here.
+ * Keeps the newest earlier versions of each key, for people to read. When a key is deleted or
+ * expires, its versions are deleted too: deleted content must not be found in this table.
  */
 export function createVersionTable(database: Database) {
   const sums = createWriterSums(database, 'blackboard_versions')

@@ -66,7 +66,7 @@ export function createBlackboardWatchTable(database: Database) {
       database
         .prepare('UPDATE blackboard_watches SET last_run_id = ?, told = told + 1 WHERE id = ?')
         .run(mark.runId, watch.id)
-      // Counts of past hours are never read again.
+      // The counts of past hours are never read again, so their rows are deleted.
       database.prepare('DELETE FROM blackboard_tells WHERE hour < ?').run(mark.hour)
       database
         .prepare(
@@ -75,7 +75,7 @@ export function createBlackboardWatchTable(database: Database) {
         )
         .run(watch.agent_id, mark.hour)
     },
-    /** Counts notifications of all watches of the agent, including those that have ended. */
+    /** Returns the number of notifications in that hour for all watches of the agent, including ended watches. */
     toldInHour: (agentId: string, hour: number): number =>
       Number(
         database
@@ -114,7 +114,7 @@ export function createBlackboardWatchTable(database: Database) {
         .prepare('SELECT DISTINCT watch_id FROM blackboard_changes')
         .all()
         .map((row) => String(row['watch_id'])),
-    /** Deletes changes of that key and of all keys below it, for all watches. */
+    /** Deletes the changes of that key and of all keys below the key, for all watches. */
     forgetChangesBelow: (key: string): void => {
       database
         .prepare(

@@ -5,7 +5,7 @@ import type { BlackboardTable } from './blackboard-table.ts'
 
 export interface PlannedWrite {
   readonly writtenBy: string
-  /** Agents have a share; people may fill the board. */
+  /** True if the writer is an agent: agents have a limited share of the blackboard, and people may fill it. */
   readonly isAgent: boolean
   readonly key: string
   /** The size of the key and its value as JSON. */
@@ -18,7 +18,7 @@ export interface PlannedWrite {
 
 type Counts = Pick<BlackboardTable, 'sums' | 'historyCounts' | 'sizeOf'>
 
-/** Why the blackboard has no room for a write, with what the writer can do; null if it has room. */
+/** Returns why the blackboard has no room for a write, and what the writer can do; null if it has room. */
 export function whyFull(table: Counts, write: PlannedWrite): string | null {
   const { writtenBy } = write
   const own = table.sums.of(writtenBy)

@@ -28,8 +28,8 @@ export interface BlackboardWrite {
 export type WriteEntry = (caller: Caller, write: BlackboardWrite) => BlackboardEntry
 
 /**
- * Problems `denied`, `bad-request`, `body-too-large`, `version-conflict`, `unprocessable` when the blackboard is
- * full.
+ * Returns the function that writes an entry. Problems `denied`, `bad-request`, `body-too-large`,
+ * `version-conflict`, `unprocessable` when the blackboard is full.
  */
 export function writeEntry(deps: {
   readonly database: Database
@@ -53,7 +53,7 @@ export function writeEntry(deps: {
     if (appends) requireAppend(write)
     const now = deps.clock.now()
     const writtenBy = caller.kind === 'agent' ? caller.agentId : actorOf(caller)
-    // Refusals are thrown after the transaction: inside a transaction of the caller they would roll all of it back.
+    // A refusal is thrown after the transaction, because it would roll back a transaction of the caller.
     const written = database.transaction(() => {
       const full = whyFull(table, {
         writtenBy,

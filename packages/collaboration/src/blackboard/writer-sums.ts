@@ -1,17 +1,17 @@
 import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
 
-/** How many rows, and how many bytes in them. */
+/** The number of rows, and the number of bytes in these rows. */
 export interface RowSum {
   readonly rows: number
   readonly bytes: number
 }
 
-/** Triggers of the database keep these sums in the transaction of each change. */
+/** The sums of each writer. Database triggers update them in the transaction of each change. */
 export interface WriterSums {
   of(writtenBy: string): RowSum
   total(): RowSum
-  /** The writer with the largest sum; null if the table is empty. */
+  /** Returns the writer with the largest sum; null if the table is empty. */
   largest(by: keyof RowSum): string | null
 }
 

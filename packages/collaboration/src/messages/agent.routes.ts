@@ -9,7 +9,7 @@ export function messageAgentRoutes({ bind }: AgentSurface, messages: Messages): 
     const { key, local } = effect(body)
     return local(() => sentView(messages.send(caller, { ...body, idempotencyKey: key })))
   })
-  // Repeating the call changes nothing, so it needs no idempotency key.
+  // A repeated call changes nothing, so this route needs no idempotency key.
   bind(endpoints.messageAwait, api.messageAwait, async ({ caller, params, body, gone }) =>
     sentView(await messages.awaitAnswer(caller, { id: params.id, waitSeconds: body.wait_seconds }, gone())),
   )

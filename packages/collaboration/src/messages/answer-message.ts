@@ -50,7 +50,7 @@ export function createAnswers(deps: MessageDeps): Answers {
     }
   }
 
-  /** Binds the answer to the turn that reads it, so that a later turn does not receive it again. */
+  /** Marks an answer as read by the asking run, so that no later turn receives it again. Returns the message. */
   function take(message: MessageRecord): MessageRecord {
     if (message.state === 'answered') runs.takeNote(message.asking_run_id, sourceOf(message))
     return message
@@ -86,7 +86,7 @@ export function createAnswers(deps: MessageDeps): Answers {
       const asked = own(caller, id)
       const waitMs = Math.min(waitSeconds, messageLimits.waitMaxSeconds) * 1000
       if (asked.state === 'sent' && waitMs > 0) await answered(id, waitMs, gone)
-      // The asking run may have ended meanwhile; then this caller must not receive the answer.
+      // If the asking run ended during the wait, the caller must not receive the answer.
       return database.transaction(() => take(own(caller, id)))
     },
   }

@@ -15,7 +15,7 @@ export function createCapabilityTable(database: Database) {
   return {
     of: (agentId: string) =>
       names('SELECT name AS found FROM agent_capabilities WHERE agent_id = ? ORDER BY name', agentId),
-    /** Ids of the agents that declare it, sorted. */
+    /** Returns the ids of the agents that declare this capability, sorted. */
     declaring: (name: string) =>
       names('SELECT agent_id AS found FROM agent_capabilities WHERE name = ? ORDER BY agent_id', name),
     /** Every declared capability. */

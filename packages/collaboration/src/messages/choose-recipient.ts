@@ -7,8 +7,8 @@ export interface Candidate {
 }
 
 /**
- * Chooses the candidate with the least work; ties go to the first id, so that the same state of the fleet always
- * gives the same result. Pure.
+ * Returns the id of the candidate with the least work; null without candidates. Ties go to the first
+ * id, so that the same state of the fleet always gives the same result. Pure.
  */
 export function chooseRecipient(candidates: readonly Candidate[]): string | null {
   const work = ({ busy, queued }: Candidate): number => queued + (busy ? 1 : 0)

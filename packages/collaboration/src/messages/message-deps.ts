@@ -15,7 +15,7 @@ export type MessageRuns = Pick<RunQueue, 'submitRun' | 'laneOf' | 'isLaneFull'> 
 export interface MessageAgents {
   find(agentId: string): unknown
   isArchived(agentId: string): boolean
-  /** The reason why the agent does not work now, as text; null if it works. */
+  /** Returns the reason why the agent does not work now; null if it works. */
   failureOf(agentId: string): string | null
   /** Throws the problem `unknown-agent`, or `agent-archived` for an agent that gets no work. */
   requireWorking(agentId: string): void

@@ -61,7 +61,7 @@ export function createMessageTable(database: Database) {
         askingRunId,
         key,
       )[0] ?? null,
-    /** The message that this run answers; null for any other run. */
+    /** Returns the message that this run answers; null if the run answers no message. */
     sentTo: (runId: string): MessageRecord | null =>
       many(`SELECT ${columns} FROM messages WHERE run_id = ? AND state = 'sent'`, runId)[0] ?? null,
     answer: (id: string, answer: z.infer<typeof answerSchema>, at: number): void => {
@@ -89,7 +89,7 @@ export function createMessageTable(database: Database) {
         sender,
         recipient,
       ),
-    /** Messages that no heartbeat has listed yet, oldest first. */
+    /** Returns messages to this recipient that no heartbeat has listed yet, oldest first. */
     keptOf: (recipient: string, limit: number) =>
       many(
         `SELECT ${columns} FROM messages WHERE ${waitsForHeartbeat} ORDER BY position LIMIT ?`,

@@ -13,13 +13,13 @@ import type { MessageRecord } from './message-table.ts'
 import { createSendMessage } from './send-message.ts'
 import type { SendMessage } from './send-message.ts'
 
-/** How many finished messages are kept; of older ones the audit log has only the id. */
+/** The number of finished messages that are kept. For older messages the audit log keeps only the id. */
 const keptMax = 10_000
-/** How many messages for the operator one heartbeat lists, and how many characters of each. */
+/** How many messages one heartbeat of the operator lists, and how many characters of each message. */
 const deliveredAtOnceMax = 10
 const toldTextMaxChars = 1000
 
-/** What a heartbeat learns about messages that started no run. */
+/** The messages that started no run, as a heartbeat lists them. */
 export interface KeptMessages {
   readonly count: number
   readonly oldest: readonly {
@@ -36,9 +36,7 @@ export interface Messages extends Answers {
   declare(caller: Caller, capabilities: readonly string[]): readonly string[]
   list(caller: Caller, page: { readonly agentId?: string | undefined; readonly limit: number }): MessageView[]
   keptFor(agentId: string): KeptMessages
-  /**
-   * Marks the messages as listed in that heartbeat, so that no later one lists them. Joins the caller's transaction.
-   */
+  /** Marks messages as listed by that heartbeat, so that no later one lists them. Joins the caller's transaction. */
   deliverKept(ids: readonly string[], runId: string): void
   capabilitiesOf(agentId: string): readonly string[]
   /** Ids of the messages of this run that are still being answered. */
@@ -77,7 +75,7 @@ export function createMessages(given: Omit<MessageDeps, 'table' | 'capabilities'
       return table.list(page).map(messageView)
     },
     keptFor: (agentId) => ({
-      // Messages to workers always start runs, so none are kept for them.
+      // Messages to workers always start runs, so only the operator has kept messages.
       count: agentId === operatorAgentId ? table.keptCount(agentId) : 0,
       oldest: (agentId === operatorAgentId ? table.keptOf(agentId, deliveredAtOnceMax) : []).map(
         (message) => ({
@@ -114,7 +112,7 @@ export function messageView(message: MessageRecord): MessageView {
   }
 }
 
-/** The view of a message for its sender. */
+/** Returns the view of a message for its sender. */
 export function sentView(message: MessageRecord): SentMessage {
   const { id, to, capability, state, run_id, answer } = messageView(message)
   return { id, to, capability, state, run_id, answer }

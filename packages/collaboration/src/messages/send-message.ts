@@ -80,7 +80,7 @@ function askingOf({ runs }: MessageDeps, caller: Caller): Asking {
   return { agentId: caller.agentId, run, chain, root }
 }
 
-/** Returns the message that the same key created before, in its current state. */
+/** Returns the message that an earlier call with the same key created, in its current state; otherwise null. */
 function earlier({ table }: MessageDeps, asking: Asking, input: SendMessageInput): MessageRecord | null {
   const key = input.idempotencyKey ?? null
   const known = key === null ? null : table.findByKey(asking.agentId, asking.run.id, key)
@@ -90,7 +90,7 @@ function earlier({ table }: MessageDeps, asking: Asking, input: SendMessageInput
   throw new Problem('conflict', { detail: 'this idempotency key was used for another request' })
 }
 
-/** Ends conversations that go back and forth, however they are spread over runs. */
+/** Throws the problem `messages-exhausted` at the limit of one run, or of all runs that one trigger caused. */
 function requireRoom({ table }: MessageDeps, { run, root }: Asking): void {
   const { perRunMax, perStimulusMax } = messageLimits
   if (table.countOfRun(run.id) >= perRunMax) {
@@ -105,7 +105,7 @@ function requireRoom({ table }: MessageDeps, { run, root }: Asking): void {
   }
 }
 
-/** The chain of askers must not contain a loop: agents above wait for this work already. */
+/** Throws a problem for a recipient in the chain of askers, because it already waits for this run's result. */
 function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
   if (to === agentId)
     throw new Problem('bad-request', { detail: 'an agent may not send a message to itself' })
@@ -122,8 +122,8 @@ function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
 }
 
 /**
- * Considers only agents that the caller may message, so that it learns nothing about others, and only those that work
- * now and accept work.
+ * Returns an agent that declares the capability and works now. Considers only agents that the
+ * caller may message, so that the caller learns nothing about others.
  */
 function findCapableAgent(
   deps: MessageDeps,
@@ -147,7 +147,7 @@ function findCapableAgent(
     throw noCapableAgent(capability, known)
   }
   const free = capable.filter((agentId) => !runs.isLaneFull({ agentId, proactive: asking.run.proactive }))
-  // If every lane is full, the first agent is asked anyway; its refusal contains the time to retry.
+  // If every lane is full, a message goes to an agent anyway; the refusal states when to retry.
   const candidates = (free.length > 0 ? free : capable).map((agentId) => ({
     agentId,
     ...runs.laneOf(agentId),
@@ -195,7 +195,7 @@ function enter(
   }
   const run = runs.submitRun(caller, {
     agentId: addressee.recipient,
-    // The conversation belongs to the pair, regardless of which of them started it.
+    // Both agents use one session, regardless of which agent sent the first message.
     input: {
       kind: 'chat',
       message: asPrompt(asking.agentId, input.text),
@@ -206,7 +206,7 @@ function enter(
   return { ...fresh, state: 'sent', run_id: run.id }
 }
 
-/** Limits each worker, so that one that sends a lot does not block the others. */
+/** Limits the kept messages of each worker, so that a worker with many messages does not block other workers. */
 function requireRoomToKeep(table: MessageDeps['table'], sender: string): void {
   const { keptMax, keptPerSenderMax } = messageLimits
   if (table.keptCountOf(sender, operatorAgentId) >= keptPerSenderMax) {
@@ -233,7 +233,7 @@ function mayWakeOperator({ people, decide, runs }: MessageDeps, { run }: Asking)
   })
 }
 
-/** The person who started the run, with their current permissions; null if the people file no longer names them. */
+/** Returns the person who started the run, with current permissions; null if removed from the people file. */
 function personBehind(people: MessageDeps['people'], { channel, user }: Origin): HumanCaller | null {
   // Every person except the owner of this machine has a name from authentication.
   if (user === undefined) return { kind: 'human', channel, role: 'owner' }

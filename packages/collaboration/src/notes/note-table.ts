@@ -9,12 +9,12 @@ export interface Note {
 }
 
 export interface NoteTable {
-  /** Returns null if the agent used this key before. */
+  /** Inserts a note and returns it; returns null if the agent used this key before. */
   insert(note: Note, idempotencyKey: string | null): Note | null
   findByKey(agentId: string, idempotencyKey: string): Note | null
   /** Returns the notes, newest first. */
   list(limit: number): readonly Note[]
-  /** Keeps `kept` notes: above that it deletes the oldest note of the agent with the most notes. */
+  /** Keeps at most `kept` notes: above that number, deletes the oldest note of the agent with the most notes. */
   trim(kept: number): void
 }
 

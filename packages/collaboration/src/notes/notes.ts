@@ -12,20 +12,20 @@ import { createNoteTable } from './note-table.ts'
 import type { Note } from './note-table.ts'
 
 const listedMax = 500
-/** How many notes are kept; of older ones the audit log has only the id. */
+/** The number of notes that are kept. For older notes the audit log keeps only the id. */
 const keptMax = 5000
 
 export interface NoteToOwner {
   readonly message: string
-  /** The same key of the same agent gives the same note. */
+  /** An agent that repeats a key gets the note that it created with this key before. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** Notes of agents to the owner. */
 export interface Notes {
   /**
-   * Invisible characters are removed, because notes are shown on terminals and pages. Problems `denied`,
-   * `bad-request`.
+   * Stores a note and returns it. Invisible characters are removed, because notes are shown on
+   * terminals and pages. Problems `denied`, `bad-request`.
    */
   notifyOwner(caller: Caller, note: NoteToOwner): Note
   /** Adds a note of the mesh about this agent. Joins the caller's transaction. */

@@ -104,7 +104,7 @@ function addMembers(
   for (const agentId of agents) {
     if (requireAgent(deps, agentId).project !== name) deps.setAgentProject(caller, agentId, name)
   }
-  // Includes spawned agents, which follow their parents without being named.
+  // The result includes spawned agents, which move with their parents although the caller did not name them.
   return before.flatMap(({ id, project: from }) => {
     const isMoved = from !== null && from !== name && deps.agents.find(id)?.project === name
     return isMoved ? [{ agent: id, from }] : []
@@ -196,7 +196,7 @@ function writeSection(
 
 const shownMaxChars = 2000
 
-/** Includes the current text, so that the losing writer can merge both. */
+/** Returns the problem `version-conflict` with the current text, so that the rejected writer can merge both texts. */
 function overtaken(
   what: string,
   {

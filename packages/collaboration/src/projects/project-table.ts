@@ -77,7 +77,7 @@ export function createProjectTable(database: Database) {
       database.prepare('DELETE FROM project_sections WHERE project = ?').run(name)
       database.prepare('DELETE FROM projects WHERE name = ?').run(name)
     },
-    /** One statement, so that exactly one of two writers of the same version wins. */
+    /** Writes the goal if `expected` is its version, in one statement: one of two writers wins. True if written. */
     writeGoal: (
       name: string,
       goal: { readonly text: string; readonly criteria: readonly string[]; readonly expected: number },
@@ -103,7 +103,7 @@ export function createProjectTable(database: Database) {
         .get(name, section)
       return row ? sectionSchema.parse(row) : null
     },
-    /** Does the same for a section. A deleted section keeps its row, so that its version is not used again. */
+    /** Writes a section as `writeGoal` writes the goal. A deleted section's row stays: no version is used twice. */
     writeSection: (
       name: string,
       section: { readonly name: string; readonly text: string; readonly expected: number },

@@ -56,7 +56,7 @@ export function createProjects(given: ProjectsDeps) {
   })
   hooks.membershipChanged.subscribe(({ project }) => {
     if (project !== null) {
-      // A project is created when its name is first used, as with its budget.
+      // The project is created when an agent first joins a project of this name.
       ensureProject(deps, project)
       requireInUse(requireProject(table, project))
     }

@@ -18,7 +18,7 @@ export interface ReadProjectDeps {
   readonly table: ProjectTable
   readonly agents: ProjectAgents
   readonly tasks: {
-    /** Counts the tasks created since then, by state. */
+    /** Counts the tasks created at or after `since` (milliseconds since 1970), by state. */
     countsOf(project: string, since: number): Readonly<Record<string, number>>
     /** Lists tasks, newest first. */
     ofProject(page: { project: string; since: number; state: string; limit: number }): readonly ProjectTask[]
@@ -28,7 +28,7 @@ export interface ReadProjectDeps {
   readonly decide: (caller: Caller, action: Action) => Decision
 }
 
-/** People and the operator see all projects; an agent sees only its own. Others give the problem `not-found`. */
+/** People and the operator see all projects; an agent sees only its own. Problem `not-found` for other projects. */
 export function createReadProjects(deps: ReadProjectDeps) {
   const { table, agents } = deps
 
@@ -59,7 +59,7 @@ export function createReadProjects(deps: ReadProjectDeps) {
     }
   }
 
-  /** A deleted project of the same name left its tasks behind; they do not belong to this one. */
+  /** Tasks older than the project belong to a deleted project of the same name and are omitted. */
   const named = ({ name: project, created_at: since }: ProjectRow, state: string) =>
     deps.tasks.ofProject({ project, since, state, limit: namedMax }).map(({ id, title, summary: words }) => ({
       id,

@@ -10,13 +10,13 @@ export function topicAgentRoutes({ bind }: AgentSurface, topics: Topics): void {
       return { signal_id: signalId, delivered, full }
     }),
   )
-  // The rows record which call received which signals, so a repeated call needs no stored answer.
+  // The rows record which request received which signals, so a repeated request needs no stored answer.
   bind(endpoints.signalsRead, api.signalsRead, ({ caller, body, effect }) => {
     const { signals, more } = topics.read(caller, { limit: body.limit, key: effect(body).key })
     return { signals: signals.map(signalView), more }
   })
   bind(endpoints.topics, api.topics, ({ caller }) => topics.mine(caller))
-  // Repeating these calls changes nothing, so they need no idempotency key.
+  // A repeated call of these routes changes nothing, so the routes need no idempotency key.
   bind(endpoints.topicSubscribe, api.topicSubscribe, ({ caller, body }) => ({
     topics: topics.subscribe(caller, body.topic),
   }))

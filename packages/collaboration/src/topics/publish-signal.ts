@@ -23,8 +23,8 @@ export interface PublishedSignal {
 }
 
 /**
- * Puts a signal into the inbox of every subscribed agent that may still subscribe, except the sender. It starts no
- * work. Problems `denied`, `bad-request`, `body-too-large`.
+ * Puts a signal into the inbox of every subscriber that may still subscribe, except the sender. A
+ * signal starts no run. Problems `denied`, `bad-request`, `body-too-large`.
  */
 export type PublishSignal = (
   caller: Caller,
@@ -92,9 +92,7 @@ export function publishSignal(deps: {
   }
 }
 
-/**
- * Limits for the unread signals of one receiver: after one sender has filled the inbox, others can still add a few.
- */
+/** Limits the unread signals of one receiver. Each sender can still add a few when other senders filled the inbox. */
 const boxBounds = { max: topicLimits.unreadMax, perAgentMax: topicLimits.unreadMax, floor: 3 } as const
 
 /** Throws the problem `bad-request` for an invalid topic. */
@@ -105,7 +103,7 @@ export function requireTopic(topic: string): void {
   })
 }
 
-/** A permission that the owner withdraws ends existing subscriptions at once. */
+/** Returns true if the agent may subscribe now: a withdrawn permission ends existing subscriptions at once. */
 function maySubscribe(
   decide: (caller: Caller, action: Action) => Decision,
   agentId: string,

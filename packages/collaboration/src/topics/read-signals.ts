@@ -5,8 +5,8 @@ import type { Database } from '@flotilla/foundation/storage'
 import type { TopicTable, UnreadSignal } from './topic-table.ts'
 
 /**
- * Limit of one answer in bytes of JSON; it has at least one signal. Agents truncate long input of their models, and a
- * truncated signal would count as read.
+ * The limit of one answer, in bytes of JSON; an answer always has at least one signal. Agents
+ * truncate long input of their models, and a truncated signal would count as read.
  */
 const answerMaxBytes = 16 * 1024
 

@@ -68,7 +68,7 @@ export function createSubscriptions(deps: {
   }
 }
 
-/** Limits topics with subscribers; an agent without any subscription can always add one. */
+/** Limits the topics with subscribers; an agent without any subscription can always add one subscription. */
 const topicBounds = {
   max: topicLimits.topicsMax,
   perAgentMax: topicLimits.subscriptionsPerAgentMax,

@@ -97,7 +97,7 @@ export function createTopicTable(database: Database) {
         topic,
         limit,
       ),
-    /** The signals that the same call received before. */
+    /** Returns the signals that an earlier request with the same key received in this run. */
     shownBy: (agentId: string, runId: string, key: string) =>
       signals(
         `SELECT ${columns} ${unreadFrom} WHERE u.agent_id = ? AND u.shown_run = ? AND u.shown_key = ? ORDER BY u.position`,
@@ -105,7 +105,7 @@ export function createTopicTable(database: Database) {
         runId,
         key,
       ),
-    /** Unread signals that the run has not received yet, oldest first. */
+    /** Returns unread signals that the run has not received yet, oldest first. */
     unshown: (agentId: string, runId: string, limit: number) =>
       signals(
         `SELECT ${columns} ${unreadFrom} WHERE u.agent_id = ? AND u.shown_run IS NOT ? ORDER BY u.position LIMIT ?`,
@@ -126,7 +126,7 @@ export function createTopicTable(database: Database) {
         )
         .run(by.runId, by.key, agentId, position)
     },
-    /** Marks the signals of a run as read; after a failed run only those that were delivered often enough. */
+    /** Marks a run's signals as read; after a failed run only signals that `shownTimesMin` runs have received. */
     readBy: (runId: string, shownTimesMin: number): void => {
       database
         .prepare('DELETE FROM topic_unread WHERE shown_run = ? AND shown_times >= ?')
@@ -136,7 +136,7 @@ export function createTopicTable(database: Database) {
       database.prepare('DELETE FROM topic_subscriptions WHERE agent_id = ?').run(agentId)
       database.prepare('DELETE FROM topic_unread WHERE agent_id = ?').run(agentId)
     },
-    /** Deletes that topic and all topics below it: subscriptions, signals and unread marks. */
+    /** Deletes that topic and all topics below the topic, with their subscriptions, signals and unread marks. */
     forgetBelow: (topic: string): void => {
       const below = "(topic = :topic OR substr(topic, 1, length(:topic) + 1) = :topic || '/')"
       for (const sql of [

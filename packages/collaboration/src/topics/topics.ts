@@ -16,7 +16,7 @@ import type { Subscriptions } from './subscribe-topic.ts'
 import { createTopicTable } from './topic-table.ts'
 import type { UnreadSignal } from './topic-table.ts'
 
-/** How long and how many signals are kept for people after every subscriber has read them. */
+/** For how long, and how many, signals are kept for people after every subscriber has read them. */
 const keptMs = 7 * 24 * 3600 * 1000
 const keptMax = 5000
 /**
@@ -45,7 +45,7 @@ export interface Topics extends Subscriptions {
   readonly read: ReadUnread
   /** The caller's own subscriptions. */
   mine(caller: Caller): { readonly topics: readonly string[]; readonly unread: number }
-  /** Read by the probe of a heartbeat. */
+  /** Returns a summary of the agent's unread signals, for its heartbeat. */
   unreadSignals(agentId: string): UnreadSummary
   /** Lists all topics for callers that may view the fleet. */
   view(caller: Caller): readonly {

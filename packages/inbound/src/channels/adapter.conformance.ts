@@ -10,7 +10,7 @@ import type {
   ReceivedMessage,
 } from './adapter.ts'
 
-/** A fake platform and the adapter that talks to it. Each test gets a new one. */
+/** A fake platform and the adapter that connects to the platform. Each test gets a new pair. */
 export interface ChannelUnderTest {
   /** The adapter has not been started. */
   readonly adapter: ChannelAdapter
@@ -31,11 +31,11 @@ export interface FakePlatform {
    * not send it again.
    */
   readonly isTaken: (mark: string) => boolean
-  /** What users see, in order, with all edits applied. */
+  /** Returns the messages that users see, in order, with all edits applied. */
   readonly shown: () => readonly ShownOnPlatform[]
-  /** The files that users see, in order. */
+  /** Returns the files that users see, in order. */
   readonly shownFiles: () => readonly ShownFileOnPlatform[]
-  /** The next call that sends or edits something fails in this way. */
+  /** Makes the next call that sends or edits a message fail in this way. */
   readonly failNext: (how: FakeFailure) => void
 }
 
@@ -77,11 +77,11 @@ export const fakeRetryAfterMs = 2000
 
 export interface ConformanceOptions {
   /**
-   * False if the platform does not redeliver unacknowledged messages. A message that cannot be stored is then lost,
-   * and this is reported.
+   * False if the platform does not redeliver unacknowledged messages. A message that cannot be
+   * stored is then lost, and the adapter reports the loss.
    */
   readonly sendsAgain: boolean
-  /** The failures that the platform can produce; all by default. */
+  /** The failures that the platform can produce; if left out, all failures. */
   readonly failures?: readonly FakeFailure[]
 }
 
@@ -251,7 +251,7 @@ export function channelAdapterConformance(
       expect(failure).toMatchObject({ name: 'ChannelFailure' })
       expect(kinds[how]).toContain((failure as { kind: ChannelFailureKind }).kind)
       if (how === 'rate-limited') expect(failure).toMatchObject({ retryAfterMs: fakeRetryAfterMs })
-      // The failure does not affect the next message.
+      // The failure of one message must not affect the next message.
       await adapter.send(message(places.alone, 'found', 'note_2-0'), never)
       expect(platform.shown().map(({ text }) => text)).toContain('found')
     })

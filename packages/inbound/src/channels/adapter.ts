@@ -15,8 +15,8 @@ export interface ChannelAdapter {
    */
   readonly start: (listener: ChannelListener) => Promise<void>
   /**
-   * Resolves when the platform confirmed that it has the message, not when the request was written. Rejects with a
-   * `ChannelFailure`.
+   * Sends a message. Resolves when the platform confirmed that it has the message, not when the
+   * request was written. Rejects with a `ChannelFailure`.
    */
   readonly send: (message: OutgoingMessage, signal: AbortSignal) => Promise<SentMessage>
   /** Replaces the text of a message. Absent if the platform cannot edit. */
@@ -27,7 +27,7 @@ export interface ChannelAdapter {
    * the file, `refused` if the reference points to another host. Absent if users of the platform cannot send files.
    */
   readonly download?: (reference: string, maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>
-  /** Sends a file of at most `fileBytesMax`; otherwise as `send`. Absent if the platform accepts no files. */
+  /** Sends a file of at most `fileBytesMax` and resolves as `send` does. Absent if the platform accepts no files. */
   readonly upload?: (file: OutgoingFile, signal: AbortSignal) => Promise<SentMessage>
   /** Shows the typing indicator for a few seconds. Callers ignore its failures. */
   readonly showTyping?: (place: ConversationPlace) => Promise<void>
@@ -36,7 +36,7 @@ export interface ChannelAdapter {
    * themselves.
    */
   readonly receiveRequest?: (request: CallbackRequest) => Promise<CallbackReply>
-  /** After it resolves, no more messages arrive. Messages in progress were acknowledged or will be redelivered. */
+  /** Closes the connection. Then no more messages arrive; unfinished ones are acknowledged or will be redelivered. */
   readonly close: () => Promise<void>
 }
 
@@ -51,7 +51,7 @@ export interface ChannelTraits {
   readonly buttonsMax: number
   /**
    * True if the platform drops a message whose `clientId` it already has; otherwise the mesh marks a repeated
-   * message. An adapter that can only detect repeats for a limited time marks later ones itself.
+   * message. An adapter whose platform detects repeats only for a limited time marks later repeats itself.
    */
   readonly dropsRepeats: boolean
   /** The largest file that `upload` accepts, in bytes; 0 if there is no `upload`. */
@@ -60,21 +60,21 @@ export interface ChannelTraits {
 
 export interface ChannelListener {
   /**
-   * Resolves when the message is persisted or can be dropped. Only then may the adapter acknowledge it to the
-   * platform (offset, acknowledgement, status 200). Rejects if it could not be persisted; the platform then sends it
-   * again.
+   * Resolves when the message is persisted or can be dropped. Only then may the adapter acknowledge
+   * the message to the platform (offset, acknowledgement, status 200). Rejects if the message could
+   * not be persisted; the platform then sends it again.
    */
   readonly received: (message: ReceivedMessage) => Promise<void>
-  /** The adapter skipped a message that it cannot parse. The mesh records this and notifies the owners. */
+  /** Called when the adapter skipped a message that it cannot parse. The mesh records it and notifies the owners. */
   readonly passedOver: (what: PassedOver) => void
   /**
-   * The platform has changed the id of a conversation. Persisted when it returns. Absent if the platform never
-   * changes these ids.
+   * Called when the platform has changed the id of a conversation. The change is persisted when the
+   * call returns. Absent if the platform never changes these ids.
    */
   readonly moved?: (what: MovedConversation) => void
   /**
-   * The platform has changed the id of a user. Persisted when it returns. Absent if the platform never changes these
-   * ids.
+   * Called when the platform has changed the id of a user. The change is persisted when the call
+   * returns. Absent if the platform never changes these ids.
    */
   readonly identityChanged?: (what: ChangedIdentity) => void
   /** Reports the connection state that people see. */
@@ -173,7 +173,7 @@ export interface ReceivedAttachment {
   readonly reference: string
 }
 
-/** Prefix of a message that may already have been delivered, where the platform does not detect repeats. */
+/** The prefix of a message that may be a second delivery, on platforms that do not detect repeats. */
 export const repeatMark = '(may be a repeat) '
 
 /** The maximum length of a file reference, in UTF-16 code units. Some platforms use signed URLs. */
@@ -181,7 +181,7 @@ export const referenceMaxChars = 2048
 
 export interface OutgoingMessage {
   readonly place: ConversationPlace
-  /** The same for each attempt to send the same message. At most 64 characters of a-z, 0-9, `_` and `-`. */
+  /** The message's id, the same for each attempt to send it. At most 64 characters of a-z, 0-9, `_` and `-`. */
   readonly clientId: string
   /** The message text in the platform's markup (HTML, mrkdwn, markdown), at most `messageCharsMax` long. */
   readonly text: string
@@ -231,9 +231,9 @@ export interface CallbackReply {
 }
 
 /**
- * `rate-limited`: retry after `retryAfterMs`. `unreachable`: the message was certainly not delivered. `unsure`: it
- * may have been delivered. `gone`: the conversation no longer accepts messages. `refused`: the token or the message
- * was rejected, and a retry does not help.
+ * `rate-limited`: retry after `retryAfterMs`. `unreachable`: the message was certainly not
+ * delivered. `unsure`: the message may have been delivered. `gone`: the conversation no longer
+ * accepts messages. `refused`: the token or the message was rejected, and a retry does not help.
  */
 export type ChannelFailureKind = 'rate-limited' | 'unreachable' | 'unsure' | 'gone' | 'refused' | 'too-large'
 

@@ -47,7 +47,7 @@ export interface ChannelDesk {
   readonly identityChanged: (channel: ChannelName, what: ChangedIdentity) => void
   /** Stores that a platform changed the id of a conversation. */
   readonly moved: (channel: ChannelName, what: MovedConversation) => void
-  /** Resumes what the previous process of the mesh left unfinished. */
+  /** Resumes the work that the previous process of the mesh left unfinished. */
   readonly resume: () => Promise<void>
   /** Sends letters, live text and typing indicators on one channel until the signal aborts. */
   readonly serve: (adapter: ChannelAdapter, signal: AbortSignal) => Promise<void>
@@ -80,7 +80,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   const places = createRunPlaces(database)
   const runFiles = createRunFiles(database)
   const isTheirs = (channel: string, senderId: string, person: string): boolean => {
-    // While people.json cannot be read, replies to requests are still sent; unrequested notices to owners are not.
+    // While people.json cannot be read, replies to requests are still sent; notices to owners are not.
     const isKnown = people.broken() === null
     return !isKnown || people.channelCaller(channel as ChannelName, senderId)?.person === person
   }
@@ -242,7 +242,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   }
 }
 
-/** Returns null if the artifact no longer exists. */
+/** Returns the content of an artifact; null if the artifact no longer exists. */
 async function artifactOf(
   artifacts: ChannelDeskNeeds['artifacts'],
   { agentId, name }: SentFile,

@@ -18,14 +18,14 @@ export interface ChannelLife {
   state(): ChannelState
   /** Resolves once the platform has accepted or rejected the connection. */
   readonly answered: Promise<void>
-  /** Handles webhook calls; null if the platform sends none or the channel could not be created. */
+  /** Handles webhook calls; null if the platform sends no webhook calls or the channel could not be created. */
   readonly receiveRequest: ((request: CallbackRequest) => Promise<CallbackReply>) | null
-  /** Connects, with retries after errors that may pass. Then runs `work` until the signal aborts. */
+  /** Connects, and retries after temporary errors. Then runs `work` until the signal aborts. */
   run(
     work: (adapter: ChannelAdapter, signal: AbortSignal) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void>
-  /** Closes the connection. No more messages arrive after it resolves. */
+  /** Closes the connection. After `close` resolves, no more messages arrive. */
   close(): Promise<void>
 }
 
@@ -60,7 +60,7 @@ export async function createChannelLife(deps: {
 
   const adapter = await createOrTell(deps, become)
 
-  /** Resolves with true once the adapter is connected, with false if a retry does not help. */
+  /** Connects the adapter. Resolves with true once it is connected, with false if a retry does not help. */
   async function connect(to: ChannelAdapter, signal: AbortSignal): Promise<boolean> {
     for (let attempts = 0; !signal.aborted; attempts++) {
       try {

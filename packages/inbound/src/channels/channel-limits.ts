@@ -1,10 +1,10 @@
-/** Limits for chats. They also bound the rows of all tables of the module. */
+/** Limits for chats. The limits also bound the rows of all tables of the module. */
 export const channelLimits = {
-  /** Unfinished runs of one person at one agent; fewer if many people use that agent. */
+  /** The maximum number of unfinished runs of one person at one agent; lower if many people use that agent. */
   openRunsPerPersonMax: 5,
-  /** Unfinished runs of all people at one agent. The rest of the lane is kept for people at a terminal. */
+  /** The maximum number of unfinished runs of people on channels at one agent. People at a terminal use the rest. */
   openRunsPerAgentMax: 60,
-  /** Unfinished runs of all people at all agents. */
+  /** The maximum number of unfinished runs of people on channels at all agents. */
   openRunsMax: 300,
   /** Agents that one `/broadcast` may address. */
   broadcastMax: 20,
@@ -12,40 +12,38 @@ export const channelLimits = {
   nameMaxChars: 64,
   messageIdMaxChars: 200,
   placeIdMaxChars: 200,
-  /** Ids of messages are kept for deduplication longer than any platform redelivers, in days. */
+  /** How long ids of messages are kept to detect repeats, in days; longer than any platform redelivers. */
   messagesKeptDays: 14,
   messagesKeptMax: 200_000,
-  /** A stranger who was refused gets no second reply for this long, in days. */
+  /** How long a stranger who was refused gets no second reply, in days. */
   strangersKeptDays: 30,
-  /** Per channel. Above this number the stranger who was refused first is forgotten. */
+  /** How many refused strangers are remembered for each channel. Above this number the oldest entry is deleted. */
   strangersMax: 10_000,
   /**
-   * Replies to strangers per minute and channel. Half of it is reserved for strangers who were turned away without a
-   * reply before.
+   * Replies to strangers per minute and channel. Half of these replies are reserved for strangers
+   * who were turned away without a reply before.
    */
   strangersAnsweredPerMinute: 20,
-  /** Strangers of all channels who were turned away without a reply and are remembered. */
+  /** How many strangers of all channels are remembered who were turned away without a reply. */
   strangersTurnedAwayMax: 10_000,
   talksKeptDays: 90,
   runsKeptDays: 14,
   lettersKeptDays: 14,
   /**
-   * Notices per hour of one kind to one owner on one channel, so that one agent cannot flood the chat or delay
-   * answers. The last quarter is for agents that caused none in that hour.
+   * Notices per hour of one kind to one owner on one channel, so that one agent cannot flood the
+   * chat or delay answers. The last quarter is for agents that caused no notice in that hour.
    */
   noticesPerHour: 30,
   /**
-   * Letters that wait on one channel, in total and for one person, all strangers or all notices. Above it, replies are
-   * dropped and outcomes are still written.
+   * How many letters wait on one channel: in total, and for one person, for all strangers or for
+   * notices. Above this limit, replies are dropped; outcomes of runs are still written.
    */
   openLetters: { max: 5000, perAgentMax: 1000, floor: 10 },
   /** The maximum duration for which sending a letter is retried, in hours. Then the letter fails. */
   letterHoursMax: 24,
-  /** The maximum size of a received file in bytes. Telegram allows bots no larger ones. */
+  /** The maximum size of a received file in bytes. Telegram sends bots no larger files. */
   fileInMaxBytes: 20 * 1024 * 1024,
-  /**
-   * How many messages of one channel have their files fetched in parallel. Files of a message are fetched one by one.
-   */
+  /** For how many messages of one channel files are fetched in parallel. One message's files are fetched in turn. */
   filesAtOnce: 4,
   /** The maximum number of messages whose files are still to be fetched: of one person, and of one channel. */
   openFilesPerPersonMax: 10,
@@ -57,14 +55,14 @@ export const channelLimits = {
   albumMaxMs: 10_000,
   /** How many albums that got a text reply are remembered, so that their other files get no second reply. */
   answeredAlbumsMax: 1000,
-  /** After this many attempts a file is left out, and the sender is notified. */
+  /** After this many attempts to fetch a file, it is left out, and the sender is notified. */
   fileTriesMax: 5,
   /**
    * The time limit of one attempt to fetch a file, in milliseconds. A slow download delays all messages of its
    * sender.
    */
   fileTryMaxMs: 2 * 60_000,
-  /** The longest wait that a platform may ask for, in milliseconds. For a longer one the file is left out. */
+  /** The longest wait that a platform may ask for, in milliseconds. After a longer one the file is omitted. */
   fileWaitMaxMs: 5 * 60_000,
   /** The maximum number of files of a run that are sent with its answer. Further files are only counted. */
   filesPerAnswerMax: 5,
@@ -72,7 +70,7 @@ export const channelLimits = {
   filesPerRunMax: 50,
   /** The maximum number of messages of an answer. A longer answer is also sent as a file. */
   answerMessagesMax: 4,
-  /** The maximum number of attempts for a message that causes an internal error. Then the message is skipped. */
+  /** How often a message that causes an internal error is attempted at most. Then the message is skipped. */
   takeTriesMax: 6,
   /** The maximum number of messages whose attempts are counted. */
   triedMessagesMax: 1000,

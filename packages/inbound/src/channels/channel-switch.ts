@@ -10,9 +10,9 @@ const endMaxMs = 10_000
 export interface ChannelSwitch {
   find(name: ChannelName): ChannelLife | null
   names(): readonly ChannelName[]
-  /** Restarts a channel that is already on. */
+  /** Switches a channel on; restarts a channel that is already on. */
   turnOn(name: ChannelName): Promise<void>
-  /** Nothing is received or sent after it resolves. */
+  /** Switches a channel off. After `turnOff` resolves, nothing is received or sent on the channel. */
   turnOff(name: ChannelName): Promise<void>
   /** Serves all channels until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -35,7 +35,7 @@ export function createChannelSwitch(deps: {
 
   function begin(running: Running, signal: AbortSignal): void {
     running.done = running.life.run(deps.serve, AbortSignal.any([signal, running.ending.signal]))
-    // `run` and `turnOff` await `done` and get its error. This handler prevents an unhandled rejection before that.
+    // `run` and `turnOff` await `done` and get its error. Until then this handler prevents an unhandled rejection.
     running.done.catch(() => {})
   }
 

@@ -5,8 +5,8 @@ import type { Database } from '@flotilla/foundation/storage'
 import type { ChannelAdapter, ConversationPlace, MovedConversation } from './adapter.ts'
 
 /**
- * Conversations to which the platform gave another id. Rows, sessions and choices keep the first id, so that no data
- * has to be moved. Incoming messages are mapped to the first id, outgoing ones to the newest.
+ * Conversations to which the platform gave another id. Rows, sessions and choices keep the first id, so that
+ * no data has to be moved. Incoming messages are mapped to the first id, outgoing messages to the newest.
  */
 export interface ConversationMoves {
   /** Stores a move. Returns false if the move is already stored. Joins the caller's transaction. */
@@ -56,7 +56,7 @@ export function createKeepMove(deps: {
   readonly journal: Journal
   readonly moves: Pick<ConversationMoves, 'add'>
   readonly clock: Clock
-  /** Letters that wait for the conversation can be sent now. */
+  /** Called after a move: letters that wait for the conversation can be sent now. */
   readonly wake: (channel: ChannelName) => void
 }): (channel: ChannelName, moved: MovedConversation) => void {
   const { database, journal, moves, clock } = deps

@@ -11,16 +11,16 @@ export const placeSchema = z.object({
   isPrivate: z.boolean(),
 })
 
-/** The unique database key of a place. Pure. */
+/** Returns the unique database key of a place. Pure. */
 export function conversationOf({ conversationId, threadId }: ConversationPlace): string {
   const parts = threadId === null ? [conversationId] : [conversationId, threadId]
-  // A space separates the key from the suffix of a letter queue.
+  // Spaces are encoded, because a space separates the key from the suffix of a letter queue.
   return parts.map((part) => part.replace(/[%/ ]/g, encodeURIComponent)).join('/')
 }
 
 /**
- * The session that an agent uses. A direct conversation uses the person's session on this channel. Elsewhere each
- * person and thread has its own, so that people in one group do not see each other's text. Pure.
+ * Returns the session that an agent uses. In a direct conversation that is the person's session on this channel.
+ * In a group each person and thread has its own session, so that people do not see each other's text. Pure.
  */
 export function sessionAt(caller: HumanCaller, place: ConversationPlace): string {
   const own = defaultSession(originOf(caller))

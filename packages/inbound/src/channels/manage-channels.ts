@@ -13,10 +13,10 @@ import type { PairingCodes } from './pairing/pairing-codes.ts'
 import { requiredChannel } from './required-channel.ts'
 
 export interface ManageChannels {
-  /** Lists every channel, also those that are off. Throws Problem `denied`. */
+  /** Lists every channel, also channels that are off. Throws Problem `denied`. */
   list(caller: Caller): { readonly channels: readonly ChannelView[]; readonly notices: ChannelNotices }
   viewOf(name: ChannelName): ChannelView
-  /** Channels that are on and report an error; for `doctor`. */
+  /** Returns the channels that are on and report an error, for `flotilla doctor`. */
   troubled(): readonly Pick<ChannelView, 'name' | 'state' | 'detail' | 'repair'>[]
   /**
    * Issues a pairing code. The first person who sends it on the platform is linked to the caller. Throws the Problems

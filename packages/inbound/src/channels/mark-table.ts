@@ -2,10 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '@flotilla/foundation/storage'
 import type { ChannelMarks } from './adapters/index.ts'
 
-/**
- * Marks of conversations that were silent for this long are deleted; the conversation then counts as new.
- * Milliseconds.
- */
+/** How long the mark of a silent conversation is kept, in milliseconds. After that the conversation counts as new. */
 const keptMs = 90 * 24 * 3_600_000
 
 /** Stores marks in the database. Expired marks are deleted when the table is opened. */

@@ -9,7 +9,7 @@ import type { ChannelLife } from './channel-life.ts'
 
 const bounds = {
   maxBytes: channelBodyMaxBytes,
-  /** How long platforms wait for an answer. */
+  /** How long platforms wait for an answer, in milliseconds. */
   maxMs: 10_000,
   heldMaxBytes: 32 * 1024 * 1024,
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,
@@ -28,7 +28,7 @@ export function channelPublicRoutes(
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _body, done) => done(null))
 
-  /** Throws the same Problem `not-found` for a channel that is off and for an unknown name. */
+  /** Returns a channel's handler. Problem `not-found` for a channel that is off, and the same for an unknown name. */
   function required(name: string) {
     const receive = lifeOf(name)?.receiveRequest ?? null
     if (receive === null) throw new Problem('not-found', { detail: 'no channel receives requests here' })
@@ -62,7 +62,7 @@ export function channelPublicRoutes(
   })
 }
 
-/** Converts values to text; of repeated names it takes the first. */
+/** Returns the values as text; of a repeated name, the first value. */
 function texts(record: unknown): Readonly<Record<string, string>> {
   const entries = Object.entries(typeof record === 'object' && record !== null ? record : {})
   return Object.fromEntries(

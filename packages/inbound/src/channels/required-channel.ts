@@ -2,7 +2,7 @@ import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Throws Problem `not-found` for an unknown channel name. */
+/** Returns the channel name. Throws Problem `not-found` for an unknown name. */
 export function requiredChannel(name: string): ChannelName {
   const channel = channelNames.find((one) => one === name)
   if (channel !== undefined) return channel

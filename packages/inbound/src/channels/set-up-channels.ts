@@ -18,7 +18,7 @@ const answerMaxMs = 10_000
 
 export interface ChannelAdded {
   readonly account: string
-  /** Secrets that the mesh generated because the caller gave none. */
+  /** Secrets that the mesh generated because the caller gave no secret. */
   readonly made: Readonly<Record<string, string>>
 }
 
@@ -43,7 +43,7 @@ export interface SetUpChannels {
   remove(caller: Caller, name: string): Promise<{ readonly removed: ChannelName; readonly dropped: number }>
   /** Throws Problem `denied`. */
   setNotices(caller: Caller, notices: ChannelNotices): Promise<ChannelNotices>
-  /** The source of each credential of the channel. */
+  /** Returns the source of each credential of the channel. */
   keptOf(channel: ChannelName): ChannelView['credentials']
 }
 
@@ -56,7 +56,7 @@ export function createSetUpChannels(
     readonly turns: ChannelSwitch
     /** Generates a secret, in `whsec_` form if the channel needs it. */
     readonly makeSecret: (credential: string) => string
-    /** Discards what waits for the channel and returns its number. */
+    /** Discards the letters that wait for the channel and returns their number. */
     readonly forget: (channel: ChannelName) => number
   },
 ): SetUpChannels {
@@ -130,7 +130,7 @@ export function createSetUpChannels(
     }
     journal.append({ ...row, action: 'channel.added' })
     await turns.turnOn(name)
-    // The response contains the state of the connection, and a pairing code needs a connected bot.
+    // Waits for the platform, because the response has the connection's state and pairing needs a connected bot.
     const over = new AbortController()
     const late = clock.sleep(answerMaxMs, AbortSignal.any([signal, over.signal])).catch(() => {})
     await Promise.race([turns.find(name)?.answered, late])

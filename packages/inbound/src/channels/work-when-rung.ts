@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 export interface RungWork {
   /** Wakes the loop, because there may be work to start. */
   wake(): void
-  /** Begins due work at each wake-up and after the returned delay, until the signal aborts. */
+  /** Runs `begin` at each wake-up and after the delay that `begin` returned, until the signal aborts. */
   run(begin: () => number, signal: AbortSignal): Promise<void>
 }
 

@@ -18,7 +18,7 @@ export function describeChain(name: string, make: () => Promise<ChainUnderTest>)
     test(`${name} as a chain returns the exact balance of each address in the order of the addresses`, () =>
       withFresh(make, async ({ chain, rich, poor, alsoRich, hasRaw }) => {
         const signal = new AbortController().signal
-        // More than a float can hold exactly.
+        // The test needs a balance that a float cannot represent exactly.
         expect(hasRaw > BigInt(Number.MAX_SAFE_INTEGER)).toBe(true)
         expect(await chain.balances([rich, poor], signal)).toEqual([hasRaw, 0n])
         expect(await chain.balances([poor, rich, poor], signal)).toEqual([0n, hasRaw, 0n])

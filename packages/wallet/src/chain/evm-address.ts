@@ -1,9 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { addr } from 'micro-eth-signer'
 
-/**
- * The address in its EIP-55 spelling. Problem `bad-request` for anything else, including a wrong checksum. Pure.
- */
+/** Returns the address in its EIP-55 spelling. Problem `bad-request` for any other text or a wrong checksum. Pure. */
 export function evmAddressOf(text: string, what: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
     throw new Problem('bad-request', {

@@ -33,8 +33,8 @@ export function encodeCall(call: ContractCall): EncodedCall {
 }
 
 /**
- * Returned values as JSON: integers as digits, bytes as hexadecimal digits, tuples as lists. Throws when the data
- * does not match. Pure.
+ * Returns the values that a call returned, as JSON: integers as digits, bytes as hexadecimal
+ * digits, tuples as lists. Throws when the data does not match. Pure.
  */
 export function decodeReturned(returns: readonly string[], data: string): readonly unknown[] {
   const { outputs, method } = methodOf('returned()', returns)
@@ -43,7 +43,7 @@ export function decodeReturned(returns: readonly string[], data: string): readon
   return values.map(toJson)
 }
 
-/** Why a call was reverted, in plain words. Pure. */
+/** Returns the reason why a call was reverted, in plain words. Pure. */
 export function revertReason(data: string): string {
   try {
     const error = decodeError(data)
@@ -72,7 +72,7 @@ function methodOf(text: string, returns: readonly string[]) {
   }
 }
 
-/** Parameter names would turn tuples into objects, in which a name may occur twice. */
+/** Returns the type without parameter names, which would turn tuples into objects with possibly equal keys. */
 function withoutNames({ type, components }: Part, depth: number): Part {
   if (depth > depthMax) throw new Error('nested too deeply')
   return components === undefined

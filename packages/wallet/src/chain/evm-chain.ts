@@ -74,14 +74,14 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     }
   }
 
-  /** The fate of a transaction that a block contains; null if no block contains it. */
+  /** Returns the fate of a transaction that is in a block; null if no block contains the transaction. */
   async function landed(session: RpcSession, from: string, id: string): Promise<Fate | null> {
     const receipt = await session.ask('eth_getTransactionReceipt', [id], receiptSchema)
     if (receipt === null) return null
     if (receipt.transactionHash !== id) throw failed('the endpoint returned another transaction')
     const newest = await session.ask('eth_blockNumber', [], quantitySchema)
     const block = await session.ask('eth_getBlockByNumber', [hex(receipt.blockNumber), false], blockSchema)
-    // A reorganization happened in between; the next poll sees its result.
+    // The chain was reorganized between the two requests; the next poll sees the result.
     if (block?.hash !== receipt.blockHash) return { kind: 'waiting' }
     return {
       kind: 'landed',
@@ -170,7 +170,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     },
     replacing: async (sent, how, signal) =>
       replaceEvm({ session: await open(signal), name, failed }, sent, how),
-    // Another signer would use a nonce, which signing and following detect.
+    // A foreign signer on this chain is detected by the nonces that it uses, when payments are signed and followed.
     signedElsewhere: async () => null,
     async follow({ from, place, id }, signal) {
       const nonce = requireNonce(place)
@@ -180,7 +180,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       if ((await session.ask('eth_getTransactionByHash', [id], pooledSchema)) !== null)
         return { kind: 'waiting' }
       if (!(await isReplaced(session, from, nonce))) return { kind: 'missing' }
-      // The transaction may have landed since the first query.
+      // The transaction may have landed since the first request.
       return (await landed(session, from, id)) ?? { kind: 'replaced' }
     },
     async token(address, signal) {

@@ -55,17 +55,17 @@ interface TransferSeen {
 }
 
 /**
- * `place` is the storage that holds the allowance, of which the last value counts; several places may let one
- * spender take the same asset.
+ * `place` is the storage slot of the allowance, of which the last value counts. A spender's
+ * allowances for one asset can have several slots.
  */
 interface GrantSeen extends Grant {
   readonly place: string
 }
 
 /**
- * The effects of a transaction's logs on `owner`. A token can hide only its own transfers by not logging them, and
- * logs of other contracts cannot cancel what it logged. A non-fungible token (ERC-721, ERC-1155) and a multi-token
- * contract (ERC-6909) count as one asset. Addresses are in lower case. Pure.
+ * Returns the effects of a transaction's logs on `owner`. A token can hide only its own transfers by not
+ * logging them, and logs of other contracts cannot cancel what the token logged. A non-fungible token (ERC-721,
+ * ERC-1155) and a multi-token contract (ERC-6909) count as one asset. Addresses are in lower case. Pure.
  */
 export function effectsOf(
   owner: string,
@@ -94,8 +94,8 @@ export function effectsOf(
 }
 
 /**
- * Recipients of transfers from `me`, and addresses that end up with more of an asset that left: otherwise a
- * contract that forwards a payment would hide its recipient.
+ * Returns the recipients of transfers from `me`, and addresses that end up with more of an asset
+ * that left: otherwise a contract that forwards a payment would hide its recipient.
  */
 function payeesOf(me: string, moves: readonly TransferSeen[]): readonly string[] {
   const payees = new Set<string>()
@@ -122,8 +122,8 @@ function gainersOf(one: string | null, moves: readonly TransferSeen[]): readonly
 }
 
 /**
- * Addresses that end up with more of any asset, also if `owner` loses nothing: a call can release to another address
- * what an earlier payment had deposited. Pure.
+ * Returns addresses that end up with more of any asset, also if `owner` loses nothing: a call can
+ * release to another address what an earlier payment had deposited. Pure.
  */
 export function gainersIn(owner: string, logs: readonly EvmLog[]): readonly string[] {
   const moves = logs.flatMap(transfersOf)
@@ -131,7 +131,7 @@ export function gainersIn(owner: string, logs: readonly EvmLog[]): readonly stri
   return [...new Set(gainers)].filter((address) => address !== owner.toLowerCase())
 }
 
-/** The allowances of one spender for one asset, summed over all storage places. */
+/** Returns the allowances of one spender for one asset, summed over all storage places. */
 function summed(grants: readonly GrantSeen[]): readonly Grant[] {
   const sums = new Map<string, Grant>()
   for (const { asset, spender, raw, unlimited } of grants) {
@@ -181,7 +181,7 @@ function grantOf(
   if (addressIn(first) !== me) return null
   const spender = addressIn(second)
   if (kind === topics.approval) {
-    // For an ERC-721 the log names one token id, with no spender when the approval is cleared.
+    // For an ERC-721 token the log names a token id; it names no spender if the approval was cleared.
     if (third !== undefined) {
       const place = `${asset} thing ${third}`
       return { place, asset, spender, raw: isNobody(spender) ? 0n : 1n, unlimited: false }
@@ -201,7 +201,7 @@ function grantOf(
     const raw = word(data, 0)
     const [of, taker] = [addressIn(second), addressIn(third)]
     return {
-      // Another contract wrote the log, so the log does not change the token's own allowances.
+      // Permit2 wrote this log, so the log does not change the allowance in the token itself.
       place: `${of} ${taker} by ${asset}`,
       asset: of,
       spender: taker,
@@ -220,7 +220,7 @@ function isNobody(address: string): boolean {
   return /^0x0{40}$/.test(address)
 }
 
-/** The 32-byte word at the index `at`; 0 if the data is too short. */
+/** Returns the 32-byte word at the index `at`; 0 if the data is too short. */
 function word(data: string, at: number): bigint {
   const hex = data.slice(2 + at * 64, 2 + (at + 1) * 64)
   return hex === '' ? 0n : BigInt(`0x${hex}`)

@@ -6,7 +6,7 @@ import type { EvmUnsigned } from './evm-unsigned.ts'
 import { quantitySchema } from './json-rpc.ts'
 import type { RpcSession } from './json-rpc.ts'
 
-/** The base fee can at most double within six blocks. */
+/** The factor for the base fee, which can at most double within six blocks. */
 const baseFeeTimes = 2n
 
 /** A session with an endpoint of one chain. */
@@ -18,7 +18,7 @@ export interface EvmSession {
 
 export type EvmFees = Pick<EvmUnsigned, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
 
-/** The current gas price, with room for the base fee to rise. */
+/** Returns the current gas price, with room for the base fee to rise. */
 export async function feesOf({ session, failed }: Pick<EvmSession, 'session' | 'failed'>): Promise<EvmFees> {
   const { baseFeePerGas } = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
   if (baseFeePerGas === undefined) throw failed('the endpoint reports no base fee')
@@ -27,7 +27,7 @@ export async function feesOf({ session, failed }: Pick<EvmSession, 'session' | '
   return { maxPriorityFeePerGas, maxFeePerGas: baseFeeTimes * baseFeePerGas + maxPriorityFeePerGas }
 }
 
-/** The maximum cost of a transaction: its gas, and on a rollup the additional data fee. */
+/** Returns the maximum cost of a transaction: its gas, and on a rollup the additional data fee. */
 export async function feeMaxOf(
   { session, name, failed }: EvmSession,
   { gasLimit, maxFeePerGas, data }: Pick<EvmUnsigned, 'gasLimit' | 'maxFeePerGas' | 'data'>,

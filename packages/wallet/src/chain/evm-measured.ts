@@ -3,7 +3,7 @@ import { sameEvmAddress } from './evm-address.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
 import type { Effects, Grant } from './paying-chain.ts'
 
-/** A word of at least this size counts as an address. Amounts are smaller; a smaller address has no findable key. */
+/** A word of at least this value counts as an address. Amounts are smaller; no key is known for a smaller address. */
 const addressFrom = 2n ** 96n
 const selectorChars = 8
 /** The maximum depth of nested calls that are decoded. Deeper ones are detected only by the assets that they move. */
@@ -23,7 +23,7 @@ export interface Measured {
   readonly token: string
 }
 
-/** For each value, the worse of logs and queries: less left, more allowed. Pure. */
+/** Combines logs and measurements: for each value the worse counts, a larger loss or a larger allowance. Pure. */
 export function worst(seen: Effects, { held, allowed, token }: Measured): Effects {
   const changes = new Map(seen.changes.map(({ asset, raw }) => [asset, raw]))
   for (const [asset, { before, after }] of both(held)) {
@@ -65,7 +65,7 @@ export function distinct(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses.map((one) => one.toLowerCase()))]
 }
 
-/** Tokens whose balances must be queried. Pure. */
+/** Returns the tokens whose balances must be queried. Pure. */
 export function tokensOf(
   { to, data }: Pick<EvmCallRequest, 'to' | 'data'>,
   { changes, grants }: Effects,
@@ -77,12 +77,12 @@ export function tokensOf(
   ])
 }
 
-/** Every argument word that can be an address, also in nested calls, without the sender. Pure. */
+/** Returns the addresses in the call's arguments, also in nested calls, without the sender. Pure. */
 export function addressesIn({ from, data }: Pick<EvmCallRequest, 'from' | 'data'>): readonly string[] {
   return distinct(addressesOf(data.slice(2), 0)).filter((one) => !sameEvmAddress(one, from))
 }
 
-/** `call` is a selector and words, in hexadecimal digits. */
+/** Returns the addresses in `call`, which is a selector and 32-byte words, in hexadecimal digits. */
 function addressesOf(call: string, depth: number): readonly string[] {
   const words = call.slice(selectorChars).match(/.{64}/g) ?? []
   return words.flatMap((text, at) => {
@@ -90,7 +90,7 @@ function addressesOf(call: string, depth: number): readonly string[] {
     if (value >= addressFrom) {
       return value < 2n ** 160n ? [`0x${value.toString(16).padStart(40, '0')}`] : []
     }
-    // Bytes after a length may be a nested call, in which words are aligned differently.
+    // A length may be followed by the bytes of a nested call, whose words are aligned differently.
     const start = selectorChars + (at + 1) * 64
     const isCall = value % 32n === 4n && value * 2n <= BigInt(call.length - start) && depth < nestedMax
     return isCall ? addressesOf(call.slice(start, start + Number(value) * 2), depth + 1) : []

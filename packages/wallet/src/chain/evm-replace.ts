@@ -8,7 +8,7 @@ import type { EvmUnsigned } from './evm-unsigned.ts'
 import { quantitySchema } from './json-rpc.ts'
 import type { Place, Replacement, Replacing } from './paying-chain.ts'
 
-/** Nodes accept a replacement for 10 % more, some for 12.5 %; in percent. */
+/** The fees of a replacement, in percent of the fees before. Nodes require 110 %, some 112.5 %. */
 const raisedPercent = 125n
 /** Gas limit of a transfer to oneself, in tenths of its estimate. */
 const gasTenths = 12n
@@ -40,7 +40,7 @@ export async function replaceEvm(
       does: doesOf(name, after),
       feeMaxRaw,
       place,
-      // Only one of both transactions lands, and the effects of the first were counted when it was signed.
+      // Only one of the two transactions lands, and the payment's effects were counted when the first was signed.
       simulation: { kind: 'moves', effects: { changes: [], payees: [], grants: [] } },
       warnings: [],
     },
@@ -52,7 +52,7 @@ async function nothing({ session }: EvmSession, from: string): Promise<Omit<EvmU
   return { to: from, data: '0x', value: 0n, gasLimit: (gas * gasTenths) / 10n }
 }
 
-/** High enough for nodes to accept the replacement, and at least the current fees. Pure. */
+/** Returns fees high enough for nodes to accept the replacement, and at least the current fees. Pure. */
 function raised(before: EvmFees, now: EvmFees): EvmFees {
   const more = (fee: bigint): bigint => (fee * raisedPercent + 99n) / 100n
   const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other)

@@ -12,9 +12,9 @@ const chainsWithDataFee: readonly EvmChainName[] = ['base']
 const oracle = '0x420000000000000000000000000000000000000F'
 /** The maximum size of an unsigned EIP-1559 transaction without its data, in bytes. */
 const envelopeMaxBytes = 120
-/** The fee follows Ethereum's base fee, which at most doubles within six blocks. */
+/** The factor for the data fee, which follows Ethereum's base fee. That at most doubles within six blocks. */
 const dataFeeTimes = 2n
-/** Nodes say this when the contract is too old for the query. */
+/** Matches the error that nodes return when the contract is too old for the query. */
 const undone = /revert/i
 
 const amountSchema = z
@@ -23,9 +23,9 @@ const amountSchema = z
   .transform((text) => BigInt(text))
 
 /**
- * The maximum cost of a transaction with this data (hexadecimal digits) in addition to its gas: its bytes on
- * Ethereum, and the chain operator's fee for the gas. 0 on chains without such fees, null if the chain does not
- * report it.
+ * Returns the maximum cost of a transaction with this data (hexadecimal digits) in addition to its
+ * gas: its bytes on Ethereum, and the chain operator's fee for the gas. 0 on chains without such
+ * fees, null if the chain does not report it.
  */
 export async function rollupFeeOf(
   session: RpcSession,

@@ -10,12 +10,12 @@ import type { RpcSession } from './json-rpc.ts'
 import type { Effects, Simulation } from './paying-chain.ts'
 
 /**
- * Maximum number of tokens whose balances are queried, and of addresses in a call; a call with more is not
- * assessed.
+ * The maximum number of tokens whose balances are queried, and of addresses in a call. A call with
+ * more of either is not assessed.
  */
 const tokensMax = 24
 const namedMax = 24
-/** `approve(address,uint256)`, the functions that grant allowances, for nodes where only logs are available. */
+/** The selector of `approve(address,uint256)`, for nodes where only logs show the allowances that a call grants. */
 const approveSelector = '0x095ea7b3'
 /**
  * Token functions whose arguments state the amount: `transfer`, `transferFrom`, `approve`, `increaseAllowance`.
@@ -23,8 +23,8 @@ const approveSelector = '0x095ea7b3'
 const amountSelectors = ['0xa9059cbb', '0x23b872dd', approveSelector, '0x39509351']
 const traceDepthMax = 64
 /**
- * Offset from the newest block, because nodes reject a simulation whose time is not after a block that arrived
- * meanwhile.
+ * The simulated time is this long after the newest block, in seconds. Nodes reject a simulated time
+ * that is not after a block that arrived since.
  */
 const aheadSeconds = 15n
 /** JSON-RPC code for a missing method; some nodes use another code and say so in the message. */
@@ -78,9 +78,9 @@ const frameSchema: z.ZodType<Frame> = z.looseObject({
 })
 
 /**
- * The effects of a call in the newest block. Uses `eth_simulateV1` where the endpoint has it, which also gives
- * token balances before and after; otherwise `debug_traceCall`, which gives only logs; otherwise the effects are
- * unknown.
+ * Returns the effects of a call in the newest block. Uses `eth_simulateV1` where the endpoint has
+ * it, which also gives token balances before and after; otherwise `debug_traceCall`, which gives
+ * only logs; otherwise the effects are unknown.
  */
 export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Promise<Simulation> {
   const first = await simulateCalls(session, [wire(call)])
@@ -99,7 +99,7 @@ export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Pr
   return told.kind === 'moves' ? { ...told, others: othersOf(call, told.effects, done.logs) } : told
 }
 
-/** Addresses that a call names or enriches besides its payees and spenders, and the tokens involved. */
+/** Returns addresses besides payees and spenders that a call names or that gain from it, and the tokens involved. */
 function othersOf(call: EvmCallRequest, effects: Effects, logs: readonly EvmLog[]): readonly string[] {
   const told = [
     call.to,
@@ -135,7 +135,7 @@ async function measured(
   if (both.calls.length !== 2 * asks.length + 1) {
     return { kind: 'unknown', reason: 'the simulation contains another number of calls than requested' }
   }
-  // No answer means that the contract is not a fungible token.
+  // Returns the simulated call's number; null means that the contract is not a fungible token.
   const told = (at: number): bigint | null => {
     const answer = both.calls[at]
     return answer?.status === 1n && answer.returnData.length === 66 ? BigInt(answer.returnData) : null
@@ -157,7 +157,7 @@ function dataOf(name: string, args: readonly string[]): { readonly data: string 
 
 async function simulateCalls(session: RpcSession, calls: readonly object[]) {
   const block = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
-  // Without these, some nodes simulate with no base fee and in 1970, which lets a contract detect the simulation.
+  // Some nodes would simulate with no base fee and in 1970, which lets a contract detect the simulation.
   const blockOverrides = {
     ...(block.baseFeePerGas === undefined ? {} : { baseFeePerGas: hex(block.baseFeePerGas) }),
     time: hex(block.timestamp + aheadSeconds),
@@ -216,8 +216,8 @@ async function traceCall(session: RpcSession, call: EvmCallRequest, before: stri
 }
 
 /**
- * Finds tokens whose effects a trace hides, because it shows only logs. Each called contract without a logged change
- * counts with the sender's whole balance, if the contract is a token that the sender holds.
+ * Returns tokens whose effects a trace hides, because a trace shows only logs. Each called contract without
+ * a logged change counts with the sender's whole balance, if the contract is a token that the sender holds.
  */
 async function hiddenBy(
   session: RpcSession,
@@ -250,7 +250,7 @@ function isOrdered({ to, data }: EvmCallRequest, token: string): boolean {
   return sameEvmAddress(to, token) && amountSelectors.includes(data.slice(0, 10))
 }
 
-/** Contracts that may write their own storage in a trace: called with data, not only read, and not reverted. */
+/** Returns contracts that may write their own storage in a trace: called with data, not read-only, not reverted. */
 function calledIn({ calls = [] }: Frame): readonly string[] {
   return calls.flatMap((inner) => {
     if (inner.error != null || inner.type === 'STATICCALL') return []
@@ -259,7 +259,9 @@ function calledIn({ calls = [] }: Frame): readonly string[] {
   })
 }
 
-/** True if an `approve` has no logged grant. Some tokens do not log it, and allowances cannot be queried here. */
+/**
+ * True if no log shows the allowance of an `approve`: some tokens write none, and a trace cannot query allowances.
+ */
 function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boolean {
   if (!data.startsWith(approveSelector)) return false
   const isNothing = /^0*$/.test(data.slice(10 + 64, 10 + 128))
@@ -268,7 +270,7 @@ function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boole
   )
 }
 
-/** Logs of reverted calls do not count. */
+/** Returns the logs of a call and its inner calls, without reverted calls. */
 function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
   if (depth > traceDepthMax) return null
   const logs: EvmLog[] = [...coinsOf(frame), ...(frame.logs ?? [])]
@@ -281,9 +283,7 @@ function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
   return logs
 }
 
-/**
- * Coin transfers in the form that a simulation logs them. Delegate calls repeat the value of the enclosing call.
- */
+/** Returns coin transfers as a simulation logs them. A delegate call only repeats the value of its enclosing call. */
 function coinsOf({ type, from, to, value = 0n }: Frame): readonly EvmLog[] {
   const hands = type !== 'DELEGATECALL' && type !== 'CALLCODE' && type !== 'STATICCALL'
   if (!hands || value === 0n || from === undefined || to === undefined) return []

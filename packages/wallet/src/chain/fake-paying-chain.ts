@@ -17,24 +17,24 @@ interface Sent {
 }
 
 export interface FakePayingChain extends PayingChain {
-  /** Mines the pool into a block, then that many empty blocks. */
+  /** Mines the pool into a block, then `empty` empty blocks. */
   mine(empty?: number): void
   /** Removes the newest blocks; their transactions return to the pool, or are dropped if `loses` is true. */
   reorganize(blocks: number, loses?: boolean): void
-  /** A transaction that another program signed with that key lands. */
+  /** Lands a transaction that another program signed with the key of `from`. */
   sendElsewhere(from: string): void
   /** Ids of the transactions that were broadcast, one for each broadcast. */
   readonly received: readonly string[]
-  /** Called on broadcast; it may throw and still accept the bytes. */
+  /** Called on each broadcast. The test calls `take` to accept the bytes, and may throw after that. */
   onBroadcast: (take: () => void) => void
-  /** The simulated effects of calls and tokens. */
+  /** Returns the simulated effects of calls and tokens. */
   simulation: (order: Order) => Simulation
   readonly tokens: Map<string, TokenFacts>
   /** Foreign signatures of each address; null for a chain that detects them by nonces. */
   signedElsewhere: PayingChain['signedElsewhere']
 }
 
-/** A chain with nonces in memory for tests: a block holds the pool, and each nonce of a sender once. */
+/** A chain with nonces in memory, for tests. A block takes the whole pool, and each nonce of a sender once. */
 export function createFakePayingChain(name: ChainName): FakePayingChain {
   let blocks: Sent[][] = [[]]
   let pool: Sent[] = []

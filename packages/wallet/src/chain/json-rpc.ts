@@ -10,13 +10,13 @@ import { productVersion } from '@flotilla/foundation/platform'
 
 /** The time limit for one request with its whole answer, in milliseconds. */
 const answerTimeoutMs = 10_000
-/** The maximum size of an answer after decompression, in bytes. Other calls than simulations need 0.1 % of it. */
+/** The maximum size of a decompressed answer, in bytes. Only answers to simulations come near it. */
 const replyMaxBytes = 1024 * 1024
 /** The maximum length of an error message of the endpoint, in characters. */
 const refusalMaxChars = 200
 /** The maximum length of a token's symbol, in characters. */
 const symbolMaxChars = 20
-/** Some providers reject requests without a User-Agent. */
+/** The headers of each request. Some providers reject requests without a User-Agent. */
 const headers = {
   'content-type': 'application/json',
   accept: 'application/json',
@@ -45,7 +45,7 @@ export type RpcAnswer =
 export interface RpcSession {
   /** The endpoint's answer, including an error. */
   answer(method: string, params: readonly unknown[]): Promise<RpcAnswer>
-  /** An answer that matches the schema, or Problem `upstream-failed`. */
+  /** Returns an answer that matches the schema. Throws Problem `upstream-failed` for any other answer. */
   ask<Schema extends z.ZodType>(
     method: string,
     params: readonly unknown[],
@@ -55,7 +55,7 @@ export interface RpcSession {
 
 export interface JsonRpcDeps {
   readonly name: ChainName
-  /** The RPC address at the time of each call. */
+  /** Returns the RPC address, which is read for each call. */
   readonly rpc: () => URL
   readonly fetch: PinnedFetch
   readonly clock: Clock
@@ -64,8 +64,8 @@ export interface JsonRpcDeps {
 export type OpenRpc = (signal: AbortSignal) => Promise<RpcSession>
 
 /**
- * JSON-RPC over HTTP. It follows no redirects and retries nothing. Each session calls `foreign` first, which
- * returns why the endpoint serves another chain, or null if it serves this one.
+ * Creates sessions of JSON-RPC over HTTP, which follow no redirects and retry nothing. Each session calls
+ * `foreign` first, which returns why the endpoint serves another chain, or null if it serves this chain.
  */
 export function createJsonRpc(
   { name, rpc, fetch, clock }: JsonRpcDeps,
@@ -98,7 +98,7 @@ export function createJsonRpc(
         await reply.close()
       }
     } catch (error) {
-      // The library's message and an address that contains a key must not leave this function.
+      // Other errors are replaced, because their message may contain the address, which may contain an API key.
       if (error instanceof Problem || signal.aborted) throw error
       throw failed(`${url.host} cannot be reached`, error)
     } finally {
@@ -162,7 +162,7 @@ export function createJsonRpc(
   }
 }
 
-/** Untrusted text as one line of plain characters. Pure. */
+/** Returns untrusted text as one line of plain characters. Pure. */
 export function plainLine(text: string, maxChars = refusalMaxChars): string {
   return text
     .slice(0, maxChars)
@@ -171,8 +171,8 @@ export function plainLine(text: string, maxChars = refusalMaxChars): string {
 }
 
 /**
- * A token's symbol in plain characters without accents; every other visible character becomes a question mark.
- * Pure.
+ * Returns a token's symbol in plain characters without accents; other visible characters become
+ * question marks. Pure.
  */
 export function plainSymbol(text: string): string {
   return Array.from(text.slice(0, symbolMaxChars * 4).normalize('NFKD'))

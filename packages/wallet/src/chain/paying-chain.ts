@@ -27,11 +27,11 @@ export type Simulation =
       readonly kind: 'moves'
       readonly effects: Effects
       /**
-       * Addresses that the call names, or enriches from other funds, and that may receive something later; left out
-       * if the endpoint cannot show them.
+       * Addresses besides payees and spenders that the call names, or that gain from other funds,
+       * and that may receive something later; left out if the endpoint cannot show such addresses.
        */
       readonly others?: readonly string[]
-      /** Contracts that the transaction calls and whose effects are not reported; left out if none exists. */
+      /** Contracts that the transaction calls and whose effects are not reported; absent if none exist. */
       readonly unseen?: readonly string[]
     }
   /** The transaction would be reverted and cost its fee. */
@@ -67,8 +67,8 @@ export interface Plan {
   /** The address that the transaction names: a recipient or a contract. */
   readonly to: string
   /**
-   * The called function by name and types only, because parameter names are the caller's own text; left out if
-   * nothing is called.
+   * The called function by name and types only, because parameter names are the caller's own text;
+   * absent if no function is called.
    */
   readonly called?: string
   /** The adapter's serialization of all signed fields except the place. */
@@ -81,8 +81,8 @@ export interface Plan {
   /** The maximum fee in base units of the chain's coin. */
   readonly feeMaxRaw: bigint
   /**
-   * The next place of `from`, including pending transactions; a wallet that has used a later nonce itself signs
-   * that one.
+   * The next place of `from`, counted with pending transactions. A wallet that has itself used a
+   * later nonce signs with its own next nonce.
    */
   readonly place: Place
   readonly simulation: Simulation
@@ -127,7 +127,7 @@ export interface Replacement {
 
 /** Foreign signatures of an address on a chain without nonces. */
 export interface SignedElsewhere {
-  /** The first transaction that the caller did not sign; null if none exists. */
+  /** The first transaction that the caller did not sign; null if the caller signed all. */
   readonly foreign: string | null
   /** The adapter's own marker of how far it has checked. */
   readonly seen: string
@@ -183,7 +183,7 @@ export interface PayingChain extends Chain {
   ): Promise<Fate>
   /** Reads the facts of a token contract. Rejects if the contract does not exist. */
   token(address: string, signal: AbortSignal): Promise<TokenFacts>
-  /** The token balance that an address can pay with, in base units. Rejects if the token does not exist. */
+  /** Returns the token balance that an address can pay with, in base units. Rejects if the token does not exist. */
   held(token: string, address: string, signal: AbortSignal): Promise<bigint>
   /** Calls a read-only function and returns its values as JSON. */
   read(

@@ -4,8 +4,8 @@ import type { Settings } from '@flotilla/foundation/config'
 import type { Vault } from '@flotilla/egress/credentials'
 
 /**
- * The RPC address of a chain. Problem `not-configured` says which setting to write, and never contains the stored
- * value.
+ * Returns the RPC address of a chain. Problem `not-configured` says which setting to write, and
+ * never contains the stored value.
  */
 export function rpcOf(
   name: ChainName,

@@ -40,8 +40,8 @@ export type AssessPayment = (
 ) => Promise<Assessed>
 
 /**
- * Simulates an order and values it. Problems `would-fail`, `not-simulated`, `no-price`, `bad-request`, and those
- * of the chain's port.
+ * Returns a function that simulates an order and values it. Problems `would-fail`, `not-simulated`,
+ * `no-price`, `bad-request`, and those of the chain's port.
  */
 export function createAssessPayment(deps: {
   readonly chain: (name: ChainName) => PayingChain
@@ -62,7 +62,7 @@ export function createAssessPayment(deps: {
       seen,
       await orderedOfTokens(chain, orderedBy(plan, order), signal),
     )
-    // Unknown effects stay unknown, whatever amount is counted for them.
+    // If the simulation showed no effects, they stay unknown, although the ordered amounts are counted.
     const effects = seen === null ? null : counted
     const on = { name, chain, priceOf, ownNames: settings.known_addresses }
     const valued = await valueMoves(on, { plan, counted }, signal)
@@ -96,7 +96,7 @@ export function createAssessPayment(deps: {
   }
 }
 
-/** A contract that is not a token grants no allowance by a function of that name. */
+/** Returns the ordered amounts without allowances of contracts that are not tokens, because those grant none. */
 async function orderedOfTokens(
   chain: PayingChain,
   { moves, lets }: Ordered,
@@ -116,7 +116,7 @@ async function orderedOfTokens(
   return { moves, lets: kept.flat() }
 }
 
-/** Values everything that counts: what leaves, what may be taken later, and the fee. */
+/** Returns the value of everything that counts: what leaves, what may be taken later, and the fee. */
 async function valueMoves(
   on: ValuedOn,
   { plan, counted }: { readonly plan: Plan; readonly counted: Effects },
@@ -136,7 +136,7 @@ async function valueMoves(
   return { leaving, grants, fee, chargedMicroUsd }
 }
 
-/** Warns about tokens that leave, arrive or may be taken and whose symbol imitates another. */
+/** Returns warnings about tokens that leave, arrive or may be taken, and whose symbol imitates another symbol. */
 async function imitationsIn(
   on: ValuedOn,
   {

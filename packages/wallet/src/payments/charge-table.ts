@@ -4,7 +4,7 @@ import type { IntentRecord } from './intent-record.ts'
 
 export type ChargeTable = ReturnType<typeof createChargeTable>
 
-/** The agents against whose limits each payment counts: its payer and all ancestors at the time of the signature. */
+/** Stores the agents whose limits each payment counts against: its payer and all ancestors when it was signed. */
 export function createChargeTable(database: Database) {
   const sumSince = (what: string, agentId: string, since: number): number =>
     z.object({ sum: z.number() }).parse(
@@ -18,14 +18,14 @@ export function createChargeTable(database: Database) {
     ).sum
 
   return {
-    /** Joins the transaction that stores the payment. */
+    /** Stores the agents that a payment is charged to. Joins the transaction that stores the payment. */
     add: ({ id, signedAt }: Pick<IntentRecord, 'id' | 'signedAt'>, chargedTo: readonly string[]): void => {
       const insert = database.prepare(
         'INSERT INTO wallet_charges (agent_id, signed_at, intent_id) VALUES (?, ?, ?)',
       )
       for (const agentId of chargedTo) insert.run(agentId, signedAt, id)
     },
-    /** What an agent and its descendants were charged since a time and not refunded, in millionths of a US dollar. */
+    /** Returns the charges without refund of an agent and its descendants since a time, in micro-dollars. */
     chargedSince: (agentId: string, since: number): number =>
       sumSince('coalesce(sum(charged_micro_usd), 0)', agentId, since),
     countSince: (agentId: string, since: number): number => sumSince('count(*)', agentId, since),

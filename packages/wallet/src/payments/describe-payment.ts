@@ -9,11 +9,11 @@ import { calledIn } from './read-effects.ts'
 import type { Payees, Understood } from './read-effects.ts'
 import type { Worth } from './value-assets.ts'
 
-/** Everything known about a payment when it is described to a person. */
+/** What a description of a payment for a person is made from. */
 export interface DescribedPayment extends Understood {
   readonly chain: ChainName
   readonly from: string
-  /** Assets of which the simulation showed less than was ordered; null is the coin. Left out if none exists. */
+  /** Assets that the simulation moved less of than was ordered; null is the coin. Absent for an empty list. */
   readonly short?: readonly (string | null)[]
   readonly payees: Payees
   readonly leaving: readonly Worth[]
@@ -52,7 +52,7 @@ export function paymentLines(payment: DescribedPayment): readonly string[] {
   ]
 }
 
-/** Why a person must approve the payment; empty if no approval is needed. Pure. */
+/** Returns the reasons why a person must approve the payment; empty if no approval is needed. Pure. */
 export function approvalReasons(
   payment: DescribedPayment,
   {
@@ -76,7 +76,7 @@ export function approvalReasons(
   ]
 }
 
-/** Warnings for effects that a simulation does not show. */
+/** Returns warnings about effects that a simulation does not show. */
 function hiddenWords({ chain, short = [], plan: { simulation } }: DescribedPayment): readonly string[] {
   const unseen = simulation.kind === 'moves' ? (simulation.unseen ?? []) : []
   return [
@@ -134,7 +134,7 @@ function shortArgs(order: Extract<Order, { do: 'call' }>): string {
   return `${plainLine(text, argsMaxChars)}${text.length > argsMaxChars ? '…' : ''}`
 }
 
-/** The summary must contain allowances, because assets that do not move now may be taken later. */
+/** Returns the words for an allowance. Summaries contain these, because assets that stay now may be taken later. */
 function lettingWords({ spender, asset, unlimited }: Grant, words: string): string {
   return `lets ${spender} take ${unlimited ? `ALL of the token ${asset}` : words}`
 }

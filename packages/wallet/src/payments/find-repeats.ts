@@ -26,7 +26,7 @@ export interface WaitingBefore {
   readonly args: JsonObject
 }
 
-/** One sentence for each equal payment of the last day, for the person who approves. Pure. */
+/** Returns one sentence for each equal payment of the last day, for the person who approves. Pure. */
 function repeatWords(signed: readonly SignedBefore[], waiting: readonly WaitingBefore[]): readonly string[] {
   return [
     ...named(
@@ -71,13 +71,13 @@ export type FindRepeats = (
   now: number,
 ) => readonly string[]
 
-/** Equal payments of the last day that were signed or are pending, without the requested one. */
+/** Returns a function that describes equal payments of the last day, signed or pending, without the requested one. */
 export function createFindRepeats({
   database,
   openPayments,
 }: {
   readonly database: Database
-  /** Pending payments, or ones being carried out, with this value of `does`. */
+  /** Returns payments with this value of `does` that are pending or being carried out. */
   readonly openPayments: (does: string) => readonly WaitingBefore[]
 }): FindRepeats {
   return ({ does, key }, now) => {

@@ -42,12 +42,12 @@ export function createFollowPayments(
   const { table, clock } = deps
   const underWay = new Set<string>()
 
-  /** Writes the news about a payment and returns its current row. */
+  /** Stores the news about a payment and returns the payment's current row. */
   function learn({ id, txId }: IntentRecord, { news, note, of = {} }: Learned): IntentRecord | null {
     return deps.database.transaction(() => {
       const before = table.find(id)
       if (before === null || hasEnded(before.state)) return before
-      // The payment was signed again meanwhile; the next poll checks all its signatures.
+      // The payment was signed again during the check; the next poll checks all its signatures.
       if (before.txId !== txId) return before
       const state = news === null ? before.state : stateAfter(before.state, news)
       const now = clock.now()
@@ -112,7 +112,7 @@ export function createFollowPayments(
   async function check(intent: IntentRecord, signal: AbortSignal): Promise<void> {
     try {
       const { isUnsent, ...learned } = await newsOf(intent, signal)
-      // A broadcast error stays until the payment is sent again.
+      // If the payment must be sent again, the note about its last broadcast error is not replaced before.
       const after = learn(intent, isUnsent ? { ...learned, note: intent.note } : learned)
       if (isUnsent && after !== null) await send(after, signal)
     } catch (error) {
@@ -121,7 +121,7 @@ export function createFollowPayments(
     }
   }
 
-  /** The combined news of all signatures of a payment, and whether the newest must be sent. */
+  /** Returns the combined news of all signatures of a payment, and whether the newest must be sent. */
   async function newsOf(intent: IntentRecord, signal: AbortSignal) {
     const { sender: from, place } = intent
     const chain = chainOf(intent)
@@ -184,7 +184,7 @@ type Signature = Pick<IntentRecord, 'txId' | 'signedBytes' | 'cancelFeeMicroUsd'
 interface Learned {
   readonly news: IntentNews | null
   readonly note: string
-  /** The signature that the news is about, if any. */
+  /** The signature that the news is about; left out if the news is not about a signature. */
   readonly of?: Partial<Signature>
 }
 
@@ -192,7 +192,7 @@ function signatureOf({ txId, signedBytes, cancelFeeMicroUsd }: Signature): Signa
   return { txId, signedBytes, cancelFeeMicroUsd }
 }
 
-/** A cancelling transaction ends the payment as soon as it is final. */
+/** Returns the news of a landed signature. A cancelling transaction ends the payment once it is final. */
 function landedNews(
   fate: Extract<Fate, { kind: 'landed' }>,
   of: Signature,
@@ -205,12 +205,12 @@ function landedNews(
   }
 }
 
-/** The allowed share of the planned loss, in percent, because prices move between a simulation and its block. */
+/** How much a payment may lose, in percent of the planned loss, because prices move before its block is made. */
 const driftPercent = 102n
 
 /**
- * Describes what a payment moved out of the wallet beyond its plan, or to an address that the plan lacks; null if it
- * moved no more than planned. Pure.
+ * Returns a description of what left the wallet beyond the plan, or went to an address that the
+ * plan lacks; null if no more was moved than planned. Pure.
  */
 export function moreThan(planned: Effects, done: Effects): string | null {
   for (const { asset, raw } of done.changes) {

@@ -19,7 +19,7 @@ export interface IntentRecord {
   readonly txId: string
   readonly signedBytes: string
   /**
-   * The fee of the cancelling transaction in millionths of a US dollar, if the newest signature is one; else null.
+   * The fee of the cancelling transaction in millionths of a US dollar; null if the newest signature cancels nothing.
    */
   readonly cancelFeeMicroUsd: number | null
   /** The description of the payment for people. */
@@ -99,7 +99,7 @@ const table: Readonly<Record<IntentState, Partial<Readonly<Record<NewsName, Inte
 
 type NewsName = IntentNews['kind'] | 'confirmed' | 'failed'
 
-/** The state after the news; unchanged if the table has no entry. Pure. */
+/** Returns the state after the news; unchanged if the table has no entry. Pure. */
 export function stateAfter(state: IntentState, news: IntentNews): IntentState {
   return table[state][nameOf(news)] ?? state
 }
@@ -122,7 +122,7 @@ export function neverLanded(state: IntentState): boolean {
 const firstPollMs = 2000
 const longestWaitMs = 10 * 60_000
 
-/** The time of the next poll: soon for a young payment, and at most ten minutes from now. Pure. */
+/** Returns the time of the next poll: soon for a young payment, and at most ten minutes from now. Pure. */
 export function nextPollAfter(signedAt: number, now: number): number {
   return now + Math.min(longestWaitMs, Math.max(firstPollMs, Math.floor((now - signedAt) / 10)))
 }

@@ -154,7 +154,7 @@ export function createIntentTable(database: Database) {
           intent.id,
         )
     },
-    /** Unfinished payments that are due, longest due first. */
+    /** Returns unfinished payments that are due for a check, the longest due first. */
     due: (now: number, limit: number): readonly IntentRecord[] =>
       database
         .prepare(
@@ -186,7 +186,7 @@ export function createIntentTable(database: Database) {
       number(database.prepare('SELECT count(*) AS number FROM wallet_intents WHERE state = ?').get(state)),
     openCount: (): number =>
       number(database.prepare('SELECT count(*) AS number FROM wallet_intents WHERE ended_at IS NULL').get()),
-    /** The next nonce of this home; null if it never used one. */
+    /** Returns the next nonce by this home's records; null if this home never used a nonce of the address. */
     nextNonce: (chain: string, sender: string): number | null => {
       const row = database
         .prepare('SELECT next_nonce AS number FROM wallet_nonces WHERE chain = ? AND sender = ?')
@@ -216,7 +216,7 @@ export function createIntentTable(database: Database) {
         .prepare('INSERT OR IGNORE INTO wallet_payees (chain, address) VALUES (?, ?)')
         .run(chain, addressKey(address))
     },
-    /** Why the wallet signs nothing; null while it works. */
+    /** Returns why the wallet signs no payments; null if it is not stopped. */
     stopped: (): string | null => {
       const row = database.prepare('SELECT reason FROM wallet_stop').get()
       return row ? z.object({ reason: z.string() }).parse(row).reason : null
@@ -225,11 +225,11 @@ export function createIntentTable(database: Database) {
     stop: (reason: string, at: number): void => {
       database.prepare('INSERT OR IGNORE INTO wallet_stop (one, reason, at) VALUES (1, ?, ?)').run(reason, at)
     },
-    /** Resumes the wallet; from here on the nonces of the chains count, even where another program used some. */
+    /** Ends the stop of the wallet, so that it signs payments again. */
     resume: (): void => {
       database.exec('DELETE FROM wallet_stop')
     },
-    /** Trusts each chain's nonce once, because another program used some. */
+    /** Deletes the stored nonces: the next payment uses the chain's nonce, even if another program used some. */
     forgetNonces: (): void => {
       database.exec('DELETE FROM wallet_nonces')
     },

@@ -4,8 +4,8 @@ import { isSameAddress } from '../chain/address-key.ts'
 const comparedChars = 4
 
 /**
- * How an address is shown to a person: by the owner's name for it, or with a warning if it only resembles a known
- * one. Pure.
+ * Returns an address as a person sees it: with the owner's name for it, or with a warning if it
+ * only resembles a known address. Pure.
  */
 export function describeAddress(
   address: string,

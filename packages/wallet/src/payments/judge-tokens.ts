@@ -3,9 +3,9 @@ import { isSameAddress } from '../chain/address-key.ts'
 
 /** Replaces every character of a symbol that is not plain. */
 const unknownChar = '?'
-/** Fewer plain characters are not enough to detect a resemblance. */
+/** The minimum number of plain characters from which a resemblance can be detected. */
 const plainCharsMin = 2
-/** Groups of look-alike characters; each maps to the last of its line. */
+/** Look-alike characters. Each maps to the character that represents its group. */
 const alike: Readonly<Record<string, string>> = {
   '0': 'O',
   Q: 'O',
@@ -20,8 +20,8 @@ const alike: Readonly<Record<string, string>> = {
 }
 
 /**
- * The name that a token's symbol imitates: a coin of a chain, or a token that the owner knows. Null if it imitates
- * none, and for a token that the owner knows. Pure.
+ * Returns the name that a token's symbol imitates: a coin of a chain, or a token that the owner
+ * knows. Null if the symbol imitates no name, and for a token that the owner knows. Pure.
  */
 export function imitatedBy(
   { address, symbol }: { readonly address: string; readonly symbol: string },
@@ -42,7 +42,7 @@ function isDrawnAs(drawn: string, name: string): boolean {
   )
 }
 
-/** The shape of a text as a hurried reader perceives it. */
+/** Returns the text as a hurried reader perceives it, with look-alike characters replaced. */
 function shapeOf(text: string): string {
   return Array.from(text.toUpperCase().replaceAll('VV', 'W').replaceAll('RN', 'M'))
     .map((char) => alike[char] ?? char)

@@ -43,7 +43,7 @@ const tokenCalls: Readonly<Record<string, TokenCall>> = {
   'increaseApproval(address,uint256)': approveOf,
   'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)': permitOf,
   'permit(address,address,uint256,uint256,bytes)': permitOf,
-  // DAI: an allowance of all or nothing, and two more names for a transfer.
+  // DAI's `permit` allows everything or nothing, and DAI has two more names for a transfer.
   'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)': (
     [owner, spender, , , isAllowed],
     { contract, from },
@@ -62,7 +62,7 @@ const tokenCalls: Readonly<Record<string, TokenCall>> = {
     isOwn(owner, from) ? moves(token, to, raw) : {},
 }
 
-/** `called` is the called function by name and types. Pure. */
+/** Returns the amounts that an order states. `called` is the called function by name and types. Pure. */
 export function orderedAmounts(order: Order, { from, called }: { from: string; called: string }): Ordered {
   if (order.do === 'transfer')
     return { moves: [{ asset: order.asset, to: order.to, raw: order.raw }], lets: [] }
@@ -76,8 +76,8 @@ export function orderedAmounts(order: Order, { from, called }: { from: string; c
 }
 
 /**
- * Effects with at least the ordered amounts and allowances, because a simulation sees only what a token reports.
- * `short` lists the assets of which the simulation showed less; null is the coin. Pure.
+ * Returns effects with at least the ordered amounts and allowances, because a simulation sees only what
+ * a token reports. `short` lists the assets of which the simulation showed less; null is the coin. Pure.
  */
 export function atLeastOrdered(
   seen: Effects | null,
@@ -140,7 +140,7 @@ function isOwn(owner: unknown, from: string): boolean {
 }
 
 /**
- * A JSON argument as an integer: digits in a text, or a number. 0 for anything else, which every chain rejects.
+ * Returns a JSON argument as an integer, from digits in a text or a number. 0 for others, which every chain rejects.
  */
 function wholeOf(amount: unknown): bigint {
   if (typeof amount === 'number') return Number.isSafeInteger(amount) ? BigInt(amount) : 0n

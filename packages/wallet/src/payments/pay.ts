@@ -28,7 +28,7 @@ import { createPaymentApproval } from './payment-approval.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
-/** Chain, prices and broadcast take seconds each. */
+/** The time limit of a payment call, in milliseconds. Chain, price sources and broadcast take seconds each. */
 const payTimeoutMs = 60_000
 
 type AgentCaller = Extract<Caller, { kind: 'agent' }>
@@ -41,8 +41,8 @@ interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
   readonly follow: FollowPayments
   readonly watch: Pick<WatchSigners, 'check'>
   /**
-   * The signer of that agent on that chain, with the seed open. Problems `unprocessable`, `no-wallet`,
-   * `wallet-locked`.
+   * Returns the signer of that agent on that chain, with the seed open. Problems `unprocessable`,
+   * `no-wallet`, `wallet-locked`.
    */
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly ask: AskApproval
@@ -58,7 +58,7 @@ export type Pay = ReturnType<typeof createPay>
 export function createPay({ guard, table, signing, ...deps }: Deps) {
   const places = createOpenPlaces(agentShare.walletCalls)
 
-  /** Limits the concurrent calls to chains and price sources for each agent and for all agents. */
+  /** Runs work within the limits of concurrent calls to chains and price sources, per agent and in total. */
   async function bounded<T>(
     agentId: string,
     signal: AbortSignal,
@@ -106,7 +106,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     }
   }
 
-  /** Signs the payment or creates an approval, then sends it. */
+  /** Signs and sends the payment, or creates an approval for it. */
   async function pay(
     caller: AgentCaller,
     { step, ...request }: PaymentRequest,
@@ -150,7 +150,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
   async function sent(payment: PaymentView, signal: AbortSignal): Promise<PaymentView> {
     const intent = table.find(payment.id)
     if (intent === null) return payment
-    // The payment is signed; if this call is aborted or the broadcast fails, the follower repairs it.
+    // The payment is signed. If this call is aborted or the broadcast fails, `follow` sends the payment later.
     const after = await deps.follow.send(intent, signal).catch(() => null)
     return viewOf(after ?? intent)
   }
@@ -172,7 +172,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
         callOrder(call),
       )
     },
-    /** The effects of a call, without a signature. */
+    /** Returns the effects of a call without signing it. */
     simulate: async (caller: AgentCaller, call: WalletCall, gone: AbortSignal) => {
       guard(caller, { do: 'use-wallet', chain: call.chain })
       const { agentId } = caller

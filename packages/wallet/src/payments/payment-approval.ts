@@ -20,14 +20,14 @@ interface Deps extends Pick<Kernel, 'database' | 'clock'> {
   readonly watch: Pick<WatchSigners, 'check'>
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly repeatsOf: FindRepeats
-  /** Runs work with a time limit but without a place of the agent, so that no agent can block a confirmed payment. */
+  /** Runs work with a time limit, outside the agent's call limit, so that no agent can block a confirmed payment. */
   readonly inTime: <T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   readonly sent: (payment: PaymentView, signal: AbortSignal) => Promise<PaymentView>
 }
 
-/** A payment as an approval kind: what a person sees, and the signature after they confirm. */
+/** Returns payments as a kind of approval: what a person sees, and the signature after the person confirms. */
 export function createPaymentApproval({ table, signing, inTime, sent, ...deps }: Deps): ApprovalKind {
-  /** Assesses a confirmed payment again, because chain and prices have moved. */
+  /** Assesses a confirmed payment again, because chain and prices have moved, then signs and sends it. */
   async function carryOut(
     args: JsonObject,
     approvedBy: string,
@@ -46,7 +46,7 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
       const intent = keepingRefusals(deps.database, () => {
         const signedBefore = table.findByKey(key)
         if (signedBefore !== null) return signedBefore
-        // The queries took time: the approval may have expired, and the agent may be another one.
+        // The requests took time: the approval may have expired, and the agent's address may have changed.
         requireInTime()
         if (deps.signerOf(agentId, chain).address !== signer.address)
           throw notAsShown(`the address ${signer.address} may no longer pay`)
@@ -74,7 +74,7 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
   }
 }
 
-/** The called contract, including a token's for a transfer; null for a transfer of the coin. Pure. */
+/** Returns the called contract, also a token's for a transfer; null for a transfer of the coin. Pure. */
 function contractOf(order: Order): string | null {
   return order.do === 'call' ? order.contract : order.asset
 }

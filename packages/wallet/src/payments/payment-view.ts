@@ -2,7 +2,7 @@ import type { PaymentView } from '@flotilla/protocol/wallet-payments'
 import { usdOfMicro } from './amounts.ts'
 import type { IntentRecord } from './intent-record.ts'
 
-/** A payment as the API shows it, without its bytes. Pure. */
+/** Returns a payment as the API shows it, without its bytes. Pure. */
 export function viewOf(intent: IntentRecord): PaymentView {
   return {
     id: intent.id,

@@ -11,8 +11,8 @@ import type { Ordered } from './ordered-amounts.ts'
 const payeesMax = 20
 
 /**
- * The effects of an order by its simulation. Null if they are unknown and the owner allowed that. Problems
- * `would-fail`, `not-simulated`. Pure.
+ * Returns the effects of an order by its simulation. Null if they are unknown and the owner allowed
+ * that. Problems `would-fail`, `not-simulated`. Pure.
  */
 export function readEffects(
   plan: Plan,
@@ -22,7 +22,7 @@ export function readEffects(
   if (simulation.kind === 'moves') return simulation.effects
   if (simulation.kind === 'fails') throw new Problem('would-fail', { detail: simulation.reason })
   if (order.do === 'transfer' && order.asset === null) {
-    // A coin transfer moves its amount and nothing else of the signer.
+    // A transfer of the coin moves the ordered amount and no other asset of the signer.
     return { changes: [{ asset: null, raw: -order.raw }], payees: [], grants: [] }
   }
   const name =
@@ -33,12 +33,12 @@ export function readEffects(
   throw new Problem('not-simulated', { detail: `${name}: ${simulation.reason}` })
 }
 
-/** The function name from the chain, because the agent's text could mislead a reader. */
+/** Returns the function's name as the chain decodes it, because the agent's text could mislead a reader. */
 export function calledIn({ called }: Plan, order: Extract<Order, { do: 'call' }>): string {
   return called ?? plainLine(order.call.function)
 }
 
-/** The amounts that an order itself states; at least these count. Pure. */
+/** Returns the amounts that an order itself states; at least these amounts count. Pure. */
 export function orderedBy(plan: Plan, order: Order): Ordered {
   return orderedAmounts(order, { from: plan.from, called: order.do === 'call' ? calledIn(plan, order) : '' })
 }
@@ -51,8 +51,8 @@ export interface Payees {
 }
 
 /**
- * Addresses that an order pays, empowers or names. Problem `not-simulated` for more than a person could review.
- * Pure.
+ * Returns addresses that an order pays, empowers or names. Problem `not-simulated` for more than a
+ * person could review. Pure.
  */
 export function payeesOf(chain: ChainName, { order, plan, effects }: Understood): Payees {
   const ordered = orderedBy(plan, order)
@@ -62,7 +62,7 @@ export function payeesOf(chain: ChainName, { order, plan, effects }: Understood)
     ...(effects?.payees ?? []),
     ...(effects?.grants ?? []).map(({ spender }) => spender),
   ]
-  // Well-known tokens have fixed behavior and are not payees.
+  // Well-known tokens have fixed behavior, so their addresses do not count as payees.
   const told = [...direct, ...Object.values(knownTokensOf(chain))]
   const others = (plan.simulation.kind === 'moves' ? (plan.simulation.others ?? []) : []).filter(
     (address) => !told.some((one) => isSameAddress(one, address)),
@@ -78,7 +78,7 @@ export function payeesOf(chain: ChainName, { order, plan, effects }: Understood)
   return { paid, others }
 }
 
-/** An order, the chain's answer about it, and the effects derived from that. */
+/** An order, the chain's plan for the order, and the effects derived from both. */
 export interface Understood {
   readonly order: Order
   readonly plan: Plan
@@ -86,7 +86,7 @@ export interface Understood {
   readonly effects: Effects | null
 }
 
-/** The case of an address is a checksum; the case of a function name is significant. */
+/** True if both texts are the same call. The case of an address is only a checksum; a function name's case counts. */
 function isSameCall(one: string, other: string): boolean {
   const parts = (text: string): readonly string[] => /^([^:]*:[^:]*):(.*)$/.exec(text) ?? []
   const [[, where, what], [, otherWhere, otherWhat]] = [parts(one), parts(other)]

@@ -27,7 +27,7 @@ export function createReplacementTable(database: Database) {
         .prepare('SELECT * FROM wallet_superseded WHERE intent_id = ? ORDER BY number')
         .all(intentId)
         .map((row) => rowSchema.parse(row)),
-    /** `before` is the payment with the signature that is now superseded. */
+    /** Stores a superseded signature. `before` is the payment with that signature. */
     supersede: (before: IntentRecord, feeRaw: bigint): void => {
       database
         .prepare(

@@ -16,7 +16,7 @@ const openMax = 16
 const hourMs = 3600 * 1000
 const dayMs = 24 * hourMs
 
-/** The signer: the address of an agent, and its key while `use` runs. */
+/** The signer of a payment: an agent's address, whose key is available while `use` runs. */
 export interface Signer {
   readonly address: string
   withKey<T>(use: (key: Uint8Array) => T): T
@@ -39,7 +39,7 @@ interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'clock' | 'newId' | 'l
   readonly table: IntentTable
   readonly charges: ChargeTable
   readonly chain: (name: ChainName) => PayingChain
-  /** The agent that spawned this one, or null. */
+  /** Returns the agent that spawned this agent, or null. */
   readonly makerOf: (agentId: string) => string | null
   readonly settings: () => Settings['wallet']
 }
@@ -57,18 +57,18 @@ interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'clock' | 'newId' | 'l
  * - W4 A payment counts against the limits of its agent and of every ancestor, even if they are deleted later.
  */
 export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
-  /** The agent and its ancestors, nearest first. */
+  /** Returns the agent and its ancestors, nearest first. */
   function chainOf(agentId: string): readonly [string, ...string[]] {
     const makers: string[] = []
     for (let maker = deps.makerOf(agentId); maker !== null; maker = deps.makerOf(maker)) {
-      // `boundedRecord` refuses a chain that repeats an agent; the loop ends at it here.
+      // `boundedRecord` refuses a chain of ancestors that repeats an agent; the loop stops at the repetition.
       if (maker === agentId || makers.includes(maker)) break
       makers.push(maker)
     }
     return [agentId, ...makers]
   }
 
-  /** What an agent and its descendants have spent. */
+  /** Returns what an agent and its descendants have spent. */
   function spentBy(agentId: string) {
     const now = clock.now()
     return {
@@ -98,7 +98,7 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
     }
   }
 
-  /** Checks what needs no chain. Throws Problem `wallet-stopped`, or `denied` with the field. */
+  /** Checks what can be decided without the chain. Throws Problem `wallet-stopped`, or `denied` with the field. */
   function requireMay(asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>): void {
     deps.guard(agent(asked.agentId), {
       ...spendOf(asked, 0),
@@ -130,7 +130,7 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
       deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
     },
     spentBy,
-    /** Joins the caller's transaction, which also keeps what refusals wrote. */
+    /** Signs and stores a payment. Joins the caller's transaction, which a refusal must not roll back. */
     sign: (asked: PaymentAsked, assessed: Assessed): IntentRecord => {
       const known = table.findByKey(asked.key)
       if (known !== null) return known
@@ -211,7 +211,7 @@ export function requireGoing(table: IntentTable): void {
   if (reason !== null) throw new Problem('wallet-stopped', { detail: reason })
 }
 
-/** The limits of the requesting agent apply, also if another caller carries out the payment. */
+/** Returns the agent as caller: its limits apply, also if another caller carries out the payment. */
 function agent(agentId: string): Caller {
   return { kind: 'agent', agentId, token: 'door', run: null }
 }

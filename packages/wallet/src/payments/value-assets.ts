@@ -26,7 +26,7 @@ export interface ValuedOn {
   readonly ownNames: Readonly<Record<string, string>>
 }
 
-/** Name and value of an amount; an asset of null is the chain's own coin. Problem `no-price`. */
+/** Returns name and value of an amount; an asset of null is the chain's own coin. Problem `no-price`. */
 export async function worthOf(
   on: ValuedOn,
   { asset, raw }: { readonly asset: string | null; readonly raw: bigint },
@@ -44,7 +44,7 @@ export async function worthOf(
   return { asset, symbol: facts.symbol, words, microUsd }
 }
 
-/** A warning if a token's symbol imitates another; null if it does not. Pure. */
+/** Returns a warning if a token's symbol imitates another symbol; null if it does not. Pure. */
 export function imitationBy(
   { name, ownNames }: Pick<ValuedOn, 'name' | 'ownNames'>,
   { token, symbol }: { readonly token: string; readonly symbol: string },

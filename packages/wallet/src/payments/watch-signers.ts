@@ -29,14 +29,14 @@ export function createWatchSigners({
   readonly seen: SeenTable
   readonly chain: (name: ChainName) => PayingChain
 }) {
-  /** Rejects when the chain fails, because a failed check does not prove that no foreign signer exists. */
+  /** Returns how many transactions are still unchecked. Rejects if the chain fails, because that proves nothing. */
   async function check(name: ChainName, address: string, signal: AbortSignal): Promise<number> {
     const since = seen.seen(name, address)
     const isOwn = (id: string): boolean => seen.isOwn(name, id)
     const found = await deps.chain(name).signedElsewhere(address, { since, isOwn }, signal)
     if (found === null) return 0
     deps.database.transaction(() => {
-      // The owner has resumed the wallet in the meantime, so existing signatures are trusted.
+      // The owner resumed the wallet during the check, so existing signatures are trusted.
       if (since !== null && seen.seen(name, address) === null) return
       const waitMs = found.unchecked === undefined ? pollEveryMs : continueEveryMs
       seen.setSeen(name, address, { seen: found.seen, nextPollAt: clock.now() + waitMs })
@@ -48,7 +48,7 @@ export function createWatchSigners({
   }
 
   return {
-    /** Checks before a payment. Problem `rate-limited` while transactions of the address remain to be checked. */
+    /** Checks an address before a payment. Problem `rate-limited` while transactions of the address are unchecked. */
     check: async (name: ChainName, address: string, signal: AbortSignal): Promise<void> => {
       const unchecked = await check(name, address, signal)
       if (unchecked === 0) return
@@ -59,7 +59,7 @@ export function createWatchSigners({
         retryAfterSeconds: 5,
       })
     },
-    /** Checks due addresses; a failing chain does not delay the others. */
+    /** Checks the addresses that are due; a failing chain does not delay the other chains. */
     poll: async (signal: AbortSignal): Promise<void> => {
       if (table.stopped() !== null) return
       await Promise.all(

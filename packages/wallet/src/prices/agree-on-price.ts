@@ -13,8 +13,8 @@ export type AgreedPrice =
   | { readonly kind: 'none'; readonly reason: string }
 
 /**
- * The highest of several fresh and similar quotes, so that limits hold whichever is right. No price if fewer than
- * two different sources have one, or if they disagree. Pure.
+ * Returns the highest of several fresh and similar quotes, so that limits hold whichever is right.
+ * Returns no price if fewer than two different sources have one, or if they disagree. Pure.
  */
 export function agreeOnPrice(quotes: readonly Quote[], now: number): AgreedPrice {
   const fresh = quotes.filter(({ at, attoUsd }) => now - at <= freshMs && at - now <= aheadMs && attoUsd > 0n)
@@ -54,19 +54,19 @@ function formatUsd(attoUsd: bigint): string {
 /** Parses a price of a source: digits with a point, or a number. Null if invalid. Pure. */
 export function attoUsdOf(price: string | number): bigint | null {
   const text = typeof price === 'number' ? price.toFixed(attoDigits) : price
-  // Beyond 15 digits a float loses units, and no asset is worth that much.
+  // Allows 15 digits before the point: a float with more digits is inexact, and no asset is worth that much.
   const [, whole, fraction = ''] = /^(\d{1,15})(?:\.(\d{1,40}))?$/.exec(text) ?? []
   if (whole === undefined) return null
   return BigInt(whole + fraction.slice(0, attoDigits).padEnd(attoDigits, '0'))
 }
 
-/** Millionths of a US dollar, rounded up. `decimals` of the asset. Pure. */
+/** Returns the value of an amount in millionths of a US dollar, rounded up. `decimals` is that of the asset. Pure. */
 export function microUsdOf(
   raw: bigint,
   { decimals, attoUsd }: { decimals: number; attoUsd: bigint },
 ): number {
   const divisor = 10n ** BigInt(decimals + attoDigits - 6)
   const micro = (raw * attoUsd + divisor - 1n) / divisor
-  // More than nine billion dollars exceeds every limit.
+  // The value is capped at about nine billion dollars, which exceeds every limit.
   return Number(micro > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : micro)
 }

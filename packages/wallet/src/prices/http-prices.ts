@@ -21,10 +21,10 @@ const headers = { accept: 'application/json', 'user-agent': `flotilla/${productV
 /** Below this confidence DefiLlama itself considers a market too small. */
 const confidenceMin = 0.9
 
-/** How a kind of source is queried, and where its answer holds the price. */
+/** How one kind of price source is queried, and where its answer contains the price. */
 interface Dialect {
   readonly url: string
-  /** The path below `url`; null for an asset that the source does not list. */
+  /** Returns the path below `url`; null for an asset that the source does not list. */
   path(asset: PricedAsset): string | null
   /** Reads the price; null if the source does not know the asset. `at` is in seconds, null for now. */
   read(
@@ -68,7 +68,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
     url: 'https://api.coinbase.com',
     path: (asset) => {
       const name = exchangeName(asset)
-      // Coinbase always counts USDC as one dollar.
+      // Coinbase quotes USDC at exactly one dollar whatever its market price, so Coinbase is not asked about USDC.
       return name === null || name === 'USDC' ? null : `v2/prices/${name}-USD/spot`
     },
     read: (reply, asset) => {
@@ -84,7 +84,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
     },
     read: (reply) => {
       const [pair, ...others] = Object.values(krakenSchema.parse(reply).result ?? {})
-      // The ask price, because the last trade of a thin market may be a day old.
+      // Kraken's ask price is used, because the last trade of a thin market may be a day old.
       const [asked] = pair?.a ?? []
       return asked === undefined || others.length > 0 ? null : { price: asked, at: null }
     },
@@ -108,7 +108,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
   },
   defillama: {
     url: 'https://coins.llama.fi',
-    // DefiLlama takes its coin prices from another source.
+    // DefiLlama is asked only about tokens, because it takes its coin prices from another source.
     path: (asset) => (llamaName(asset) === null ? null : `prices/current/${llamaName(asset)}`),
     read: (reply, asset) => {
       const found = llamaSchema.parse(reply).coins[llamaName(asset) ?? '']
@@ -119,7 +119,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
   },
 }
 
-/** The name at exchanges for coins and well-known tokens; the other two sources know tokens by address. */
+/** Returns the name at exchanges of a coin or well-known token. The other two sources know tokens by address. */
 function exchangeName({ chain, token }: PricedAsset): string | null {
   return token === null ? chains[chain].coin : soldAs({ chain, token })
 }
@@ -129,7 +129,7 @@ function llamaName({ chain, token }: PricedAsset): string | null {
   return llama === null || token === null ? null : `${llama}:${addressKey(token)}`
 }
 
-/** How long a cache on the way kept an answer (RFC 9111), if it says so. */
+/** Returns how old a cached answer is, in milliseconds, by its `Age` header (RFC 9111); 0 without the header. */
 function keptMs(age: string | undefined): number {
   return /^\d{1,9}$/.test(age ?? '') ? Number(age) * 1000 : 0
 }

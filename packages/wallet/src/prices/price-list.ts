@@ -5,11 +5,11 @@ import { addressKey } from '../chain/address-key.ts'
 import { agreeOnPrice } from './agree-on-price.ts'
 import type { PricedAsset, PriceSource, Quote } from './price-source.ts'
 
-/** Cache time, so that consecutive payments ask each source once. */
+/** How long a price is cached, in milliseconds, so that consecutive payments ask each source once. */
 const keptMs = 20_000
 const keptMax = 200
 
-/** 10^-18 US dollars for one whole unit. Problem `no-price` with a reason that lists the quotes. */
+/** Returns the price of one whole unit in 10^-18 US dollars. Problem `no-price`, whose reason lists the quotes. */
 export type PriceOf = (asset: PricedAsset, signal: AbortSignal) => Promise<bigint>
 
 export function createPriceList(deps: {

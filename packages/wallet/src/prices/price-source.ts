@@ -16,8 +16,8 @@ export interface Quote {
 }
 
 /**
- * PORT: a source of prices. Null if it does not know the asset. Rejects with the signal's reason, or with a
- * Problem if the source fails or answers invalidly; it never guesses and caches nothing.
+ * PORT: a source of prices. Resolves to null if the source does not know the asset. Rejects with the signal's
+ * reason, or with a Problem if the source fails or answers invalidly; it never guesses and caches nothing.
  */
 export interface PriceSource {
   readonly name: string

@@ -12,7 +12,7 @@ export type SolanaDerivation = 'hmac' | 'slip-10'
 /** The PKCS #8 header of a 32-byte Ed25519 key (RFC 8410). */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** The EIP-55 address of the key at BIP-44's m/44'/60'/0'/0/`index`. `seed` is the 64-byte BIP-39 seed. Pure. */
+/** Returns the EIP-55 address at BIP-44's m/44'/60'/0'/0/`index`. `seed` is the 64-byte BIP-39 seed. Pure. */
 export function evmAddress(seed: Uint8Array, index: number): string {
   const root = HDKey.fromMasterSeed(seed)
   const node = root.derive(`m/44'/60'/0'/0/${index}`)
@@ -21,7 +21,7 @@ export function evmAddress(seed: Uint8Array, index: number): string {
     const point = Buffer.from(
       ECDH.convertKey(node.publicKey, 'secp256k1', undefined, undefined, 'uncompressed'),
     )
-    // The first byte only marks the point as uncompressed.
+    // The first byte of the point only says that the point is uncompressed.
     return checksummed(Buffer.from(keccak_256(point.subarray(1)).subarray(-20)).toString('hex'))
   } finally {
     node.wipePrivateData()
@@ -29,7 +29,7 @@ export function evmAddress(seed: Uint8Array, index: number): string {
   }
 }
 
-/** The 32-byte key at that path; the caller wipes it. Pure. */
+/** Returns the 32-byte key at m/44'/60'/0'/0/`index`; the caller wipes the key. Pure. */
 export function evmKey(seed: Uint8Array, index: number): Uint8Array {
   const root = HDKey.fromMasterSeed(seed)
   const node = root.derive(`m/44'/60'/0'/0/${index}`)
@@ -42,7 +42,7 @@ export function evmKey(seed: Uint8Array, index: number): Uint8Array {
   }
 }
 
-/** The base-58 address of the key at m/44'/501'/`index`'/0'. Pure. */
+/** Returns the base-58 address of the key at m/44'/501'/`index`'/0'. Pure. */
 export function solanaAddress(seed: Uint8Array, index: number, derivation: SolanaDerivation): string {
   const key = solanaKey(seed, index, derivation)
   const pkcs8 = Buffer.concat([pkcs8Head, key])
@@ -57,7 +57,7 @@ export function solanaAddress(seed: Uint8Array, index: number, derivation: Solan
   }
 }
 
-/** The 32-byte key at that path; the caller wipes it. Pure. */
+/** Returns the 32-byte key at m/44'/501'/`index`'/0'; the caller wipes the key. Pure. */
 export function solanaKey(seed: Uint8Array, index: number, derivation: SolanaDerivation): Uint8Array {
   return derivation === 'hmac' ? hmacKey(seed, index) : slip10Key(seed, index)
 }
@@ -70,7 +70,7 @@ function slip10Key(seed: Uint8Array, index: number): Buffer {
   let node = hmac512('ed25519 seed', seed)
   for (const part of [44, 501, index, 0]) {
     const number = Buffer.alloc(4)
-    // SLIP-10 supports only hardened children for this curve.
+    // SLIP-10 supports only hardened child keys for the curve Ed25519.
     number.writeUInt32BE(part + 0x8000_0000)
     const text = Buffer.concat([Buffer.of(0), node.subarray(0, 32), number])
     const child = hmac512(node.subarray(32), text)
@@ -84,7 +84,7 @@ function hmac512(key: Uint8Array | string, text: Uint8Array | string): Buffer {
   return createHmac('sha512', key).update(text).digest()
 }
 
-/** EIP-55: the case of each letter encodes a bit of the address's hash. Pure. */
+/** Returns the address in EIP-55 form: the case of each letter encodes a bit of the address's hash. Pure. */
 function checksummed(hex: string): string {
   const hash = Buffer.from(keccak_256(Buffer.from(hex))).toString('hex')
   const digits = Array.from(hex, (digit, at) =>

@@ -26,9 +26,7 @@ export function isMnemonic(words: string): boolean {
   return validateMnemonic(words, wordlist)
 }
 
-/**
- * The 64-byte BIP-39 seed, computed off the event loop: PBKDF2 with HMAC-SHA512, 2048 rounds, without a 25th word.
- */
+/** Returns the 64-byte BIP-39 seed without a 25th word (PBKDF2, HMAC-SHA512, 2048 rounds), off the event loop. */
 export function seedOf(mnemonic: string): Promise<Buffer> {
   return stretch(mnemonic.normalize('NFKD'), 'mnemonic', 2048, 64, 'sha512')
 }

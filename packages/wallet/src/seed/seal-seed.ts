@@ -4,8 +4,8 @@ import { walletMakings } from '@flotilla/protocol/wallet-api'
 import * as z from 'zod'
 
 /**
- * The seed as stored on disk. It opens only with the key in the file beside it, together with the passphrase if
- * there is one. The clear fields are authenticated, so that a change of any of them is detected.
+ * The seed as stored on disk. The seed opens only with the key in the file beside it, together with the
+ * passphrase if it has one. The clear fields are authenticated, so that a change of any of them is detected.
  */
 export const sealedSeedSchema = z.strictObject({
   version: z.literal(1),

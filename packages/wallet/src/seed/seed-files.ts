@@ -12,15 +12,15 @@ export type FoundSeed =
   | { readonly kind: 'none' }
   /** One of the two files is missing or invalid; `fault` names it and never contains its content. */
   | { readonly kind: 'lost'; readonly fault: string }
-  /** A key without a seed: a first seed was not written to its end, or the owner keeps the files apart. */
+  /** Only the key file exists: writing a first seed was interrupted, or the owner stores the files apart. */
   | { readonly kind: 'key-only'; readonly fault: string; readonly key: Buffer }
   | { readonly kind: 'sealed'; readonly sealed: SealedSeed; readonly key: Buffer }
 
 export interface SeedFiles {
   read(): Promise<FoundSeed>
   /**
-   * Writes both files beside those that are there. `place` replaces them, the key first, because the sealed seed is
-   * useless without it.
+   * Writes temporary files next to the current two files. `place` replaces these, the key first,
+   * because the sealed seed is useless without its key.
    */
   stage(sealed: SealedSeed, key: Uint8Array): Promise<StagedText>
   /** Deletes the sealed seed, whose words no person has seen. */

@@ -36,8 +36,8 @@ export interface SeedStore {
   /** Opens the seed. Resolves with false if the passphrase is wrong. */
   unlock(passphrase: string): Promise<boolean>
   /**
-   * Seals the seed of these words and keeps it open. `accept` is called when both files are on the disk and none is
-   * replaced yet; if it throws, the seed before stays.
+   * Seals the seed of these words and keeps it open. `accept` is called when both files are on the
+   * disk and before they replace the current files; if `accept` throws, the current seed is kept.
    */
   put(given: GivenSeed, accept: (ownerAddress: string) => void): Promise<void>
   /** Deletes a seed whose words no person has seen, after `put`. */
@@ -63,7 +63,7 @@ export function createSeedStore(deps: {
 }): SeedStore {
   const { files } = deps
   let held: HeldSeed = { kind: 'none' }
-  /** Loaded with the first seed, so that a home without one does not pay for it. */
+  /** Loaded with the first seed, so that a mesh without a seed does not load the crypto libraries. */
   let keys: typeof import('./derive-keys.ts') | null = null
 
   function hold(next: HeldSeed): void {
@@ -92,7 +92,7 @@ export function createSeedStore(deps: {
         hold(expected === null ? found : { kind: 'lost', fault: 'the files of the seed are missing' })
         return
       }
-      // A key that seals no seed of this home: the first seed was not written to its end.
+      // A key file without a seed file, in a home without a seed: the writing of a first seed was interrupted.
       if (found.kind === 'key-only' && expected === null) return hold({ kind: 'none' })
       if (found.kind !== 'sealed') return hold({ kind: 'lost', fault: found.fault })
       const { owner_address: address, scrypt } = found.sealed
@@ -163,8 +163,8 @@ export function createSeedStore(deps: {
 }
 
 /**
- * The key of the same seed is kept, so that the two files fit together whichever of them is older. So is a key without
- * a seed, because the owner may keep the seed elsewhere.
+ * Returns the key to reuse: the key of the same seed, so that the two files fit together whichever is older,
+ * or a key without a seed, because the owner may store the seed elsewhere. Null if a new key is needed.
  */
 function keyFor(ownerAddress: string, before: FoundSeed): Buffer | null {
   if (before.kind === 'key-only') return before.key
@@ -179,7 +179,7 @@ function usedOnce<T>(key: Uint8Array, use: (key: Uint8Array) => T): T {
   }
 }
 
-/** The problem of a seed that existed and cannot be read. */
+/** Returns the problem for a seed that existed and cannot be read. */
 export function lost(fault: string): Problem {
   return new Problem('conflict', {
     detail: `the seed of the wallet cannot be read: ${fault}`,

@@ -20,8 +20,8 @@ const messageMaxBytes = 1232 - 65
 const noHash = { blockhash: blockhash('1'.repeat(32)), lastValidBlockHeight: 0n }
 
 /**
- * The bytes that `from` alone signs, in the legacy format without address tables, so that they contain all
- * accounts.
+ * Returns the message that `from` alone signs, in the legacy format without address tables, so that
+ * it lists all accounts.
  */
 export function buildMessage(from: Address, instructions: readonly Instruction[]): Buffer {
   const empty = setTransactionMessageFeePayer(from, createTransactionMessage({ version: 'legacy' }))
@@ -32,7 +32,7 @@ export function buildMessage(from: Address, instructions: readonly Instruction[]
   return bytes
 }
 
-/** The associated token account, the one account of a wallet for a token that everyone can derive. */
+/** Returns the associated token account: of a wallet's accounts for a token, the one that everyone can derive. */
 export async function associatedAccount(owner: Address, program: Address, mint: Address): Promise<Address> {
   const { encode } = getAddressEncoder()
   const [found] = await getProgramDerivedAddress({

@@ -7,9 +7,9 @@ import type { SolanaRpc } from './solana-rpc.ts'
 export const blockhashLifeBlocks = 150
 
 /**
- * What became of a signature. `expired` needs all of this from one endpoint, in this order: a final block is
- * beyond the last height; its view of signatures is not older than that block; it knows no such signature; and it
- * remembers every block that could contain it.
+ * Returns what became of a signature. For `expired`, one endpoint must show, in this order: a final
+ * block is beyond the last height; its view of signatures is not older than that block; it does not
+ * know the signature; and it remembers every block that could contain the signature.
  */
 export async function followTransfer(
   rpc: SolanaRpc,
@@ -27,7 +27,7 @@ export async function followTransfer(
   const { slot, status } = await signatureStatus(rpc, id)
   if (status !== null) {
     const final = status.confirmationStatus === 'finalized'
-    // A block with less than confirmed commitment is often dropped.
+    // A block below the commitment level `confirmed` is often dropped.
     if (!final && status.confirmationStatus !== 'confirmed') return { kind: 'waiting' }
     const succeeded = status.err == null
     // A failed transaction cost its fee and nothing else.

@@ -6,7 +6,7 @@ export type MintVerdict =
       readonly refused: null
       /** What the person who approves a payment should know about the token. */
       readonly warnings: readonly string[]
-      /** The amount that the program keeps back, in base units; null if the token has no fee. */
+      /** Returns the amount that the program keeps back, in base units; null if the token has no fee. */
       readonly feeOf: ((raw: bigint) => bigint) | null
     }
 
@@ -38,8 +38,8 @@ const extension = { transferFee: 1, defaultState: 6, permanentDelegate: 12, tran
 const bpsWhole = 10_000n
 
 /**
- * Whether this wallet pays with a token, by the powers that its mint grants. `epoch` is the one in which the
- * payment lands, because fees change with epochs. Pure.
+ * Decides whether this wallet pays with a token, by the powers that its mint grants. `epoch` is the
+ * epoch in which the payment lands, because fees change with epochs. Pure.
  */
 export function judgeMint(mint: Mint, epoch: bigint): MintVerdict {
   const warnings = mint.canFreeze ? ['the issuer of the token can freeze all holdings'] : []
@@ -68,7 +68,7 @@ export function judgeMint(mint: Mint, epoch: bigint): MintVerdict {
   return { refused: null, warnings, feeOf: (raw) => feeOf(raw, { maximum, bps }) }
 }
 
-/** Computes the fee that the program keeps back, rounded up as the program does. */
+/** Returns the fee that the program keeps back, rounded up as the program does. */
 function feeOf(raw: bigint, { maximum, bps }: { readonly maximum: bigint; readonly bps: bigint }): bigint {
   const fee = (raw * bps + bpsWhole - 1n) / bpsWhole
   return fee < maximum ? fee : maximum

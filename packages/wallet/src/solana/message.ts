@@ -3,9 +3,9 @@ import { base58 } from '@scure/base'
 import { readAddress } from './solana-address.ts'
 
 /**
- * A message with one signer as the chain signs it: three counts, the number of accounts and the accounts, the
- * blockhash, the instructions. Approvals cover all of it except the 32 bytes of the blockhash, which signing fills
- * in.
+ * A message with one signer, in the form that is signed: three counts, the number of accounts and
+ * the accounts, the blockhash, the instructions. An approval covers everything but the 32 bytes of
+ * the blockhash, which are filled in before signing.
  */
 
 const headerBytes = 3
@@ -13,10 +13,10 @@ const hashBytes = 32
 /** The PKCS #8 header of a 32-byte Ed25519 key (RFC 8410). */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** The offset of the blockhash in a message with one signer; throws for any other bytes. Pure. */
+/** Returns the offset of the blockhash in a message with one signer; throws for any other bytes. Pure. */
 function blockhashAt(message: Uint8Array): number {
   const [signers, , , accounts = 0] = message
-  // Versioned messages have the highest bit set, and so does a count of more than 127.
+  // Versioned messages have the highest bit of this byte set, and so does a count of more than 127.
   if (signers !== 1 || accounts === 0 || accounts > 127) throw new Error('this is no message of one signer')
   const at = headerBytes + 1 + accounts * hashBytes
   if (message.length <= at + hashBytes) throw new Error('this message is cut off')
@@ -32,14 +32,14 @@ export function withBlockhash(message: Uint8Array, blockhash: string): Buffer {
   return placed
 }
 
-/** The wire form with a zero signature, for requests that ask the endpoint not to verify it. Pure. */
+/** Returns the wire form with a zero signature, for requests in which the endpoint verifies no signature. Pure. */
 export function unsignedWire(message: Uint8Array): string {
   return wire(Buffer.alloc(64), message)
 }
 
 /**
- * The signed transaction and its signature, which is its id. `key` are the 32 bytes of an Ed25519 key; throws if
- * it is not the key of the message's one signer. Pure.
+ * Returns the signed transaction and its signature, which is its id. `key` is the 32-byte Ed25519
+ * key; throws if it is not the key of the message's one signer. Pure.
  */
 export function signMessage(
   message: Uint8Array,

@@ -23,24 +23,24 @@ const signatureFeeLamports = 5_000n
 /** Maximum priority fee: 0.0001 SOL. */
 const priorityFeeMaxLamports = 100_000n
 /**
- * The number of different compute limits and prices. Each transfer draws one of each, because equal transfers under
- * one blockhash would be one transaction.
+ * How many different compute limits and prices exist. Each transfer gets random ones, because equal
+ * transfers with one blockhash would be the same transaction.
  */
 const limitsOfEqual = 1024
 const pricesOfEqual = 1024n
-/** Three instructions of builtin programs take 450; the token programs and a new account some 50,000. */
+/** The compute units to request. A transfer of the coin uses 450; a token transfer with a new account some 50,000. */
 const computeUnits = { coin: 1_000, token: 150_000 } as const
-/** Maximum rent of the recipient's token account, which stays theirs: 0.00203928 SOL for a plain one. */
+/** The maximum rent of the recipient's token account, which the recipient keeps: 0.00203928 SOL for a plain one. */
 const rentMaxLamports = 10_000_000n
 const rawMax = 2n ** 64n - 1n
-/** Three of four recent payments that wrote to these accounts offered at most this fee. */
+/** The quantile of recent fees that is offered: 3 of 4 payments that wrote to these accounts offered no more. */
 const priceQuantile = 0.75
 
 /** A transfer as instructions, and its intended effects on the accounts that it writes to. */
 interface Draft {
   readonly instructions: readonly Instruction[]
   readonly units: number
-  /** The sender first, the receiving account last. */
+  /** The written accounts, with the sender first and the receiving account last. */
   readonly writes: readonly string[]
   readonly before: { readonly slot: bigint; readonly accounts: readonly (Account | null)[] }
   /** Computes what the sender's accounts lost, from the accounts after the transfer. */
@@ -48,7 +48,7 @@ interface Draft {
   /** The loss that the order intends, without the fee. */
   readonly meant: Omit<Lost, 'rent'>
   readonly asset: string | null
-  /** Why the transfer must fail with this fee, by the current accounts; null if no reason is known. */
+  /** Returns why the transfer must fail with this fee, by the current accounts; null if no reason is known. */
   readonly known: (fee: bigint) => string | null
   readonly warnings: readonly string[]
 }
@@ -61,8 +61,8 @@ interface Lost {
 }
 
 /**
- * One transfer with everything that is signed except the blockhash, simulated as it is. The sender pays the fee
- * and, if the recipient has no account of the token yet, its rent.
+ * Plans one transfer with everything that is signed except the blockhash, and simulates it. The sender
+ * pays the fee and, if the recipient has no account of the token yet, the rent of a new account.
  */
 export async function planTransfer(
   rpc: SolanaRpc,
@@ -163,7 +163,7 @@ async function draftToken(
   }
 }
 
-/** A token's mint, its program, and whether this wallet pays with it. */
+/** Returns a token's mint, its program, and whether this wallet pays with the token. */
 async function readToken(rpc: SolanaRpc, mint: Address) {
   const { accounts } = await readAccounts(rpc, [mint])
   const { mint: read, program } = mintOf(accounts[0] ?? null, mint)

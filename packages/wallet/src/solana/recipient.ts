@@ -4,8 +4,8 @@ import { readMint, readTokenAccount, token2022Program, tokenProgram } from './to
 const systemProgram = '11111111111111111111111111111111'
 
 /**
- * Why a payment to this address would be lost; null if a wallet can receive it. `account` is its current content.
- * Pure.
+ * Returns why a payment to this address would be lost; null if a wallet can receive it. `account`
+ * is its current content. Pure.
  */
 export function recipientFault(account: Account | null): string | null {
   if (account === null) return null
@@ -21,7 +21,7 @@ export function recipientFault(account: Account | null): string | null {
   return account.data.length === 0 ? null : 'the address is not a wallet'
 }
 
-/** Why this account could not receive a token; null if it can. Pure. */
+/** Returns why this account could not receive a token; null if it can. Pure. */
 export function tokenAccountFault(
   account: Account | null,
   { mint, owner, program }: { readonly mint: string; readonly owner: string; readonly program: string },

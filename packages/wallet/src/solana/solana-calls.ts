@@ -7,7 +7,7 @@ export const accountsMax = 100
 /** Maximum program log lines of a simulation. */
 const logLinesMax = 40
 
-/** 64 bits; values above the exact range of a float come as text (`readJsonExactly`). */
+/** A 64-bit integer; values above the exact range of a float come as text (`readJsonExactly`). */
 const u64 = z
   .union([z.int().min(0), z.string().regex(/^\d{1,20}$/)])
   .transform(BigInt)
@@ -41,9 +41,7 @@ const finalized = { commitment: 'finalized' } as const
 
 const at = <T>(value: z.ZodType<T>) => z.looseObject({ context: z.looseObject({ slot: u64 }), value })
 
-/**
- * Accounts at the newest confirmed block, in the order of the addresses, at most `accountsMax`; null if missing.
- */
+/** Returns at most `accountsMax` accounts at the newest confirmed block, in the addresses' order; null if missing. */
 export async function readAccounts(
   { ask, failed }: SolanaRpc,
   addresses: readonly string[],
@@ -82,7 +80,7 @@ export async function latestBlockhash({ ask }: SolanaRpc) {
   return value
 }
 
-/** The epoch of the last finalized block. */
+/** Returns the epoch of the last finalized block. */
 export function finalizedEpoch({ ask }: SolanaRpc) {
   return ask(
     'getEpochInfo',
@@ -91,7 +89,7 @@ export function finalizedEpoch({ ask }: SolanaRpc) {
   )
 }
 
-/** Priority fees for each unit, micro-lamports, in the last blocks that wrote to these accounts. */
+/** Returns recent priority fees of blocks that wrote to these accounts, in micro-lamports for each compute unit. */
 export async function recentPrices({ ask }: SolanaRpc, addresses: readonly string[]): Promise<bigint[]> {
   const said = await ask(
     'getRecentPrioritizationFees',
@@ -101,7 +99,7 @@ export async function recentPrices({ ask }: SolanaRpc, addresses: readonly strin
   return said.map(({ prioritizationFee }) => prioritizationFee)
 }
 
-/** These accounts after a simulation of the transaction now; signatures are not verified. */
+/** Simulates a transaction without verifying signatures, and returns these accounts after it. */
 export async function simulate(
   { ask }: SolanaRpc,
   wire: string,
@@ -130,12 +128,12 @@ export async function simulate(
 }
 
 export function sendWire({ ask }: SolanaRpc, wire: string): Promise<string> {
-  // The transaction was simulated before. Another preflight would only reject a transaction that was already sent.
+  // Preflight is skipped: the transaction was simulated before, and preflight would reject one that was already sent.
   const options = { encoding: 'base64', skipPreflight: true, ...confirmed }
   return ask('sendTransaction', [wire, options], z.string().max(88))
 }
 
-/** The status of one signature, in everything that the endpoint remembers. */
+/** Returns the status of one signature, searched in the endpoint's whole history. */
 export async function signatureStatus(
   { ask, failed }: SolanaRpc,
   signature: string,
@@ -156,8 +154,8 @@ export const signaturesMax = 1000
 const entrySchema = z.looseObject({ signature: z.string().max(88), slot: z.int().min(0) })
 
 /**
- * One page of the transactions that involve an address, newest first, from after `before` back to `until`; final
- * blocks only.
+ * Returns one page of the transactions that involve an address, newest first, from after `before`
+ * back to `until`; final blocks only.
  */
 export function signaturesOf(
   { ask }: SolanaRpc,
@@ -213,13 +211,13 @@ const recordSchema = z
 
 export type TransactionRecord = NonNullable<z.infer<typeof recordSchema>>
 
-/** The record of a transaction in a final block; null if the endpoint does not have it. */
+/** Returns the record of a transaction in a final block; null if the endpoint does not have it. */
 export function transactionOf({ ask }: SolanaRpc, signature: string): Promise<TransactionRecord | null> {
   const options = { encoding: 'json', maxSupportedTransactionVersion: 0, ...finalized }
   return ask('getTransaction', [signature, options], recordSchema)
 }
 
-/** The height of the oldest block whose transactions the endpoint still knows. */
+/** Returns the height of the oldest block whose transactions the endpoint still knows. */
 export async function oldestHeight({ ask }: SolanaRpc): Promise<number> {
   const slot = await ask('getFirstAvailableBlock', [], u64)
   const { blockHeight } = await ask(
@@ -235,7 +233,7 @@ export async function oldestHeight({ ask }: SolanaRpc): Promise<number> {
 
 const logged = 'Program log: '
 
-/** One line for people: the chain's error, and the program's last log. Pure. */
+/** Returns one line for people: the chain's error, and the program's last log. Pure. */
 export function failureText(err: unknown, logs: readonly string[]): string {
   const said = logs.findLast((line) => line.startsWith(logged))
   const name = typeof err === 'string' ? err : JSON.stringify(err)

@@ -11,14 +11,12 @@ import type { SolanaRpc } from './solana-rpc.ts'
 import { readMint, readTokenAccount, token2022Program, tokenProgram } from './token-layout.ts'
 import type { Mint } from './token-layout.ts'
 
-/** The program in which tokens of the older program keep their names. */
+/** The metadata program that stores the names of tokens of the older token program. */
 const metadataProgram = address('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s')
 const metadataExtension = 19
 const symbolMaxBytes = 32
 
-/**
- * Decimals of the mint, and the symbol that its issuer wrote; the first letters of its address if none exists.
- */
+/** Returns the mint's decimals and the symbol that its issuer wrote, or else the first letters of its address. */
 export async function tokenFacts(rpc: SolanaRpc, mint: string): Promise<TokenFacts> {
   if (readAddress(mint) === null) throw noToken(mint)
   const { encode } = getAddressEncoder()
@@ -39,7 +37,7 @@ export async function tokenFacts(rpc: SolanaRpc, mint: string): Promise<TokenFac
   return { decimals: read.decimals, symbol: symbol === null || symbol === '' ? mint.slice(0, 6) : symbol }
 }
 
-/** The balance of an owner's associated account, the only one that this wallet pays from. */
+/** Returns the balance of an owner's associated account, the only account that this wallet pays a token from. */
 export async function tokenHeld(rpc: SolanaRpc, mint: string, owner: string): Promise<bigint> {
   if (readAddress(mint) === null) throw noToken(mint)
   const { accounts } = await readAccounts(rpc, [mint])
@@ -49,7 +47,7 @@ export async function tokenHeld(rpc: SolanaRpc, mint: string, owner: string): Pr
   return held === null ? 0n : (readTokenAccount(held.data)?.raw ?? 0n)
 }
 
-/** A mint and the program that manages it; Problem `bad-request` if it is not a mint. Pure. */
+/** Returns a mint and the program that manages it; Problem `bad-request` if the account is not a mint. Pure. */
 export function mintOf(
   account: Account | null,
   named: string,
@@ -61,7 +59,7 @@ export function mintOf(
   return { mint, program: address(program) }
 }
 
-/** The second of several texts with length prefixes. Pure. */
+/** Returns the second of several texts with length prefixes; null if the data is too short. Pure. */
 export function secondText(data: Buffer, at: number): string | null {
   if (at + 4 > data.length) return null
   const from = at + 4 + data.readUInt32LE(at)
@@ -71,7 +69,7 @@ export function secondText(data: Buffer, at: number): string | null {
   return plainSymbol(
     data
       .subarray(from + 4, from + 4 + Math.min(bytes, symbolMaxBytes))
-      // The older format pads with zeros, which are removed.
+      // The older metadata format pads a text with zeros, which `plainSymbol` removes.
       .toString('utf8'),
   )
 }

@@ -56,8 +56,8 @@ export function readTokenAccount(data: Buffer): TokenAccount | null {
 }
 
 /**
- * The extensions after the base data. Both kinds are padded to the length of an account; then comes the account
- * kind, then number, length and bytes of each extension, until zeros or the end.
+ * Returns the extensions after the base data; null if invalid. Base data is padded to an account's length;
+ * then comes the account kind, then number, length and bytes of each extension, until zeros or the end.
  */
 function readExtensions(data: Buffer, plainBytes: number, kind: number): Extensions | null {
   const found = new Map<number, Buffer>()

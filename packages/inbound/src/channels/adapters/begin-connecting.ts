@@ -6,7 +6,7 @@ export interface Connecting {
    * `unreachable` if the channel was closed.
    */
   readonly first: Promise<void>
-  /** Resolves when the connection loop has ended, for whatever reason. */
+  /** Resolves when the connection loop has ended, with or without an error. */
   readonly over: Promise<void>
 }
 

@@ -9,12 +9,12 @@ import { waitMaxMs } from './call-failure.ts'
 const answerMaxBytes = 16 * 1024 * 1024
 /** The Fetch standard allows no body for these status codes. */
 const bodiless: ReadonlySet<number> = new Set([101, 204, 205, 304])
-/** Headers with a wait in seconds, which the platforms' libraries follow without a limit. */
+/** Headers in which a platform names a wait in seconds. The platforms' libraries would wait without a limit. */
 const waits = ['retry-after', 'x-ratelimit-reset-after'] as const
 
 /**
- * Wraps `fetch` for the platforms' libraries, which parse any size, wait for any time and follow redirects. Rejects
- * with a `ChannelFailure`. An error response keeps its status, even if its body is not readable.
+ * Wraps `fetch` for the platforms' libraries, which read bodies of any size, wait for any time and follow redirects.
+ * The wrapper rejects with a `ChannelFailure`. An error response keeps its status, even if its body is not readable.
  */
 export function withBoundedAnswers(fetch: Fetch, platform: string): Fetch {
   return async (url, init) => {
@@ -40,7 +40,7 @@ function isElsewhere({ status }: Response): boolean {
   return status >= 300 && status < 400
 }
 
-/** Reads the whole response; null if it is too large. */
+/** Returns the whole response body; null if it is too large. */
 async function readAnswer(response: Response): Promise<Uint8Array | null> {
   try {
     const bytes = await readBounded(response, answerMaxBytes)

@@ -13,9 +13,9 @@ export interface Download {
 }
 
 /**
- * Downloads a file of at most `maxBytes` and reads nothing beyond. Does not follow redirects, because they would
- * forward the token. Rejects with a `ChannelFailure`: `too-large`, `gone` (deleted at the platform), `refused`, or as
- * any call.
+ * Downloads a file of at most `maxBytes` and reads no further bytes. Does not follow redirects,
+ * because a redirect would forward the token. Rejects with a `ChannelFailure`: `too-large`, `gone`
+ * (deleted at the platform), `refused`, or a kind as for any call.
  */
 export async function downloadBounded(download: Download): Promise<Uint8Array> {
   const { fetch, url, headers, platform, maxBytes, signal } = download

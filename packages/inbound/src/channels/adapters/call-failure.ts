@@ -1,7 +1,7 @@
 import { ProxyFailed, proxyFailedCode } from '@flotilla/foundation/platform'
 import { ChannelFailure } from '../adapter.ts'
 
-/** With these codes the request was certainly not sent: the host was not resolved or not reachable. */
+/** Error codes with which the request was certainly not sent: the host was not resolved or not reachable. */
 const neverLeft = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -12,19 +12,19 @@ const neverLeft = new Set([
 ])
 const causesMax = 5
 
-/** Classifies a call without a response. Reports the error code but not the URL, which may contain a token. Pure. */
+/** Returns the failure of a call without a response, with the error code but without the URL and its token. Pure. */
 export function failureOfCall(error: unknown, platform: string): ChannelFailure {
   const ours = ownFailure(error)
   if (ours !== null) return ours
   const code = codeOf(error)
-  // No request is sent before the tunnel is open.
+  // The connection through the proxy was not open yet, so the request was not sent.
   if (code === proxyFailedCode) return new ChannelFailure('unreachable', proxyWords(error, platform))
   return code !== null && neverLeft.has(code)
     ? new ChannelFailure('unreachable', `${platform} cannot be reached (${code})`)
     : new ChannelFailure('unsure', `${platform} gave no answer${code === null ? '' : ` (${code})`}`)
 }
 
-/** Finds a `ChannelFailure` in the chain of causes, where a library may have wrapped it. */
+/** Returns the `ChannelFailure` in the chain of causes, where a library may have wrapped it; null if it has none. */
 function ownFailure(error: unknown): ChannelFailure | null {
   let at = error
   for (let depth = 0; depth < causesMax && at instanceof Error; depth++) {
@@ -34,7 +34,7 @@ function ownFailure(error: unknown): ChannelFailure | null {
   return null
 }
 
-/** The proxy's error text; node-fetch wraps it in an error whose message begins with the address. */
+/** Returns the proxy's error text. node-fetch wraps this text in an error whose message begins with the address. */
 function proxyWords(error: unknown, platform: string): string {
   for (let at = error, depth = 0; depth < causesMax && at instanceof Error; depth++, at = at.cause) {
     if (at instanceof ProxyFailed) return at.message
@@ -44,11 +44,11 @@ function proxyWords(error: unknown, platform: string): string {
   return `${platform} cannot be reached through the proxy`
 }
 
-/** Finds the network error code in the chain of causes. */
+/** Returns the network error code in the chain of causes; null if no cause has one. */
 function codeOf(error: unknown): string | null {
   let at = error
   for (let depth = 0; depth < causesMax && at instanceof Error; depth++) {
-    // A failed happy-eyeballs connection has one error for each address; any of them will do.
+    // A failed happy-eyeballs connection has one error for each address; the first error is used.
     if (at instanceof AggregateError && at.errors.length > 0) at = at.errors[0]
     if (
       at instanceof Error &&
@@ -63,7 +63,7 @@ function codeOf(error: unknown): string | null {
   return null
 }
 
-/** Classifies an error response to a download. Temporary errors are retried. Pure. */
+/** Returns the failure for an error response to a download. Temporary errors are retried. Pure. */
 export function failureOfDownload(
   platform: string,
   status: number,
@@ -87,7 +87,7 @@ export const waitWithoutWordMs = 30_000
 /** The longest wait that is accepted from a platform, in milliseconds. */
 export const waitMaxMs = 3_600_000
 
-/** The wait that a platform asked for, within bounds. Pure. */
+/** Returns the failure for a rate limit, with the wait that the platform asked for, within bounds. Pure. */
 export function rateLimited(platform: string, waitMs: number): ChannelFailure {
   const bounded = Number.isFinite(waitMs) ? Math.min(Math.max(Math.round(waitMs), 0), waitMaxMs) : waitMaxMs
   return new ChannelFailure('rate-limited', `${platform} rate limit reached`, bounded)

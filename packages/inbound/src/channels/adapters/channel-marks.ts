@@ -1,4 +1,4 @@
-/** Short values that must survive a restart, so that no message is lost while the mesh is down. */
+/** Short values that an adapter stores over restarts, so that no message is lost while the mesh is down. */
 export interface ChannelMarks {
   readonly read: (key: string) => string | null
   /** Writes a mark. The mark is persisted when the call returns. */

@@ -85,7 +85,7 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
       return answer
     }
     const { team } = await call('auth.test', values['slack_bot_token'], 'the bot token')
-    // Requests a socket URL that is never used, because Slack has no other way to verify an app-level token.
+    // Requests a WebSocket URL that is not used, because Slack has no other way to verify an app-level token.
     await call('apps.connections.open', values['slack_app_token'], 'the app-level token')
     return team ?? ''
   },
@@ -107,9 +107,7 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
   },
 }
 
-/**
- * Uses the cheapest call of each platform. The webhook channel has no platform: the form of its secret is checked.
- */
+/** Checks tokens by each platform's cheapest call. For the webhook channel, the form of its secret is checked. */
 export function createCheckTokens(roots: () => PlatformRoots, proxies: OutboundProxies): CheckTokens {
   return async (channel, given, signal) => {
     const values = Object.fromEntries(
@@ -169,7 +167,7 @@ function unknownToken(platform: string, what: string, told = ''): Problem {
 
 const errorSchema = z.looseObject({ error: z.looseObject({ message: z.string() }) })
 
-/** Meta's error message, which never contains the token. Pure. */
+/** Returns Meta's error message, which never contains the token. Pure. */
 function errorMessageIn(body: unknown): string {
   const read = errorSchema.safeParse(body)
   return read.success ? read.data.error.message : ''

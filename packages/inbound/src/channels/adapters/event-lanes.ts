@@ -1,12 +1,12 @@
 import type { Clock } from '@flotilla/protocol/clock'
 
-/** How long shutdown waits for work in progress, in milliseconds. The platform redelivers what takes longer. */
+/** How long shutdown waits for work in progress, in milliseconds. The platform redelivers unfinished messages. */
 const idleMaxMs = 3000
 
 export interface EventLanes {
   /**
-   * Runs the work after earlier work of the same conversation. Returns false without running it if too much is in
-   * progress.
+   * Runs the work after earlier work of the same conversation and returns true. Returns false
+   * without running it if too much work is in progress.
    */
   readonly run: (conversationId: string, work: () => Promise<void>) => boolean
   /** Resolves when no work is in progress, or after a time limit. */

@@ -16,7 +16,7 @@ export const gatewayLimits = {
 
 export type ReadPacket<T> = { readonly packet: T } | { readonly fault: string; readonly isTooLong?: true }
 
-/** Parses one packet, or returns why not, without quoting its content. Pure. */
+/** Returns the parsed packet, or the fault that makes it invalid, without its content. Pure. */
 export function readPacket<T extends z.ZodType>(data: unknown, schema: T): ReadPacket<z.output<T>> {
   if (typeof data !== 'string') return { fault: 'is not text' }
   if (Buffer.byteLength(data) > gatewayLimits.packetMaxBytes) {

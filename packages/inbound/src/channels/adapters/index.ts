@@ -28,23 +28,23 @@ export interface AdapterGiven {
   readonly clock: Clock
   readonly proxies: OutboundProxies
   readonly log: Log
-  /** The mesh's commands for the platform's own command menu. */
+  /** The mesh's commands, for the platform's own command menu. */
   readonly menu: readonly { readonly command: string; readonly description: string }[]
-  /** The position in each conversation, for platforms that do not track it. */
+  /** Stores the read position of each conversation, for platforms that do not track it. */
   readonly marks: ChannelMarks
 }
 
 export interface ChannelFactory {
-  /** Required system credentials without their prefix. The channel is on if all exist. */
+  /** The names of the required system credentials, without prefix. The channel is on if all exist. */
   readonly needs: readonly string[]
   /**
-   * Creates the adapter without connecting. The platform's library is loaded here, so that fleets without the channel
-   * do not load it. Rejects with the Problem `not-configured` if a setting is missing.
+   * Creates the adapter without connecting. The platform's library is loaded by this call, so that fleets
+   * without the channel do not load it. Rejects with the Problem `not-configured` if a setting is missing.
    */
   readonly create: (given: AdapterGiven) => ChannelAdapter | Promise<ChannelAdapter>
 }
 
-/** The API address of each platform, unless the owner configured another. Pure. */
+/** Returns the API address of each platform; the owner can configure another address. Pure. */
 export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
   const rootOf = (name: keyof PlatformRoots) =>
     settings[name]?.api_url.replace(/\/+$/, '') ?? publicRoots[name]
@@ -56,7 +56,7 @@ export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
   }
 }
 
-/** All platforms. A new one needs a folder and an entry here. */
+/** The factories of all platforms. A new platform needs a folder and an entry in this table. */
 export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   telegram: {
     needs: ['telegram_bot_token'],

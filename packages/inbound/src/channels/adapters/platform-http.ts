@@ -7,7 +7,7 @@ import { failureOfCall } from './call-failure.ts'
 
 /** Calls to one platform over its own connection pool. */
 export interface PlatformHttp {
-  /** Reads the response up to `maxBytes`. Rejects with a `ChannelFailure`: `too-large`, `unreachable` or `unsure`. */
+  /** Makes a call, reads up to `maxBytes`. Rejects with a `ChannelFailure`: `too-large`, `unreachable`, `unsure`. */
   readonly call: (call: PlatformCall, signal: AbortSignal) => Promise<PlatformAnswer>
   /** Closes open connections. */
   readonly close: () => Promise<void>
@@ -33,7 +33,7 @@ const headersTimeoutMs = 60_000
 const bodyIdleMs = 30_000
 const connectionsMax = 16
 
-/** Does not follow redirects, so that a token goes only to the configured address. */
+/** Creates calls that follow no redirects, so that a token goes only to the configured address. */
 export function createPlatformHttp(proxies: OutboundProxies): PlatformHttp {
   const agent = new Agent({
     connect: connectorThrough(proxies, buildConnector({ timeout: connectTimeoutMs })),

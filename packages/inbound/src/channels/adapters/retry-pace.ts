@@ -15,8 +15,8 @@ export interface RetryPace {
 }
 
 /**
- * Backoff for connections. It is reset after a connection that lasted. An aborted signal ends the waits without an
- * error.
+ * The backoff of a connection loop. A connection that lasted resets the backoff. An aborted signal
+ * ends the waits without an error.
  */
 export function createRetryPace(clock: Clock): RetryPace {
   let failures = 0

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 
-/** Cuts a text to at most `maxChars` UTF-16 code units without splitting a surrogate pair. Pure. */
+/** Returns a text cut to `maxChars` UTF-16 code units, without splitting a surrogate pair. Pure. */
 export function cutText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
   const last = text.charCodeAt(maxChars - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? maxChars - 1 : maxChars)
 }
 
-/** Text of a platform. Longer text is cut, missing text is empty. */
+/** Returns the schema of a platform's text. Longer text is cut, missing text is empty. */
 export function wireText(maxChars: number) {
   return z
     .string()
@@ -15,7 +15,7 @@ export function wireText(maxChars: number) {
     .transform((text) => cutText(text ?? '', maxChars))
 }
 
-/** A list of a platform. Unreadable items and those above the limit are dropped. */
+/** Returns the schema of a platform's list. Unreadable items and items above the limit are dropped. */
 export function wireList<T extends z.ZodType>(item: T, max: number) {
   return z
     .array(z.unknown())

@@ -26,7 +26,7 @@ export function createAnswerMessage(deps: Deps): {
   /** Finishes commands that the previous process persisted but did not complete. */
   readonly resume: () => Promise<void>
 } {
-  /** Writes the message's row, its effect and the reply in one transaction. */
+  /** Stores a message that was not stored before, its effect and the reply, in one transaction. */
   function atOnce(call: CommandCall, work: () => CommandReply): void {
     const { channel, message, person } = call
     deps.database.transaction(() => {
@@ -66,7 +66,7 @@ export function createAnswerMessage(deps: Deps): {
       const row = { channel, messageId: message.id, senderId: message.senderId, at } as const
       if (!deps.messages.take({ ...row, became: 'command', open: message })) return
       deps.database.afterCommit(() => {
-        // The row stays open, and the next start of the mesh resumes the command.
+        // If this fails, the command's row stays open, and the next start of the mesh resumes the command.
         finish(call).catch((error: unknown) =>
           deps.log.error(
             { channel, err: error },
@@ -125,12 +125,12 @@ export function createAnswerMessage(deps: Deps): {
   return { answer, resume: () => resume(deps, finish) }
 }
 
-/** The reply in a group to a person who has never written to the bot directly. Pure. */
+/** Returns the reply in a group to a person who has never written to the bot directly. Pure. */
 function aloneOnly(name: string): string {
   return `/${name} is answered only in a direct conversation: write to this bot there first, then try again.`
 }
 
-/** A note below the reply of a command about what the command ignored. Pure. */
+/** Returns a note about the files and forwarded text that a command ignored; empty for none. Pure. */
 function notTaken({ files, forwarded }: CommandCall['message']): string {
   const notes = [
     ...(files.length === 0
@@ -143,7 +143,7 @@ function notTaken({ files, forwarded }: CommandCall['message']): string {
   return notes.join('\n')
 }
 
-/** Commands that one start resumes at most. The next start resumes the rest. */
+/** The maximum number of commands that one start of the mesh resumes. The next start resumes the rest. */
 const resumedMax = 1000
 
 async function resume(
@@ -157,6 +157,6 @@ async function resume(
     if (!caller) deps.messages.done(channel, message.id)
     else await finish({ caller, channel, person: caller.person ?? message.senderId, message, argument: '' })
   })
-  // In parallel, so that an agent that does not answer delays the start only once.
+  // Commands are resumed in parallel, so that agents that do not answer delay the start only once.
   await Promise.all(left)
 }

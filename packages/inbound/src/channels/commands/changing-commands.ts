@@ -38,7 +38,7 @@ export const steer: ChannelCommand = {
   name: 'steer',
   usage: '[@agent] text',
   help: 'send a message to an agent that is working',
-  // A steer can change a run of another person, and a chat account does not prove who types.
+  // Only owners may steer: a steer can change a run of another person, and an account does not prove who types.
   role: 'owner',
   when: 'at-once',
   asks: (deps, call) => [{ do: 'steer-agent', to: steered(deps, call).agentId, gave: false }],
@@ -100,7 +100,7 @@ export const reset: ChannelCommand = {
   },
 }
 
-/** The agent and the text of a `/steer`. */
+/** Returns the agent and the text of a `/steer` command. Throws a Problem if one of them is missing. */
 function steered(deps: CommandDeps, call: CommandCall): { readonly agentId: string; readonly text: string } {
   const [, name, words = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(call.argument) ?? []
   const agentId = name === undefined ? agentHere(deps, call) : namedAgent(deps, name)
@@ -109,7 +109,7 @@ function steered(deps: CommandDeps, call: CommandCall): { readonly agentId: stri
   return { agentId, text }
 }
 
-/** The caller's unfinished runs in this conversation, of one agent if `/stop` names it. */
+/** Returns the person's unfinished runs in this conversation; if `/stop` names an agent, only that agent's runs. */
 function stoppable(deps: CommandDeps, call: CommandCall): readonly RunPlace[] {
   const agentId = call.argument === '' ? null : namedAgent(deps, call.argument.replace(/^@/, ''))
   const here = conversationOf(call.message.place)

@@ -9,7 +9,7 @@ import type { RunPlaces } from '../delivery/run-places.ts'
 import type { PlainMessage } from '../messages/plain-message.ts'
 import type { TalkTable } from '../messages/talk-table.ts'
 
-/** What commands call. Each is the use case that the people's routes call too, with its own permission checks. */
+/** The functions that commands call. They check permissions themselves, and the routes for people call them too. */
 export interface CommandDeps {
   readonly guard: Guard
   readonly decide: (caller: HumanCaller, action: Action) => Decision
@@ -42,24 +42,24 @@ export interface CommandCall {
 }
 
 export interface CommandReply {
-  /** The text of the reply; empty if the outcome of the run is the reply. */
+  /** The text of the reply; empty if the outcome of the run is sent instead. */
   readonly text: string
   readonly buttons?: readonly ChannelButton[]
   /** The run that the command started, for the message's row. */
   readonly runId?: string
   readonly became?: 'run' | 'steer'
-  /** The direct conversation that gets the text. The conversation of the message gets a hint instead. */
+  /** The direct conversation that gets the text. The conversation of the message then gets only a hint. */
   readonly aloneAt?: ConversationPlace
 }
 
 export interface ChannelCommand {
   readonly name: string
-  /** The arguments, as the help shows them. */
+  /** The arguments, as the help text shows them. */
   readonly usage: string
   readonly help: string
-  /** The answer contains figures or a list of the fleet, so it is sent only to a direct conversation. */
+  /** Set if the answer has figures or a list of the fleet, so that it is sent only to a direct conversation. */
   readonly answersAlone?: true
-  /** The minimum role. The use case checks access to the agent. */
+  /** The minimum role of the person. `run` also checks access to the agent. */
   readonly role: PersonRole
   /**
    * `at-once`: only database writes, in one transaction with the message's row. `later`: an effect outside the
@@ -67,10 +67,10 @@ export interface ChannelCommand {
    */
   readonly when: 'at-once' | 'later'
   /**
-   * Further permission checks before any transaction, so that the record of a refusal is not rolled back with the
-   * message's row. Throws Problems as `run` does.
+   * Returns actions whose permissions are checked before any transaction, so that the record of a
+   * refusal is not rolled back with the message's row. Throws Problems as `run` does.
    */
   readonly asks?: (deps: CommandDeps, call: CommandCall) => readonly Action[]
-  /** Throws Problems; the sender gets them as text. */
+  /** Carries out the command and returns the reply. Throws Problems, which the sender gets as text. */
   readonly run: (deps: CommandDeps, call: CommandCall) => CommandReply | Promise<CommandReply>
 }

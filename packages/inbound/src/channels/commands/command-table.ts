@@ -12,7 +12,7 @@ const help: ChannelCommand = {
   run: () => ({ text: helpText() }),
 }
 
-/** The same on every channel. The platform's command menu is built from it. */
+/** The commands, the same on every channel. The platform's command menu is built from this list. */
 export const channelCommands: readonly ChannelCommand[] = [
   use,
   agents,
@@ -45,7 +45,7 @@ export type ParsedText =
   | { readonly kind: 'to-agent'; readonly name: string; readonly text: string }
   | { readonly kind: 'words'; readonly text: string }
 
-/** In groups with several bots, users write `/name@bot`. Pure. */
+/** Parses a message. `/name@bot` is a command too, which users write in groups with several bots. Pure. */
 export function parseText(text: string): ParsedText {
   const command = /^\/([a-z_]{1,32})(?:@\w{1,64})?(?:\s+([\s\S]*))?$/i.exec(text)
   if (command) {

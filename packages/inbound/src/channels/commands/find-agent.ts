@@ -10,7 +10,7 @@ import type { CommandCall, CommandDeps } from './channel-command.ts'
 const buttonValueMaxBytes = 64
 const usePrefix = 'use:'
 
-/** The agents that the caller may talk to, without archived ones. */
+/** Returns the agents that the caller may talk to, without archived agents. */
 export function agentsFor(
   deps: Pick<CommandDeps, 'agents' | 'decide'>,
   call: Pick<CommandCall, 'caller'>,
@@ -21,9 +21,7 @@ export function agentsFor(
     .filter(({ id }) => deps.decide(call.caller, { do: 'submit-run', to: id }).allowed)
 }
 
-/**
- * Finds an agent by name, ignoring case if that is unambiguous. Throws Problem `unknown-agent` with the nearest name.
- */
+/** Returns the named agent's id, ignoring case if unambiguous. Problem `unknown-agent` with the nearest name. */
 export function namedAgent(deps: Pick<CommandDeps, 'agents'>, name: string): string {
   const all = deps.agents().map(({ id }) => id)
   if (all.includes(name)) return name
@@ -37,8 +35,8 @@ export function namedAgent(deps: Pick<CommandDeps, 'agents'>, name: string): str
 }
 
 /**
- * The agent that answers the caller here: the chosen one, else the operator, else the only one that the caller may
- * talk to. Null if none exists.
+ * Returns the agent that answers the caller in this conversation: the chosen agent, else the
+ * operator, else the only agent that the caller may talk to. Null if no agent answers.
  */
 export function agentHere(
   deps: CommandDeps,
@@ -55,14 +53,14 @@ export function agentHere(
 export const noAgentWords =
   'You have access to no agent. An owner can grant it: flotilla people change NAME --role member --agents AGENT'
 
-/** One button for each agent that the caller may talk to. */
+/** Returns one button for each agent that the caller may talk to. */
 export function agentButtons(deps: CommandDeps, call: CommandCall): readonly ChannelButton[] {
   return agentsFor(deps, call)
     .map(({ id }) => ({ label: id, value: usePrefix + id }))
     .filter(({ value }) => Buffer.byteLength(value) <= buttonValueMaxBytes)
 }
 
-/** The agent that a button names, or null. Pure. */
+/** Returns the agent that a button names, or null. Pure. */
 export function agentOfButton(pressed: string): string | null {
   return pressed.startsWith(usePrefix) ? pressed.slice(usePrefix.length) : null
 }

@@ -6,8 +6,8 @@ import { requireRoom } from '../messages/agent-busy.ts'
 import type { CommandCall, CommandDeps } from './channel-command.ts'
 
 /**
- * Submits a run for a message and stores where its outcome goes. Joins the caller's transaction. Throws the Problems
- * of `submitRun`, and `lane-full` if the person already uses their share of the lane.
+ * Submits a run for a message, stores where its outcome goes, and returns its id. Joins the caller's transaction.
+ * Throws the Problems of `submitRun`, and `lane-full` if the person already uses their share of the lane.
  */
 export function giveToAgent(
   deps: CommandDeps,
@@ -33,7 +33,7 @@ export function giveToAgent(
   return run.id
 }
 
-/** The same message to the same agent is the same work. Pure. */
+/** Returns the idempotency key: a message that is given to the same agent again starts no second run. Pure. */
 export function keyOf({ channel, message }: CommandCall, agentId: string): string {
   return `${channel}:${message.id}:${agentId}`
 }

@@ -8,7 +8,7 @@ import { whereDecided } from './where-else.ts'
 /** The maximum length of one row in a reply. */
 const lineMaxChars = 200
 
-/** The maximum number of rows in a reply. The rest is only counted. */
+/** The maximum number of rows in a reply. Further rows are only counted. */
 const rowsMax = 30
 
 const viewFleet = (): readonly Action[] => [{ do: 'view-fleet' }]

@@ -25,7 +25,7 @@ export type SpeakDeps = CommandDeps &
     readonly hearsVoice: () => boolean
   }
 
-/** Gives a message to an agent: at once, or after its files were fetched. `atOnce` writes the message's row. */
+/** Gives a message to an agent at once, or after the files were fetched. `atOnce` writes the message's row. */
 export function createSpeakToAgent(
   deps: SpeakDeps,
   atOnce: (call: CommandCall, work: () => CommandReply) => void,
@@ -37,12 +37,12 @@ export function createSpeakToAgent(
     const isVoice = files.length > 0 && files.every(({ kind }) => kind === 'voice')
     if (text === '' && isVoice && !deps.hearsVoice()) return atOnce(call, () => ({ text: voiceRefusal }))
     const open = deps.messages.openFiles(call.channel, senderId)
-    // Text waits until files that the person sent earlier were fetched.
+    // A text waits until the files of the person's earlier messages were fetched.
     if (files.length > 0 || filesLeftOut > 0 || open.own > 0) return withFiles(call, { agentId, text }, open)
     atOnce(call, () => ({ text: '', became: 'run', runId: giveToAgent(deps, call, { agentId, text }) }))
   }
 
-  /** The earlier messages of the same album, while it is open. */
+  /** Returns the earlier messages of the same album, while the album accepts more. */
   const albumOf = ({ channel, message }: CommandCall) =>
     deps.messages.openAlbum(channel, message, deps.clock.now())
 

@@ -7,7 +7,7 @@ const named = new RegExp(
   'g',
 )
 
-/** Spells the commands in a reply as users type them on that platform. Pure. */
+/** Returns the reply with its commands in the form that users type on that platform. Pure. */
 export function spellCommands(channel: ChannelName, text: string): string {
   const forAll = commandForAll[channel]
   return forAll === undefined ? text : text.replace(named, `$1${forAll} $2`)

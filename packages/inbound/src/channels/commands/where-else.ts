@@ -14,7 +14,7 @@ const elsewhere: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** Where a person can run the command instead; null if no other place offers the command. Pure. */
+/** Returns where a person can run the command instead; null if no other place offers the command. Pure. */
 export function whereElse(command: string): string | null {
   return elsewhere.find(([names]) => names.test(command))?.[1] ?? null
 }

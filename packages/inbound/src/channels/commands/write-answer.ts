@@ -22,7 +22,7 @@ export interface WriteDeps {
 /** The reply in a group if the answer went to a direct conversation. */
 const answeredAlone = 'The answer is in our direct conversation.'
 
-/** The text of a refusal at that place. Pure. */
+/** Returns the text of a refusal for that conversation. Pure. */
 export function problemText(problem: Problem, place: ConversationPlace): string {
   const told = tellableDetail(problem, place)
   const detail = told === '' ? problem.code : told
@@ -44,7 +44,7 @@ interface Answering {
   readonly person?: string | null | undefined
 }
 
-/** Writes the message's row and the reply in one transaction. */
+/** Writes the message's row and the reply in one transaction, unless the message was stored before. */
 export function writeAnswered(
   deps: WriteDeps,
   { channel, message, person, became, runId }: Answered,
@@ -65,7 +65,7 @@ export function writeAnswered(
   })
 }
 
-/** Joins the caller's transaction. The reply is dropped if too many letters wait. */
+/** Writes the reply as a letter, unless too many letters wait. Joins the caller's transaction. */
 export function writeReply(
   deps: Omit<WriteDeps, 'messages'>,
   { channel, message, person = null }: Answering,

@@ -14,7 +14,7 @@ import type { RunPlaces } from './run-places.ts'
 export interface DeliverOutcomes {
   /** Writes the letter to the person who requested the run, in the transaction that settles the run. */
   readonly runSettled: (run: SettledRun) => void
-  /** Closes the letter. If it carried an outcome, the run's outbox row is updated in the same transaction. */
+  /** Ends the letter. If it carried a run's outcome, the run's outbox row is updated in the same transaction. */
   readonly letterSettled: (letter: Letter, state: LetterEnd, detail: string) => void
 }
 
@@ -37,10 +37,10 @@ export function createDeliverOutcomes(deps: {
       const channel = channelNames.find((name) => name === origin.channel)
       if (origin.kind !== 'human' || channel === undefined || outcome === null) return
       const known = places.find(id)
-      // A steer that arrived too late became its own run, which has no stored place.
+      // A run without a stored place began as a steer that arrived too late; the person's last conversation is used.
       const person = origin.user ?? ''
       const place = known?.place ?? deps.talks.lastPlaceOf(channel, person)
-      // The person was removed or lost the account, so nothing is sent.
+      // If the person was removed or the account was unlinked, nothing is sent.
       if (place === null || !deps.talks.isTold({ channel, person, place })) return
       const made = deps.files.of(id)
       const files = made.slice(0, channelLimits.filesPerAnswerMax)

@@ -5,9 +5,9 @@ import type { Letter } from '../messages/letter-table.ts'
 import { noticePrefix } from './tell-notices.ts'
 
 /**
- * Decides whether a letter may still be sent. A person who was removed, lost the account or is no longer an owner
- * gets nothing more. Replies to strangers are always sent. Throws a `ChannelFailure` if people.json cannot be read:
- * unrequested notices then wait.
+ * Creates the check whether a letter may still be sent. A person who was removed, lost the account
+ * or is no longer an owner gets no more letters. Replies to strangers are always sent. Throws a
+ * `ChannelFailure` if people.json cannot be read: unrequested notices then wait.
  */
 export function createIsWanted(deps: {
   readonly isTheirs: (channel: string, senderId: string, person: string) => boolean

@@ -8,9 +8,9 @@ import type { SplitChannelText } from '../text/index.ts'
 import type { RunPlace, RunPlaces } from './run-places.ts'
 import { leadOf } from './letter-parts.ts'
 
-/** Runs of one channel whose text is shown live. Further runs are shown only when they end. */
+/** The maximum number of runs of one channel whose text is shown live. The others are shown only when they end. */
 const liveRunsMax = 100
-/** The delay before the first text is shown, in milliseconds. Short answers are complete by then. */
+/** The delay before a live text is first shown, in milliseconds. A short answer is complete before that. */
 const firstWaitMs = 700
 const stillWriting = ' …'
 /** The maximum length of a live text, in UTF-16 code units. */
@@ -21,7 +21,7 @@ interface Live {
   text: string
   messageId: string | null
   shown: string
-  /** Resolves when nothing writes to the message any more. */
+  /** Resolves when no more edits of the message follow. */
   writing: Promise<void>
   readonly stop: AbortController
 }
@@ -75,7 +75,7 @@ export function createLiveText(deps: {
   async function show(runId: string, live: Live): Promise<void> {
     const { place } = live
     if (!isTold(place)) {
-      // The outcome is not sent to this person either.
+      // This person will not get the outcome either, so the live text ends.
       live.stop.abort()
       lives.delete(runId)
       return
@@ -84,13 +84,13 @@ export function createLiveText(deps: {
     const spoken = { channel: adapter.name, text: live.text, format: 'markdown', lead } as const
     const [first] = (await deps.split(spoken)).pieces
     if (first === undefined) return
-    // Appended to a closing code fence, the mark would prevent the fence from closing its block.
+    // After a closing code fence the mark needs a new line, because text behind a fence would keep its block open.
     const ending = /(?:^|\n)(?:`{3,}|~{3,})$/.test(first) ? `\n${stillWriting.trim()}` : stillWriting
     const isFull = first.length + ending.length > adapter.traits.messageCharsMax
     const text = isFull ? first : first + ending
     if (text === live.shown) return
     const { place: where } = place
-    // A call in progress is not aborted, because it would be unknown whether the message is shown.
+    // `live.stop` does not abort this call, so that the mesh always learns whether the message is shown.
     if (live.messageId === null) {
       const message = {
         place: where,
@@ -110,21 +110,21 @@ export function createLiveText(deps: {
   function take({ body }: FleetEvent): void {
     if (body.type === 'run.changed') {
       others.delete(body.run_id)
-      // A repeated turn streams its text from the beginning.
+      // A turn that is repeated streams its text from the beginning, so the text so far is dropped.
       const live = lives.get(body.run_id)
       if (live && body.state === 'queued') live.text = ''
       return
     }
     if (body.type !== 'text.streamed' || body.run_id === null) return
     const live = lives.get(body.run_id) ?? begin(body.run_id)
-    // Only the first message is shown live, so longer text is not parsed again and again.
+    // The live text is limited to one message, so that a long text is not parsed again and again.
     if (live) live.text = (live.text + body.content).slice(0, shownMax)
   }
 
   function begin(runId: string): Live | null {
     if (others.has(runId) || lives.size >= liveRunsMax) return null
     const place = places.find(runId)
-    // A late chunk would overwrite the answer.
+    // Text that arrives after the run ended is ignored, because it would overwrite the answer.
     if (place?.channel !== adapter.name || !places.isOpen(runId) || !isTold(place)) {
       if (others.size >= 10 * liveRunsMax) others.clear()
       others.add(runId)

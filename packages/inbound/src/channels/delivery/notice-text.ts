@@ -9,7 +9,7 @@ export interface Notice {
   readonly kind: NoticeKind
   /** The agent whose name prefixes every part; null for the mesh. */
   readonly agentId: string | null
-  /** The agent that caused the notice, which has a share of the notices of an hour; null for the mesh. */
+  /** The agent that caused the notice, whose notices per hour are limited; null for the mesh. */
   readonly by: string | null
   readonly text: string
   /** The key by which a notice is sent at most once a day: an id, or the text if it has no id. */
@@ -23,11 +23,11 @@ const summaryMaxChars = 600
 const repeatsMax = 3
 const repeatMaxChars = 300
 
-/** Returns the notice for an event, or null. A person cannot decide a request by replying to its notice. Pure. */
+/** Returns the notice for an event, or null. A reply to the notice of an approval request decides nothing. Pure. */
 export function noticeOf(event: FleetEventBody): Notice | null {
   if (event.type === 'note.added') {
     const text = event.message.slice(0, textMaxChars)
-    // Notes of the mesh are never duplicates: an agent that enters quarantine again causes the same text.
+    // A note of the mesh is never a duplicate: an agent that enters quarantine twice causes the same text twice.
     const about = event.by === 'mesh' ? event.note_id : text
     return { kind: 'notes', agentId: event.agent_id, by: event.agent_id, text, about }
   }
@@ -52,7 +52,7 @@ export function noticeOf(event: FleetEventBody): Notice | null {
   return { kind: 'tasks', agentId: null, by: event.assignee, text, about: `${event.task_id} ${event.state}` }
 }
 
-/** The first few equal requests that a person should know of before a decision, one per line. */
+/** Returns the first few equal requests that a person should know of before a decision, one per line. */
 function repeatsText(repeats: readonly string[] = []): string {
   return repeats
     .slice(0, repeatsMax)
@@ -64,15 +64,15 @@ function budgetText(event: Extract<FleetEventBody, { readonly type: 'budget.reac
   const { spent_usd: spent, limit_usd: limit, period, percent } = event
   const whose = event.scope === 'fleet' ? 'The fleet' : `The ${event.scope} ${event.scope_id}`
   const said = `${whose} has spent USD ${spent.toFixed(2)} of USD ${limit.toFixed(2)} for ${period}`
-  // A budget also counts as used up if the rest is too small for a call.
+  // A budget also counts as used up if the remaining amount is too small for a call.
   return percent >= 100 && spent < limit
     ? `${said}, and the rest is too small for the next model call.`
     : `${said} (${percent} %).`
 }
 
 /**
- * When to send a notice: now, or at the end of the quiet hours. `now` is in milliseconds since 1970, hours are local
- * time. Pure except for the time zone of the machine.
+ * Returns when to send a notice: now, or at the end of the quiet hours, in milliseconds since 1970,
+ * as `now`. Quiet hours are in local time. Pure except for the time zone of the machine.
  */
 export function sendAt(now: number, quiet: Settings['channels']['notices']['quiet_hours']): number {
   if (quiet === null || quiet.from === quiet.to) return now
@@ -84,7 +84,7 @@ export function sendAt(now: number, quiet: Settings['channels']['notices']['quie
   const [hours = 0, minutes = 0] = quiet.to.split(':').map(Number)
   const end = new Date(now)
   end.setHours(hours, minutes, 0, 0)
-  // When clocks are set back, a time of day occurs twice. The second occurrence counts while it is still ahead.
+  // When clocks are set back, a time of day occurs twice. If only the second occurrence is ahead, it counts.
   if (end.getTime() <= now && time < quiet.to) {
     const minutesLeft = hours * 60 + minutes - (at.getHours() * 60 + at.getMinutes())
     return now - (now % 60_000) + minutesLeft * 60_000

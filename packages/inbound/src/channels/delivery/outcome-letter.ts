@@ -2,7 +2,7 @@ import type { RunOutcome } from '@flotilla/protocol/run'
 import type { ConversationPlace } from '../adapter.ts'
 import { tellableDetail } from './owner-figures.ts'
 
-/** The text about the end of a run that its requester gets, as recorded in the ledger. Pure. */
+/** Returns the text about the end of a run for the person who requested it, as recorded in the ledger. Pure. */
 export function outcomeText({ status, text, code }: RunOutcome, place: ConversationPlace): string {
   const words = tellableDetail({ code, detail: text.trim() }, place)
   if (status === 'done') return words === '' ? '(Done, without a text.)' : words
@@ -10,7 +10,7 @@ export function outcomeText({ status, text, code }: RunOutcome, place: Conversat
   return words === '' ? `(${how})` : `(${how}) ${words}`
 }
 
-/** The note about files that are not sent with an answer. Pure. */
+/** Returns the note about files that are not sent with an answer. Pure. */
 export function restText(count: number): string {
   if (count <= 0) return ''
   return `\n\n(${count} more file${count === 1 ? '' : 's'}: in the dashboard, under Artifacts.)`

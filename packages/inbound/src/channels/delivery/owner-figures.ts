@@ -5,7 +5,7 @@ const figureCodes: ReadonlySet<string> = new Set(['budget-exhausted'])
 
 const withoutFigures = 'a budget is used up; its figures are shown only in a direct conversation'
 
-/** The detail of a problem that may be shown at a place. In groups the owner's figures are hidden. Pure. */
+/** Returns the detail of a problem for a conversation. In groups the owner's figures are left out. Pure. */
 export function tellableDetail(
   { code, detail }: { readonly code?: string | undefined; readonly detail: string },
   { isPrivate }: Pick<ConversationPlace, 'isPrivate'>,

@@ -6,7 +6,7 @@ import { createRungWork } from '../work-when-rung.ts'
 import type { LetterTable } from '../messages/letter-table.ts'
 import type { SendLetter } from './send-letter.ts'
 
-/** The longest sleep without a wake-up, in milliseconds. */
+/** How long the loop sleeps at most without a wake-up, in milliseconds. */
 const idleMs = 30_000
 /** The delay after an internal error, in milliseconds. */
 const internalErrorDelayMs = 5000
@@ -14,7 +14,7 @@ const internalErrorDelayMs = 5000
 export interface PostOffice {
   /** New letters were written. */
   wake(): void
-  /** Sends due letters until the signal aborts, then waits for those in progress. */
+  /** Sends due letters until the signal aborts, then waits for letters in progress. */
   run(adapter: ChannelAdapter, signal: AbortSignal): Promise<void>
 }
 

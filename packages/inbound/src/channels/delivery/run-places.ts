@@ -41,7 +41,7 @@ export function createRunPlaces(database: Database) {
     )
 
   return {
-    /** Joins the transaction of the run. A repeated run keeps its place. */
+    /** Stores the conversation of a run, in the transaction that submits the run. A repeated run keeps its place. */
     add: (
       place: {
         readonly runId: string
@@ -80,7 +80,7 @@ export function createRunPlaces(database: Database) {
         .prepare('UPDATE channel_runs SET ended_at = ? WHERE run_id = ? AND ended_at IS NULL')
         .run(now, runId)
     },
-    /** Stores the message that shows the live text. */
+    /** Stores the id of the message that shows the run's live text. */
     setLive: (runId: string, messageId: string): void => {
       database.prepare('UPDATE channel_runs SET live_message_id = ? WHERE run_id = ?').run(messageId, runId)
     },
@@ -96,7 +96,7 @@ export function createRunPlaces(database: Database) {
         .prepare(`SELECT ${columns} FROM channel_runs WHERE ended_at IS NULL ORDER BY created_at LIMIT ?`)
         .all(limit)
         .map((row) => rowSchema.parse(row)),
-    /** How much of an agent's lane people on channels use. */
+    /** Returns how many unfinished runs people on channels have at an agent. */
     shares: (agentId: string, person: string) => ({
       ofPerson: count('AND agent_id = ? AND person = ?', agentId, person),
       ofAgent: count('AND agent_id = ?', agentId),

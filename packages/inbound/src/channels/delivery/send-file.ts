@@ -10,7 +10,7 @@ import type { SentFile } from '../messages/run-files.ts'
 
 export interface SendFileDeps {
   readonly split: SplitChannelText
-  /** Reads an artifact; null if it no longer exists. */
+  /** Returns the content of an artifact; null if the artifact no longer exists. */
   readonly readArtifact: (file: SentFile) => Promise<Uint8Array | null>
 }
 
@@ -44,7 +44,7 @@ export async function sendFile(
   await adapter.send({ place, clientId, text: words, buttons: [], replyToId: null }, signal)
 }
 
-/** Null once the platform has the file, else the permanent reason why it does not. */
+/** Returns null once the platform has the file, otherwise the permanent reason why the platform does not get it. */
 async function tryUpload(
   { upload, traits }: ChannelAdapter,
   file: {
@@ -75,7 +75,7 @@ const pdfBegins = Buffer.from('%PDF-')
 const zipBegins = Buffer.from([0x50, 0x4b, 0x03, 0x04])
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Detects the media type from the bytes and ignores the name. Pure. */
+/** Returns the media type by the bytes of a file; the name is ignored. Pure. */
 export function mediaTypeOf(bytes: Uint8Array): string {
   const picture = imageTypeOf(bytes)
   if (picture !== null) return picture
@@ -94,7 +94,7 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 
-/** Turns a name that an agent chose into a safe file name for display. Pure. */
+/** Returns a safe file name for display, made from a name that an agent chose. Pure. */
 function shownName(name: string): string {
   const plain = sanitizeForPrompt(name).replace(/[^\p{L}\p{N}\p{M} ()+,._-]/gu, '_')
   return plain.trim().replace(/^\.+/, '_').slice(-nameCharsMax) || 'file'

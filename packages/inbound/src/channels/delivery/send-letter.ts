@@ -18,7 +18,7 @@ export interface SendLetterDeps extends SendFileDeps {
   readonly database: Pick<Database, 'transaction'>
   readonly letters: LetterTable
   readonly clock: Clock
-  /** Resolves with the id of the live message once nothing writes to it, or null if none exists. */
+  /** Resolves with the id of the run's live message once its last edit is done, or null if no live message exists. */
   readonly liveMessageOf: (runId: string) => Promise<string | null>
   /** Records in one transaction that the letter was delivered or failed. */
   readonly settle: (letter: Letter, state: LetterEnd, detail: string) => void
@@ -29,16 +29,16 @@ export interface SendLetterDeps extends SendFileDeps {
 export type SendLetter = (adapter: ChannelAdapter, letter: Letter, signal: AbortSignal) => Promise<void>
 
 /**
- * Sends the remaining parts of a letter: text first, then files. Each part is recorded before it is sent and after
- * the platform confirmed it. Never throws for failures of the platform; the letter is then sent, postponed or failed.
- * It stays unchanged if the signal aborts.
+ * Sends the remaining parts of a letter: text first, then files. Each part is recorded before it is
+ * sent and after the platform confirmed it. Never throws for failures of the platform; the letter
+ * is then sent, postponed or failed. If the signal aborts, the letter stays unchanged.
  */
 export function createSendLetter(deps: SendLetterDeps): SendLetter {
   const { letters, clock } = deps
 
   /**
-   * Returns null if the end is already recorded: it shares the commit of the last part, because each commit blocks
-   * the mesh.
+   * Sends the parts and returns how the letter ended; null if its end was recorded with the last
+   * part. That saves a commit, and each commit blocks the mesh.
    */
   async function sendPieces(
     adapter: ChannelAdapter,
@@ -104,7 +104,7 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
   }
 }
 
-/** A letter that cannot be sent must not block the following ones for ever. Pure. */
+/** True if the letter is too old to be retried, so that it does not block the letters behind it for ever. Pure. */
 function isTooOld({ createdAt }: Letter, at: number): boolean {
   return at - createdAt > channelLimits.letterHoursMax * 3600 * 1000
 }
@@ -126,11 +126,11 @@ async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSign
   const buttons = sent.isLast ? letter.buttons.slice(0, adapter.traits.buttonsMax) : []
   if (piece === 0 && live !== null && adapter.edit) {
     try {
-      // Repeating the same edit changes nothing, so no repeat mark is needed.
+      // An edit can be repeated without effect, so it needs no repeat mark.
       await adapter.edit({ place: letter.place, messageId: live, text: words, buttons }, signal)
       return
     } catch (error) {
-      // A message that can no longer be edited is sent again. `gone` may mean that a user deleted the message.
+      // If the live message cannot be edited, a new message is sent. `gone` may mean that a user deleted the old one.
       if (!(error instanceof ChannelFailure) || !cannotBeEdited.has(error.kind)) throw error
     }
   }
@@ -138,24 +138,24 @@ async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSign
   const { place } = letter
   const text = sent.isRepeat ? repeatMark + words : words
   const replyToId = piece === 0 ? letter.replyToId : null
-  // A first attempt always fits. Some platforms count fewer characters than the string has, because they count after
-  // parsing the markup.
+  // A text without a mark always fits. Its string may be longer than the limit where a platform
+  // counts characters after parsing the markup.
   if (!sent.isRepeat || text.length <= adapter.traits.messageCharsMax) {
     await adapter.send({ place, clientId, text, buttons, replyToId }, signal)
     return
   }
-  // A message of maximum length has no space for the mark, so the mark is sent before it.
+  // A text of maximum length has no space for the mark, so the mark is sent as a message before the text.
   await sendMark(adapter, { letter, clientId, replyToId }, signal)
   await adapter.send({ place, clientId, text: words, buttons, replyToId: null }, signal)
 }
 
-/** Stable for each part of a letter, and different between homes. Pure. */
+/** Returns the client id of a part: the same for each attempt, and different between homes. Pure. */
 export function clientIdOf({ channel, source, createdAt }: Letter, piece: number): string {
   const mark = createHash('sha256').update(`${channel} ${source} ${createdAt}`).digest('hex').slice(0, 32)
   return `${mark}-${piece}`
 }
 
-/** Announces that the next message may be a repeat. */
+/** Sends a message that says that the next message may be a repeat. */
 async function sendMark(
   adapter: ChannelAdapter,
   {

@@ -15,18 +15,18 @@ import { noticeOf, sendAt } from './notice-text.ts'
 import type { Notice } from './notice-text.ts'
 
 const hourMs = 3600 * 1000
-/** The text below the last notice of a kind that an agent can cause before the hourly limit. */
+/** The text below the last notice of a kind that an agent may cause in an hour. */
 const more =
   '\n(Further notices of this kind from this agent are paused here for up to an hour; the dashboard shows all.)'
 
-/** The last notices of an hour, which agents get that caused none in it, so that one agent cannot hide all others. */
+/** How many notices of an hour are reserved for agents that caused none before, so that no agent hides others. */
 const ofOthers = Math.floor(channelLimits.noticesPerHour / 4)
 const perAgentMax = channelLimits.noticesPerHour - ofOthers
 
 /** The prefix of the source of unrequested letters to owners. */
 export const noticePrefix = 'notice:'
 
-/** Events that are read in one page. */
+/** The maximum number of events that are read in one page. */
 const pageEvents = 500
 
 export interface TellNotices {
@@ -53,11 +53,11 @@ export function createSendNotices(deps: {
 }): TellNotices {
   const { database, events, letters, clock } = deps
 
-  /** At the first start, earlier events cause no notices. */
+  /** Returns the number of the last processed event. At the first start, earlier events count as processed. */
   function position(): number {
     const row = database.prepare('SELECT seq FROM channel_notices').get()
     const last = events.lastSeq()
-    // Sequence numbers start again with a new database.
+    // A stored number above the last event is from an earlier database: numbers start again with a new database.
     return row ? Math.min(last, Math.max(Number(row['seq']), events.droppedUntil())) : last
   }
 
@@ -127,7 +127,7 @@ export function createSendNotices(deps: {
   return { catchUp, close }
 }
 
-/** A short key for a source. Pure. */
+/** Returns a short key of a text, for the source of a letter. Pure. */
 function markOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }

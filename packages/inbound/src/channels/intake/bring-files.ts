@@ -18,7 +18,7 @@ import type { FileWork } from '../messages/message-table.ts'
 import { problemText, writeReply } from '../commands/write-answer.ts'
 import type { WriteDeps } from '../commands/write-answer.ts'
 
-/** The longest sleep without a wake-up, in milliseconds. */
+/** How long the loop sleeps at most without a wake-up, in milliseconds. */
 const idleMs = 30_000
 
 /** How long shutdown waits for an agent that is receiving a file, in milliseconds. */
@@ -28,15 +28,15 @@ export interface BringFilesDeps extends WriteDeps {
   readonly guard: Guard
   readonly log: Log
   readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
-  /** Stores a file in the files of an agent, as the dashboard does. Throws its Problems. */
+  /** Stores a file in the files of an agent, by the same function as the dashboard, whose Problems it throws. */
   readonly writeFile: (
     caller: HumanCaller,
     file: { readonly agentId: string; readonly path: string; readonly content: Uint8Array },
   ) => Promise<unknown>
   readonly voice: HearVoice
-  /** Throws the Problems that would reject the run, before anything is paid for. */
+  /** Throws the Problems that would reject the run, before the owner pays for a transcription. */
   readonly requireTaken: (work: GivenWork) => void
-  /** Submits the run. Joins the caller's transaction. Throws the Problems of `submitRun`. */
+  /** Submits the run and returns its id. Joins the caller's transaction. Throws the Problems of `submitRun`. */
   readonly give: (work: GivenWork) => string
 }
 
@@ -48,11 +48,11 @@ export interface GivenWork extends FileWork {
 export interface BringFiles {
   /** Messages with files were stored. */
   wake(): void
-  /** Fetches files until the signal aborts. Work in progress is then abandoned, and the next process resumes it. */
+  /** Fetches files until the signal aborts. Unfinished work is then abandoned, and the next process repeats it. */
   run(adapter: ChannelAdapter, signal: AbortSignal): Promise<void>
 }
 
-/** Thrown if a file may be available later. The message then stays open. */
+/** Thrown if a file may be available later. The message then waits for the next attempt. */
 class NotYet extends Error {
   override readonly name = 'NotYet'
   readonly waitMs: number
@@ -68,19 +68,19 @@ interface Brought {
   readonly spoken: readonly SpokenWords[]
   /** Paths of attachments that the sender forwarded. */
   readonly forwarded: readonly string[]
-  /** One text for each file that was left out. */
+  /** For each file that was left out, its name and the reason as text. */
   readonly leftOut: readonly string[]
 }
 
 /**
- * Fetches the files of persisted messages, stores them where the dashboard stores uploads, and submits the runs.
- * Messages of one person are handled in order, so that text does not overtake files. The path of a file is
- * deterministic: after a crash every step can be repeated without duplicates.
+ * Fetches the files of persisted messages, stores them in the agent's folder for uploads, and submits
+ * the runs. Messages of one person are handled in order, so that text does not overtake files. The
+ * path of a file is deterministic: after a crash every step can be repeated without duplicates.
  */
 export function createBringFiles(deps: BringFilesDeps): BringFiles {
   const { messages, clock, log } = deps
   const underWay = new Map<string, Promise<void>>()
-  /** Attempts of each open message in this process, and when the next one is due. */
+  /** The number of attempts of each message in this process, and when its next attempt is due. */
   const tries = new Map<string, { readonly count: number; readonly dueAt: number }>()
   const loop = createRungWork(clock)
 
@@ -89,7 +89,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     const { message } = work
     const caller = deps.callerOf(channel, message.senderId)
     if (!caller) {
-      // The sender was removed, so nothing is fetched.
+      // The sender was removed from people.json, so no file is fetched.
       messages.filesOver({ channel, messageId: message.id }, 'refused')
       return
     }
@@ -113,7 +113,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     })
   }
 
-  /** Runs a step. Returns false if it was refused; the message then ends with a reply. */
+  /** Runs a step. Returns false if the step was refused; the message then starts no run and gets a reply. */
   function refusable(channel: ChannelName, work: FileWork, step: () => void): boolean {
     try {
       step()
@@ -125,7 +125,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     }
   }
 
-  /** The message becomes no run, and its sender gets the reason. */
+  /** Ends a message without a run, and sends its sender the reason. */
   function over(channel: ChannelName, { message }: FileWork, text: string): void {
     deps.database.transaction(() => {
       if (!messages.filesOver({ channel, messageId: message.id }, 'refused')) return
@@ -160,14 +160,14 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     }
   }
 
-  /** Starts due work. Returns the time until more is due, in milliseconds. */
+  /** Starts due work. Returns for how long the loop may sleep, in milliseconds. */
   function begin(adapter: ChannelAdapter, signal: AbortSignal): number {
     const now = clock.now()
     const room = channelLimits.filesAtOnce - underWay.size
     if (room <= 0) return idleMs
     let waitMs: number = idleMs
     let begun = 0
-    // Reads one message per person. Few of them wait for a backoff, so due ones are among the first rows.
+    // Reads one message per person. Few messages wait for a backoff, so due messages are among the first rows.
     for (const work of messages.nextFiles(adapter.name, [...underWay.keys()], channelLimits.openFilesMax)) {
       const dueAt = tries.get(work.message.id)?.dueAt ?? work.album?.until ?? now
       if (dueAt > now) waitMs = Math.min(waitMs, dueAt - now)
@@ -202,7 +202,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
 interface Bringing {
   readonly adapter: ChannelAdapter
   readonly work: FileWork & { readonly caller: HumanCaller }
-  /** True if a file that is not available now is left out instead of retried. */
+  /** True if a file that is not available now is omitted instead of retried. */
   readonly isLastTry: boolean
 }
 
@@ -249,13 +249,13 @@ async function bring(
   return { attachments, spoken, forwarded, leftOut }
 }
 
-/** The text for the agent: typed text, transcripts, the list of files, and what is missing. Pure. */
+/** Returns the text for the agent: typed text, transcripts, the list of files, and what is missing. Pure. */
 function textWith({ text }: FileWork, { attachments, spoken, forwarded, leftOut }: Brought): string {
   const note = leftOut.length === 0 ? '' : `\n\n[Not passed on: ${leftOut.join('; ')}]`
   return withAttachments(withSpoken(text, spoken), attachments) + forwardedFiles(forwarded) + note
 }
 
-/** Stable for each file of a message. Pure. */
+/** Returns a text that is the same for each attempt and different for each file. Pure. */
 function markOf(channel: ChannelName, messageId: string, index: number): string {
   return createHash('sha256').update(`${channel} ${messageId} ${index}`).digest('hex').slice(0, 8)
 }

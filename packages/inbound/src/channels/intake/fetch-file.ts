@@ -6,13 +6,13 @@ import { ChannelFailure } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { PlainFile } from '../messages/plain-message.ts'
 
-/** Voice notes have the limit of the transcription model, because they are not stored as files. */
+/** Returns the maximum size. Voice notes have the limit of the transcription model, because they are not stored. */
 const bytesMaxOf = (kind: PlainFile['kind']) =>
   kind === 'voice' ? voiceLimits.audioMaxBytes : channelLimits.fileInMaxBytes
 
 const tooLarge = (kind: PlainFile['kind']) => `the file is larger than ${bytesMaxOf(kind) / 1024 / 1024} MB`
 
-/** Why a file is not fetched at all, or null. Pure. */
+/** Returns why a file is not fetched at all, or null. Pure. */
 export function fileFault(
   { download }: ChannelAdapter,
   { kind, sizeBytes }: PlainFile,
@@ -23,7 +23,7 @@ export function fileFault(
   return sizeBytes !== null && sizeBytes > bytesMaxOf(kind) ? tooLarge(kind) : null
 }
 
-/** Rejects with a `ChannelFailure`, or with the reason of the signal. */
+/** Resolves with the file's content. Rejects with a `ChannelFailure`, or with the reason of the signal. */
 export async function fetchFile(
   { download }: ChannelAdapter,
   { kind, reference }: PlainFile,
@@ -49,7 +49,7 @@ export async function fetchFile(
   }
 }
 
-/** The reason, and the minimum delay before the next attempt; null if a retry does not help. Pure. */
+/** Returns the reason, and the delay before a retry in milliseconds; null if a retry does not help. Pure. */
 export function whyNoFile(
   { kind: fileKind }: PlainFile,
   error: unknown,

@@ -17,12 +17,12 @@ export interface SpokenNote {
   readonly isPrivate: boolean
 }
 
-/** Transcribes voice notes, if the owner configured a model for it. */
+/** Transcribes voice notes, if the owner configured a transcription model. */
 export interface HearVoice {
   isSet(): boolean
   /**
-   * Pays for each note once per process, even if the message is attempted again because of other files. Rejects with
-   * a `ChannelFailure`: `refused` if a retry does not help or could be charged twice.
+   * Resolves with the transcript. Pays for each note once per process, even if other files of the message need
+   * another attempt. Rejects with a `ChannelFailure`: `refused` if a retry does not help or could be charged twice.
    */
   words(note: SpokenNote, fetch: () => Promise<Uint8Array>, signal: AbortSignal): Promise<string>
   /** The message is closed. */
@@ -33,7 +33,7 @@ export function createHearVoice(deps: {
   readonly settings: () => Settings['channels']['voice']
   readonly transcribe: Transcribe
 }): HearVoice {
-  /** Transcripts of open messages, by message and file. */
+  /** The transcripts of unfinished messages, by message and file. */
   const heard = new Map<string, Map<number, string>>()
 
   function keep({ messageId, index }: SpokenNote, words: string): void {
@@ -74,7 +74,7 @@ export interface SpokenWords {
   readonly forwarded?: true | undefined
 }
 
-/** The message as the agent reads it: typed text, then transcripts. Pure. */
+/** Returns the message as the agent reads it: typed text, then transcripts. Pure. */
 export function withSpoken(text: string, spoken: readonly SpokenWords[]): string {
   const said = spoken.map(({ words, forwarded }) =>
     forwarded

@@ -32,7 +32,7 @@ export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what:
       const text = `A message here could not be processed and was skipped (${subject}): ${detail}. See the log of the mesh.`
       for (const person of deps.ownersOn(channel)) {
         const place = talks.alonePlaceOf(channel, person)
-        // A channel gets one letter per source.
+        // The source contains the person, because a channel gets only one letter per source.
         if (place !== null && letters.hasRoom(channel, { person }))
           letters.add({ channel, place, source: `passed:${person}:${subject}`, text, person }, clock.now())
       }
@@ -42,9 +42,9 @@ export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what:
 }
 
 /**
- * As `receive`, but a message that repeatedly causes an internal error is skipped, so that later messages are
- * processed. Failures that affect all messages (disk full, people.json broken, database not writable) are not counted
- * against the message.
+ * Receives messages as `receive` does, but skips a message that repeatedly causes an internal
+ * error, so that later messages are processed. Failures that affect all messages (disk full,
+ * people.json broken, database not writable) are not counted against the message.
  */
 export function createPatientReceive(deps: {
   readonly receive: ReceiveMessage

@@ -20,10 +20,10 @@ import type { WriteDeps } from '../commands/write-answer.ts'
 export interface ReceiveDeps extends WriteDeps {
   readonly journal: Journal
   readonly people: {
-    /** Why people.json cannot be used at present, or null. */
+    /** Returns why people.json cannot be used at present, or null. */
     broken(): string | null
     channelCaller(channel: ChannelName, id: string): HumanCaller | null
-    /** Links the identity to the issuer. Throws the Problems `conflict` and `unprocessable`. */
+    /** Links the identity to the issuer of the code. Throws the Problems `conflict` and `unprocessable`. */
     adoptIdentity(issuer: HumanCaller, identity: string): Promise<string>
   }
   readonly strangers: StrangerTable
@@ -41,9 +41,9 @@ export type ReceiveMessage = (channel: ChannelName, received: ReceivedMessage) =
 
 export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
   const { people, messages, codes } = deps
-  /** Messages in progress. A concurrent duplicate waits for the first one. */
+  /** The messages in progress, by channel and id. A concurrent duplicate waits for the first message. */
   const underWay = new Map<string, Promise<void>>()
-  /** Albums whose first message got a reply; the others would get the same. */
+  /** The albums of which a message got a reply; further messages of the album would get the same reply. */
   const answeredAlbums = createRecentIds(channelLimits.answeredAlbumsMax)
 
   async function take(channel: ChannelName, message: PlainMessage): Promise<void> {
@@ -60,7 +60,7 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
 
   async function answer(channel: ChannelName, message: PlainMessage, caller: HumanCaller): Promise<void> {
     const person = caller.person ?? message.senderId
-    // The id of a time-based album is reused, so an earlier reply says nothing about the next album.
+    // Time-based albums all have one id, so an earlier reply says nothing about the next album.
     const isNamed = message.albumId !== null && message.albumId !== albumByTime
     const albumKey = isNamed ? `${channel} ${message.senderId} ${message.albumId}` : null
     if (
@@ -74,7 +74,7 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
       if (album === null || !hasRoom(album)) deps.rate.take(person)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      // One reply per flood. The other messages are not stored, so that a flood cannot fill the disk.
+      // Only the first refused message gets a reply. Others are not stored, so a flood cannot fill the disk.
       if (!deps.rate.isFirstRefusal(person)) return
       const text = `Too many messages: ${error.detail}. Your last message was ignored; send it again later.`
       writeAnswered(deps, { channel, message, person, became: 'limited' }, { text })
@@ -95,7 +95,7 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
     }
   }
 
-  /** In a group, only one message of an album mentions the bot; the others belong to it. */
+  /** Returns a message of an open album, because in a group only one message of an album mentions the bot. */
   function partOfAlbum(channel: ChannelName, received: ReceivedMessage): PlainMessage | null {
     if (received.albumId === undefined || received.addressed) return null
     const message = plainMessage(channel, { ...received, addressed: true })
@@ -120,7 +120,7 @@ function refuseStranger(deps: ReceiveDeps, channel: ChannelName, message: PlainM
   const { senderId } = message
   const identity = `${channel}:${senderId}`
   deps.database.transaction(() => {
-    // A stranger who got the reply is ignored from then on.
+    // A stranger who got the reply before gets no second reply.
     if (!deps.strangers.refuse(channel, senderId, deps.clock.now())) return
     const text = [
       `I do not know you. Your id here is ${identity}.`,

@@ -2,17 +2,17 @@ import { Problem } from '@flotilla/protocol/problem'
 import { channelLimits } from '../channel-limits.ts'
 
 export interface LaneShares {
-  /** Unfinished runs: of this person at the agent, of all people at the agent, of all people at all agents. */
+  /** Unfinished runs of this person at the agent; then of all people at the agent, and of all people at all. */
   readonly ofPerson: number
   readonly ofAgent: number
   readonly ofAll: number
-  /** Other people with unfinished runs at the agent. */
+  /** The number of other people with unfinished runs at the agent. */
   readonly others: number
 }
 
 /**
- * Throws the Problem `lane-full` if the person already uses their share of the agent's lane. The person reads its
- * detail.
+ * Throws the Problem `lane-full` if the person already uses their share of the agent's lane. The
+ * detail is text for the person.
  */
 export function requireRoom(
   places: { readonly shares: (agentId: string, person: string) => LaneShares },
@@ -24,8 +24,8 @@ export function requireRoom(
 }
 
 /**
- * Why another run of a person is rejected, or null. The more people use an agent, the smaller the share of each. A
- * person without runs is accepted while the lane has space. Pure.
+ * Returns why another run of a person is rejected, or null. The more people use an agent, the
+ * smaller is each person's share. A person without runs is accepted while the lane has space. Pure.
  */
 export function whyBusy({ ofPerson, ofAgent, ofAll, others }: LaneShares): string | null {
   const { openRunsPerPersonMax, openRunsPerAgentMax, openRunsMax } = channelLimits

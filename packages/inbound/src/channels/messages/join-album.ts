@@ -2,12 +2,12 @@ import { channelLimits } from '../channel-limits.ts'
 import type { FileWork } from './message-table.ts'
 import type { PlainMessage } from './plain-message.ts'
 
-/** The time until which an album accepts more messages, if its first one came at `since`. Pure. */
+/** Returns until when an album accepts more messages, if its first message came at `since`. Pure. */
 export function albumTimes(now: number, since = now): NonNullable<FileWork['album']> {
   return { since, until: Math.min(now + channelLimits.albumQuietMs, since + channelLimits.albumMaxMs) }
 }
 
-/** Adds a message to an album. Its files are appended; its text and agent are used if the album has none. Pure. */
+/** Returns the album with one more message: files are appended, text and agent are used if it has none. Pure. */
 export function joinAlbum(
   album: FileWork,
   message: PlainMessage,
@@ -30,7 +30,7 @@ function captionOf(
   return album.text === '' ? { agentId, text } : { agentId: album.agentId, text: `${album.text}\n${text}` }
 }
 
-/** True if the album accepts another message without counting it separately. Pure. */
+/** True if one more message of the album does not count against the sender's rate. Pure. */
 export function hasRoom({ message }: FileWork): boolean {
   return message.files.length + message.filesLeftOut < channelLimits.albumFilesMax
 }

@@ -51,7 +51,7 @@ const letterSchema = z
     dueAt: row.due_at,
     createdAt: row.created_at,
   }))
-/** A message to a person on a channel, as markdown. It is sent in as many parts as the platform needs. */
+/** A message to a person on a channel, as markdown. The letter is sent in as many parts as the platform needs. */
 export type Letter = z.infer<typeof letterSchema>
 
 /** Whose letters share one part of a queue: notices to owners, or replies to one person; null for all strangers. */
@@ -63,11 +63,11 @@ export type LetterEnd = 'sent' | 'failed' | 'dropped'
 export interface NewLetter {
   readonly channel: ChannelName
   readonly place: ConversationPlace
-  /** The subject, such as `run:<id>` or `message:<id>`. A channel gets one letter per source. */
+  /** What the letter is about, such as `run:<id>` or `message:<id>`. A channel gets one letter per source. */
   readonly source: string
   readonly text: string
   readonly runId?: string | null
-  /** The agent that speaks; null for the mesh. */
+  /** The agent that wrote the text; null for the mesh. */
   readonly agentId?: string | null
   /** The name of the recipient; null for a stranger. If the recipient's identity changes, the letter is not sent. */
   readonly person?: string | null
@@ -77,7 +77,7 @@ export interface NewLetter {
   /** Artifacts that are sent after the text. */
   readonly files?: readonly SentFile[]
   readonly replyToId?: string | null
-  /** The earliest time to send, in milliseconds since 1970. Such letters do not delay others of a conversation. */
+  /** The earliest time to send, in milliseconds since 1970. A delayed letter does not delay others of its place. */
   readonly notBefore?: number
 }
 
@@ -87,8 +87,8 @@ const columns =
 export type LetterTable = ReturnType<typeof createLetterTable>
 
 /**
- * Letters wait here until the platform has confirmed all their parts. Each part is recorded as begun before it is
- * sent, so that after a crash the mesh knows which part may have been delivered.
+ * Stores letters until the platform has confirmed all their parts. Each part is recorded as begun
+ * before it is sent, so that after a crash the mesh knows which part may have been delivered.
  */
 export function createLetterTable(database: Database) {
   const count = (channel: string): number =>
@@ -100,7 +100,7 @@ export function createLetterTable(database: Database) {
 
   return {
     openCount: count,
-    /** Whether one more letter may wait on the channel for a holder; outcomes of runs are written in any case. */
+    /** True if one more letter of a holder may wait on the channel; outcomes of runs are written in any case. */
     hasRoom: (channel: string, holder: LetterHolder): boolean => {
       const isNotice = `source >= 'notice:' AND source < 'notice;'`
       const isOwn = holder === 'notices' ? isNotice : `NOT (${isNotice}) AND run_id IS NULL AND person IS ?`
@@ -114,8 +114,8 @@ export function createLetterTable(database: Database) {
       return hasRoom(held, channelLimits.openLetters)
     },
     /**
-     * Counts letters whose source has this prefix, written since then. `;` follows `:` in the index order and ends
-     * the range.
+     * Counts the letters whose source has this prefix, written at or after `since`. `;` follows `:`
+     * in the index order and ends the range.
      */
     countSince: (channel: string, sourcePrefix: string, since: number): number =>
       Number(
@@ -125,7 +125,7 @@ export function createLetterTable(database: Database) {
           )
           .get(channel, sourcePrefix, `${sourcePrefix.slice(0, -1)};`, since)?.['count'] ?? 0,
       ),
-    /** False if the channel already has a letter of this source. Joins the caller's transaction. */
+    /** Adds a letter. Returns false if the channel already has one of this source. Joins the caller's transaction. */
     add: (letter: NewLetter, now: number): boolean =>
       database
         .prepare(
@@ -134,7 +134,7 @@ export function createLetterTable(database: Database) {
         )
         .run(
           letter.channel,
-          // Letters of one queue are sent in order.
+          // The name of the letter's queue. Letters of one queue are sent in order.
           conversationOf(letter.place) + (letter.notBefore === undefined ? '' : ' notices'),
           JSON.stringify(letter.place),
           letter.source,
@@ -149,7 +149,7 @@ export function createLetterTable(database: Database) {
           letter.notBefore ?? now,
           now,
         ).changes === 1,
-    /** The oldest open letter of each conversation, in the order in which they are due. */
+    /** Returns the oldest unsent letter of each conversation, in the order in which they are due. */
     next: (channel: string, limit: number): readonly Letter[] =>
       database
         .prepare(
@@ -173,13 +173,13 @@ export function createLetterTable(database: Database) {
         .prepare('UPDATE channel_letters SET begun_piece = ?, attempts = attempts + 1 WHERE id = ?')
         .run(piece, id)
     },
-    /** Records how many parts the platform has, and resets the attempts for the next part. */
+    /** Records how many parts the platform has confirmed, and resets the attempts for the next part. */
     out: (id: number, pieces: number): void => {
       database
         .prepare('UPDATE channel_letters SET pieces_out = ?, begun_piece = NULL, attempts = 0 WHERE id = ?')
         .run(pieces, id)
     },
-    /** `certain`: the part that was begun was certainly not delivered. */
+    /** Postpones a letter until a time. `certain`: the part that was begun was certainly not delivered. */
     postpone: (
       id: number,
       until: number,
@@ -196,7 +196,7 @@ export function createLetterTable(database: Database) {
         .prepare('UPDATE channel_letters SET state = ?, detail = ?, settled_at = ? WHERE id = ?')
         .run(end.state, end.detail, end.at, id)
     },
-    /** Deletes old letters, including open ones of channels that are switched off. */
+    /** Deletes old letters, including unsent letters of channels that are switched off. */
     trim: (now: number): void => {
       const then = now - channelLimits.lettersKeptDays * 24 * 3600 * 1000
       database.prepare("DELETE FROM channel_letters WHERE state <> 'open' AND settled_at < ?").run(then)

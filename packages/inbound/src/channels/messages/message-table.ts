@@ -8,8 +8,8 @@ import { plainMessageSchema } from './plain-message.ts'
 import { jsonColumn } from '@flotilla/foundation/storage'
 
 /**
- * What a message became. `limited` and `refused` got a reply or none. `files` waits for its files and changes
- * afterwards. `album` was merged into another message. `notice` was reported to the owners.
+ * What a message became. `limited` and `refused` messages got a reply or none. A `files` message waits for its files
+ * and changes afterwards. An `album` message was merged into another message. A `notice` was reported to the owners.
  */
 export type Became =
   | 'files'
@@ -39,8 +39,8 @@ const fileWorkSchema = z.object({
   agentId: z.string(),
   text: z.string(),
   /**
-   * For the first message of an album: until when it accepts more messages, in milliseconds since 1970. Its files are
-   * fetched only after that.
+   * For the first message of an album: until when it accepts more messages, in milliseconds since
+   * 1970. The album's files are fetched only after that time.
    */
   album: z.object({ since: z.number(), until: z.number() }).nullable().default(null),
 })
@@ -52,14 +52,14 @@ const openSchema = z.object({ channel: z.string(), open: jsonColumn(plainMessage
 
 export type MessageTable = ReturnType<typeof createMessageTable>
 
-/** The received messages, by the platform's ids, so that redelivered ones are recognized after a restart too. */
+/** Stores received messages by the platform's ids, so that redelivery is recognized after a restart too. */
 export function createMessageTable(database: Database) {
   return {
     isTaken: (channel: ChannelName, messageId: string): boolean =>
       database
         .prepare('SELECT 1 AS one FROM channel_messages WHERE channel = ? AND message_id = ?')
         .get(channel, messageId) !== undefined,
-    /** False if the message was taken before; the caller must then do nothing. Joins the caller's transaction. */
+    /** Stores a message. False if it is stored already: the caller must then stop. Joins the caller's transaction. */
     take: (message: TakenMessage): boolean =>
       database
         .prepare(
@@ -74,7 +74,7 @@ export function createMessageTable(database: Database) {
           message.open === undefined ? null : JSON.stringify(message.open),
           message.at,
         ).changes === 1,
-    /** Messages that a previous process took and did not finish, oldest first. */
+    /** Returns the messages that a previous process stored and did not finish, oldest first. */
     open: (limit: number): readonly { readonly channel: string; readonly open: PlainMessage }[] =>
       database
         .prepare(
@@ -82,7 +82,7 @@ export function createMessageTable(database: Database) {
         )
         .all(limit)
         .map((row) => openSchema.parse(row)),
-    /** The oldest message with files of each person, except those in `busy`. */
+    /** Returns the oldest message with files of each person, except the people in `busy`. */
     nextFiles: (channel: ChannelName, busy: readonly string[], limit: number): readonly FileWork[] =>
       database
         .prepare(
@@ -92,7 +92,7 @@ export function createMessageTable(database: Database) {
         )
         .all(channel, JSON.stringify(busy), limit)
         .map((row) => fileRowSchema.parse(row).open),
-    /** The number of messages that wait for files: of the channel, and of this sender. */
+    /** Returns how many messages wait for files: of the channel, and of this sender. */
     openFiles: (channel: ChannelName, senderId: string): { readonly all: number; readonly own: number } => {
       const row = database
         .prepare(
@@ -101,7 +101,7 @@ export function createMessageTable(database: Database) {
         .get(senderId, channel)
       return { all: Number(row?.['all_of_them'] ?? 0), own: Number(row?.['own'] ?? 0) }
     },
-    /** The first message of the same album, while it accepts others. */
+    /** Returns the first message of the same album, while the album accepts more messages; otherwise null. */
     openAlbum: (
       channel: ChannelName,
       { senderId, albumId, place }: Pick<PlainMessage, 'senderId' | 'albumId' | 'place'>,
@@ -117,13 +117,13 @@ export function createMessageTable(database: Database) {
         .map((row) => fileRowSchema.parse(row).open)
       return found.find(({ message }) => conversationOf(message.place) === here) ?? null
     },
-    /** Updates the first message of an album with those that joined it. Joins the caller's transaction. */
+    /** Updates the first message of an album after another message joined. Joins the caller's transaction. */
     changeAlbum: (channel: ChannelName, work: FileWork): void => {
       database
         .prepare('UPDATE channel_messages SET open = ? WHERE channel = ? AND message_id = ?')
         .run(JSON.stringify(work), channel, work.message.id)
     },
-    /** Reopens albums that a previous process received in part, because the platform redelivers the rest. */
+    /** Reopens albums that a previous process received in part: the platform redelivers their other messages. */
     gatherAgain: (album: NonNullable<FileWork['album']>): void => {
       database
         .prepare(
@@ -131,7 +131,7 @@ export function createMessageTable(database: Database) {
         )
         .run(JSON.stringify(album))
     },
-    /** Closes the wait for files. Joins the caller's transaction. False if it was closed before. */
+    /** Ends a message's wait for files. False if the wait had ended before. Joins the caller's transaction. */
     filesOver: (
       { channel, messageId }: Pick<TakenMessage, 'channel' | 'messageId'>,
       became: Became,

@@ -33,7 +33,7 @@ export const plainMessageSchema = z.object({
   forwarded: z.object({ text: z.string(), by: z.string() }).optional(),
   pressed: z.string().nullable(),
   files: z.array(plainFileSchema).default([]),
-  /** The number of files above a limit. */
+  /** The number of files above the limit, which are left out. */
   filesLeftOut: z.number().default(0),
   /** The id that all messages of one album share; null for a single message. */
   albumId: z.string().nullable().default(null),
@@ -41,8 +41,8 @@ export const plainMessageSchema = z.object({
 export type PlainMessage = z.infer<typeof plainMessageSchema>
 
 /**
- * Null for messages to ignore: messages between people, empty ones, and ids that no platform issues. Text above the
- * limit stays too long, so that later checks reject it. Pure.
+ * Returns a message in its stored form. Null for messages to ignore: messages between people, empty ones, and
+ * ids that no platform issues. Text above the limit stays too long, so that later checks reject it. Pure.
  */
 export function plainMessage(channel: ChannelName, received: ReceivedMessage): PlainMessage | null {
   const { id, senderId, place, pressed, forwarded, albumId = '' } = received

@@ -12,12 +12,12 @@ const rowSchema = z
 
 export type RunFiles = ReturnType<typeof createRunFiles>
 
-/** The artifacts that agents saved in runs that people on channels requested. */
+/** Stores the artifacts that agents saved in runs that people on channels requested. */
 export function createRunFiles(database: Database) {
   return {
     /**
-     * Joins the caller's transaction. A repeated name is the same file. Files above the limit appear only in the
-     * dashboard.
+     * Adds an artifact; a name that was added before is the same file. Files above the limit appear
+     * only in the dashboard. Joins the caller's transaction.
      */
     add: (runId: string, { agentId, name }: SentFile, now: number): void => {
       database

@@ -9,9 +9,9 @@ const dayMs = 24 * 3600 * 1000
 export type StrangerTable = ReturnType<typeof createStrangerTable>
 
 /**
- * Strangers who got the reply that the mesh does not know them. Each gets it once. If the table is full, the oldest
- * entry is removed. Replies per minute are limited, and half of them are reserved for strangers who ask again after
- * they were turned away. A flood of new names therefore cannot prevent a stranger from learning how to get access.
+ * Stores strangers who got the reply that the mesh does not know them. Each stranger gets it once. A full table
+ * drops its oldest entry. Half of the replies per minute are reserved for strangers who write again after they
+ * were turned away, so that a flood of new names cannot prevent a stranger from learning how to get access.
  */
 export function createStrangerTable(database: Database) {
   const turnedAway = createRecentIds(channelLimits.strangersTurnedAwayMax)
@@ -55,7 +55,7 @@ export function createStrangerTable(database: Database) {
       dropOldest(channel)
       return true
     },
-    /** The person was linked. If they are unlinked later, they get the reply again. */
+    /** Called when the stranger was linked to a person. If unlinked later, the stranger gets the reply again. */
     forget: (channel: ChannelName, senderId: string): void => {
       database
         .prepare('DELETE FROM channel_strangers WHERE channel = ? AND sender_id = ?')

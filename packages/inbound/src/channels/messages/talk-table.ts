@@ -8,7 +8,7 @@ import { conversationOf, placeSchema } from '../conversation.ts'
 
 const talkSchema = z.object({ agent_id: z.string().nullable() })
 const placeRowSchema = z.object({ place: jsonColumn(placeSchema), sender_id: z.string() })
-/** Conversations of one person that are searched for one whose identity is still linked. */
+/** How many conversations of one person are searched for a conversation whose identity is still linked. */
 const placesMax = 50
 
 export type TalkTable = ReturnType<typeof createTalkTable>
@@ -21,8 +21,8 @@ export interface Talk {
 }
 
 /**
- * The agent that each person chose in each conversation, and where they last wrote. `isTheirs` says whether an
- * identity is linked to the person now; a conversation of an unlinked identity gets no more messages.
+ * Stores the agent that each person chose in each conversation, and where the person last wrote. `isTheirs` says
+ * whether an identity is linked to the person now; a conversation of an unlinked identity gets no more messages.
  */
 export function createTalkTable(
   database: Database,
@@ -37,7 +37,7 @@ export function createTalkTable(
   }
 
   return {
-    /** The agent that the person chose in this conversation; null if the person chose none. */
+    /** Returns the agent that the person chose in this conversation; null if the person chose no agent. */
     agentOf: ({ channel, person, place }: Talk): string | null => {
       const row = database
         .prepare('SELECT agent_id FROM channel_talks WHERE channel = ? AND person = ? AND conversation = ?')
@@ -71,14 +71,14 @@ export function createTalkTable(
         .get(channel, person, conversationOf(place))
       return row !== undefined && isTheirs(channel, placeRowSchema.parse(row).sender_id, person)
     },
-    /** The last direct conversation of this person; null if none exists. */
+    /** Returns the last direct conversation of this person; null if none exists. */
     alonePlaceOf: (channel: string, person: string): ConversationPlace | null =>
       firstPlace(
         "SELECT place, sender_id FROM channel_talks WHERE channel = ? AND person = ? AND json_extract(place, '$.isPrivate') ORDER BY spoke_at DESC LIMIT ?",
         channel,
         person,
       ),
-    /** The last conversation of this person, direct ones first; null if none exists. */
+    /** Returns the last conversation of this person, direct conversations first; null if none exists. */
     lastPlaceOf: (channel: string, person: string): ConversationPlace | null =>
       firstPlace(
         "SELECT place, sender_id FROM channel_talks WHERE channel = ? AND person = ? ORDER BY json_extract(place, '$.isPrivate') DESC, spoke_at DESC LIMIT ?",

@@ -15,11 +15,11 @@ export interface PairingCodes {
   /** Replaces the previous code. */
   issue(channel: ChannelName, issuer: HumanCaller): { readonly code: string; readonly expiresAt: number }
   isOpen(channel: ChannelName): boolean
-  /** The state of the last code; null if none was issued. */
+  /** Returns the state of the last code; null if no code was issued. */
   find(channel: ChannelName): ChannelView['pairing']
   /**
-   * The person who issued the code; null for a wrong code, which counts as an attempt of the sender. A right code is
-   * used up.
+   * Returns the person who issued the code; null for a wrong code, which counts as an attempt of
+   * the sender. A right code is used up.
    */
   take(channel: ChannelName, senderId: string, text: string): HumanCaller | null
   /** Records the result for the sender of the right code: the linked name, or why it failed. */
@@ -41,9 +41,9 @@ interface IssuedCode {
 
 export function createPairingCodes(deps: {
   readonly clock: Pick<Clock, 'now'>
-  /** A random integer from 0 to `below` - 1. */
+  /** Returns a random integer from 0 to `below` - 1. */
   readonly randomNumber: (below: number) => number
-  /** Wrong attempts of all senders after which a code is closed. */
+  /** After this many wrong attempts of all senders together, a code is closed. */
   readonly allTriesMax?: number
 }): PairingCodes {
   const { allTriesMax = channelPairing.allTriesMax } = deps
@@ -99,7 +99,7 @@ export function createPairingCodes(deps: {
   }
 }
 
-/** The code in a message: alone, or after `/start` or `/pair`; null if none exists. Pure. */
+/** Returns the code in a message: alone, or after `/start` or `/pair`; null if the message has no code. Pure. */
 export function codeIn(text: string): string | null {
   const { alphabet, codeChars } = channelPairing
   const found = /^(?:\/(?:start|pair)(?:@\w{1,64})?\s+)?([A-Za-z0-9]+)$/.exec(text.trim())?.[1]?.toUpperCase()

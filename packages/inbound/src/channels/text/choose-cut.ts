@@ -3,10 +3,10 @@ import { runIndexAt } from './text-run.ts'
 import { wholePartAt } from './whole-part.ts'
 import type { WholePart } from './whole-part.ts'
 
-/** The quality of a place to cut; higher is better. */
+/** How good a place to cut is; a higher number is better. */
 const ranks = { paragraph: 4, line: 3, sentence: 2, word: 1 } as const
 
-/** A better place is used unless it leaves more than this share of a message empty. */
+/** A better place to cut is used unless it leaves more than this share of a message empty. */
 const emptyShareMax = 2 / 3
 
 /** How far the search looks beyond a cut for combining characters, in UTF-16 code units. */
@@ -22,8 +22,8 @@ const blank = /\s/
 const attached = /\p{M}|\u200C|\u200D|\uFE0E|\uFE0F/u
 
 /**
- * Where to end a message that begins at `from` and has space up to `to`: after `from`, at most `to`. `fits` returns
- * whether a part fits into one message. Such a part is not divided, even if much of this message stays empty. Pure.
+ * Returns where to end a message that begins at `from` and has space up to `to`. `fits` returns whether a
+ * part fits into one message. Such a part is not divided, even if much of this message stays empty. Pure.
  */
 export function chooseCut(
   whole: RunText,
@@ -32,8 +32,8 @@ export function chooseCut(
 ): number {
   let last: (WholePart & { readonly fits: boolean }) | null = null
   /**
-   * The part that a cut at `at` would divide. The last result is cached, so that a long part is searched for only
-   * once.
+   * Returns the part that a cut at `at` would divide. The last result is cached, so that a long
+   * part is searched for only once.
    */
   const dividedAt = (at: number): WholePart | null => {
     if (last === null || at <= last.from || at >= last.to) {
@@ -50,7 +50,7 @@ export function chooseCut(
   return divided === null || divided.from <= from ? place : divided.from
 }
 
-/** The best place that does not leave too much empty; null if none exists. */
+/** Returns the best place that does not leave too much of the message empty; null if none exists. */
 function bestPlace(
   whole: RunText,
   { from, to }: { readonly from: number; readonly to: number },
@@ -66,7 +66,7 @@ function bestPlace(
   return best.rank > 0 ? best.at : null
 }
 
-/** The last place up to `to` between two words, or else between two characters. */
+/** Returns the last place up to `to` between two words, or else between two characters. */
 function lastPlace(text: string, from: number, to: number): number {
   const least = from + Math.ceil((to - from) * (1 - emptyShareMax))
   // The slice extends beyond `to`, so that the last character is complete.
@@ -104,7 +104,7 @@ function rankOf(whole: RunText, at: number): number {
   return ranks.word
 }
 
-/** A word boundary can lie within a grapheme that contains joiners. */
+/** True if a character begins at `at`: a word boundary can lie within a character that is made with joiners. */
 function characterBegins(text: string, at: number): boolean {
   const from = Math.max(0, at - aheadChars)
   for (const { index } of characters.segment(text.slice(from, at + aheadChars))) {

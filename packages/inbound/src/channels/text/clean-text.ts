@@ -1,19 +1,19 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 
 /**
- * The maximum part of an answer that is sent as messages, in UTF-16 code units: sixteen messages of the platform with
- * the shortest ones. A longer answer is also sent as a file.
+ * The maximum part of an answer that is sent as messages, in UTF-16 code units: sixteen messages on
+ * the platform with the shortest messages. A longer answer is also sent as a file.
  */
 export const answerCharsMax = 32_000
 
 export const cutMark = '[cut]'
 
-/** Limits stacked combining marks. No writing system needs more, and one letter could fill a message. */
+/** Matches more than eight stacked combining marks: no writing system needs them, and they could fill a message. */
 const stackedMarks = /(\p{M}{8})\p{M}+/gu
 
 /**
- * Removes invisible characters (control, bidirectional and other format characters), normalizes line ends and bounds
- * the length. Pure.
+ * Returns the text without invisible characters (control, bidirectional and other format
+ * characters), with normalized line ends and bounded length. Pure.
  */
 export function cleanText(text: string): { readonly text: string; readonly wasCut: boolean } {
   const wasCut = text.length > answerCharsMax
@@ -22,7 +22,7 @@ export function cleanText(text: string): { readonly text: string; readonly wasCu
   return { text: cleaned.replace(stackedMarks, '$1'), wasCut }
 }
 
-/** The first `max` code units without half of a surrogate pair. Pure. */
+/** Returns the first `max` code units without half of a surrogate pair. Pure. */
 export function wholeUpTo(text: string, max: number): string {
   const cut = text.slice(0, max)
   return /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut

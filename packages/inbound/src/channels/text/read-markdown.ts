@@ -14,20 +14,20 @@ const languageChars = /[^A-Za-z0-9+#_.-]/g
 const languageCharsMax = 32
 
 export interface ReadMarkdown extends RunText {
-  /** True if a link was not kept as a link. */
+  /** True if at least one link of the text was not written as a link. */
   readonly refusedLink: boolean
-  /** The fence that closes the last code block; empty if it is closed. */
+  /** The fence that closes the last code block; empty if the text already closes the block. */
   readonly openFence: string
 }
 
-/** Blocks whose inline markup is parsed in one step. */
+/** How many blocks' inline markup is parsed in one step. */
 const blocksPerStep = 20
-/** Inline text of one block that is parsed in one step, in UTF-16 code units. */
+/** How much inline text of one block is parsed in one step, in UTF-16 code units. */
 const paragraphCharsMax = 8000
 
 /**
- * Parses CommonMark with tables and strikethrough; HTML is treated as text. `keepsLinks` is that of
- * `createRunWriter`. Works in steps: all blocks at once, then the inline markup of a few blocks each. Pure.
+ * Parses CommonMark with tables and strikethrough; HTML is treated as text. `keepsLinks` is passed to
+ * `createRunWriter`. Works in steps: first all blocks, then the inline markup of a few blocks in each step. Pure.
  */
 export function createReadMarkdown(): (
   markdown: string,
@@ -72,7 +72,7 @@ export function createReadMarkdown(): (
   }
 }
 
-/** The end of a list or quote closes the blocks in it, so only a top-level block can stay open. */
+/** Returns the fence of an unclosed last block, or ''. A list's or quote's end closes the blocks in it. */
 function openFenceOf(tokens: readonly Token[], markdown: string): string {
   const last = tokens.at(-1)
   if (last?.type !== 'fence' || last.map === null) return ''
@@ -82,7 +82,7 @@ function openFenceOf(tokens: readonly Token[], markdown: string): string {
   return isClosed ? '' : last.markup
 }
 
-/** Parses a long text in parts. Markup that spans two parts stays as it is written. */
+/** Parses a long text in parts. Markup across the border of two parts stays as it is written. */
 function* readInParts(token: Token, readPart: (content: string) => readonly Token[]): Generator<void, void> {
   if (token.type !== 'inline') return
   const { content } = token
@@ -102,11 +102,11 @@ function* readInParts(token: Token, readPart: (content: string) => readonly Toke
 
 function createParser() {
   const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: nestingMax })
-  // Only text with a scheme becomes a link. README.md is not a host name.
+  // Only text with a scheme becomes a link: README.md is not a host name.
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
-  // Links without a scheme are not needed, and the search for them takes quadratic time.
+  // Links without a scheme are not needed, and searching for such links takes quadratic time.
   parser.linkify.add('//', null)
-  // safe-link.ts judges the target of a link, because it also sees the label.
+  // All links are accepted while parsing: safe-link.ts decides on a link later, when its label is known too.
   parser.validateLink = () => true
   parser.normalizeLink = (address) => address
   parser.normalizeLinkText = (address) => address
@@ -123,7 +123,7 @@ export function readPlain(text: string): RunText {
 interface ListState {
   readonly isOrdered: boolean
   next: number
-  /** The marker of the item was written, and its first paragraph follows on the same line. */
+  /** True if the list item's marker was written, so that its first paragraph follows on the same line. */
   isMarked: boolean
 }
 
@@ -229,7 +229,7 @@ function readInline(writer: RunWriter, tokens: readonly Token[]): void {
   }
 }
 
-/** A picture becomes its text and address, because the mesh never fetches pictures for agents. */
+/** Writes a picture as its text and address, because the mesh never fetches pictures for agents. */
 function writeImage(writer: RunWriter, token: Token): void {
   const words = token.content === '' ? 'picture' : token.content
   if (writer.isInLink()) return writer.write(words)
@@ -238,7 +238,7 @@ function writeImage(writer: RunWriter, token: Token): void {
   writer.closeLink()
 }
 
-/** Returns the index of the table's end. */
+/** Writes a table and returns the index of its last token. */
 function* readTable(writer: RunWriter, tokens: readonly Token[], open: number): Generator<void, number> {
   const rows: string[][] = []
   let index = open + 1

@@ -3,8 +3,8 @@ import type { CodeBlock, RunLink, RunStyle, TextRun } from './text-run.ts'
 import { plainStyle } from './text-run.ts'
 
 /**
- * The maximum length that link targets and tables may add to an answer, in UTF-16 code units. A reference defined
- * once can be used a thousand times.
+ * How much text link targets and tables may add to an answer, in UTF-16 code units. A link
+ * reference that is defined once can be used a thousand times.
  */
 const addedCharsMax = 64_000
 
@@ -12,7 +12,7 @@ type Toggle = 'bold' | 'italic' | 'strike'
 
 /** Builds the runs of an answer and inserts the line breaks between blocks. */
 export interface RunWriter {
-  /** Ensures at least this many line breaks before the next text. */
+  /** Ensures at least this many line breaks before the text that follows. */
   readonly gap: (lines: number) => void
   readonly write: (text: string, own?: Partial<RunStyle>) => void
   readonly writeBlock: (text: string, language: string) => void
@@ -22,11 +22,11 @@ export interface RunWriter {
   readonly closeLink: () => void
   readonly isInLink: () => boolean
   readonly runs: readonly TextRun[]
-  /** True if a link was not kept as a link. */
+  /** True if at least one link of the text was not written as a link. */
   readonly refusedLink: () => boolean
 }
 
-/** `keepsLinks` is false if the platform has no links with labels: the address then follows the label. */
+/** Creates a writer. `keepsLinks` is false if the platform's links have no labels: addresses then follow labels. */
 export function createRunWriter(keepsLinks: boolean): RunWriter {
   const runs: TextRun[] = []
   const depth = { bold: 0, italic: 0, strike: 0, quote: 0 }
@@ -63,7 +63,7 @@ export function createRunWriter(keepsLinks: boolean): RunWriter {
     })
   }
 
-  /** Writes the address after the label, unless it is the label. */
+  /** Writes the address after the label, unless the label is the address. */
   function writeAddress(address: string, label: string): void {
     if (label.trim() === address || addedChars + address.length > addedCharsMax) return
     addedChars += address.length
@@ -96,7 +96,7 @@ export function createRunWriter(keepsLinks: boolean): RunWriter {
     addedChars += verdict.href.length
     const marked: RunLink = { href: verdict.href, written: isBare && fitsBare.test(label) ? label : null }
     if (label === '') return write(verdict.href, { link: { href: verdict.href, written: verdict.href } })
-    // No platform shows code as a link.
+    // Code within a link loses its code style, because no platform shows code as a link.
     for (let index = from; index < runs.length; index += 1) restyle(index, { code: false, link: marked })
   }
 
@@ -126,8 +126,8 @@ export function createRunWriter(keepsLinks: boolean): RunWriter {
   }
 }
 
-/** Markup next to an address would be taken as part of it. */
+/** The style of an address, because a platform would read markup next to an address as part of the address. */
 const unmarked: Partial<RunStyle> = { bold: false, italic: false, strike: false }
 
-/** An address that can be written between `<` and `>`. */
+/** Matches an address that can be written between `<` and `>`. */
 const fitsBare = /^https?:\/\/[^\s<>\\`]+$/i

@@ -1,11 +1,11 @@
 /** The decision on an agent's link: a link, visible text, or nothing. */
 export type LinkVerdict =
   | { readonly kind: 'link'; readonly href: string }
-  /** The address is shown as text and is not clickable. */
+  /** The address is shown as text without a link. */
   | { readonly kind: 'shown'; readonly address: string }
   | { readonly kind: 'dropped' }
 
-/** Longer addresses are shown without a link, in UTF-16 code units. One must fit beside text into every message. */
+/** A longer address is shown without a link, in UTF-16 code units. A link must fit beside text into each message. */
 const hrefCharsMax = 800
 
 /** An address with a scheme. */
@@ -16,8 +16,8 @@ const addressLike =
   /^\s*(?:https?:\/\/)?(?:[^\s/@]*@)?((?:[\p{L}\p{N}-]+\.)+[\p{L}\p{N}-]{2,})(?=$|[\s:/?#])/iu
 
 /**
- * Allows http and https links without a user name. The label must not look like another address than the target.
- * Pure.
+ * Returns the decision on a link. Allows http and https links without a user name, if the label
+ * does not look like another address than the target. Pure.
  */
 export function judgeLink(target: string, label: string): LinkVerdict {
   const url = URL.canParse(target) ? new URL(target) : null

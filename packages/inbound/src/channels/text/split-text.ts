@@ -20,8 +20,8 @@ const spellings: Readonly<Record<ChannelName, Spelling>> = {
 }
 
 /**
- * The maximum length of a message on each platform, in UTF-16 code units. Telegram counts after parsing the markup,
- * the others before.
+ * The maximum length of a message on each platform, in UTF-16 code units. Telegram counts after
+ * parsing the markup, the other platforms before.
  */
 export const channelCharsMax: Readonly<Record<ChannelName, number>> = {
   telegram: telegramHtml.charsMax,
@@ -31,7 +31,7 @@ export const channelCharsMax: Readonly<Record<ChannelName, number>> = {
   webhook: plainMarkdown.charsMax,
 }
 
-/** The minimum of the first guess for a message's length, in UTF-16 code units. */
+/** The lowest first guess for a message's length, in UTF-16 code units. */
 const leastGuessChars = 64
 
 /** The maximum length of `lead`, in UTF-16 code units. */
@@ -44,8 +44,8 @@ export interface TextToSplit {
   /** `markdown` for agents; `plain` for text of the mesh and of people. */
   readonly format: 'markdown' | 'plain'
   /**
-   * The prefix of every message, such as `[agent]`, so that no later part can impersonate another agent. Empty for
-   * none.
+   * The prefix of every message, such as `[agent]`, so that no later part can impersonate another
+   * agent. May be empty.
    */
   readonly lead: string
 }
@@ -53,7 +53,7 @@ export interface TextToSplit {
 export interface SplitText {
   /** The messages in the platform's markup, each within the platform's limit; empty if nothing would be visible. */
   readonly pieces: readonly string[]
-  /** True if the text exceeded the limit; the last part says so. */
+  /** True if the text exceeded the limit; the last message then says so. */
   readonly wasCut: boolean
 }
 
@@ -62,7 +62,7 @@ export type SplitChannelText = (split: TextToSplit) => Promise<SplitText>
 /** The longest work without yielding to the event loop, in milliseconds. */
 const turnMs = 10
 
-/** As `createSplitText`, but yields to the event loop between steps, because hostile text can take long. */
+/** Splits text as `createSplitText` does, but yields to the event loop, because hostile text can take long. */
 export function createPacedSplit(turn: () => Promise<void> = setImmediate): SplitChannelText {
   const steps = createSplitSteps()
   return async (split) => {
@@ -77,7 +77,7 @@ export function createPacedSplit(turn: () => Promise<void> = setImmediate): Spli
   }
 }
 
-/** Runs all steps at once, for short text. */
+/** Splits short text in one go, without yielding to the event loop. */
 export function createSplitText(): (split: TextToSplit) => SplitText {
   const steps = createSplitSteps()
   return (split) => {
@@ -117,12 +117,12 @@ export function createSplitSteps(): (split: TextToSplit) => Generator<void, Spli
   }
 }
 
-/** Appended after parsing, so that it does not become part of a cut code block. */
+/** Adds the mark of a cut text after parsing, so that the mark does not become part of a cut code block. */
 function withCutMark(whole: RunText, { wasCut }: { readonly wasCut: boolean }): RunText {
   return wasCut ? joinRuns([...whole.runs, { text: `\n\n${cutMark}`, style: plainStyle }]) : whole
 }
 
-/** Removes blank lines at both ends; the indentation of the first line stays, because it may make the line code. */
+/** Removes blank lines at both ends; the first line keeps its indentation, which may make the line code. */
 function withoutBlankEnds(source: string): string {
   return source.trimEnd().replace(/^(?:[^\S\n]*\n)+/, '')
 }
@@ -151,7 +151,7 @@ function* split(whole: RunText, spelling: Spelling, lead: string): Generator<voi
   while (from < rules.end) {
     const { text, next } = yield* takePiece(whole, { from, guess }, rules)
     pieces.push(text)
-    // Neighboring text needs about the same space for its markup.
+    // The next guess: neighboring text needs about as much space for its markup.
     guess = Math.max(leastGuessChars, next - from)
     from = begin(whole, next)
   }
@@ -172,21 +172,21 @@ function* takePiece(
   const bounds = { least, most: Math.min(end, from + spelling.charsMax), guess: from + guess }
   let to = yield* longestFitting(fits, bounds)
   if (to === end) return { text: spellUpTo(end).text, next: end }
-  // Trailing whitespace takes no space in a message.
+  // Trailing whitespace is skipped, because it takes no space in a message.
   while (/\s/.test(whole.text[to] ?? '')) to += 1
   for (;;) {
     yield
     const next = to <= least ? least : Math.max(least, chooseCut(whole, { from, to }, fitsAlone))
     const { text, size } = spellUpTo(trimmedEnd(whole, from, next))
     if (size <= spelling.charsMax || next === least) return { text, next }
-    // In rare cases the shorter text needs more space because of an additional mark.
+    // In rare cases the shorter text needs more space, because the cut adds a mark.
     to = next - 1
   }
 }
 
 /**
- * The largest end that fits, assuming that longer text needs more space. Starts from the guess to avoid spelling much
- * more than fits.
+ * Returns the largest end that fits, assuming that longer text needs more space. Starts from the
+ * guess, to avoid converting much more text than fits.
  */
 function* longestFitting(
   fits: (to: number) => boolean,

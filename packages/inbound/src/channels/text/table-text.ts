@@ -1,12 +1,12 @@
-/** The maximum padding of a column. Longer cells stick out, so that padding cannot enlarge a table without bound. */
+/** The maximum padding of a column, in characters. Longer cells stick out, so that padding cannot grow a table. */
 const columnCharsMax = 32
 
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
 
-/** Rows that are measured or written in one step. */
+/** How many rows are measured or written in one step. */
 const rowsPerStep = 100
 
-/** A table as aligned text for a code block, because no platform has tables. Works in steps. Pure. */
+/** Returns a table as aligned text for a code block, because no platform has tables. Works in steps. Pure. */
 export function* tableText(rows: readonly (readonly string[])[]): Generator<void, string> {
   const widths: number[] = []
   for (const [at, row] of rows.entries()) {

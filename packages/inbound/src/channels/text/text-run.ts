@@ -1,6 +1,6 @@
 /**
- * A message as visible text with styles: consecutive runs, each with one style. Every spelling is built from runs, so
- * that a cut never divides markup.
+ * A part of a message with one style. A message is visible text as consecutive runs. Every
+ * platform's markup is written from runs, so that a cut never divides markup.
  */
 export interface TextRun {
   readonly text: string
@@ -13,9 +13,9 @@ export interface RunStyle {
   readonly strike: boolean
   /** True for inline code. */
   readonly code: boolean
-  /** All runs of one link share this object. */
+  /** The link of the run, an object that all runs of the link share; null outside of links. */
   readonly link: RunLink | null
-  /** All runs of one block share this object. */
+  /** The code block of the run, an object that all runs of the block share; null outside of blocks. */
   readonly block: CodeBlock | null
   readonly quote: boolean
 }
@@ -23,12 +23,12 @@ export interface RunStyle {
 export interface RunLink {
   /** The target of the link: an http or https address as `URL` formats it, without a user name. */
   readonly href: string
-  /** The address as written in the text, if it is its own label; otherwise null. */
+  /** The address as written in the text, if the address is its own label; otherwise null. */
   readonly written: string | null
 }
 
 export interface CodeBlock {
-  /** The language of the code block: letters, digits and `+#_.-`; empty for none. */
+  /** The language of the code block: letters, digits and `+#_.-`; empty if no language is named. */
   readonly language: string
 }
 
@@ -50,7 +50,7 @@ export interface RunText {
   readonly starts: readonly number[]
 }
 
-/** Merges neighboring runs of the same style. Pure. */
+/** Returns the runs with neighbors of the same style merged. Pure. */
 export function joinRuns(runs: readonly TextRun[]): RunText {
   const joined: { parts: string[]; style: RunStyle }[] = []
   for (const { text, style } of runs) {
@@ -69,7 +69,7 @@ export function joinRuns(runs: readonly TextRun[]): RunText {
   return { runs: whole, text: whole.map(({ text }) => text).join(''), starts }
 }
 
-/** The index of the run that contains the character at `at`. Pure. */
+/** Returns the index of the run that contains the character at `at`. Pure. */
 export function runIndexAt({ starts }: RunText, at: number): number {
   let [low, high] = [0, starts.length - 1]
   while (low < high) {
@@ -80,7 +80,7 @@ export function runIndexAt({ starts }: RunText, at: number): number {
   return low
 }
 
-/** The runs between `from` and `to`. Pure. */
+/** Returns the runs between `from` and `to`. Pure. */
 export function sliceRuns(whole: RunText, from: number, to: number): TextRun[] {
   const slice: TextRun[] = []
   for (let index = runIndexAt(whole, from); index < whole.runs.length; index += 1) {

@@ -4,11 +4,9 @@ import type { RunStyle, RunText } from './text-run.ts'
 /** Emphasized text up to this length is not divided, in UTF-16 code units. */
 const emphasisCharsMax = 240
 
-/** An address without the brackets or quotes around it. The scheme is bounded, because longer ones do not exist. */
+/** Matches an address without brackets or quotes around it. Its scheme is bounded: longer schemes do not exist. */
 const address = /[a-z][a-z0-9+.-]{0,30}:\/\/[\w\p{L}\p{M}\p{N}\-.~:/?#[\]@!$&'()*+,;=%]+/giu
-/**
- * How far an address is searched on both sides of a place, in UTF-16 code units. A longer one fits into no message.
- */
+/** How far an address is searched on both sides, in UTF-16 code units. A longer one fits into no message. */
 const addressReachChars = 16_384
 const addressSign = /[\w\p{L}\p{M}\p{N}\-.~:/?#[\]@!$&'()*+,;=%]/u
 const opening = /[([<"'\u2018\u201C\u00AB]/u
@@ -18,7 +16,7 @@ export interface WholePart {
   readonly to: number
 }
 
-/** The unit that a cut at `at` would divide: an address, a link, inline code or emphasized text. Pure. */
+/** Returns what a cut at `at` would divide: an address, a link, inline code or emphasized text; or null. Pure. */
 export function wholePartAt(whole: RunText, at: number): WholePart | null {
   if (at <= 0 || at >= whole.text.length) return null
   return styledPartAt(whole, at) ?? addressAt(whole.text, at)
@@ -53,7 +51,7 @@ function addressAt(text: string, at: number): WholePart | null {
   for (const { 0: found, index } of text.slice(first, at + addressReachChars).matchAll(address)) {
     const [from, to] = [first + index, first + index + found.length]
     if (from >= at) return null
-    // An opening bracket or quote belongs to the address.
+    // An opening bracket or quote before the address belongs to the same unit.
     if (to > at) return { from: opening.test(text[from - 1] ?? '') ? from - 1 : from, to }
   }
   return null

@@ -7,7 +7,7 @@ export type ConditionToken =
   | { readonly kind: 'number'; readonly value: number; readonly at: number }
   | { readonly kind: 'sign'; readonly text: string; readonly at: number }
 
-/** All token forms of the language; any other text is an error. */
+/** The patterns of all tokens; any other text is an error. */
 const patterns = {
   space: /\s+/y,
   name: /[A-Za-z_][A-Za-z0-9_-]*/y,
@@ -16,7 +16,7 @@ const patterns = {
   sign: /==|!=|<=|>=|[<>().[\]]/y,
 } as const
 
-/** Throws the Problem `bad-request` with the position of the first invalid character. Pure. */
+/** Returns the tokens of a text. Problem `bad-request` with the position of the first invalid character. Pure. */
 export function conditionTokens(text: string): readonly ConditionToken[] {
   const tokens: ConditionToken[] = []
   let at = 0
@@ -43,12 +43,12 @@ export function conditionTokens(text: string): readonly ConditionToken[] {
 
 const example = 'Such as: action == "opened" and not (labels contains "wip" or title matches "^draft")'
 
-/** A problem with the position, counted from 1, and an example. */
+/** Returns a problem with the position, counted from 1, and an example. */
 export function conditionFault(at: number, what: string): Problem {
   return new Problem('bad-request', { detail: `condition, character ${at + 1}: ${what}. ${example}` })
 }
 
-/** A backslash escapes quotes and itself; other escapes stay for regular expressions. */
+/** Returns the quoted text. A backslash escapes quotes and itself; other escapes stay for regular expressions. */
 function unquoted(quoted: string): string {
   return quoted.slice(1, -1).replaceAll(/\\(["'\\])/g, '$1')
 }

@@ -21,7 +21,7 @@ export type Condition =
   | { readonly kind: 'contains'; readonly field: FieldPath; readonly literal: Literal }
   | { readonly kind: 'matches'; readonly field: FieldPath; readonly pattern: RE2JS }
 
-/** How much of a text field a pattern searches, in characters. */
+/** How much of a text field a `matches` pattern searches, in characters. */
 export const matchedTextMaxChars = 3000
 
 /**
@@ -48,7 +48,7 @@ export function conditionHolds(condition: Condition, payload: JsonValue): boolea
   }
 }
 
-/** Reads own members only, so inherited properties are not fields. */
+/** Returns the field at a path, or null. Reads own members only, so inherited properties are not fields. */
 function fieldOf(payload: JsonValue, path: FieldPath): JsonValue {
   let value: JsonValue = payload
   for (const step of path) {
@@ -80,7 +80,7 @@ function inOrder<T extends string | number>(left: T, by: '<' | '<=' | '>' | '>='
   }
 }
 
-/** True for a substring of a text or a member of a list. */
+/** True if the literal is a substring of a text or a member of a list. */
 function contains(value: JsonValue, literal: Literal): boolean {
   if (typeof value === 'string') return typeof literal === 'string' && value.includes(literal)
   return Array.isArray(value) && value.includes(literal)

@@ -7,7 +7,7 @@ import type { ConditionToken } from './condition-tokens.ts'
 export const conditionMaxChars = 500
 /** The maximum length of a pattern for `matches`, in characters. */
 export const patternMaxChars = 200
-/** The maximum steps of a compiled pattern per character of text. Counted repetition multiplies the steps. */
+/** The maximum steps of a compiled pattern per character of text. A counted repetition (`{20}`) multiplies steps. */
 export const patternMaxSteps = 500
 /** The maximum nesting of brackets and `not`. */
 export const conditionDepthMax = 20

@@ -3,10 +3,10 @@ import type { CronJob, LiveJob, ReadCondition } from './cron-job.ts'
 import type { CronTable } from './cron-table.ts'
 import { dueAfter, planDues } from './plan-dues.ts'
 
-/** The current jobs, and until when each is accounted for: all its due times up to then have rows. */
+/** The current jobs, and the time until which each job is accounted for: all its due times up to then have rows. */
 export interface ScheduledJobs {
   readonly live: Map<string, LiveJob>
-  /** The time until which each job is accounted for, by job id, as stored in the database over process restarts. */
+  /** By job id, the time until which the job is accounted for, as stored in the database over process restarts. */
   readonly accounted: Map<string, number>
   readonly table: CronTable
   readonly readCondition: ReadCondition
@@ -27,7 +27,7 @@ export function adoptJob(jobs: ScheduledJobs, job: CronJob, now: number): void {
   }
   if (state?.scheduleKey !== key) {
     if (before) close(jobs, before, now)
-    // The job was changed while the mesh was down. Its missed due times still count, unless it was disabled.
+    // If a job was changed while the mesh was down, its missed due times still count, unless it was disabled.
     const wasOn = state !== null && !state.scheduleKey.startsWith('[false')
     const until = !before && wasOn ? Math.min(now, state.accountedUntil) : now
     table.putState({ jobId: job.id, agentId: job.agent, scheduleKey: key, accountedUntil: until })
@@ -37,7 +37,7 @@ export function adoptJob(jobs: ScheduledJobs, job: CronJob, now: number): void {
   live.set(job.id, made)
 }
 
-/** Records the outstanding due times of the old schedule before the new one replaces it (2). */
+/** Records the due times of the old schedule that have no rows yet, before the new schedule replaces it (2). */
 function close({ accounted, table }: ScheduledJobs, before: LiveJob, now: number): void {
   const { id } = before.job
   const after = accounted.get(id) ?? now

@@ -7,12 +7,12 @@ import type { Firing, Obstacle } from './record-firing.ts'
 
 interface Asked {
   readonly job: CronJob
-  /** The row in state `firing`. After a crash, the next start resumes it. */
+  /** The row in state `firing`. After a crash, the next start of the mesh resumes it. */
   readonly row: CronRow
   readonly askedBy?: Caller
 }
 
-/** Requests the heartbeat of a row in state `firing`; `idle` waits for it. Rejects if the request failed. */
+/** Requests the heartbeat of a row in state `firing`; `idle` waits for the request. Rejects if the request failed. */
 export function askHeartbeat(firing: Firing, asked: Asked): Promise<void> {
   const work = ask(firing, asked)
   const tracked = work

@@ -31,9 +31,9 @@ export function newJob(
 }
 
 /**
- * The caller becomes the maker of the job, because a job has the permissions and trust of its maker. This applies to
- * an agent that changes what the job does. It also applies to a person who changes that or enables the job, unless an
- * agent made it.
+ * Returns the changed job. The caller becomes the job's maker, whose permissions and trust the job
+ * has, in two cases: an agent changes what the job does; or a person changes that or enables the
+ * job, unless an agent made the job.
  */
 export function changedBy(caller: Caller, job: CronJob, change: CronChange): CronJob {
   const next = changed(job, change)
@@ -45,7 +45,7 @@ export function changedBy(caller: Caller, job: CronJob, change: CronChange): Cro
   return takesOver ? { ...next, created_by: actorOf(caller) } : next
 }
 
-/** Applies a change to a job. Throws Problem `bad-request` if the change would alter the mode. Pure. */
+/** Returns the changed job. Throws Problem `bad-request` if the change would alter the mode. Pure. */
 function changed(job: CronJob, change: CronChange): CronJob {
   const mode = modeOf(job)
   if (change.tool_name !== undefined && mode !== 'tool')
@@ -62,7 +62,7 @@ function changed(job: CronJob, change: CronChange): CronJob {
   return when.trim() === '' ? without : { ...without, when }
 }
 
-/** Throws if the job differs from what the caller saw, so that edits of another caller are not overwritten. */
+/** Throws Problem `edit-overtaken` if the job differs from what the caller saw, to protect edits of other callers. */
 export function requireSeen({ schedule, message = '', when = '', enabled }: CronJob, seen: CronSeen): void {
   const now = { schedule, message, when, enabled }
   const names = ['schedule', 'message', 'when', 'enabled'] as const
@@ -73,7 +73,7 @@ export function requireSeen({ schedule, message = '', when = '', enabled }: Cron
   })
 }
 
-/** The name of the change in the audit log. Pure. */
+/** Returns the name of the change in the audit log. Pure. */
 export function actionOf({ enabled, ...rest }: CronChange): 'updated' | 'paused' | 'resumed' {
   if (enabled === undefined || Object.values(rest).some((value) => value !== undefined)) return 'updated'
   return enabled ? 'resumed' : 'paused'

@@ -8,8 +8,8 @@ import type { CronJob, ReadCondition } from './cron-job.ts'
 import { isOperatorHeartbeat, lockFault } from './operator-heartbeat.ts'
 
 /**
- * Validates a job for the file. Throws the Problem `bad-request` with the field. Starts the agent if the job calls a
- * new tool.
+ * Returns a job that is valid for the file. Throws the Problem `bad-request` with the field. Starts
+ * the agent if the job calls a new tool.
  */
 export async function checkJob(
   deps: { readonly agents: Pick<CronDeps['agents'], 'toolsOf'>; readonly readCondition: ReadCondition },
@@ -23,8 +23,8 @@ export async function checkJob(
   if (fault) throw badField(fault.field, fault.reason)
   refuseLocked(job, before)
   if (job.when !== undefined) checkCondition(deps.readCondition, job.when)
-  // An unchanged tool call is not checked again: an agent that just started knows its skills only after its first
-  // run.
+  // An unchanged tool call is not checked again: an agent knows the tools of its skills only after
+  // its first run since it started.
   const isNewCall =
     job.tool_name !== before?.tool_name || !isDeepStrictEqual(job.tool_params, before?.tool_params)
   if (job.tool_name !== undefined && isNewCall) {
@@ -37,7 +37,7 @@ export async function checkJob(
   throw badField(issue?.path.join('.') ?? 'job', issue?.message ?? 'the job does not have the expected form')
 }
 
-/** Allows only changes that leave the operator's heartbeat as it is. Throws Problem `bad-request`. */
+/** Throws Problem `bad-request` for a change of the operator's heartbeat that is not allowed. */
 function refuseLocked(job: CronJob, before: CronJob | null): void {
   if (!isOperatorHeartbeat(job)) return
   const fault = lockFault([job], { held: before, required: true })

@@ -19,7 +19,7 @@ export function checkToolCall(
   if (fault !== null) throw badField('tool_params', fault)
 }
 
-/** The schema comes from a container, so an unreadable one only rejects the job. */
+/** Returns the fault of the parameters, or null. An unreadable schema from the container is a fault too. */
 function faultOf(tool: AgentTool, params: JsonObject): string | null {
   try {
     const checked = fromJSONSchema(boundedSchema(tool.parameters)).safeParse(params)
@@ -33,7 +33,7 @@ function faultOf(tool: AgentTool, params: JsonObject): string | null {
 
 const schemaNodesMax = 2000
 const schemaDepthMax = 24
-/** Patterns can take exponential time, and references can double at each step. */
+/** Schema keywords that are not checked: patterns can take exponential time, references can double at each step. */
 const unbounded = new Set([
   'pattern',
   'patternProperties',
@@ -45,8 +45,8 @@ const unbounded = new Set([
 ])
 
 /**
- * Keeps the parts of a schema that are checked in linear time; the tool itself checks the rest. Throws for a huge
- * schema. Pure.
+ * Returns the parts of a schema that are checked in linear time; the tool itself checks the rest.
+ * Throws for a huge schema. Pure.
  */
 function boundedSchema(schema: JsonObject): JsonObject {
   let nodes = 0
@@ -64,7 +64,7 @@ function boundedSchema(schema: JsonObject): JsonObject {
   return copied(schema, 0, false) as JsonObject // A copy of an object is an object.
 }
 
-/** A problem for a rejected field of a job. */
+/** Returns a problem for a rejected field of a job. */
 export function badField(field: string, reason: string): Problem {
   return new Problem('bad-request', { detail: `${field}: ${reason}`, extra: { field } })
 }

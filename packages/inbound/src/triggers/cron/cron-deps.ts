@@ -5,8 +5,8 @@ import type { LanePlace, RunRecord, SubmitRun } from '@flotilla/work/runs'
 import type { DueHeartbeat } from '../heartbeat/index.ts'
 
 /**
- * Runs a heartbeat or returns why it was skipped. The same job and due time return the same run, so an interrupted
- * request can be repeated. Rejects with a Problem if it cannot be requested at all.
+ * Runs a heartbeat or returns why it was skipped. The same job and due time give the same run, so an
+ * interrupted request can be repeated. Rejects with a Problem if the heartbeat cannot be requested at all.
  */
 export type FireHeartbeat = (
   agentId: string,
@@ -27,11 +27,11 @@ export interface CronDeps {
   readonly agents: {
     /** Throws the Problems `unknown-agent` and `agent-archived`. */
     requireWorking(agentId: string): void
-    /** Starts the agent if needed. Throws the Problems of `reach`. */
+    /** Returns the agent's tools and starts the agent if needed. Throws the Problems of `reach`. */
     toolsOf(agentId: string, signal: AbortSignal): Promise<readonly AgentTool[]>
   }
   readonly fireHeartbeat: FireHeartbeat
-  /** Why the agent gets no work at present, or null. */
+  /** Returns why the agent gets no work at present, or null. */
   readonly pausedReason: (agentId: string) => string | null
   /** Sends the owner a note on behalf of the agent, once per key. Throws on failure. */
   readonly note: (agentId: string, message: string, key: string) => void

@@ -34,12 +34,12 @@ const fileSchema = z.strictObject({
 /**
  * `config/cron.json`, the source of truth for jobs.
  *
- * 1. A broken file leaves the last valid jobs in force and reports its line and the reason. If it is broken at start,
- * there are no jobs until it is repaired. A missing file means no jobs.
+ * 1. A broken file leaves the last valid jobs in force and reports its line and the reason. If the
+ * file is broken at start, there are no jobs until it is repaired. A missing file means no jobs.
  * 2. Edits are serialized, apply to the current file, and are rejected while it is broken.
  * 3. `poll` detects edits by hand.
- * 4. A file that changes the operator's heartbeat is broken in the sense of (1). One that was edited while no mesh
- * ran is corrected by `putHeartbeatBack`, because no earlier version is known.
+ * 4. A file that changes the operator's heartbeat is broken in the sense of (1). A file that was
+ * edited while no mesh ran is corrected by `putHeartbeatBack`, because no earlier version is known.
  */
 export interface CronFile {
   jobs(): readonly CronJob[]
@@ -55,7 +55,7 @@ export interface CronFile {
    * Corrects the operator's heartbeat if it is the only error, before the first poll. Resolves with the error's text.
    */
   putHeartbeatBack(): Promise<string | null>
-  /** Reads the file if it was changed by hand. True if it has new content. */
+  /** Reads the file if it was changed by hand. True if the file has new content. */
   poll(): Promise<boolean>
 }
 
@@ -102,7 +102,7 @@ export function createCronFile(deps: {
           ? null
           : writeJobs(written)
       })
-      // The next poll reads the file again, which is cheap and detects a concurrent edit by hand.
+      // The next poll reads the file again. That is cheap and detects an edit by hand at the same time.
       keep(written)
     },
     requireWhole: async () => void wholeJobs(await readTextFile(path), lock()),
@@ -119,7 +119,7 @@ export function createCronFile(deps: {
     async poll() {
       try {
         await requireDevice()
-        // The stamp is taken first, so that the next poll detects a write in between.
+        // The stamp is read before the file, so that the next poll detects a write in between.
         const found = await stampOf(path)
         if (stamp !== undefined && sameStamp(found, stamp)) return false
         const text = await readTextFile(path)
@@ -139,11 +139,11 @@ type Reading =
   | {
       readonly ok: false
       readonly detail: string
-      /** The jobs, if only the operator's heartbeat is wrong. */
+      /** The jobs of the file, if only the operator's heartbeat is wrong. */
       readonly otherwise?: readonly CronJob[]
     }
 
-/** A lock without an earlier heartbeat: an existing one must have the fixed values. */
+/** The lock when no earlier heartbeat is known: the operator's heartbeat must have the fixed values, if it exists. */
 const anyHeartbeat: HeartbeatLock = { held: null, required: false }
 
 export function readJobs(text: string | null, lock: HeartbeatLock = anyHeartbeat): Reading {
@@ -163,14 +163,14 @@ export function readJobs(text: string | null, lock: HeartbeatLock = anyHeartbeat
   return { ok: false, detail: `config/cron.json line ${line}: ${fault.reason}`, otherwise: value.jobs }
 }
 
-/** Throws Problem `unprocessable` if the file cannot be read. Pure. */
+/** Returns the jobs of the file. Throws Problem `unprocessable` if the file cannot be read. Pure. */
 function wholeJobs(text: string | null, lock: HeartbeatLock): readonly CronJob[] {
   const reading = readJobs(text, lock)
   if (reading.ok) return reading.jobs
   throw new Problem('unprocessable', { detail: `${reading.detail}; repair it by hand first` })
 }
 
-/** Throws Problem `unprocessable` if there are too many jobs. Pure. */
+/** Returns the text of the file. Throws Problem `unprocessable` if there are too many jobs. Pure. */
 function writeJobs(jobs: readonly CronJob[]): string {
   const checked = fileSchema.safeParse({ jobs })
   if (!checked.success) {
@@ -202,7 +202,7 @@ function crowded(jobs: readonly CronJob[]): { at: number; message: string }[] {
   })
 }
 
-/** How the effective schedule differs from the file; empty if it does not. Pure. */
+/** Returns how the effective schedule differs from the file; empty if it does not differ. Pure. */
 export function correctionOf(job: CronJob): string {
   const seconds = /^every\s+([1-4])\s*s$/i.exec(job.schedule)?.[1]
   return seconds === undefined ? '' : `every ${seconds}s counts as every 5s, the shortest interval`

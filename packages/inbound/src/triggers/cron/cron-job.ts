@@ -22,7 +22,7 @@ export const cronJobSchema = z
     tool_name: z.string().min(1).max(128).optional(),
     tool_params: z.optional(jsonObjectSchema),
     when: z.string().max(cronLimits.whenMaxChars).optional(),
-    /** The maker, as callers are named in the audit log. A job never has more permissions than its maker. */
+    /** Who made the job, as the audit log names callers. A job never has more permissions than its maker. */
     created_by: z.string().max(128).default('file'),
     /** When the job was created, in milliseconds since 1970. Intervals are counted from this time. */
     created_at: z.number().int().min(0).default(0),
@@ -39,11 +39,11 @@ export type CronJob = z.output<typeof cronJobSchema>
 export interface LiveJob {
   readonly job: CronJob
   readonly schedule: Schedule
-  /** Null if there is no condition; an error text if it cannot be parsed. */
+  /** Null if the job has no condition; an error text if the condition cannot be parsed. */
   readonly when: ((payload: JsonValue) => boolean) | string | null
-  /** When the job is next due, in milliseconds since 1970; infinite if never. A number, not a timer. */
+  /** When the job is next due, in milliseconds since 1970; infinite if never. The ticker compares it to now. */
   nextDue: number
-  /** While a pause holds `nextDue`: the due time after it, when the next row is needed. Otherwise null. */
+  /** While a pause defers `nextDue`: the due time after it, at which the deferred one is skipped. Otherwise null. */
   heldUntil: number | null
 }
 
@@ -52,13 +52,13 @@ export type ReadCondition = (text: string) => (payload: JsonValue) => boolean
 
 type CronMode = 'message' | 'tool' | 'heartbeat'
 
-/** Derives the mode from the fields. Pure. */
+/** Returns the mode of a job, which its fields determine. Pure. */
 export function modeOf(job: Pick<CronJob, 'heartbeat' | 'tool_name'>): CronMode {
   if (job.heartbeat) return 'heartbeat'
   return job.tool_name === undefined ? 'message' : 'tool'
 }
 
-/** The effective schedule. Throws for a job for which `faultsOf` reports a fault. Pure. */
+/** Returns the effective schedule. Throws for a job for which `faultsOf` reports a fault. Pure. */
 export function scheduleOf(job: CronJob): Schedule {
   const reading = readSchedule(job.schedule, {
     timezone: job.timezone,
@@ -68,7 +68,7 @@ export function scheduleOf(job: CronJob): Schedule {
   return reading.schedule
 }
 
-/** Aligned to a tick, so that an interval of one tick is due at each tick. */
+/** Returns the creation time aligned to a tick, so that an interval of one tick is due at each tick. */
 function anchorOf(createdAt: number): number {
   return createdAt - (createdAt % limits.cronTickMs)
 }
@@ -78,7 +78,7 @@ interface JobFault {
   readonly reason: string
 }
 
-/** The reasons why a job is invalid, by field. Pure. */
+/** Returns the reasons why a job is invalid, by field. Pure. */
 export function faultsOf(
   job: Pick<CronJob, 'schedule' | 'timezone' | 'heartbeat' | 'message' | 'tool_name' | 'tool_params'>,
 ): readonly JobFault[] {
@@ -99,7 +99,7 @@ export function faultsOf(
   return faults
 }
 
-/** Equal keys mean equal due times. A job whose key changed counts from the time of the change. Pure. */
+/** Returns a key: equal keys mean equal due times. A job with a new key counts from the time of the change. Pure. */
 export function scheduleKey(job: CronJob): string {
   return JSON.stringify([job.enabled, job.schedule, job.timezone, anchorOf(job.created_at), job.agent])
 }

@@ -18,13 +18,13 @@ export interface CronJobs {
   readonly schedule: JobSchedule
   readonly heartbeatJobs: CronHeartbeatJobs
   readonly readCondition: ReadCondition
-  /** Why config/cron.json is not used, with line and reason, and what is used instead; null if it is valid. */
+  /** Returns why config/cron.json is not used, with line and reason, and what is used instead; null if valid. */
   broken(): string | null
   /** Writes the jobs that `change` returns and schedules them. Throws Problem `unprocessable`. */
   edit(change: Parameters<CronFile['edit']>[0]): Promise<void>
   /**
-   * Removes the jobs of a deleted agent, and those that it made for others. Idempotent. Throws Problem
-   * `unprocessable`.
+   * Removes the jobs of a deleted agent, and jobs that the agent made for others. Idempotent.
+   * Throws Problem `unprocessable`.
    */
   forget(agentId: string): Promise<void>
 }
@@ -71,7 +71,7 @@ export async function createCronJobs(
       return `${broken}; ${schedule.standIn() ? "except for the operator's heartbeat, " : ''}no job runs until the file is corrected`
     },
     edit,
-    // Edits the file on disk, because it may contain a job that was added by hand and not read yet.
+    // Edits the file on disk, because the file may contain a job that was added by hand and not read yet.
     forget: (agentId) =>
       edit((jobs) =>
         jobs.filter(
@@ -82,7 +82,7 @@ export async function createCronJobs(
   }
 }
 
-/** At start there are no earlier jobs to keep, so changes by hand to the operator's heartbeat are reverted. */
+/** Reverts changes by hand to the operator's heartbeat, because at start no earlier jobs can stay in force. */
 async function putHeartbeatBack(
   { log, journal }: Pick<Kernel, 'log' | 'journal'>,
   file: CronFile,

@@ -20,7 +20,7 @@ export type Schedule =
     }
   | { readonly kind: 'cron'; readonly expression: string; readonly timezone: string }
 
-/** The first due time after `after`, or null if none exists. Pure. */
+/** Returns the first due time after `after`, or null if none exists. Pure. */
 export function nextDue(schedule: Schedule, after: number): number | null {
   if (schedule.kind === 'every') {
     const { everyMs, anchor } = schedule
@@ -37,13 +37,13 @@ function isNamed(expression: string): boolean {
   return !/[*/]/.test(minutes + hours)
 }
 
-/** A fixed time is due once: when the clocks first show it, or when they skip it. */
+/** Returns the next fixed time, which is due once: when the clocks first show it, or when they skip it. */
 function nextNamed({ expression, timezone }: CronSchedule, after: number): number | null {
   const wall = nextWall(expression, latestWallUntil(timezone, after))
   return wall === null ? null : firstMomentOf(timezone, wall)
 }
 
-/** The next time after `after` at which the clocks show a time of the expression. */
+/** Returns the next time after `after` at which the clocks show a time of the expression. */
 function nextShown({ expression, timezone }: CronSchedule, after: number): number | null {
   const ahead = nextUnrepeated({ expression, timezone }, after)
   const change = changeWithin(timezone, after, after + changeReachMs)
@@ -54,34 +54,34 @@ function nextShown({ expression, timezone }: CronSchedule, after: number): numbe
   return Math.min(ahead ?? Infinity, again)
 }
 
-/** As `nextShown`, for wall times later than the current one. */
+/** Returns what `nextShown` does, but only for wall times later than the wall time at `after`. */
 function nextUnrepeated({ expression, timezone }: Omit<CronSchedule, 'kind'>, after: number): number | null {
   let wall = nextWall(expression, wallAt(timezone, after))
   while (wall !== null) {
     const at = momentShowing(timezone, wall, after)
     if (at !== null) return at
-    // The time is in a gap, so the search continues after the gap.
+    // The wall time is in a gap of the clocks, so the search continues after the gap.
     wall = nextWall(expression, wallAt(timezone, firstMomentOf(timezone, wall)) - 1)
   }
   return null
 }
 
-/** Repeated wall times occur within this time, in milliseconds. */
+/** How far ahead a change of the clocks can repeat wall times that are next, in milliseconds. */
 const changeReachMs = 86_400_000
 
-/** The first wall time of the expression after a wall time. croner computes in a zone without changes. */
+/** Returns the expression's first wall time after a wall time. croner computes in UTC, whose clocks never change. */
 function nextWall(expression: string, after: number): number | null {
   return cronOf(expression).nextRun(new Date(after))?.getTime() ?? null
 }
 
 /**
- * The number of cached parsed expressions. Each takes about 79 KB, so there is not one per job. The least recently
- * used is evicted. The cache belongs to a pure function.
+ * How many parsed expressions are cached; the least recently used is removed. Each takes about 79
+ * KB, too much for one per job. The cache belongs to a pure function.
  */
 const parsedMax = 64
 const parsed = new Map<string, Cron>()
 
-/** The parsed pattern of a valid expression, computed in UTC. */
+/** Returns the parsed pattern of a valid expression, computed in UTC. */
 export function cronOf(expression: string): Cron {
   const known = parsed.get(expression)
   if (known) {

@@ -52,8 +52,8 @@ const stateSchema = z
 export type Change = (sql: string, ...values: (string | number | null)[]) => number
 
 /**
- * One row per job: the time until which it is accounted for, and its counters. All calls join the caller's
- * transaction.
+ * Stores one row per job: the time until which it is accounted for, and its counters. All calls
+ * join the caller's transaction.
  */
 export function createCronStates(database: Database, change: Change) {
   return {
@@ -80,7 +80,7 @@ export function createCronStates(database: Database, change: Change) {
       change('UPDATE cron_states SET fired = fired + 1, last_fired_at = ? WHERE job_id = ?', at, jobId),
     countSkipped: (jobId: string, count: number) =>
       change('UPDATE cron_states SET skipped = skipped + ? WHERE job_id = ?', count, jobId),
-    /** A cancelled run counts neither as success nor as failure. */
+    /** Counts the end of a run. A cancelled run counts neither as success nor as failure. */
     countEnd: (jobId: string, end: { outcome: string; text: string; failed: boolean; done: boolean }) =>
       change(
         'UPDATE cron_states SET failed = failed + ?1, failed_in_row = CASE WHEN ?2 THEN 0 ELSE failed_in_row + ?1 END, last_outcome = ?3, last_text = ?4 WHERE job_id = ?5',

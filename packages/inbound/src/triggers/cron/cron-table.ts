@@ -87,7 +87,7 @@ const rowSchema = z
 
 export type CronTable = ReturnType<typeof createCronTable>
 
-/** The history of jobs and their counters. All calls join the caller's transaction. */
+/** Stores the history of jobs and their counters. All calls join the caller's transaction. */
 export function createCronTable(database: Database) {
   const rows = (sql: string, ...values: (string | number)[]): readonly CronRow[] =>
     database
@@ -128,7 +128,7 @@ export function createCronTable(database: Database) {
         detail.slice(0, detailMaxChars),
         seq,
       ),
-    /** Rows in state `firing` and rows whose run has not ended. */
+    /** Returns the rows in state `firing` and the rows whose run has not ended. */
     openOf: (jobId: string) => rows("WHERE job_id = ? AND state <> 'skipped' AND outcome IS NULL", jobId),
     /** Returns the rows in state `firing`: at most one per job, except for manual ones. */
     firing: () => rows("WHERE state = 'firing' ORDER BY seq"),
@@ -152,7 +152,7 @@ export function createCronTable(database: Database) {
         )
         .all(jobId, after, until)
         .map((row) => Number(row['due_at'])),
-    /** Keeps the newest rows and those of unfinished runs. */
+    /** Deletes old rows of the job. Keeps the newest rows, and the rows of unfinished runs. */
     trim: (jobId: string) =>
       change(
         "DELETE FROM cron_rows WHERE job_id = ?1 AND seq <= (SELECT seq FROM cron_rows WHERE job_id = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2) AND NOT (state <> 'skipped' AND outcome IS NULL)",
@@ -180,7 +180,7 @@ function skipCalls(
         !before.manual &&
         before.reason === skip.reason &&
         before.detail === detail
-      // After a clock was set back, a due time in between may have its own row.
+      // After a clock was set back, a due time between the two skips may have its own row.
       const next = same && before.dueUntil < skip.dueAt
       const between =
         next &&

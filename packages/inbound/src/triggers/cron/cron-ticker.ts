@@ -6,12 +6,12 @@ import { heartbeatsAtOnceMax } from './fire-job.ts'
 import type { FireJob } from './fire-job.ts'
 import type { LiveJob } from './cron-job.ts'
 
-/** The maximum number of jobs per tick, the longest due first. The others fire at the next tick. */
+/** The maximum number of jobs that one tick fires, the longest due first. The others fire at the next tick. */
 export const firedPerTickMax = 100
-/** Jobs between two yields to the event loop. Each job is a commit. */
+/** How many jobs are fired between two yields to the event loop. Each job is a commit. */
 const jobsPerBreath = 10
 
-/** Yields to the event loop between steps; a job with few due times takes one step. */
+/** Returns the result of the steps, and yields to the event loop between them; few due times take one step. */
 async function inSteps<T>(steps: Generator<void, T>): Promise<T> {
   for (;;) {
     const step = steps.next()
@@ -21,7 +21,7 @@ async function inSteps<T>(steps: Generator<void, T>): Promise<T> {
 }
 
 export interface CronTicker {
-  /** Fires what is due and returns the number of jobs. Never rejects. */
+  /** Fires the jobs that are due and returns their number. Never rejects. */
   tick(): Promise<number>
   /** Ticks every 5 s, aligned to the clock, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -39,14 +39,14 @@ export function createCronTicker({
   const { clock, log } = kernel
   const isPaused = (agentId: string): boolean => pausedReason(agentId) !== null
 
-  /** Due times of the old jobs are fired before new jobs replace them. */
+  /** Fires all due jobs and returns their number. Called before changed jobs of the file replace the current jobs. */
   async function fireAll(signal?: AbortSignal): Promise<number> {
     const heartbeatsMax = heartbeatsAtOnceMax - fire.pending()
     const due = dueNow(schedule.all(), { now: clock.now(), heartbeatsMax, isPaused })
     let acted = 0
     for (const live of due) {
       if (signal?.aborted) break
-      // The job may have been replaced in the meantime.
+      // The job may have been replaced while earlier jobs were fired.
       const isSame = () => schedule.find(live.job.id) === live
       if (!isSame()) continue
       try {
@@ -95,8 +95,8 @@ export function createCronTicker({
 }
 
 /**
- * The due jobs, longest due first. Jobs held by a pause are left out until their next due time. Heartbeats above the
- * limit are left out, so that they do not displace other jobs. Pure.
+ * Returns the due jobs, longest due first. A job whose due time a pause defers is left out until its
+ * next due time. Heartbeats above the limit are left out, so that they do not displace other jobs. Pure.
  */
 export function dueNow(
   jobs: Iterable<LiveJob>,

@@ -11,8 +11,8 @@ import type { Firing } from './record-firing.ts'
 import { createSettleJob, settleOfRun } from './settle-job.ts'
 
 /**
- * Jobs that start agents by the clock. It answers calls before the first tick; `run` begins with the due times that
- * were missed while the mesh was down.
+ * The jobs that start agents by the clock. Calls are answered before the first tick; `run` begins
+ * with the due times that were missed while the mesh was down.
  */
 export interface Cron extends ManageCron, CronTicker {
   /** Must be called for every settled run, in its transaction. */

@@ -4,7 +4,7 @@ import type { CronRow, CronState } from './cron-table.ts'
 import type { LiveJob } from './cron-job.ts'
 import { formatDuration, formatRow, stamp } from './format-row.ts'
 
-/** Explains in sentences why a job did or did not fire: first the current state, then its rows. Pure. */
+/** Returns sentences about why a job did or did not fire: first the current state, then its rows. Pure. */
 export function explainJob(
   live: LiveJob,
   { state, rows, now }: { state: CronState | null; rows: readonly CronRow[]; now: number },

@@ -12,8 +12,8 @@ import type { Firing, Obstacle } from './record-firing.ts'
 import { zoneOffsetMs } from './zone-offset.ts'
 
 /**
- * Why a scheduled firing must be skipped, or null. Checks in order of priority. Throws the Problems of
- * `requireWorking`.
+ * Returns why a scheduled firing must be skipped, or null. Checks in order of priority. Throws the
+ * Problems of `requireWorking`.
  */
 export function findObstacle(firing: Firing, live: LiveJob, dueAt: number): Obstacle | null {
   const { deps, jobs } = firing
@@ -24,7 +24,7 @@ export function findObstacle(firing: Firing, live: LiveJob, dueAt: number): Obst
   return overlapOf(openFirings(firing, job)) ?? unmetCondition(live, dueAt, jobs.table.stateOf(job.id))
 }
 
-/** A job never has more permissions than its maker has at the time of firing. */
+/** Returns why the job's maker may not start it now, or null: a job never has more permissions than its maker. */
 function refusalOfMaker(
   { decide, hooks }: Pick<Kernel, 'decide'> & { readonly hooks: Pick<Kernel['hooks'], 'personOf'> },
   job: CronJob,
@@ -40,7 +40,7 @@ function refusalOfMaker(
     return may.allowed ? null : `${person}, who created the job, lacks the permission: ${may.reason}`
   }
   const maker = /^agent:(.+)$/.exec(job.created_by)?.[1]
-  // The operator's heartbeat belongs to the mesh, whatever the file says.
+  // The operator's heartbeat belongs to the mesh, whatever maker the file names.
   if (maker === undefined || isOperatorHeartbeat(job)) return null
   const caller: Caller = { kind: 'agent', agentId: maker, token: 'door', run: null }
   const may = decide(caller, { do: 'manage-cron' })
@@ -52,7 +52,7 @@ function refusalOfMaker(
     : `agent ${maker}, which created the job, lacks the permission: ${mayForOther.reason}`
 }
 
-/** Unfinished earlier firings of the job, oldest first. A finished run that was not recorded is settled here. */
+/** Returns earlier unfinished firings, oldest first. Settles the row of a finished run that was not recorded. */
 function openFirings({ deps, jobs, settle }: Firing, job: CronJob): readonly CronRow[] {
   return jobs.table.openOf(job.id).filter((row) => {
     if (row.runId === null) return true
@@ -62,7 +62,7 @@ function openFirings({ deps, jobs, settle }: Firing, job: CronJob): readonly Cro
   })
 }
 
-/** A heartbeat that waits for its hand-offs does not block the next one. Pure. */
+/** True if the run blocks the next firing. A heartbeat that only waits for its hand-offs does not. Pure. */
 function holdsBack(job: CronJob, { state }: RunRecord): boolean {
   return !isTerminal(state) && !(job.heartbeat && state === 'waiting')
 }
@@ -82,9 +82,7 @@ function unmetCondition({ job, when }: LiveJob, dueAt: number, state: CronState 
 
 const weekdays = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 
-/**
- * The payload of a `when`: `now` is the due time in the job's time zone, `last` is the result of its last run. Pure.
- */
+/** Returns a `when`'s payload: `now` is the due time in the job's zone, `last` its last run's result. Pure. */
 function conditionPayload(job: CronJob, dueAt: number, state: CronState | null): JsonObject {
   const local = new Date(dueAt + zoneOffsetMs(job.timezone, dueAt))
   const weekday = local.getUTCDay()

@@ -7,8 +7,8 @@ import { beginRowByHand, recordFired } from './record-firing.ts'
 import type { Firing } from './record-firing.ts'
 
 /**
- * A manual run ignores schedule, condition, overlap, pause, a full lane and `enabled`. On failure the caller gets the
- * Problems of `submitRun`, and the row records them.
+ * Starts a manual run, which ignores schedule, condition, overlap, pause, a full lane and
+ * `enabled`. On failure the caller gets the Problems of `submitRun`, and the row records them.
  */
 export type FireByHand = (live: LiveJob, askedBy: Caller) => Promise<CronRow>
 
@@ -38,9 +38,7 @@ function submitByHand(firing: Firing, job: CronJob): CronRow {
   })
 }
 
-/**
- * With a full lane, a manual run is accepted at its head, once per job. A repeated request returns the waiting one.
- */
+/** If the lane is full, returns the job's waiting manual run, or else null. One manual run may wait at its head. */
 function waitingByHand({ deps: { runs }, jobs }: Firing, job: CronJob): CronRow | null {
   if (!runs.isLaneFull({ agentId: job.agent, proactive: false })) return null
   const isWaiting = ({ manual, runId }: CronRow): boolean =>

@@ -11,28 +11,28 @@ import type { DuePlan, DueRange } from './plan-dues.ts'
 import { beginRow, obstacleOfError, recordFired, recordMissed, recordSkipped } from './record-firing.ts'
 import type { Firing } from './record-firing.ts'
 
-/** Heartbeats that are requested in parallel. The others wait for the next tick. */
+/** The maximum number of heartbeats that are requested in parallel. The others wait for the next tick. */
 export const heartbeatsAtOnceMax = 100
 
 /**
  * Fires due times of a job.
  *
- * 1. The row, the run and the job's accounted-until mark are one transaction, and the run's idempotency key is job
- * and due time. An interruption at any point therefore fires the due time exactly once.
+ * 1. The row, the run and the job's accounted-until mark are one transaction, and the run's idempotency key is
+ * job and due time. An interruption at any point therefore fires the due time exactly once.
  * 2. Each skipped due time has a row with the reason. An error of one job does not affect the others.
- * 3. A pause holds the last due time, which fires once when the pause ends. Earlier ones are skipped.
+ * 3. During a pause the last due time waits and fires once when the pause ends. Earlier due times are skipped.
  */
 export interface FireJob {
   /**
-   * Fires what is due of a job. Returns false if nothing was due. A plan that no longer fits the job is made anew, with
-   * fewer due times counted exactly.
+   * Fires the job if it is due; returns false if it was not due. If the plan no longer fits the
+   * job, a new plan is made, which counts fewer due times exactly.
    */
   due(live: LiveJob, planned?: PlannedDues): boolean
-  /** Plans what is due of a job, in steps between which the caller yields to the event loop. */
+  /** Plans the job's due times, in steps between which the caller yields to the event loop. */
   plan(live: LiveJob): Generator<void, PlannedDues>
   /** Repeats heartbeat requests that were interrupted. */
   resume(): void
-  /** The number of heartbeat requests in progress. */
+  /** Returns the number of heartbeat requests in progress. */
   pending(): number
   /** Resolves when no heartbeat request is in progress. */
   idle(): Promise<void>
@@ -72,7 +72,7 @@ function fireDue(firing: Firing, live: LiveJob, planned?: PlannedDues): boolean 
   const { job } = live
   if (!job.enabled) return false
   const present = kernel.clock.now()
-  // The clock may have been set back, or a person may have fired the job, since the plan was made.
+  // Since the plan was made, the clock may have been set back, or a person may have fired the job.
   const now = planned === undefined ? present : Math.min(planned.until, present)
   const range = rangeOf(firing, live, now)
   const holds = planned !== undefined && isDeepStrictEqual(range, rangeIn(planned))
@@ -108,7 +108,7 @@ interface DueNow {
   readonly now: number
 }
 
-/** Records all due times, except a last one that a pause holds (3). Returns false if a pause holds one. */
+/** Records all due times, except a last due time that waits for a pause (3). Returns false if one waits. */
 function actUnlessPaused(firing: Firing, live: LiveJob, due: DueNow): boolean {
   const { job } = live
   const paused = firing.deps.pausedReason(job.agent)
@@ -139,7 +139,7 @@ function act(firing: Firing, live: LiveJob, { plan: { fire: dueAt, missed }, now
   recordFired(firing, { job, row, run })
 }
 
-/** Submits the run. Its text counts as written by the job's maker, also if another person triggered it. */
+/** Submits and returns the run. Its text counts as the maker's, also if another person triggered the run. */
 export function submitJob(
   { deps }: Firing,
   job: CronJob,
@@ -158,8 +158,8 @@ export function submitJob(
 }
 
 /**
- * The input of the run. Each firing has its own session, because an endless one would reach the limit of rounds. Null
- * for a heartbeat, whose message is built elsewhere. Pure.
+ * Returns the input of the run. Each firing has its own session, because a session for all would
+ * reach the limit of rounds. Null for a heartbeat, whose message another module writes. Pure.
  */
 function inputOf(job: CronJob, dueAt: number): RunInput | null {
   if (job.heartbeat) return null

@@ -1,10 +1,10 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { CronRow } from './cron-table.ts'
 
-/** Two ticks: a due time normally fires at the next tick, so a longer delay counts as late. */
+/** From this delay on a firing is late, in milliseconds: two ticks, as a due time normally fires at the next tick. */
 const lateAfterMs = 10_000
 
-/** The result of a due time as one sentence for people. Times in UTC. Pure. */
+/** Returns the result of a due time as one sentence for people, with times in UTC. Pure. */
 export function formatRow(row: CronRow): string {
   return `${timesOf(row)}: ${whatOf(row)}`
 }

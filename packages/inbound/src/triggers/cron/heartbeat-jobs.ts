@@ -17,8 +17,8 @@ interface HeartbeatCronJob extends HeartbeatJob {
 export interface CronHeartbeatJobs extends HeartbeatJobs {
   find(agentId: string): HeartbeatCronJob | null
   /**
-   * As the port defines. If the file cannot be written, the operator's heartbeat runs from memory and is written
-   * later.
+   * Sets the heartbeat as the port defines. If the file cannot be written, the operator's heartbeat
+   * runs from memory until the file is written.
    */
   put(job: {
     readonly agentId: string

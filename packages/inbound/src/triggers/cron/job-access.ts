@@ -7,7 +7,7 @@ import type { JobSchedule } from './job-schedule.ts'
 
 type Deciding = Pick<Kernel, 'guard' | 'decide'>
 
-/** An agent sees jobs for it and jobs that it made. Callers who may view the fleet see all. */
+/** Returns an agent's own jobs and those that it made; all jobs for callers who may view the fleet. */
 export function visibleJobs(
   { guard, decide }: Deciding,
   caller: Caller,
@@ -22,15 +22,13 @@ export function visibleJobs(
   return all.filter(({ job }) => job.agent === caller.agentId || job.created_by === actorOf(caller))
 }
 
-/**
- * Jobs for another agent also need the permission to edit that agent's configuration. People need it for every agent.
- */
+/** Throws unless an agent sets a job for itself or the caller may edit the agent's configuration. */
 export function guardOther({ guard }: Pick<Kernel, 'guard'>, caller: Caller, agentId: string): void {
   if (caller.kind !== 'agent' || caller.agentId !== agentId)
     guard(caller, { do: 'edit-agent-config', agentId })
 }
 
-/** A job that the caller may change. Throws `not-found` if the caller may not see it. */
+/** Returns a job that the caller may change. Throws `not-found` if the caller may not see the job. */
 export function ownJob(
   { kernel, schedule }: { readonly kernel: Deciding; readonly schedule: JobSchedule },
   caller: Caller,

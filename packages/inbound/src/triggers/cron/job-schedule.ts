@@ -6,7 +6,7 @@ import type { CronTable } from './cron-table.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { dueAfter, dueBetween } from './plan-dues.ts'
 
-/** Smaller backward steps of the clock are ignored, in milliseconds. */
+/** By how much the clock may be set back without effect, in milliseconds. */
 const steadyMs = 1000
 
 /**
@@ -14,21 +14,21 @@ const steadyMs = 1000
  *
  * 1. All due times up to a job's `accountedUntil` have rows; earlier times are not searched.
  * 2. A job whose schedule changes has rows for earlier due times and counts from the change on.
- * 3. If the clock was set back, skips in the future are deleted, because those times come again. Firings there keep
- * their rows and do not fire twice.
+ * 3. If the clock was set back, skips in the future are deleted, because those times come again.
+ * Firings at future times keep their rows and do not fire twice.
  */
 export interface JobSchedule {
   all(): Iterable<LiveJob>
   find(jobId: string): LiveJob | null
-  /** Replaces the jobs by those of the file. */
+  /** Replaces the current jobs by the jobs of the file. */
   adopt(jobs: readonly CronJob[]): void
-  /** The operator's heartbeat in memory, if the file has no valid one; otherwise null. */
+  /** Returns the operator's heartbeat in memory, if the file has no valid one; otherwise null. */
   standIn(): CronJob | null
   /** Adds the operator's heartbeat until the file contains it. */
   keepStandIn(job: CronJob): void
   /** Marks all due times up to `until` as recorded. Joins the caller's transaction. */
   account(live: LiveJob, until: number): void
-  /** A pause holds this due time: it stays due, and all earlier ones have rows. Joins the caller's transaction. */
+  /** Defers a due time during a pause: it stays due, and earlier ones have rows. Joins the caller's transaction. */
   hold(live: LiveJob, dueAt: number): void
   /** Detects a clock that was set back. Must be called before due times are read. */
   noticeTime(): void
@@ -49,7 +49,7 @@ export function createJobSchedule(
   function account(one: LiveJob, until: number): void {
     const { nextDue, heldUntil } = one
     const before = accounted.get(one.job.id)
-    // If the transaction fails, the due time is still open in memory too.
+    // If the transaction fails, the due time counts as unrecorded in memory too.
     database.afterRollback(() => {
       if (before !== undefined) accounted.set(one.job.id, before)
       Object.assign(one, { nextDue, heldUntil })
@@ -107,7 +107,7 @@ export function createJobSchedule(
             )
           }
         }
-        // Jobs that no longer exist, also those of earlier processes, lose their rows.
+        // Deletes the rows of jobs that no longer exist, including jobs of earlier processes.
         const gone = adoptedOnce ? [...live.keys()] : table.states().map(({ jobId }) => jobId)
         for (const jobId of gone.filter((known) => !ids.has(known))) {
           live.delete(jobId)

@@ -5,7 +5,7 @@ import type { CronRow, CronState } from './cron-table.ts'
 import type { LiveJob } from './cron-job.ts'
 import { isLate, formatRow } from './format-row.ts'
 
-/** The job in the form of the API. Pure. */
+/** Returns the job in the form of the API. Pure. */
 export function jobView(live: LiveJob, state: CronState | null): CronJobView {
   const { job, when, nextDue } = live
   const wrongCondition = typeof when === 'string' ? `the condition of the job cannot be parsed: ${when}` : ''

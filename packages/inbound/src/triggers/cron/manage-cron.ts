@@ -38,12 +38,12 @@ const explainedRows = 10
  */
 export interface ManageCron {
   list(caller: Caller, agentId?: string): { readonly jobs: CronJobView[]; readonly broken: string | null }
-  /** The due times of a job if it were created now, or the invalid field. */
+  /** Returns the due times of a job if it were created now, or the invalid field. */
   preview(caller: Caller, asked: AskedPreview): SchedulePreview
   create(caller: Caller, input: NewCronJob & Keyed<CronJobView>, signal: AbortSignal): Promise<CronJobView>
   /**
-   * Fields that are not named stay unchanged; the mode cannot change. Throws Problem `edit-overtaken` if the job
-   * differs from `seen`.
+   * Changes a job. Fields that are not named stay unchanged; the mode cannot change. Throws Problem
+   * `edit-overtaken` if the job differs from `seen`.
    */
   update(
     caller: Caller,
@@ -55,7 +55,7 @@ export interface ManageCron {
     signal: AbortSignal,
   ): Promise<CronJobView>
   remove(caller: Caller, jobId: string, step?: Resumable<void>): Promise<void>
-  /** Fires now, ignoring schedule, condition, `enabled` and earlier runs. For people and this machine. */
+  /** Fires now, ignoring schedule, condition, `enabled` and earlier runs. For people and callers on this machine. */
   runNow(caller: Caller, jobId: string): Promise<CronRowView>
   /** Returns rows, newest first, with an explanation of the latest ones. */
   history(
@@ -65,7 +65,7 @@ export interface ManageCron {
   ): { job: CronJobView; rows: CronRowView[]; why: string[]; next: number[] }
 }
 
-/** A call that may be repeated: the job is found again by the data that the call stored about it. */
+/** A call that may be repeated: a repeated call finds the job by the data that the first call stored. */
 interface Keyed<View> {
   readonly step?: Resumable<View>
 }
@@ -97,7 +97,7 @@ export function createManageCron({
 
   const view = (live: LiveJob): CronJobView => jobView(live, table.stateOf(live.job.id))
 
-  /** Records a change of the file in one transaction. */
+  /** Records a change of the file in one transaction and returns its result. */
   function recordSaved<R>({ caller, action, job, step }: Saved<R>, result: () => R): R {
     return step.settle(() => {
       schedule.adopt(file.jobs())
@@ -117,7 +117,7 @@ export function createManageCron({
       const all = [...schedule.all()].filter(({ job }) => agentId === undefined || job.agent === agentId)
       const jobs = visibleJobs(kernel, caller, all).map(view)
       const broken = file.broken()
-      // The reason quotes the file, which contains jobs of others.
+      // Agents do not get the reason, because it quotes the file, which contains jobs of others.
       return { jobs, broken: broken === null || caller.kind !== 'agent' ? broken : brokenForAgents }
     },
     preview(caller, asked) {

@@ -3,8 +3,8 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { CronJob } from './cron-job.ts'
 
 /**
- * The operator's heartbeat monitors the fleet. No person, agent or edit of the file can disable, condition, change or
- * remove it. Only a pause holds it, and a pause is visible everywhere. Pure.
+ * True for the operator's heartbeat, which monitors the fleet. No person, agent or edit of the file can
+ * disable, condition, change or remove it. Only a pause, which is visible everywhere, defers it. Pure.
  */
 export function isOperatorHeartbeat(job: Pick<CronJob, 'agent' | 'heartbeat'>): boolean {
   return job.heartbeat && job.agent === operatorAgentId
@@ -12,30 +12,30 @@ export function isOperatorHeartbeat(job: Pick<CronJob, 'agent' | 'heartbeat'>): 
 
 /** The state of the operator's heartbeat that `config/cron.json` must preserve. */
 export interface HeartbeatLock {
-  /** The heartbeat in the last valid file, or null if none was read yet. */
+  /** The heartbeat in the last valid file, or null if no file was read yet. */
   readonly held: CronJob | null
-  /** True if the file must contain the heartbeat. A new home has none yet. */
+  /** True if the file must contain the heartbeat. A new home's file does not contain it yet. */
   readonly required: boolean
 }
 
 interface LockFault {
-  /** The position of the fault in the file, as far as the position exists. */
+  /** The position of the fault in the file: the longest part of the path that exists in the file. */
   readonly path: readonly (string | number)[]
   readonly field: string
   readonly reason: string
 }
 
-/** The id of the heartbeat in memory while the file has none, and of the first one in a new home. */
+/** The id of the heartbeat in memory while the file has no heartbeat, and of the first heartbeat in a new home. */
 export const ownHeartbeatId = 'operator-heartbeat'
 
 const pauseWords = 'to hold it use flotilla pause operator'
 
-/** The heartbeat that the mesh creates itself. Pure. */
+/** Returns the heartbeat that the mesh creates itself. Pure. */
 export function ownHeartbeat(more: Pick<CronJob, 'id' | 'created_at'>): CronJob {
   return lockedJob({ ...more, agent: operatorAgentId, created_by: 'system' })
 }
 
-/** The job with its fixed values; only id, maker and creation time vary. Pure. */
+/** Returns the job with its fixed values; only id, maker and creation time vary. Pure. */
 export function lockedJob(job: Pick<CronJob, 'id' | 'agent' | 'created_by' | 'created_at'>): CronJob {
   return {
     id: job.id,
@@ -50,7 +50,7 @@ export function lockedJob(job: Pick<CronJob, 'id' | 'agent' | 'created_by' | 'cr
   }
 }
 
-/** The first violation of the lock, or null. Pure. */
+/** Returns the first violation of the lock, or null. Pure. */
 export function lockFault(jobs: readonly CronJob[], { held, required }: HeartbeatLock): LockFault | null {
   const at = jobs.findIndex(isOperatorHeartbeat)
   const own = jobs[at]

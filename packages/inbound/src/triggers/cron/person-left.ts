@@ -3,18 +3,18 @@ import type { CronJob } from './cron-job.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 
-/** The number of ids that a note lists. The others are counted. */
+/** How many ids a note lists. Further ids are only counted. */
 const toldIdsMax = 10
 
-/** The person who made the job; null for agents, files and unnamed callers. Pure. */
+/** Returns the person who made the job; null for agents, files and unnamed callers. Pure. */
 export function personWhoMade({ created_by: by }: Pick<CronJob, 'created_by'>): string | null {
   return /^human:([^@]+)@/.exec(by)?.[1] ?? null
 }
 
 /**
- * Disables the jobs of a removed person, and notifies the audit log and the owner. The person who enables a job again
- * becomes its maker. Idempotent. Throws Problem `unprocessable` if the file is broken. Even then no job fires,
- * because a job never has more permissions than its maker.
+ * Disables the jobs of a removed person, with an audit record and a note to the owner. The person who
+ * enables a job again becomes its maker. Idempotent. Throws Problem `unprocessable` if the file is
+ * broken. Even then none of these jobs fires, because a job never has more permissions than its maker.
  */
 export async function switchOffJobsOf(
   kernel: Pick<Kernel, 'database' | 'journal' | 'events' | 'hooks'>,

@@ -9,16 +9,16 @@ export interface DuePlan {
   readonly missed: readonly DueStretch[]
 }
 
-/** The times to plan: those after `after`, up to `until`, without those in `taken`, which already have rows. */
+/** The due times to plan: those in (`after`, `until`] except those in `taken`, which already have rows. */
 export interface DueRange {
   readonly after: number
   readonly until: number
   readonly taken: readonly number[]
 }
 
-/** The due times that one step computes; a due time of an expression takes about 60 microseconds. */
+/** How many due times one step computes; a due time of an expression takes about 60 microseconds. */
 const duesPerStep = 50
-/** The due times that are counted exactly where the plan is made in one go. */
+/** How many due times are counted exactly if the plan is made without steps. */
 const countedAtOnceMax = 500
 
 /**
@@ -30,7 +30,7 @@ export function planDues(schedule: Schedule, range: DueRange): DuePlan | null {
   return whole(planDuesInSteps(schedule, range, countedAtOnceMax))
 }
 
-/** As `planDues`, with more due times counted exactly, in steps between which the caller yields to the event loop. */
+/** Plans as `planDues` does, but counts more due times exactly; the caller yields to the event loop between steps. */
 export function* planDuesInSteps(
   schedule: Schedule,
   { after, until, taken }: DueRange,
@@ -79,7 +79,7 @@ export interface DueStretch {
   readonly first: number
   readonly last: number
   readonly count: number
-  /** False if there are more than were counted. */
+  /** False if `count` is a lower bound, because more due times exist than were counted. */
   readonly exact: boolean
 }
 
@@ -90,7 +90,7 @@ export interface DueTimes {
   readonly missed: DueStretch | null
 }
 
-/** The due times in the range (`after`, `until`]; null if none exists. Pure. */
+/** Returns the due times in the range (`after`, `until`]; null if none exists. Pure. */
 export function dueBetween(schedule: Schedule, after: number, until: number): DueTimes | null {
   return whole(duesInSteps(schedule, { from: after, until, exactMax: countedMax }))
 }
@@ -122,8 +122,8 @@ function* duesInSteps(
 }
 
 /**
- * The last due time in (`from`, `until`], which has one. Halves the range, so it computes few due times; one beyond a gap
- * of months takes milliseconds, so each is a step.
+ * Returns the last due time in (`from`, `until`], which contains one. Halves the range to compute
+ * few due times. A due time behind a gap of months takes milliseconds, so each one is a step.
  */
 function* lastDue(
   schedule: Schedule,
@@ -134,14 +134,14 @@ function* lastDue(
     const middle = Math.floor((low + high) / 2)
     const next = nextDue(schedule, middle)
     yield
-    // A due time after the middle is before the end: the last one is at least that.
+    // A due time exists between the middle and the end, so the last due time is `next` or later.
     if (next !== null && next <= until) low = next - 1
     else high = middle
   }
   return high
 }
 
-/** The next due time after a time; infinite for a job that is disabled or never due again. Pure. */
+/** Returns the next due time after a time; infinite for a job that is disabled or never due again. Pure. */
 export function dueAfter(
   { job, schedule }: { readonly job: { readonly enabled: boolean }; readonly schedule: Schedule },
   after: number,
@@ -149,7 +149,7 @@ export function dueAfter(
   return job.enabled ? (nextDue(schedule, after) ?? Infinity) : Infinity
 }
 
-/** The next due times of a job, including one that is waiting; empty for a disabled job. Pure. */
+/** Returns the next due times of a job, including a due time that waits; empty for a disabled job. Pure. */
 export function nextDues(
   live: {
     readonly job: { readonly enabled: boolean }

@@ -17,7 +17,7 @@ export interface SchedulePreview {
   readonly next: number[]
 }
 
-/** The due times of a job that is created now, or the invalid field and the reason. Pure. */
+/** Returns the due times of a job that is created now, or the invalid field and the reason. Pure. */
 export function previewSchedule(
   { schedule: text, timezone = 'UTC', when = '' }: AskedPreview,
   { now, readCondition }: { readonly now: number; readonly readCondition: ReadCondition },

@@ -7,7 +7,7 @@ const quietMaxChars = 200
 /** True if an answer reports nothing, ignoring case and punctuation. Pure. */
 export function isQuietReply(text: string): boolean {
   const trimmed = text.trim()
-  // The regular expression takes quadratic time on long rows of marks.
+  // A longer text is not checked, because the regular expression takes quadratic time on long rows of marks.
   if (trimmed.length > quietMaxChars) return false
   const words = trimmed
     .toLowerCase()

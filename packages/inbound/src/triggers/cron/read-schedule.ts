@@ -13,11 +13,11 @@ const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_
 const textMaxChars = 200
 
 const fieldNames = ['minute', 'hour', 'day of month', 'month', 'day of week'] as const
-/** The maximum of each field. Sunday is 0 and 7. */
+/** The maximum value of each field. Sunday is 0 and 7. */
 const lastValues = [59, 23, 31, 12, 7] as const
 const months = 'JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC'
 const days = 'SUN|MON|TUE|WED|THU|FRI|SAT'
-/** The library supports more than cron (`L`, `W`, `#`, `?`, `@daily`, `+`). Only these forms are passed to it. */
+/** The accepted form of each field. The library's additions to cron (`L`, `W`, `#`, `?`, `@daily`, `+`) are not. */
 const valueOf = ['\\d{1,2}', '\\d{1,2}', '\\d{1,2}', `\\d{1,2}|${months}`, `\\d|${days}`] as const
 const grammars = valueOf.map((value) => {
   const part = `(?:\\*|(?:${value})(?:-(?:${value}))?)(?:/\\d{1,3})?`
@@ -91,7 +91,7 @@ function readExpression(
   }
 }
 
-/** Nicknames of other schedulers and their five fields. */
+/** The nicknames of schedules in other schedulers, and their five fields. */
 const nicknames: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',
@@ -102,21 +102,21 @@ const nicknames: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 }
 
-/** `10/20` extends to the end of its field, as in every cron (`10-59/20`); the library needs the end. Pure. */
+/** Returns the field with ends: `10/20` is `10-59/20` in every cron, and the library needs the end. Pure. */
 function withEnds(field: string, at: number): string {
   return field.replaceAll(/(?<=^|,)(\w+)\//g, `$1-${lastValues[at] ?? ''}/`)
 }
 
 /**
- * Expressions that were validated before, because every edit reads all jobs. The cache belongs to a pure function.
+ * How many valid expressions are remembered, because every edit reads all jobs. The cache belongs to a pure function.
  */
 const readBeforeMax = 10_000
 const readBefore = new Set<string>()
 
-/** Any time works: a satisfiable pattern is due within the years that the library searches. */
+/** Where validation searches from; any time works: if a pattern is ever due, it is due within the years searched. */
 const someMonday = Date.UTC(2024, 0, 1)
 
-/** The cache belongs to a pure function. */
+/** How many time zones are remembered as valid. The cache belongs to a pure function. */
 const knownZonesMax = 1000
 const knownZones = new Set<string>()
 

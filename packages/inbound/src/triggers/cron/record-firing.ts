@@ -9,7 +9,7 @@ import type { DueStretch } from './plan-dues.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 import type { SettleJob } from './settle-job.ts'
 
-/** What all steps of a firing share. */
+/** The parameters that all steps of a firing share. */
 export interface Firing {
   readonly deps: CronDeps
   readonly jobs: Pick<CronJobs, 'table' | 'schedule'>
@@ -24,7 +24,7 @@ export interface Obstacle {
   readonly detail: string
 }
 
-/** For due times that are followed by a later one that has passed too. */
+/** The reason for a due time that was skipped because a later due time has passed too. */
 const passedBy: Obstacle = {
   reason: 'missed',
   detail:
@@ -52,13 +52,13 @@ export function recordSkipped(
   const begins = table.skip({ ...row, reason, detail, at: clock.now() })
   table.countSkipped(job.id, count)
   table.trim(job.id)
-  // Consecutive skips for the same reason cause one event.
+  // Consecutive skips for the same reason cause only one event.
   if (!begins) return
   const times = count > 1 ? `${exact ? '' : 'at least '}${count} due times: ` : ''
   publishJobEvent(events, job, { action: 'skipped', detail: times + detail })
 }
 
-/** Inserts the row in state `firing`; null if the due time already has a row. */
+/** Inserts a row in state `firing` and returns it; null if the due time already has a row. */
 export function beginRow(
   { jobs: { table } }: Firing,
   job: CronJob,
@@ -69,7 +69,7 @@ export function beginRow(
   return table.firingRow(job.id, dueAt, manual)
 }
 
-/** Inserts the row of a manual firing, which always succeeds. */
+/** Inserts the row of a manual firing, which always succeeds, and returns the row. */
 export function beginRowByHand(firing: Firing, job: CronJob, now: number): CronRow {
   const row = beginRow(firing, job, { dueAt: now, manual: true, at: now })
   if (!row) throw new Error('a manual row is always written')
@@ -90,7 +90,7 @@ export function recordFired(
   if (written && isTerminal(now.state)) settle(written, now)
 }
 
-/** The skip reason for a failed firing. Pure. */
+/** Returns the skip reason for a failed firing. Pure. */
 export function obstacleOfError(error: unknown): Obstacle {
   return { reason: error instanceof Problem ? 'refused' : 'error', detail: detailOf(error) }
 }

@@ -13,9 +13,9 @@ const failuresToldAt = 3
 export type SettleJob = (row: CronRow, run: SettledRun) => void
 
 /**
- * Records the end of a fired due time. Joins the transaction that settles the run and does not throw for failed
- * notifications. The answer to a person's job becomes a note, unless it reports nothing (`suppress_empty`). The row
- * always has it.
+ * Records the end of a fired due time. Joins the transaction that settles the run and does not
+ * throw for failed notifications. The answer to a person's job becomes a note, unless it reports
+ * nothing (`suppress_empty`). The row always stores the answer.
  */
 export function createSettleJob({
   deps,
@@ -71,7 +71,7 @@ export function createSettleJob({
   }
 }
 
-/** Settles the row of a run that a job started. A heartbeat that a person requested has that person's origin. */
+/** Returns a function that settles the row of a job's run. A heartbeat run may have a person's origin. */
 export function settleOfRun(table: Pick<CronTable, 'byRun'>, settle: SettleJob): (run: SettledRun) => void {
   return (run) => {
     if (run.origin.kind !== 'cron' && run.kind !== 'heartbeat') return

@@ -7,14 +7,14 @@ import { zoneOffsetMs } from './zone-offset.ts'
 
 const dayMs = 86_400_000
 
-/** The wall time of a zone at a point in time. Pure. */
+/** Returns the wall time of a zone at a point in time. Pure. */
 export function wallAt(timezone: string, at: number): number {
   return at + zoneOffsetMs(timezone, at)
 }
 
 /**
- * The latest wall time that the clocks have shown so far. After a clock was set back, this is later than the current
- * wall time. Pure.
+ * Returns the latest wall time that the clocks have shown so far. After clocks were set back, this
+ * is later than the current wall time. Pure.
  */
 export function latestWallUntil(timezone: string, at: number): number {
   const change = changeWithin(timezone, at - dayMs, at)
@@ -22,18 +22,16 @@ export function latestWallUntil(timezone: string, at: number): number {
   return change === null ? shown : Math.max(shown, change.at - 1 + change.before)
 }
 
-/** The first point in time at which the clocks show a wall time or, if it is in a gap, a later one. Pure. */
+/** Returns when clocks first show a wall time or, if it is in a gap, a later wall time. Pure. */
 export function firstMomentOf(timezone: string, wall: number): number {
-  // No zone differs from UTC by a day.
+  // The range covers the wall time in every zone, because no zone differs from UTC by a day.
   const change = changeWithin(timezone, wall - dayMs, wall + dayMs)
   if (change === null) return wall - zoneOffsetMs(timezone, wall)
   if (wall - change.before < change.at) return wall - change.before
   return Math.max(change.at, wall - change.after)
 }
 
-/**
- * The first point in time after `after` at which the clocks show exactly this wall time; null if none exists. Pure.
- */
+/** Returns when, after `after`, the clocks first show exactly this wall time; null if they never do. Pure. */
 export function momentShowing(timezone: string, wall: number, after: number): number | null {
   const change = changeWithin(timezone, wall - dayMs, wall + dayMs)
   if (change === null) {
@@ -53,7 +51,7 @@ export interface ClockChange {
   readonly after: number
 }
 
-/** The change of a zone's offset after `from` and up to `until`; null if none exists. Pure. */
+/** Returns the change of a zone's offset after `from` and up to `until`; null if none exists. Pure. */
 export function changeWithin(timezone: string, from: number, until: number): ClockChange | null {
   const before = zoneOffsetMs(timezone, from)
   const after = zoneOffsetMs(timezone, until)

@@ -1,8 +1,8 @@
-/** The number of cached formatters, one per zone. Creating one takes 90 µs. The cache belongs to a pure function. */
+/** How many formatters are cached, one per zone: creating one takes 90 µs. The cache belongs to a pure function. */
 const formattersMax = 64
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
-/** The offset of a zone from UTC at a point in time, in milliseconds. Throws for an unknown zone. Pure. */
+/** Returns the offset of a zone from UTC at a point in time, in milliseconds. Throws for an unknown zone. Pure. */
 export function zoneOffsetMs(timezone: string, at: number): number {
   if (timezone === 'UTC') return 0
   const words = formatterOf(timezone)

@@ -10,8 +10,8 @@ interface HeartbeatFacts {
 }
 
 /**
- * Skips only if all four facts agree. Unknown facts must be passed as not default or active, so that they never cause
- * a skip. Pure.
+ * True if the heartbeat is skipped, which needs all four facts. Unknown facts must be passed as not
+ * default or active, so that they never cause a skip. Pure.
  */
 export function isSkipped({ manual, defaultRules, recentActivity, probeTriggered }: HeartbeatFacts): boolean {
   return !manual && defaultRules && !recentActivity && !probeTriggered

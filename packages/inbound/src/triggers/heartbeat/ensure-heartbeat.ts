@@ -7,9 +7,9 @@ import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 type WantedHeartbeat = string | null | undefined
 
 /**
- * Writes the heartbeat of an agent that has no job for it: for a worker it is off unless a schedule is given, because
- * it spends money; for the operator it is the fixed one. Idempotent: an existing job stays as its owner set it.
- * Rejects as the port does.
+ * Writes the heartbeat of an agent that has no heartbeat job. A worker's heartbeat is off unless a
+ * schedule is given, because it spends money; the operator's is the fixed one. Idempotent: an
+ * existing job stays as its owner set it. Rejects as the port does.
  */
 type EnsureHeartbeat = (agentId: string, wanted?: WantedHeartbeat) => Promise<void>
 
@@ -28,9 +28,9 @@ export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }
 }
 
 /**
- * Writes the heartbeat of an agent that will be created. Repeating it writes the same; an existing job belongs to an
- * agent whose creation failed. Rejects if a specific request cannot be written. If nothing was requested, the next start
- * is soon enough.
+ * Returns a function that writes the heartbeat of an agent before it is created. A repeated call
+ * writes the same; an existing job belongs to an agent whose creation failed. Rejects only if a
+ * requested schedule cannot be written. Without a request the next start of the mesh adds the default.
  */
 export function createPlanHeartbeat({ jobs, log }: { readonly jobs: HeartbeatJobs; readonly log: Log }) {
   return async (agentId: string, wanted: WantedHeartbeat): Promise<void> => {

@@ -28,9 +28,9 @@ export interface DueHeartbeat {
   readonly manual: boolean
   /** The id of the due job, or null. */
   readonly jobId: string | null
-  /** When the heartbeat was due, in milliseconds since 1970. Job and due time identify it, even if fired again. */
+  /** When the heartbeat was due, in milliseconds since 1970. Job and due time identify a heartbeat. */
   readonly dueAt: number
-  /** The person who requested the heartbeat and owns the run. Absent for the mesh, whose runs a pause holds. */
+  /** The person who requested the heartbeat and owns its run. Absent for the mesh, whose heartbeats a pause stops. */
   readonly askedBy?: Caller
 }
 
@@ -44,7 +44,7 @@ export type FireHeartbeat = (agentId: string, due: DueHeartbeat) => Promise<Hear
 interface HeartbeatRuns {
   readonly submitRun: SubmitRun
   find(runId: string): RunRecord | null
-  /** Queued and running heartbeats of the agent, oldest first. */
+  /** Returns queued and running heartbeats of the agent, oldest first. */
   heartbeatsUnderWay(agentId: string): readonly RunRecord[]
   isLaneFull(place: LanePlace): boolean
   /** True if a chat or task of the agent was submitted or ended since its last heartbeat that started. */
@@ -67,7 +67,7 @@ export interface FireHeartbeatDeps {
   readonly unreadSignals: (agentId: string) => UnreadSummary
   readonly openTasks: (agentId: string) => OpenTasks
   readonly messages: Pick<Messages, 'keptFor' | 'deliverKept'>
-  /** The current fleet for the operator; null for a worker. */
+  /** Returns the current fleet for the operator; null for a worker. */
   readonly fleetFor: (agentId: string) => FleetNow | null
   readonly runs: HeartbeatRuns
   readonly clock: Clock
@@ -98,7 +98,7 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
         changes: changes ?? [],
         diskUsedPercent: facts?.diskUsedPercent ?? null,
       })
-    // The agent reports activity of the last two days; the ledger shows what came after the last heartbeat.
+    // The agent reports activity of the last two days; the ledger shows whether it was after the last heartbeat.
     const nothingToDo = (facts: KnownContext): boolean =>
       isSkipped({
         ...facts,
@@ -144,7 +144,7 @@ function skipped(
   return { skipped: reason }
 }
 
-/** Submits the run and records it in one transaction, so that a crash does not fire it twice. */
+/** Submits the run and records it in one transaction, so that a crash does not fire the heartbeat twice. */
 function submit(
   deps: FireHeartbeatDeps,
   due: DueHeartbeat & {
@@ -159,7 +159,7 @@ function submit(
 ): HeartbeatEnd {
   const { agentId, key, manual, message, askedBy = { kind: 'system' } } = due
   return deps.database.transaction(() => {
-    // Another caller may have fired this or another heartbeat while the agent was asked.
+    // Another caller may have fired this or another heartbeat since this call asked the agent for its facts.
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
     if (!manual && isUnderWay(deps, agentId)) return skipped(deps, { ...due, reason: 'overlap' })
@@ -182,19 +182,17 @@ function keyOf(agentId: string, { jobId, dueAt }: DueHeartbeat): string {
   return `heartbeat:${agentId}:${jobId ?? 'now'}:${dueAt}`
 }
 
-/** The result of this heartbeat if it was fired before. */
+/** Returns the result of this heartbeat if it was fired before; otherwise null. */
 function endBefore(deps: FireHeartbeatDeps, agentId: string, key: string): HeartbeatEnd | null {
   const last = deps.table.lastOf(agentId)
   if (last?.key !== key) return null
-  // The module writes only values of this type to the column.
+  // The cast is safe: this module writes only values of this type to the column.
   if (last.skipped !== null) return { skipped: last.skipped as HeartbeatSkip }
   const fired = last.run_id === null ? null : deps.runs.find(last.run_id)
   return fired && { fired }
 }
 
-/**
- * With a full lane, a requested heartbeat is accepted at its head, once. A repeated request returns the waiting one.
- */
+/** If the lane is full, returns a requested heartbeat that already waits at its head, or else null: one may wait. */
 function waitingByHand(
   { runs }: FireHeartbeatDeps,
   agentId: string,
@@ -211,7 +209,7 @@ function whyNotNow(deps: FireHeartbeatDeps, agentId: string): HeartbeatSkip | nu
   return isUnderWay(deps, agentId) ? 'overlap' : null
 }
 
-/** Checks the runs themselves, because the record of the last heartbeat does not cover earlier ones. */
+/** True if any heartbeat is queued or running; the record of the last heartbeat does not cover earlier ones. */
 function isUnderWay({ runs }: FireHeartbeatDeps, agentId: string): boolean {
   return runs.heartbeatsUnderWay(agentId).length > 0
 }

@@ -3,12 +3,12 @@ import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import * as z from 'zod'
 
-/** The share of a day's budget from which it is reported. */
+/** From this share of a day's budget on, the spent amount is reported. */
 const moneyTold = 0.8
-/** The number of waiting runs from which a lane counts as long. */
+/** From this number of waiting runs on, a lane counts as long. */
 const longLane = 20
 const reasonMaxChars = 160
-/** The maximum number of lines; further changes are counted. */
+/** The maximum number of lines; further changes are only counted. */
 const linesMax = 30
 
 /** The facts about an agent whose changes are reported. Starts and stops are left out, because they are normal. */
@@ -19,7 +19,7 @@ const agentFactsSchema = z.object({
   /** The state of the day's budget. */
   money: z.enum(['room', 'tight', 'spent']),
   longLane: z.boolean(),
-  /** Failed runs of the last 24 hours. */
+  /** The number of failed runs in the last 24 hours. */
   failures: z.number(),
 })
 export const fleetFactsSchema = z.record(z.string(), agentFactsSchema)
@@ -52,7 +52,7 @@ function moneyOf(share: number): 'room' | 'tight' | 'spent' {
   return share >= moneyTold ? 'tight' : 'room'
 }
 
-/** The changes, by agent in the order of ids. Pure. */
+/** Returns the changes between two states of the fleet, in the order of agent ids. Pure. */
 export function fleetChanges(
   before: FleetFacts,
   now: FleetFacts,
@@ -94,7 +94,7 @@ function between(
     found.push(change(id, words, true))
   }
   if (!was.longLane && is.longLane) found.push(change(id, `has ${longLane} runs or more in its lane`, true))
-  // A lower count only means that failures are older than a day.
+  // A lower count is not reported: it only means that failures are older than a day.
   if (is.failures > was.failures) {
     found.push(
       change(

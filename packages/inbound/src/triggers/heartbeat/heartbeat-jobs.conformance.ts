@@ -4,7 +4,7 @@ import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
 export interface HeartbeatJobsUnderTest {
   readonly jobs: HeartbeatJobs
-  /** Corrupts the stored jobs, as a half-written file would. */
+  /** Corrupts the stored jobs, as a half-written file would be corrupt. */
   spoil(): Promise<void>
 }
 

@@ -14,26 +14,26 @@ const logsMaxChars = 4000
 const heartbeatLogsMaxChars = 1000
 const pendingMax = 5
 const valueMaxChars = 200
-/** The maximum length of a message from another agent. */
+/** The maximum length of a message from another agent, in characters. */
 const messageMaxChars = 1000
-/** The part of HEARTBEAT.md that fits into a message, in characters. The file itself has no limit. */
+/** How much of HEARTBEAT.md fits into a heartbeat's message, in characters. The file itself has no limit. */
 const rulesMaxChars = 60_000
 const rulesCut = '\n[cut here: read the rest in workspace/HEARTBEAT.md]'
 
 export interface HeartbeatMessageParts {
   readonly kind: 'operator' | 'worker'
-  /** What the agent reported; null if the agent could not be asked. */
+  /** The facts that the agent reported; null if the agent could not be asked. */
   readonly context: Pick<HeartbeatContext, 'heartbeat_rules' | 'daily_logs' | 'heartbeat_logs'> | null
   readonly alerts: readonly ProbeAlert[]
   readonly signals: UnreadSummary
   readonly tasks: OpenTasks
   readonly messages: KeptMessages
-  /** Changes of the fleet; null for a worker and if there is nothing to compare with. */
+  /** The changes of the fleet; null for a worker, and if no earlier state of the fleet is known. */
   readonly changes: readonly FleetChange[] | null
 }
 
 /**
- * The message of a heartbeat: fixed rules, the agent's rules, recent logs, alerts, pending work and how to end. Pure.
+ * Returns a heartbeat's message: fixed rules, the agent's rules, recent logs, alerts, pending work, how to end. Pure.
  */
 export function heartbeatMessage(parts: HeartbeatMessageParts): PromptText {
   const { context, alerts } = parts
@@ -92,7 +92,7 @@ function section(title: string, text: PromptText): PromptText {
   return joinPromptText([sanitizeForPrompt(`# ${title}`), text], '\n')
 }
 
-/** The number of characters of HEARTBEAT.md that do not fit into the message. Pure. */
+/** Returns the number of characters of HEARTBEAT.md that do not fit into the message. Pure. */
 export function rulesLeftOut(context: HeartbeatMessageParts['context']): number {
   if (context === null) return 0
   const clean = sanitizeForPrompt(context.heartbeat_rules.trim())
@@ -115,7 +115,7 @@ function recentLogs({
   return text === '' ? none : sanitizeForPrompt(text)
 }
 
-/** Returns the end of a text. Sanitizes it again, which removes half of a surrogate pair at the cut. */
+/** Returns the end of a text, sanitized again: the cut may have divided a surrogate pair. */
 function newest(text: string, maxChars: number): string {
   return sanitizeForPrompt(text.trim().slice(-maxChars))
 }
@@ -151,7 +151,7 @@ function more({ count, newest: shown }: UnreadSummary | OpenTasks, what: string)
   return left > 0 ? [`- and ${left} more ${what}`] : []
 }
 
-/** Reduces text of others to one short line, so that it cannot imitate a section of the message. */
+/** Returns text of others as one short line, so that it cannot imitate a section of the message. */
 function value(text: string, maxChars = valueMaxChars): PromptText {
   return truncatePromptText(sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim()), maxChars, '…')
 }

@@ -5,7 +5,7 @@ import type { FleetFacts } from './fleet-changes.ts'
 import type { Database } from '@flotilla/foundation/storage'
 import { jsonColumn } from '@flotilla/foundation/storage'
 
-/** Facts that were read from an agent whose sandbox was not used since. */
+/** Facts that were read from an agent, and whose sandbox was not used after that. */
 const knownSchema = z.object({
   defaultRules: z.boolean(),
   recentActivity: z.boolean(),
@@ -32,7 +32,7 @@ interface LastFire extends HeartbeatFire {
 
 export type HeartbeatTable = ReturnType<typeof createHeartbeatTable>
 
-/** One row for each agent that ever had a due heartbeat. */
+/** Stores one row for each agent that ever had a due heartbeat. */
 export function createHeartbeatTable(database: Database) {
   const rowOf = (agentId: string) => {
     const row = database
@@ -67,7 +67,7 @@ export function createHeartbeatTable(database: Database) {
         )
         .run(agentId, last.key, last.at, last.manual ? 1 : 0, last.skipped, last.run_id, last.rules_left_out)
     },
-    /** The fleet state in the last heartbeat that ran; null if none exists. */
+    /** Returns the fleet state in the last heartbeat that ran; null if no heartbeat ran. */
     fleetOf: (agentId: string): FleetFacts | null => {
       const row = database.prepare('SELECT fleet FROM heartbeats WHERE agent_id = ?').get(agentId)
       const text = row?.['fleet']
@@ -87,7 +87,7 @@ export function createHeartbeatTable(database: Database) {
         )
         .run(agentId, JSON.stringify(known))
     },
-    /** Deletes the stored facts. Every turn of every agent calls it, so it writes only if facts exist. */
+    /** Deletes the agent's stored facts. Called by every turn of every agent, so it writes only if facts exist. */
     forgetKnown: (agentId: string): void => {
       if (rowOf(agentId)?.known === null || rowOf(agentId) === null) return
       database.prepare('UPDATE heartbeats SET known = NULL WHERE agent_id = ?').run(agentId)

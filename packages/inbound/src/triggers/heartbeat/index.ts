@@ -28,7 +28,7 @@ export type { HeartbeatJob, HeartbeatJobs } from './heartbeat-jobs.ts'
 
 export interface Heartbeats {
   readonly fire: FireHeartbeat
-  /** Gives agents without a heartbeat their heartbeat and restores the operator's. */
+  /** Gives each agent without a heartbeat its heartbeat, and restores the operator's heartbeat. */
   ensureAll(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export interface HeartbeatNeeds {
   readonly jobs: HeartbeatJobs
   readonly agents: Pick<Agents, 'registry' | 'connection'>
   readonly runs: Pick<Runs, 'queue' | 'queries'>
-  /** For callers who wait for the end of a heartbeat that they requested. */
+  /** The outcomes of runs, for callers who wait for the end of a heartbeat that they requested. */
   readonly outcomes: RunOutcomes
   readonly tasks: Pick<TaskTable, 'openOf' | 'openCount'>
   readonly topics: Pick<Topics, 'unreadSignals'>
@@ -114,7 +114,7 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
 
 const dayMs = 24 * 3_600_000
 
-/** The operator gets the state of all agents except itself. */
+/** Returns the state of all agents except the operator, for the operator. */
 function fleetNow({ clock }: Kernel, { views, runs }: HeartbeatNeeds): FleetNow {
   const agents = views.all().filter(({ kind }) => kind === 'worker')
   const since = clock.now() - dayMs
@@ -126,7 +126,7 @@ function fleetNow({ clock }: Kernel, { views, runs }: HeartbeatNeeds): FleetNow 
   return { facts: factsOf(agents, failuresOf), errorOf: (agentId) => errors.get(agentId) ?? null }
 }
 
-/** The used share of the agent's /data limit as measured by the mesh; null if a volume limits it. */
+/** Returns the used share of the agent's /data limit as the mesh measured it; null if a volume limits the agent. */
 async function meteredPercent(
   { settings }: Kernel,
   { sandboxes }: HeartbeatNeeds,

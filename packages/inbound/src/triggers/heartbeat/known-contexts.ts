@@ -7,13 +7,13 @@ import type { HeartbeatTable, KnownContext } from './heartbeat-table.ts'
  */
 const handsOnMs = 300_000
 
-/** Activity covers the logs of two days. After that time an agent without connections has none, in milliseconds. */
+/** Activity covers the logs of two days: an agent without connections for this time has none, in milliseconds. */
 const activityMaxMs = 2 * 24 * 3_600_000
 
 /**
  * Facts about agents that do not run, so that no agent is started only to find nothing to do.
  *
- * - K1 Facts are kept only if no run was active and no caller had connected within the time that a call may take.
+ * - K1 Facts are stored only if no run was active and no caller had connected within the time that a call may take.
  * - K2 Any connection to an agent deletes its facts. Stored facts therefore describe a sandbox that was not used
  * since, and the data of a stopped sandbox does not change.
  */

@@ -13,7 +13,7 @@ import { heldJob, isLocked } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 import type { HeartbeatTable } from './heartbeat-table.ts'
 
-/** Keeps the schedule from before a change, in case the change is interrupted. */
+/** The schedule before a change, which is stored in case the change is interrupted. */
 const beforeSchema = z.object({ before: z.string().nullable() })
 
 /** Operations of people on heartbeats. */
@@ -51,7 +51,7 @@ export function createManageHeartbeats(
   }
 }
 
-/** The schedule of each agent's heartbeat and its last result. Throws Problem `denied`. */
+/** Returns the schedule of each agent's heartbeat and its last result. Throws Problem `denied`. */
 export type ListHeartbeats = (caller: Caller) => Promise<readonly HeartbeatView[]>
 
 function createListHeartbeats(deps: {
@@ -87,8 +87,8 @@ function createListHeartbeats(deps: {
 }
 
 /**
- * A heartbeat that a person requests. It always runs, unless `ifNeeded` asks for the normal decision. Throws the
- * Problems `denied` and those of `FireHeartbeat`.
+ * Runs a heartbeat that a person requests. It always runs, unless `ifNeeded` asks for the normal
+ * decision. Throws the Problems `denied` and those of `FireHeartbeat`.
  */
 export type RunHeartbeatNow = (
   caller: Caller,

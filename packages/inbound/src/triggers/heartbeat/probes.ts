@@ -6,7 +6,7 @@ import type { UnreadSummary } from '@flotilla/collaboration/topics'
 import type { FleetChange } from './fleet-changes.ts'
 import type { TaskTable } from '@flotilla/work/tasks'
 
-/** The number of open tasks that a heartbeat lists. */
+/** The number of open tasks that a heartbeat lists; further tasks are only counted. */
 const namedMax = 5
 
 /** Open hand-offs to an agent: their number and the newest ones. */
@@ -20,7 +20,7 @@ export interface OpenTasks {
   }[]
 }
 
-/** Reads the open tasks of an agent from the table of tasks. */
+/** Creates the function that reads an agent's open tasks from the table of tasks. */
 export function createOpenTasks(
   table: Pick<TaskTable, 'openOf' | 'openCount'>,
 ): (agentId: string) => OpenTasks {
@@ -28,12 +28,12 @@ export function createOpenTasks(
 }
 
 export interface ProbeFacts {
-  /** The used share of the /data limit; null if unknown. */
+  /** The used share of the /data limit in percent; null if unknown. */
   readonly diskUsedPercent: number | null
   readonly signals: UnreadSummary
   readonly tasks: OpenTasks
   readonly messages: KeptMessages
-  /** Changes of the fleet, for the operator; empty for a worker. */
+  /** The changes of the fleet, for the operator; empty for a worker. */
   readonly changes: readonly FleetChange[]
 }
 
@@ -42,7 +42,7 @@ export interface ProbeAlert {
   readonly text: PromptText
 }
 
-/** Runs the built-in probes in their order and returns those with a finding. Pure. */
+/** Runs the built-in probes in their order and returns the alerts of probes with a finding. Pure. */
 export function runProbes({
   diskUsedPercent,
   signals,

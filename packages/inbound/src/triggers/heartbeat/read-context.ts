@@ -4,7 +4,7 @@ import type { Log } from '@flotilla/foundation/platform'
 import type { KnownContext } from './heartbeat-table.ts'
 import type { KnownContexts } from './known-contexts.ts'
 
-/** The time limit for everything, including a container start. */
+/** The time limit for reading all facts, including a container start, in milliseconds. */
 const readMaxMs = 120_000
 
 /** Facts about an agent: reported by the agent, stored if the agent was not used since, or unknown. */
@@ -18,14 +18,14 @@ const untouched: KnownContext = { defaultRules: true, recentActivity: false, dis
 
 /**
  * Reads the facts that decide a heartbeat. Asks a running agent. For a stopped agent, uses stored facts if they show
- * that there is nothing to do; otherwise starts the agent and asks it. Never rejects: unreadable facts are unknown.
+ * that there is nothing to do; otherwise starts and asks the agent. Never rejects: unreadable facts are unknown.
  */
 export function createReadContext(deps: {
   readonly connections: Pick<AgentConnections, 'connectIfRunning'> & {
     readonly reach: AgentConnections['ensureRunning']
     readonly standing: Reach['standing']
   }
-  /** The mesh's own measurement; null if a volume limits the agent, which then measures it itself. */
+  /** Returns the mesh's own measurement; null if a volume limits the agent, which then measures its use itself. */
   readonly meteredPercent: (agentId: string) => Promise<number | null>
   readonly known: KnownContexts
   readonly log: Log

@@ -12,7 +12,7 @@ import { createWatchersFile } from './watchers-file.ts'
 /** The time limit for checking all folders, in milliseconds. */
 const foldersCheckMaxMs = 10_000
 
-/** `config/watchers.yaml` before and after an edit; null before if the file did not exist. */
+/** `config/watchers.yaml` before and after an edit; `before` is null if the file did not exist. */
 export const watchersEditSchema = z.strictObject({
   before: z.nullable(z.string()),
   after: z.string(),
@@ -21,25 +21,25 @@ export const watchersEditSchema = z.strictObject({
 export type WatchersEdit = z.output<typeof watchersEditSchema>
 
 /**
- * The entries of `config/watchers.yaml` for callers that export or apply them. Permissions are not checked here; the
- * caller must have checked them.
+ * The entries of `config/watchers.yaml` for callers that export or apply them. The caller must have
+ * checked permissions, because this interface does not check any.
  */
 export interface FileWatches {
   /** Reads the file if it was changed by hand. Never rejects. */
   refresh(): Promise<void>
-  /** The entries of the last valid file. */
+  /** Returns the entries of the last valid file. */
   entries(): readonly WatcherEntry[]
-  /** Why the file is not used, with line and reason; null if it is valid. */
+  /** Returns why the file is not used, with line and reason; null if the file is valid. */
   broken(): string | null
   /**
-   * The edit that a write would make; null if nothing changes. Throws the Problems `conflict` and `unprocessable`.
+   * Returns the edit that a write would make; null for no change. Throws the Problems `conflict` and `unprocessable`.
    */
   prepare(changes: readonly WatcherChange[]): Promise<WatchersEdit | null>
-  /** Throws Problem `conflict` if the file has changed since. */
+  /** Writes a prepared edit. Throws Problem `conflict` if the file has changed since `prepare`. */
   write(edit: WatchersEdit): Promise<void>
   /** Reverts the edit where the file still contains it. Idempotent. Throws Problem `unprocessable`. */
   takeBack(edit: WatchersEdit): Promise<void>
-  /** Why folders cannot be read on this machine, by path. Readable folders are left out. */
+  /** Returns why folders cannot be read on this machine, by path. Readable folders are left out. */
   troubles(paths: readonly string[]): Promise<ReadonlyMap<string, string>>
 }
 
@@ -49,7 +49,7 @@ export function createFileWatches(deps: {
   readonly scanFolder: ScanFolder
 }): FileWatches {
   const { path, editor } = deps
-  // Uses a separate reader of the file, so that the active watches detect each change themselves.
+  // Uses a separate reader of the file, so that the active watches notice each change of the file themselves.
   const file = createWatchersFile(path)
   const refresh = async () => void (await file.refresh())
 
@@ -89,8 +89,8 @@ export function createFileWatches(deps: {
           if (before === null) await rm(path, { force: true })
           return before
         }
-        // The file was edited by hand in between. Those edits stay, and entries that are unchanged since are
-        // reverted.
+        // The file was edited by hand after this edit. Entries that this edit wrote and that are
+        // unchanged are reverted.
         const back = changes.map((change) => ({ before: change.after, after: change.before }))
         return editWatchers(now, back.toReversed(), { skipMissing: true })
       })

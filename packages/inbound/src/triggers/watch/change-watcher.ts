@@ -8,11 +8,11 @@ import { watcherEntrySchema, watchName } from './watch-rule.ts'
 import type { WatcherEntry } from './watch-rule.ts'
 
 /**
- * Creates, changes or removes one entry of `config/watchers.yaml`. A watcher reads a folder of the host and starts an
- * agent, so only an owner at the terminal or dashboard may change it, and the dashboard must provide the owner's
- * proof. Throws the Problems `denied`, `human-only`, `proof-wanted`, `bad-request` with the field, those of the
- * agent, `conflict` if the entry has changed, and `unprocessable` if the file is broken. Returns why the folder cannot be
- * watched now: it may appear later.
+ * Creates, changes or removes one entry of `config/watchers.yaml`. A watcher reads a folder of the host
+ * and starts an agent, so only an owner at the terminal or dashboard may change it, and the dashboard must
+ * provide the owner's proof. Throws the Problems `denied`, `human-only`, `proof-wanted`, `bad-request`
+ * with the field, those of the agent, `conflict` if the entry has changed, and `unprocessable` if the file
+ * is broken. Returns why the folder cannot be watched now; the folder may appear later.
  */
 export type ChangeWatcher = (caller: Caller, change: WatcherChangeAsked) => Promise<readonly string[]>
 
@@ -43,7 +43,7 @@ export function createChangeWatcher(deps: {
       before !== null &&
       after !== null &&
       (['path', 'pattern', 'agent'] as const).every((field) => before[field] === after[field])
-    // A different folder, pattern or agent means a different watcher.
+    // A change of folder, pattern or agent removes the watcher and creates a new one.
     const changes =
       before === null || after === null || staysThere
         ? [{ before, after }]

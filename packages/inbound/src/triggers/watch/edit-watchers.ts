@@ -7,7 +7,7 @@ import { entryOf, watcherEntrySchema } from './watch-rule.ts'
 import type { WatcherEntry } from './watch-rule.ts'
 import { brokenWords } from './watchers-file.ts'
 
-/** A change of one entry; `before` is null for a new one, `after` is null for a removed one. */
+/** A change of one entry; `before` is null for a new entry, `after` is null for a removed entry. */
 export const watcherChangeSchema = z.strictObject({
   before: z.nullable(watcherEntrySchema),
   after: z.nullable(watcherEntrySchema),
@@ -17,10 +17,10 @@ export type WatcherChange = z.output<typeof watcherChangeSchema>
 const handRepair = 'Change config/watchers.yaml by hand, then check the file with flotilla watchers check'
 
 /**
- * Applies changes to the text of `config/watchers.yaml`; null if nothing changes. The owner's wording, order and
- * comments are kept; whitespace may be normalized. A changed entry keeps folder, pattern and agent. An entry that
- * differs from `before` is a Problem `conflict`, or is ignored with `skipMissing`. Throws Problem `unprocessable` if
- * the file is broken or cannot express the result. Pure.
+ * Applies changes to the text of `config/watchers.yaml` and returns the new text; null if nothing changes.
+ * The owner's wording, order and comments are kept; whitespace may be normalized. A changed entry keeps
+ * folder, pattern and agent. An entry that differs from `before` is a Problem `conflict`, or is ignored with
+ * `skipMissing`. Throws Problem `unprocessable` if the file is broken or cannot express the result. Pure.
  */
 export function editWatchers(
   text: string | null,
@@ -34,7 +34,7 @@ export function editWatchers(
   const entries = entriesOf(document)
   let isOther = false
   for (const { before, after } of changes) {
-    // Takes the last of several equal entries, because it was added last.
+    // Of several equal entries the last one is taken, because it was added last.
     const at =
       before === null ? wanted.length : wanted.findLastIndex((one) => one !== null && isSame(one, before))
     if (at === -1) {
@@ -62,7 +62,7 @@ export function changedMeanwhile(): Problem {
   })
 }
 
-/** Returns the list in the file, or adds a new list. Keeps comments in its place. */
+/** Returns the list of entries in the file, or adds a list. Keeps comments at the place of the list. */
 function entriesOf(document: Document.Parsed): YAMLSeq {
   const made = document.createNode([]) as YAMLSeq // Creating a node from a list gives a sequence.
   if (!isMap(document.contents)) {
@@ -71,7 +71,7 @@ function entriesOf(document: Document.Parsed): YAMLSeq {
   }
   const found = document.contents.get('watchers', true)
   if (isSeq(found)) {
-    // An empty list is in flow style, which is unreadable for long entries.
+    // An empty list in the file has flow style (`[]`), which is unreadable for long entries, so it gets block style.
     if (found.items.length === 0) found.flow = false
     return found
   }
@@ -91,7 +91,7 @@ function rewrite(node: unknown, before: WatcherEntry, after: WatcherEntry): void
   else node.set('when', after.when)
 }
 
-/** Serializes the document and checks that it means the same; with anchors, one node can stand for two. */
+/** Returns the document's text. Throws if the text does not have the wanted entries, as a YAML alias can cause. */
 function written(document: Document, wanted: readonly WatcherEntry[], dashes: number): string {
   let text: string
   try {
@@ -119,7 +119,7 @@ function notSo(reason: string): Problem {
   })
 }
 
-/** The indentation of the entries, at most 8; -1 if none exists. Pure. */
+/** Returns the indentation of the entries, at most 8; -1 if the file has no entry. Pure. */
 function dashColumn(text: string): number {
   const dash = /^( {0,8})- /m.exec(text)
   return dash ? (dash[1] ?? '').length : -1

@@ -2,13 +2,13 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 
-/** The message if the filled template has no visible text. */
+/** The message that is used if the filled template has no visible text. */
 const nothingToSee = sanitizeForPrompt('A file whose name has no visible characters was added or changed.')
 
 /**
- * Fills the template for one file. Both placeholders are replaced in one pass, so a file name that looks like a
- * placeholder stays unchanged. Other braces are kept. Invisible characters are removed, as from all text for models.
- * Pure.
+ * Returns the template filled for one file. Both placeholders are replaced in one pass, so a file
+ * name that looks like a placeholder stays unchanged. Other braces are kept. Invisible characters
+ * are removed, as from all text for models. Pure.
  */
 export function fillMessage(
   template: string,

@@ -15,22 +15,22 @@ import type { WatchTable } from './watch-table.ts'
 
 type FireEnd =
   | { readonly kind: 'fired' }
-  /** The change keeps waiting; `reason` is the text for the owner. */
+  /** The change waits and is retried; `reason` is the text for the owner. */
   | { readonly kind: 'held'; readonly reason: string }
 
 /** Submits a run of the watch's agent for one change of a file. */
 export type FireChange = (rule: WatchRule, change: NoticedChange) => FireEnd
 
 /**
- * Run, history row and removal of the waiting change are one transaction. After a crash the change is therefore
- * either waiting or fired. If the ledger rejects the run, the change keeps waiting.
+ * Creates `FireChange`. Run, history row and removal of the waiting change are one transaction, so after
+ * a crash the change is either waiting or fired. If the ledger rejects the run, the change keeps waiting.
  */
 export function createFireChange(deps: {
   readonly database: Database
   readonly table: WatchTable
   readonly submitRun: SubmitRun
   readonly events: Pick<EventBus, 'publish'>
-  /** Why the agent gets no triggered work at present, or null. */
+  /** Returns why the agent gets no triggered work at present, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
 }): FireChange {
@@ -48,7 +48,7 @@ export function createFireChange(deps: {
         input: { kind: 'chat', message, session: unattendedSession.folder(rule.id) },
         trigger: 'watcher',
         triggerId: watch.slice(0, originUserMaxChars),
-        // Files of a folder that was away and returned were already fired. A different message or agent is new.
+        // Files whose folder was away and returned do not fire again. A different message or agent is new.
         idempotencyKey: [
           rule.id,
           digestOf([name, rule.agent, message]),

@@ -5,14 +5,14 @@ import type { ScanEnd } from './scan-folder.ts'
 
 /** The number of files per piece. */
 export const pieceFiles = 1024
-/** The number of entries, matching or not, after which a piece is sent as a sign of progress. */
+/** After this number of entries, matching or not, a piece is sent as a sign of progress. */
 const pieceEntries = 8192
-/** The number of names per read of the directory. */
+/** How many names one read of the directory returns. */
 const bufferNames = 1024
 /** The maximum number of entries per scan, matching or not. */
 export const entriesMax = 5_000_000
 
-/** Some files of a folder. Each has four numbers: modification and change time in milliseconds, size and inode. */
+/** Some files of a folder, each with four numbers: modification and change time in milliseconds, size and inode. */
 export interface FolderPiece {
   readonly names: readonly string[]
   readonly numbers: Float64Array<ArrayBuffer>
@@ -20,8 +20,8 @@ export interface FolderPiece {
 export const numbersOfFile = 4
 
 /**
- * Reads a folder as `ScanFolder` specifies, blocking its thread. `hand` receives each piece, possibly empty, and
- * returns whether it wants more.
+ * Reads a folder as `ScanFolder` specifies, blocking its thread. `hand` receives each piece,
+ * possibly empty, and returns whether the scan continues.
  */
 export function readFolder(path: string, pattern: string, hand: (piece: FolderPiece) => boolean): ScanEnd {
   try {
@@ -46,7 +46,7 @@ function read(
   /** Passes a piece on. Returns null if the scan continues, otherwise the reason why it ends. */
   function handOver(): ScanEnd | null {
     const now = statSync(path)
-    // Files were read by name, so they may belong to another folder.
+    // Files are read by path, so after a replacement of the folder they may belong to the new folder.
     if (now.ino !== opened.ino || now.dev !== opened.dev) {
       return { kind: 'unreadable', reason: 'the folder was replaced during the scan' }
     }
@@ -59,7 +59,7 @@ function read(
   try {
     for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
       if (++entries > entriesMax) return handOver() ?? { kind: 'whole', leftOut: true }
-      // If the file system does not report the type of an entry, its stat does.
+      // If the file system does not report the type of an entry, `addFile` finds out the type.
       const mayBeFile = entry.isFile() || !isKnownOther(entry)
       if (mayBeFile && matches(nameAsText(entry.name))) addFile(prefix, entry.name, piece)
       if (piece.names.length < pieceFiles && entries % pieceEntries !== 0) continue
@@ -81,7 +81,7 @@ function emptyPiece(): OpenPiece {
   return { names: [], numbers: new Float64Array(pieceFiles * numbersOfFile) }
 }
 
-/** Ignores files that are gone and entries that are not plain files. */
+/** Adds a file to the piece, unless the file is gone or is not a plain file. */
 function addFile(prefix: string, name: string, { names, numbers }: OpenPiece): void {
   const isPlain = !/[\u0080-\u00FF]/.test(name)
   const path = isPlain ? prefix + name : Buffer.concat([Buffer.from(prefix), Buffer.from(name, 'latin1')])

@@ -4,7 +4,7 @@ import { rulesOf, watchersFileSchema } from './watch-rule.ts'
 import type { WatchRule } from './watch-rule.ts'
 
 const fileMaxChars = 256 * 1024
-/** The maximum number of alias expansions, so that a short file cannot expand to a huge one. */
+/** The maximum number of YAML alias expansions, so that a short file cannot expand to a huge one. */
 const aliasesMax = 50
 const complaintsMax = 3
 /** The parser options for the file. */
@@ -14,14 +14,14 @@ export type WatchersReading =
   | { readonly ok: true; readonly rules: readonly WatchRule[] }
   | { readonly ok: false; readonly line: number; readonly reason: string }
 
-/** The rules of `config/watchers.yaml`, or the line and reason of an error. An empty text has no rules. Pure. */
+/** Returns the rules of `config/watchers.yaml`, or an error's line and reason. An empty text has no rules. Pure. */
 export function readWatchers(text: string): WatchersReading {
   if (text.length > fileMaxChars) {
     return { ok: false, line: 1, reason: `the file is longer than ${fileMaxChars} characters` }
   }
   const lines = new LineCounter()
   const document = parseDocument(text, { ...watchersForm, lineCounter: lines })
-  // A warning means that the parser ignored something, for example a tag.
+  // A warning counts as an error, because the parser ignored something, for example a tag.
   const complaint = [...document.errors, ...document.warnings][0]
   if (complaint) {
     const reason = complaint.message.split('\n')[0] ?? 'not YAML'
@@ -57,7 +57,7 @@ export function readWatchers(text: string): WatchersReading {
   }
 }
 
-/** The line of the deepest existing node on `path`, or of its key. Pure. */
+/** Returns the line of the deepest existing node on `path`, or of its key. Pure. */
 function lineOf(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
   let node: unknown = document.contents
   let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0

@@ -1,15 +1,15 @@
 import type { FileStat } from './seen-files.ts'
 
 export type ScanEnd =
-  /** `leftOut`: there were more files than one scan accepts. */
+  /** The scan ended. `leftOut`: there were more files than one scan accepts. */
   | { readonly kind: 'whole'; readonly leftOut: boolean }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly reason: string }
 
 /**
- * Reads all plain files directly in `path` whose names match `pattern`. Links are not followed, so that no entry
- * leads out of the folder. Names are raw, one character per byte. `each` returns whether it accepts more. Rejects
- * only with the signal's reason.
+ * Reads all plain files directly in `path` whose names match `pattern`. Links are not followed, so
+ * that no entry leads out of the folder. Names are raw, one character per byte. `each` returns
+ * whether the scan continues. Rejects only with the signal's reason.
  */
 export type ScanFolder = (
   path: string,
@@ -20,7 +20,7 @@ export type ScanFolder = (
   },
 ) => Promise<ScanEnd>
 
-/** A raw name as text. Invalid UTF-8 becomes the replacement character. Pure. */
+/** Returns a raw name as text. Invalid UTF-8 becomes the replacement character. Pure. */
 export function nameAsText(name: string): string {
   // Most names are ASCII and need no conversion.
   return /[\u0080-\u00FF]/.test(name) ? Buffer.from(name, 'latin1').toString('utf8') : name

@@ -9,14 +9,14 @@ export interface ScanOrder {
   readonly gate: Int32Array<SharedArrayBuffer>
 }
 
-/** The messages of the thread: pieces, then the end. */
+/** The messages of the scan thread: first pieces, then the end. */
 export type ScanWord =
   | { readonly kind: 'piece'; readonly piece: FolderPiece }
   | { readonly kind: 'end'; readonly end: ScanEnd }
 
-/** Indexes of the shared numbers of one scan. */
+/** The indexes of the numbers that the mesh and the thread share for one scan. */
 export const gate = { stopped: 0, takenPieces: 1, places: 2 } as const
-/** How many pieces the thread may be ahead of the mesh, which bounds memory and bursts. */
+/** How many unprocessed pieces the thread may send ahead, which bounds memory and bursts. */
 export const piecesAhead = 4
-/** The longest sleep before the thread checks for a stop, in milliseconds. */
+/** How long the thread sleeps at most before it checks whether to stop, in milliseconds. */
 export const gateAskMs = 1000

@@ -7,25 +7,25 @@ import type { ScanEnd, ScanFolder } from './scan-folder.ts'
 import { gate } from './scan-messages.ts'
 import type { ScanOrder, ScanWord } from './scan-messages.ts'
 
-/** A thread that sends nothing for this long hangs in its folder, in milliseconds. Other scans do not wait for it. */
+/** A thread that sends nothing for this time (milliseconds) hangs in its folder. Other scans do not wait for it. */
 export const silentMaxMs = 10_000
-/** Other scans do not wait longer than this for a long scan, in milliseconds. */
+/** How long other scans wait for a long scan at most, in milliseconds. */
 const busyMaxMs = 60_000
 /** The maximum number of hanging threads. At this number no folder is scanned. */
 export const hangingMax = 4
 /** A thread without work ends after this time, in milliseconds. */
 export const idleMs = 60_000
-/** If this many threads die within `deathsMs` milliseconds, no new one starts for a while. */
+/** If this many threads die within `deathsMs` milliseconds, no new thread starts for a while. */
 export const deathsMax = 3
 export const deathsMs = 60_000
-/** The heap limit of a thread in MB. It holds a few thousand names. */
+/** The heap limit of a thread in MB. The thread holds a few thousand names. */
 const heapMaxMb = 64
 
 export interface Scan {
   readonly order: ScanOrder
   readonly each: Parameters<ScanFolder>[1]['each']
   readonly over: (end: ScanEnd) => void
-  /** Aborted when the thread has finished the scan, even if no caller waits for it. */
+  /** Aborted when the thread has finished the scan, even if no caller waits for the result. */
   readonly ended: AbortController
   hasRoom: boolean
 }
@@ -69,7 +69,7 @@ export function makePool(deps: {
   }
 }
 
-/** Gives the current thread the next scan and watches it. */
+/** Gives the current thread the next scan and watches the scan. */
 export function scanNext(pool: ScanPool): void {
   const [scan] = pool.queue
   if (!scan || pool.closing.signal.aborted) return
@@ -97,7 +97,7 @@ export function scanNext(pool: ScanPool): void {
   void watchOver(pool, thread, scan)
 }
 
-/** Why no new thread may start, or null. Pure. */
+/** Returns why no new thread may start, or null. Pure. */
 export function whyNoThread({
   living,
   deaths,
@@ -151,7 +151,7 @@ function hear(pool: ScanPool, thread: Thread, word: ScanWord): void {
   scanNext(pool)
 }
 
-/** Handles an error or an unexpected exit. An exit without a scan does not count. */
+/** Handles a thread's error or unexpected exit. An exit without an error and without a scan is not counted. */
 function died(pool: ScanPool, thread: Thread, error: unknown): void {
   if (!pool.threads.delete(thread)) return
   if (pool.current === thread) pool.current = null
@@ -187,7 +187,7 @@ async function watchOver(pool: ScanPool, thread: Thread, scan: Scan): Promise<vo
   }
 }
 
-/** Ends the thread after it was idle for long. A hanging thread ends with its scan. */
+/** Ends the thread after it was idle for `idleMs`. A hanging thread ends with its scan. */
 async function endWhenIdle(pool: ScanPool, thread: Thread): Promise<void> {
   const { clock, closing } = pool
   while (pool.current === thread && !closing.signal.aborted) {

@@ -11,16 +11,16 @@ const endMaxMs = 1000
 
 interface ScanThread {
   readonly scanFolder: ScanFolder
-  /** The number of live threads, including hanging ones. */
+  /** Returns the number of live threads, including hanging threads. */
   readonly threads: () => number
-  /** Ends the threads. Scans in progress end as unreadable. */
+  /** Ends the threads. A scan in progress ends with the result `unreadable`. */
   close(): Promise<void>
 }
 
 /**
- * Scans folders on a separate thread with blocking calls. These cost a third of asynchronous ones and keep the main
- * thread free. One scan runs at a time. A hanging thread is abandoned, although its scan may still finish, and
- * another replaces it.
+ * Scans folders on a separate thread with blocking calls. Blocking calls cost a third of
+ * asynchronous calls, and the thread keeps the main thread free. One scan runs at a time. A hanging
+ * thread is abandoned, although its scan may still finish, and another thread replaces it.
  */
 export function createScanThread(deps: {
   readonly clock: Clock

@@ -11,9 +11,9 @@ const filesPerWatchMax = 1_000_000
 export const filesMax = 1_000_000
 
 /**
- * How long a change waits for its file to become stable, in milliseconds. Then it fires, and later writes are a new
- * change. A continuously written log is therefore reported every five minutes. A longer upload is reported before it
- * is complete and again when it is stable.
+ * How long a change waits for its file to become stable, in milliseconds. Then the change fires,
+ * and later writes are a new change. A continuously written log is therefore reported every five
+ * minutes. A longer upload is reported before it is complete and again when the file is stable.
  */
 export const restWaitMaxMs = 300_000
 
@@ -21,13 +21,13 @@ export const restWaitMaxMs = 300_000
 export interface ActiveWatch {
   rule: WatchRule
   readonly seen: SeenFiles
-  /** True after the first scan: from then on new files are changes. */
+  /** True after the first scan. From then on new files count as changes. */
   hasScanned: boolean
-  /** A scan in progress, even if no caller waits for it. */
+  /** The scan in progress, also if its caller no longer waits for the result; null if no scan runs. */
   scanning: Promise<unknown> | null
-  /** Why the folder cannot be scanned completely; null if it can. */
+  /** Why the folder cannot be scanned completely; null if the last scan was complete. */
   trouble: string | null
-  /** Why stable changes wait instead of firing; null if none waits. */
+  /** Why stable changes wait instead of firing; null if no stable change waits. */
   held: string | null
   /** The number of waiting changes after the last persisted scan. */
   waiting: number
@@ -36,7 +36,7 @@ export interface ActiveWatch {
   passedOver: number
   scannedAt: number | null
   scanMs: number
-  /** The rows that the disk refused, or that are being written: a later scan does not notice those changes again. */
+  /** The rows that are being written or that the disk refused: a later scan does not notice their changes again. */
   owed: Pick<ScanReport, 'noticed' | 'settled'>
 }
 
@@ -63,15 +63,15 @@ export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]
 export interface ScanReport {
   /** The changes that this scan noticed. */
   readonly noticed: readonly NoticedChange[]
-  /** Changes to fire: stable ones and those that waited too long, up to the limit. */
+  /** The changes to fire: stable changes, and changes that waited too long, up to the limit. */
   readonly due: readonly NoticedChange[]
-  /** Names whose change no longer waits: the file is gone, or the condition does not hold. */
+  /** The names whose change no longer waits: the file is gone, or the condition does not hold. */
   readonly settled: readonly string[]
 }
 
 /**
- * Scans a watch's folder once. A missing folder counts as empty at the first scan and as temporarily away later: its
- * files stay remembered. The same holds for what a scan did not reach. Rejects only with the signal's reason.
+ * Scans a watch's folder once. A missing folder counts as empty at the first scan and as temporarily away later:
+ * its files stay remembered. So do files that a scan did not reach. Rejects only with the signal's reason.
  */
 export async function scanWatch(
   watch: ActiveWatch,
@@ -96,7 +96,7 @@ export async function scanWatch(
   function each(name: string, stat: FileStat): boolean {
     met++
     if (met > room) return false
-    // Deleted files count until a complete scan, so new files are remembered by the scan after that.
+    // Deleted files are forgotten only after a complete scan, so the scan after that has room for new files.
     if (seen.size >= room && !seen.has(name)) {
       isFull = true
       return true
@@ -118,7 +118,7 @@ export async function scanWatch(
   const end = await deps.scanFolder(rule.path, { pattern: rule.pattern, each, signal: deps.signal })
   watch.trouble = troubleOf(end.kind === 'whole' ? { ...end, leftOut: end.leftOut || isFull } : end, room)
   if (end.kind === 'whole' && !end.leftOut) settled.push(...seen.endRound())
-  // The content of an unreadable folder is unknown, so its files count as existing when it becomes readable.
+  // If the folder was never readable, the next scan counts as the first: files are accepted without changes.
   if (end.kind !== 'unreadable') watch.hasScanned = true
   return { noticed, due, settled }
 }

@@ -3,7 +3,7 @@ import { readFolder } from './read-folder.ts'
 import { gate, gateAskMs, piecesAhead } from './scan-messages.ts'
 import type { ScanOrder, ScanWord } from './scan-messages.ts'
 
-/** The scan thread. It has no state, so another can replace it at any time. */
+/** Runs the scans of the scan thread. The thread has no state, so another thread can replace it at any time. */
 parentPort?.on('message', (order: ScanOrder) => {
   let handed = 0
   const say = (word: ScanWord, moved: readonly ArrayBuffer[] = []) =>

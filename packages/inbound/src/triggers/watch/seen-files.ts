@@ -19,11 +19,11 @@ export interface NoticedChange {
 }
 
 /**
- * What one watch remembers of its files. Each takes some hundred bytes, so a million files take 150 MB. Names are raw
- * bytes.
+ * What one watch remembers of its files. Each file takes some hundred bytes, so a million files take 150 MB. Names
+ * are raw bytes.
  *
- * A file is quiet or has a waiting change. A change waits until two consecutive scans see the same file or it has
- * waited too long, and then until it was fired. Further changes meanwhile belong to the same change.
+ * A file is quiet or has a waiting change. A change waits until two consecutive scans see the same file or the change
+ * has waited too long, and then until it was fired. Further changes of the file until then belong to the same change.
  */
 export interface SeenFiles {
   /** The number of remembered files. */
@@ -34,8 +34,8 @@ export interface SeenFiles {
   /** Begins a round of scans. `endRound` forgets files that the round did not see. */
   beginRound(now: number): void
   /**
-   * Records one stat of a file. `silent` accepts a new file without a change. Returns the waiting change, its time
-   * and whether it is new. `isStill` is true if this scan and the previous one saw the same.
+   * Records the stat of a file. With `silent`, a new file causes no change. Returns the waiting change, since
+   * when it waits and whether it is new. `isStill` is true if this scan and the previous scan saw the same stat.
    */
   observe(
     name: string,
@@ -51,7 +51,7 @@ export interface SeenFiles {
   quiet(name: string): void
   /** Restores a change that a previous process noticed. Must be called before the first round. */
   recall(change: NoticedChange): void
-  /** Forgets all files that this round did not see. Returns the names of those with a waiting change. */
+  /** Forgets all files that this round did not see. Returns the names of forgotten files with a waiting change. */
   endRound(): readonly string[]
 }
 
@@ -101,14 +101,14 @@ export function createSeenFiles(): SeenFiles {
     states[place] = state
   }
 
-  /** Stores the stat. Returns false if the file differs from the previous scan. */
+  /** Stores the stat and returns true if it equals the stat of the previous scan, or else false. */
   function keep(place: number, found: FileStat): boolean {
     const at = place * columns
     const same =
       numbers[at] === found.modifiedMs &&
       numbers[at + 1] === found.sizeBytes &&
-      // Some mounts invent inode numbers at each scan, and a permission change alters ctime. Only both together
-      // indicate a change.
+      // Some mounts invent inode numbers at each scan, and a permission change alters ctime. Only a
+      // difference of both indicates a change.
       (numbers[at + 2] === found.inode || numbers[at + 3] === found.changedMs)
     numbers[at] = found.modifiedMs
     numbers[at + 1] = found.sizeBytes
@@ -121,7 +121,7 @@ export function createSeenFiles(): SeenFiles {
     numbers[place * columns + 4] = at
   }
 
-  /** A clock that was set back must not extend the wait. */
+  /** Returns when the change was noticed; if the clock was set back, the time of this round, so no wait grows. */
   function noticedAt(place: number): number {
     const at = Math.min(numbers[place * columns + 4] ?? roundAt, roundAt)
     noticeAt(place, at)

@@ -33,14 +33,14 @@ export interface ShowWatches {
     readonly watches: readonly ActiveWatch[]
     readonly polls: PollCounts
   }
-  /** Reads the current file and shows which files its rules match. Remembers and fires nothing. */
+  /** Reads the current file and shows which files its rules match. The check remembers and fires nothing. */
   check(
     caller: Caller,
   ): Promise<{ readonly broken: string | null; readonly watches: readonly CheckedWatch[] }>
   history(caller: Caller, limit: number): readonly FiredWatch[]
 }
 
-/** The time limit for checking one folder, for example on a mount that is gone, in milliseconds. */
+/** The time limit for checking one folder, in milliseconds. A folder on an unreachable mount may never answer. */
 const folderCheckMaxMs = 10_000
 
 export function createShowWatches(deps: {

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { parseCondition } from '../conditions/index.ts'
 import type { Condition } from '../conditions/index.ts'
 
-/** The maximum number of entries. Each scans a folder every five seconds. */
+/** The maximum number of entries. The mesh scans the folder of each entry every five seconds. */
 export const watchesMax = 100
 const pathMaxChars = 4096
 const patternMaxChars = 255
@@ -12,7 +12,7 @@ const messageMaxChars = 10_000
 
 /** One entry of `config/watchers.yaml`. */
 export interface WatchRule {
-  /** The key of the watch's memory. It depends only on folder and pattern. */
+  /** The key of the watch's stored changes. The key depends only on folder and pattern. */
   readonly id: string
   readonly path: string
   readonly pattern: string
@@ -21,11 +21,11 @@ export interface WatchRule {
   /** The condition as written, for display. */
   readonly whenText: string | null
   readonly when: Condition | null
-  /** The line of the entry in the file, from 1. */
+  /** The line of the entry in the file, counted from 1. */
   readonly line: number
 }
 
-/** The name of a watch for people: folder and pattern. Pure. */
+/** Returns the name of a watch for people: folder and pattern. Pure. */
 export function watchName({ path, pattern }: Pick<WatchRule, 'path' | 'pattern'>): string {
   return path.endsWith('/') ? `${path}${pattern}` : `${path}/${pattern}`
 }
@@ -60,7 +60,7 @@ const placeFields = {
 
 const entrySchema = z.strictObject({ ...placeFields, when: conditionSchema.optional() })
 
-/** An entry in the form of the file with a valid condition, for templates. */
+/** An entry in the form of the file, for templates. Its condition must be valid. */
 export const watcherEntrySchema = z.strictObject({
   ...placeFields,
   when: conditionSchema.transform(({ text }) => text).optional(),
@@ -81,7 +81,7 @@ export function entryOf({ path, pattern, agent, message, whenText }: WatchRule):
   return { path, pattern, agent, message, ...(whenText === null ? {} : { when: whenText }) }
 }
 
-/** Gives each entry an id. Entries with the same folder and pattern differ by their order. Pure. */
+/** Gives each entry an id. Entries with the same folder and pattern get different ids by their order. Pure. */
 export function rulesOf(entries: readonly WatchEntry[], lineOf: (index: number) => number): WatchRule[] {
   const seen = new Map<string, number>()
   return entries.map(({ when, ...entry }, index) => {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
 import type { FileChange, NoticedChange } from './seen-files.ts'
 
-/** The maximum number of waiting changes that are persisted. Further ones wait in memory only. */
+/** The maximum number of waiting changes that are persisted. Further changes wait in memory only. */
 const noticedMax = 10_000
 /** The maximum number of history rows. */
 const historyMax = 5000

@@ -6,7 +6,7 @@ import type { WatchRule } from './watch-rule.ts'
 
 type Answer<Name extends keyof typeof watchApi> = z.input<(typeof watchApi)[Name]['response']>
 
-/** An active watch in the form of the API. Pure. */
+/** Returns an active watch in the form of the API. Pure. */
 export function watchView(watch: ActiveWatch): Answer<'watchers'>['watchers'][number] {
   return {
     id: watch.rule.id,
@@ -31,7 +31,7 @@ export function checkedView({
   return { ...ruleView(rule), files, names: [...names], trouble }
 }
 
-/** A history row with the current state of its run. Pure. */
+/** Returns a history row with the current state of its run. Pure. */
 export function firedView({ fired, run }: FiredWatch): Answer<'watcherHistory'>['fired'][number] {
   return {
     watch: fired.watch,

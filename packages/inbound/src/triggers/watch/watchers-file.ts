@@ -8,14 +8,14 @@ import type { WatchRule } from './watch-rule.ts'
 const fileName = 'config/watchers.yaml'
 
 /**
- * Reads `config/watchers.yaml` again when it was changed by hand. While it is broken, the last valid version stays in
- * force.
+ * Reads `config/watchers.yaml` again when the file was changed by hand. While the file is broken,
+ * its last valid version stays in force.
  */
 export interface WatchersFile {
   /** Reads the file if it has changed. True if the rules changed. */
   refresh(): Promise<boolean>
   rules(): readonly WatchRule[]
-  /** Why the file is not used, with line and reason; null if it is valid. */
+  /** Returns why the file is not used, with line and reason; null if the file is valid. */
   broken(): string | null
 }
 
@@ -29,7 +29,7 @@ export function createWatchersFile(path: string): WatchersFile {
     refresh: async () => {
       try {
         await requireDevice()
-        // The stamp is taken first, so that the next poll detects a write in between.
+        // The stamp is read before the file, so that the next poll detects a write in between.
         const found = await stampOf(path)
         if (stamp !== undefined && sameStamp(found, stamp)) return false
         const reading = await readWatchersFile(path)
@@ -51,7 +51,7 @@ export function createWatchersFile(path: string): WatchersFile {
   }
 }
 
-/** The current file. Rejects if it cannot be read; a missing file has no rules. */
+/** Returns the rules of the current file. Rejects if the file cannot be read; a missing file has no rules. */
 export async function readWatchersFile(path: string): Promise<WatchersReading> {
   return readWatchers((await readTextFile(path)) ?? '')
 }

@@ -11,10 +11,10 @@ import { rowsAtOnce } from './watch-table.ts'
 import type { WatchTable } from './watch-table.ts'
 import type { WatchersFile } from './watchers-file.ts'
 
-/** The maximum number of runs per poll, and per watch in one poll. The others wait for the next poll. */
+/** The maximum number of runs that a poll starts, in total and per watch. Further changes wait for the next poll. */
 const firesPerPollMax = 100
 export const firesPerWatchMax = 20
-/** A longer scan, for example on a hanging mount, continues while other watches are polled. */
+/** How long a poll waits for a scan, in milliseconds. A longer scan, as on a hanging mount, continues without it. */
 export const scanMaxMs = 60_000
 
 export interface PollCounts {
@@ -29,12 +29,12 @@ export interface PollCounts {
  *
  * W1 The first scan of a folder fires nothing, after each start of the mesh and for each new entry.
  * W2 A noticed change is fired once: it waits in the database until its run is persisted (see `fire-change`).
- * W3 Polls never overlap, nor do scans of one folder.
+ * W3 Polls never overlap, and neither do scans of one folder.
  */
 export interface Watches {
   readonly active: () => readonly ActiveWatch[]
   readonly counts: () => PollCounts
-  /** Reads the file, also between polls. The next poll scans new watches. */
+  /** Reads the file; may be called between polls. The next poll scans the folders of new watches. */
   refresh(): Promise<void>
   /** Runs one poll. Never rejects. */
   poll(signal: AbortSignal): Promise<void>
@@ -74,7 +74,7 @@ export function createWatches(deps: WatchesDeps): Watches {
     log.info({ watches: active.length }, 'read the watchers file; its watches are active')
   }
 
-  /** Resolves when the scan ends or takes too long. */
+  /** Resolves with the report of a scan; with null if the scan takes too long or another scan of the watch runs. */
   async function scan(watch: ActiveWatch, dueMax: number, signal: AbortSignal): Promise<ScanReport | null> {
     if (watch.scanning) return null
     const beganAt = clock.now()
@@ -99,7 +99,7 @@ export function createWatches(deps: WatchesDeps): Watches {
     bound.abort()
     if (end !== 'late') return end
     watch.trouble = `the folder has not answered for ${scanMaxMs / 1000} s`
-    // The scan continues; its late result is stored, and the next scan fires its changes.
+    // The scan continues. When it ends, its changes are stored, and the next scan fires them.
     void scanning.then((report) => keep(watch, report)).catch(() => {})
     return null
   }
@@ -165,7 +165,7 @@ export function createWatches(deps: WatchesDeps): Watches {
     try {
       await takeRules()
       const room: FireRoom = { left: firesPerPollMax, heldAgents: new Map() }
-      // Each poll starts with another watch, so that a busy one cannot use up the limit every time.
+      // Each poll starts with the next watch in turn, so that a busy watch cannot always use up the limit.
       firstOfPoll = active.length === 0 ? 0 : (firstOfPoll + 1) % active.length
       for (const watch of [...active.slice(firstOfPoll), ...active.slice(0, firstOfPoll)]) {
         if (signal.aborted) return
@@ -207,11 +207,11 @@ export function createWatches(deps: WatchesDeps): Watches {
 
 interface FireRoom {
   left: number
-  /** Agents whose runs were rejected in this poll, with the reason. The poll does not try them again. */
+  /** By agent, the reason why a run was rejected in this poll. The poll submits no more runs of these agents. */
   readonly heldAgents: Map<string, string>
 }
 
-/** Reports each problem once, and its end once. */
+/** Reports each problem of the file or a watch once, and the end of the problem once. */
 function createTroubleReport({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
   let toldFile: string | null = null
   const told = new WeakMap<ActiveWatch, string>()

@@ -6,9 +6,9 @@ const dayMs = 24 * 3600 * 1000
 
 /** The limits of the body memory. Each body takes about 48 bytes on disk. */
 export interface MemoryBounds {
-  /** The maximum number of bodies per webhook. */
+  /** The maximum number of bodies that are remembered per webhook. */
   readonly perHookMax: number
-  /** The maximum number of bodies of all webhooks. Above it, each webhook still has `perHookAlways`. */
+  /** The maximum number of bodies of all webhooks. Above this limit, each webhook can still store `perHookAlways`. */
   readonly allHooksMax: number
   readonly perHookAlways: number
 }
@@ -22,24 +22,24 @@ export const memoryBounds: MemoryBounds = {
 /** The maximum number of bodies of deleted webhooks that one sweep removes; more would block the mesh. */
 const sweptMax = 5000
 
-/** A body younger than this is never removed for a new one, in milliseconds. Equals the history's maximum age. */
+/** For this time a body is never removed to store another one, in milliseconds. Equals the history's maximum age. */
 export const bodiesKeptMs = 30 * dayMs
 
 /**
- * Remembers the bodies of each webhook independently of history and clock, within limits. Only bodies with a valid
- * signature are stored, so that callers without the secret cannot fill or evict anything.
+ * Remembers which bodies each webhook received, independently of history and clock, within limits. Only bodies
+ * with a valid signature are stored, so that callers without the secret cannot fill the memory or evict a body.
  */
 export interface BodyMemory {
-  /** The number of the delivery that first brought this body, or null. */
+  /** Returns the number of the delivery that first brought this body, or null. */
   find(hookId: string, digest: string): number | null
   /**
-   * Must be called before the shared commit. Throws Problem `webhook-full` if the body could only be stored by
-   * forgetting one that may be replayed. A rejected event is visible to its sender and in the history; an accepted
-   * replay would not be.
+   * Throws Problem `webhook-full` if the body could only be stored by forgetting a body that may be
+   * replayed. Must be called before the shared commit. A rejected event is visible to its sender
+   * and in the history; an accepted replay would not be visible.
    */
   requireRoom(hookId: string, body: Pick<KeptBody, 'digest' | 'at'>): void
   /**
-   * Joins the caller's transaction. A known body stays. Throws Problem `webhook-full` as above, unless `mayForget`.
+   * Stores a body, unless it is known. Throws as `requireRoom` unless `mayForget`. Joins the caller's transaction.
    */
   keep(hookId: string, body: KeptBody, mayForget: boolean): void
   /** Removes some bodies of deleted webhooks. Called once a minute. */
@@ -70,7 +70,7 @@ export function createBodyMemory({
     return row === undefined ? null : memorySchema.parse(row)
   }
 
-  /** The first call imports the history of an earlier release. */
+  /** Returns the memory of a webhook. The first call imports the history of an earlier release. */
   const memoryOf = (hookId: string): Memory => read(hookId) ?? database.transaction(() => begin(hookId))
 
   function begin(hookId: string): Memory {
@@ -118,7 +118,7 @@ export function createBodyMemory({
     )
   }
 
-  /** The time of the oldest body; null if none exists. */
+  /** Returns the time of the oldest body, in milliseconds since 1970; null if the memory is empty. */
   function oldestAt({ number }: Memory): number | null {
     const row = database
       .prepare('SELECT at FROM webhook_bodies WHERE memory = ? ORDER BY delivery LIMIT 1')
@@ -177,7 +177,7 @@ export function createBodyMemory({
   }
 }
 
-/** The first eight bytes of the digest as a database integer. Pure. */
+/** Returns the first eight bytes of the digest as a database integer. Pure. */
 function bodyOf(digest: string): bigint {
   return BigInt.asIntN(64, BigInt(`0x${digest.slice(0, 16)}`))
 }

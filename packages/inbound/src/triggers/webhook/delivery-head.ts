@@ -12,14 +12,14 @@ export interface DeliveryHead {
   readonly senderId: string | null
   readonly timestamp: string | null
   readonly standardSignature: string | null
-  /** The header `x-webhook-signature` or GitHub's name for it. */
+  /** The value of the header `x-webhook-signature`, or of GitHub's header with the same meaning. */
   readonly bodySignature: string | null
 }
 
 /** Headers as Node provides them: lower case, repeated ones joined. */
 export type RawHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** Throws the Problem `bad-request` for an invalid id. Pure. */
+/** Returns the parsed headers of a delivery. Throws the Problem `bad-request` for an invalid id. Pure. */
 export function readDeliveryHead(raw: RawHeaders): DeliveryHead {
   const senderId = text(raw, names.webhookId) ?? text(raw, names.hubDelivery)
   if (senderId !== null && (senderId.length > senderIdMaxChars || !/^[\x21-\x7e]+$/.test(senderId))) {
@@ -36,8 +36,8 @@ export function readDeliveryHead(raw: RawHeaders): DeliveryHead {
 }
 
 /**
- * Rejects a delivery by its headers: a body that is too long (Problem `body-too-large`), not JSON or compressed
- * (`bad-request`). Pure.
+ * Throws for a delivery whose headers show a body that is too long (Problem `body-too-large`), not
+ * JSON or compressed (`bad-request`). Pure.
  */
 export function requireJsonHead(raw: RawHeaders): void {
   const length = text(raw, 'content-length')

@@ -11,7 +11,7 @@ import { whySkipped } from './receive-hook.ts'
 import { readPayload } from './read-payload.ts'
 import type { RefusalStore } from './refusal-store.ts'
 
-/** What people do with deliveries. Throws the Problems `denied`, `not-found` and those of `submitRun`. */
+/** Operations of people on deliveries. Throws the Problems `denied`, `not-found` and those of `submitRun`. */
 export interface DeliveryHistory {
   /** Returns deliveries, newest first. */
   list(
@@ -21,9 +21,7 @@ export interface DeliveryHistory {
   ): readonly DeliveryRow[]
   /** Delivers a test payload of the owner. Ignores signature, rate limit and whether the webhook is enabled. */
   test(caller: Caller, hookId: string, payload: Uint8Array): DeliveryRow
-  /**
-   * Repeats a delivery with the current instructions. Throws Problem `conflict` if its payload is no longer stored.
-   */
+  /** Repeats a delivery with the current instructions. Problem `conflict` if its payload is no longer stored. */
   replay(caller: Caller, hookId: string, number: number): DeliveryRow
 }
 

@@ -29,7 +29,7 @@ export type NewDelivery = Pick<
 > & {
   readonly code?: string | null
   readonly reason?: string | null
-  /** The digest of the body, if only the body is signed. */
+  /** The digest of the body, if the sender's signature covers only the body. */
   readonly digest?: string | null
 }
 
@@ -71,7 +71,7 @@ const rowSchema = z
 
 export type DeliveryTable = ReturnType<typeof createDeliveryTable>
 
-/** The table of deliveries. It makes no decisions. */
+/** Reads and writes the rows of deliveries; callers make the decisions. */
 export function createDeliveryTable(database: Database) {
   const many = (sql: string, ...values: (string | number)[]): readonly DeliveryRow[] =>
     database
@@ -81,7 +81,7 @@ export function createDeliveryTable(database: Database) {
   const taken = "state IN ('accepted', 'skipped') AND way = 'sender'"
 
   return {
-    /** Returns the number of the new row. */
+    /** Inserts a row and returns its number. */
     insert: (row: NewDelivery): number => {
       const { lastInsertRowid } = database
         .prepare(
@@ -116,7 +116,7 @@ export function createDeliveryTable(database: Database) {
     },
     find: (hookId: string, number: number) =>
       many('WHERE hook_id = ? AND number = ?', hookId, number)[0] ?? null,
-    /** Finds an accepted delivery with this sender id; if only the body is signed, the body must match too. */
+    /** Returns an accepted delivery with this sender id; if only the body is signed, the body must match too. */
     bySenderId: (hookId: string, senderId: string, digest: string | null) =>
       many(
         `WHERE hook_id = ? AND sender_id = ? AND ifnull(digest, '') = ? AND ${taken}`,
@@ -146,8 +146,8 @@ export function createDeliveryTable(database: Database) {
       database.prepare('DELETE FROM webhook_deliveries WHERE at < ?').run(then)
     },
     /**
-     * Deletes rows beyond the newest `kept` that are older than `then`. Accepted and rejected deliveries are counted
-     * separately, so that rejected requests of strangers never displace accepted ones.
+     * Deletes rows beyond the newest `kept` that are older than `then`. Accepted and rejected deliveries
+     * are counted separately, so that rejected requests of strangers never displace accepted deliveries.
      */
     dropBehind: (hookId: string, kept: number, then: number) => {
       for (const kind of ["state IN ('accepted', 'skipped')", "state NOT IN ('accepted', 'skipped')"]) {

@@ -1,7 +1,7 @@
 import type { DeliveryView } from '@flotilla/protocol/webhook-api'
 import type { DeliveryRow } from './delivery-table.ts'
 
-/** A history row in the form of the API. Pure. */
+/** Returns a history row in the form of the API. Pure. */
 export function deliveryView(row: DeliveryRow): DeliveryView {
   return {
     delivery: row.number,

@@ -6,8 +6,8 @@ import type { Hook } from './hook-table.ts'
 const defaultInstructions = 'Look at this event and do what your instructions say about events of this kind.'
 
 /**
- * The message for the agent: the source of the event, the payload as data, and the owner's instructions. The fence is
- * longer than any row of backticks in the payload, so that the payload cannot close it. Pure.
+ * Returns the message for the agent: the source of the event, the payload as data, and the owner's instructions.
+ * The fence is longer than any row of backticks in the payload, so that the payload cannot close the fence. Pure.
  */
 export function hookMessage(
   hook: Pick<Hook, 'id' | 'name' | 'instructions'>,

@@ -14,7 +14,7 @@ export function createHookRates(deps: {
   readonly clock: Clock
   readonly perMinute: () => number
 }): HookRates {
-  /** One per webhook, because each may have its own rate. */
+  /** The rate counter of each webhook, because each webhook may have its own limit. */
   const rates = new Map<string, { readonly rate: CallRate; perMinute: number | null }>()
   return {
     take(hook) {

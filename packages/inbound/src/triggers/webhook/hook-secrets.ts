@@ -9,20 +9,20 @@ export interface HookSecrets {
   /** Returns the id of another webhook with the same secret, or null. */
   heldBy(text: string, asked: { readonly besides: string; readonly now: number }): string | null
   /**
-   * Stores a secret and then writes the row that refers to it. In the other order, a crash would leave a webhook that
-   * rejects everything.
+   * Stores a secret and then writes the row that refers to it. In the other order, a crash would
+   * leave a webhook that rejects every delivery.
    */
   store<T>(secret: { hookId: string; number: number; text: string }, writeRow: () => T): Promise<T>
   /**
-   * As `store`, in two steps for several secrets: stores a secret and protects it from `sweep` until the returned
-   * function is called.
+   * Stores a secret as the first of two steps, for calls that store several secrets and then write
+   * the rows. Protects the secret from `sweep` until the returned function is called.
    */
   storeAhead(secret: { hookId: string; number: number; text: string }): Promise<() => void>
-  /** Removes secrets that no webhook uses, left by deletions, rotations and crashes. */
+  /** Removes secrets that no webhook uses, which deletions, rotations and crashes leave in the vault. */
   sweep(now: number): Promise<void>
 }
 
-/** Matches only generated names; a credential `webhook_github_1` of the owner does not match. */
+/** Matches the generated names of secrets. A credential `webhook_github_1` of the owner does not match. */
 const nameForm = /^webhook_[0-9a-f]{16}_\d{1,9}$/
 
 export function createHookSecrets(deps: {
@@ -31,7 +31,7 @@ export function createHookSecrets(deps: {
   readonly log: Log
 }): HookSecrets {
   const { vault, hooks, log } = deps
-  /** Secrets that are stored and whose rows are not written yet. */
+  /** The names of stored secrets whose rows are not written yet. */
   const fresh = new Set<string>()
 
   return {
@@ -78,8 +78,8 @@ export function createHookSecrets(deps: {
 
   function read(name: string): string[] {
     const secret = vault.system(name)
-    // A webhook whose secret is missing from `.env` rejects everything, because a missing secret must not mean that
-    // none is needed.
+    // A webhook whose secret is missing from `.env` rejects every delivery: it must not count as a
+    // webhook that needs no signature.
     if (!secret)
       log.error(
         { name },

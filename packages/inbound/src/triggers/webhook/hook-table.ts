@@ -9,19 +9,19 @@ export interface Hook {
   readonly name: string
   readonly agentId: string
   readonly instructions: string
-  /** The condition of the webhook; null accepts every payload. */
+  /** The condition of the webhook; null if every payload starts a run. */
   readonly when: string | null
-  /** The maximum number of deliveries per minute; null uses the setting. */
+  /** The maximum number of deliveries per minute; null if the owner's setting applies. */
   readonly perMinute: number | null
   readonly enabled: boolean
   /** Whether a repeated body without a signed id is a duplicate or a new delivery. */
   readonly repeats: HookRepeats
   /** The number of the current secret; null if deliveries need no signature. */
   readonly secretNumber: number | null
-  /** The secret before the last rotation, valid until `previousUntil`. */
+  /** The number of the secret before the last rotation, which is valid until `previousUntil`. */
   readonly previousNumber: number | null
   readonly previousUntil: number | null
-  /** The number of secrets so far. Numbers are never reused. */
+  /** How many secrets the webhook has had. Their numbers are never reused. */
   readonly secretsMade: number
   readonly createdAt: number
 }
@@ -60,7 +60,7 @@ const rowSchema = z
 
 export type HookTable = ReturnType<typeof createHookTable>
 
-/** The table of webhooks. It makes no decisions. */
+/** Reads and writes the rows of webhooks; callers make the decisions. */
 export function createHookTable(database: Database) {
   const many = (sql: string, ...values: (string | number)[]): readonly Hook[] =>
     database

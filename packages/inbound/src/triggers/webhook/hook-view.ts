@@ -4,7 +4,7 @@ import type { WebhookView } from '@flotilla/protocol/webhook-api'
 import type { DeliveryTable } from './delivery-table.ts'
 import type { Hook } from './hook-table.ts'
 
-/** A webhook in the form of the API. The previous secret is shown only while it is valid. Pure. */
+/** Returns a webhook in the form of the API. The previous secret is shown only while it is valid. Pure. */
 export function hookView(
   hook: Hook,
   { counts, lastAt }: ReturnType<DeliveryTable['countsOf']>,

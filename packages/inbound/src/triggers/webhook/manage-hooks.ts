@@ -17,9 +17,9 @@ export const hooksMax = 500
 
 export interface NewHook extends Pick<Hook, 'name' | 'agentId' | 'instructions' | 'when' | 'perMinute'> {
   readonly signed: boolean
-  /** Whether repeated bodies are accepted; if missing, they are rejected. */
+  /** Whether repeated bodies are accepted; if left out, repeated bodies are rejected. */
   readonly repeats?: Hook['repeats'] | undefined
-  /** A secret from the sender; if missing, the mesh generates one. */
+  /** A secret from the sender; if left out, the mesh generates a secret. */
   readonly secret?: string | undefined
 }
 
@@ -32,22 +32,22 @@ export type HookChange = { readonly [Field in keyof Changeable]?: Changeable[Fie
   readonly signed?: false | undefined
 }
 
-/** A webhook and its generated secret, which is shown only this once. */
+/** A webhook and its generated secret, which is shown only once. */
 export interface HookWithSecret {
   readonly hook: Hook
   readonly secret: string | null
 }
 
 /**
- * What people do with webhooks; agents cannot. Every change is written to the audit log without the secret. Throws
- * the Problems `denied`, `not-found`, `unknown-agent`, `agent-archived` and `bad-request`.
+ * Operations of people on webhooks; agents have none. Every change is written to the audit log without the
+ * secret. Throws the Problems `denied`, `not-found`, `unknown-agent`, `agent-archived` and `bad-request`.
  */
 export interface ManageHooks {
   list(caller: Caller): readonly Hook[]
   create(caller: Caller, input: NewHook): Promise<HookWithSecret>
   change(caller: Caller, hookId: string, change: HookChange): Promise<Hook>
   remove(caller: Caller, hookId: string): Promise<void>
-  /** Replaces the secret. A webhook without a secret gets one. */
+  /** Replaces the secret. A webhook without a secret gets a secret. */
   rotate(
     caller: Caller,
     hookId: string,
@@ -72,7 +72,7 @@ export interface ManageHooksDeps {
 /** The length of a generated secret, as Standard Webhooks recommends, in bytes. */
 const secretBytes = 32
 
-/** Generates a secret that both kinds of senders accept. */
+/** Returns a generated secret that both kinds of senders accept. */
 export function newSecretText(random: (count: number) => Uint8Array): string {
   return `whsec_${Buffer.from(random(secretBytes)).toString('base64')}`
 }
@@ -101,7 +101,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     return hook
   }
 
-  /** Checks a given secret; otherwise generates one in a form that both kinds of senders accept. */
+  /** Returns the caller's secret after a check, or else a generated secret that both kinds of senders accept. */
   function chosen(
     hookId: string,
     given: string | undefined,
@@ -197,7 +197,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     async rotate(caller, hookId, { secret, overlapMs }) {
       guard(caller, { do: 'manage-webhooks' })
       const { text, shown } = chosen(hookId, secret)
-      // The number is reserved before the secret is written, so that two concurrent rotations never share one.
+      // The secret's number is reserved before the secret is written: concurrent rotations share no number.
       const taken = required(hookId)
       const made = taken.secretsMade + 1
       hooks.write({ ...taken, secretsMade: made })

@@ -4,7 +4,7 @@ import type { Log } from '@flotilla/foundation/platform'
 import type { Hook } from './hook-table.ts'
 import type { RefusalStore } from './refusal-store.ts'
 
-/** Records a rejection in the history, and the first one in the audit log. Never throws. */
+/** Records a rejection in the history, and a new kind of refused signature in the audit log. Never throws. */
 export function noteRefusal(
   deps: { readonly refusals: RefusalStore; readonly journal: Journal; readonly log: Log },
   hook: Hook,
@@ -31,7 +31,7 @@ export function noteRefusal(
   }
 }
 
-/** Removes details about the agent from errors for outside callers. */
+/** Returns the error for a caller outside of the fleet, without details about the agent. */
 export function forOutside(error: unknown): unknown {
   if (!(error instanceof Problem) || !innerCodes.has(error.code)) return error
   const { retryAfterSeconds } = error

@@ -4,9 +4,9 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { endOfString } from './read-payload.ts'
 
 /**
- * The payload as an agent sees it: indented JSON without invisible characters, cut to 3,000 characters, never within
- * a code point. `json` must be valid. Only the visible part is formatted, because indenting a megabyte of brackets
- * would produce hundreds of megabytes. Numbers stay as written. Pure.
+ * Returns the payload as an agent sees it: indented JSON without invisible characters, cut to 3,000
+ * characters, never within a code point. `json` must be valid. Only the visible part is formatted, because
+ * indenting a megabyte of brackets would produce hundreds of megabytes. Numbers stay as written. Pure.
  */
 export function payloadText(json: string): PromptText {
   const maxChars = limits.webhook.forwardedMaxChars
@@ -52,12 +52,12 @@ export function payloadText(json: string): PromptText {
   return truncatePromptText(sanitizeForPrompt(written), maxChars)
 }
 
-/** Text is sanitized in pieces, so that a long one costs no more than its visible part. In characters. */
+/** The length of pieces that are sanitized, in characters. A long text then costs no more than its visible part. */
 const pieceChars = 8192
 
 /**
- * The string of a token up to the available space. Escapes of readable characters are decoded; quotes, backslashes
- * and control characters stay escaped.
+ * Returns the string of a token up to the available space. Escapes of readable characters are
+ * decoded; quotes, backslashes and control characters stay escaped.
  */
 function readable(token: string, roomChars: number): string {
   const value = String(JSON.parse(token))

@@ -6,7 +6,7 @@ import type { Hook } from './hook-table.ts'
 import { hooksMax, newSecretText } from './manage-hooks.ts'
 import type { ManageHooksDeps } from './manage-hooks.ts'
 
-/** A desired webhook; identified by its id if it exists. */
+/** A desired webhook. An existing webhook is identified by its id. */
 export interface HookWish extends Pick<
   Hook,
   'name' | 'agentId' | 'instructions' | 'when' | 'perMinute' | 'repeats'
@@ -18,19 +18,19 @@ export interface HookWish extends Pick<
 /** Webhooks whose secrets are stored and whose rows `write` will write. */
 export interface PreparedHooks {
   /**
-   * Joins the caller's transaction. Throws the Problems `unknown-agent`, `agent-archived`, and `conflict` if a
-   * webhook was deleted or got a secret meanwhile. The result of a concurrent rotation is kept.
+   * Writes the rows in the caller's transaction. Throws the Problems `unknown-agent`, `agent-archived`,
+   * and `conflict` if a webhook was deleted or got a secret since. A concurrent rotation's result is kept.
    */
   write(): void
-  /** Must be called whether the rows were written or not. Removes secrets without a row. */
+  /** Must be called at the end, whether the rows were written or not. Removes secrets without a row. */
   release(): Promise<void>
-  /** The secrets of webhooks that had none; shown only this once. */
+  /** The generated secrets of webhooks that had no secret; each is shown only once. */
   readonly secrets: readonly { readonly hook: Hook; readonly secret: string }[]
 }
 
 /**
- * Prepares several webhooks for a caller that writes them with other rows in one transaction. Resolves after the
- * secrets are in `.env`. Throws the Problems `denied`, `conflict` and `bad-request`.
+ * Prepares several webhooks for a caller that writes their rows together with other rows in one transaction.
+ * Resolves after the secrets are in `.env`. Throws the Problems `denied`, `conflict` and `bad-request`.
  */
 export type PrepareHooks = (caller: Caller, wishes: readonly HookWish[]) => Promise<PreparedHooks>
 
@@ -54,7 +54,7 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
     try {
       for (const { hook, secret } of made) {
         if (secret === null) continue
-        // The number is reserved before the secret is written, so that a concurrent rotation never shares it.
+        // The secret's number is reserved before the secret is written: no concurrent rotation shares it.
         const now = hooks.find(hook.id)
         if (now) hooks.write({ ...now, secretsMade: Math.max(now.secretsMade, hook.secretsMade) })
         releases.push(await secrets.storeAhead({ hookId: hook.id, number: hook.secretsMade, text: secret }))
@@ -81,7 +81,7 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
     }
   }
 
-  /** Uses the current secrets, because a rotation may have happened since the preparation. */
+  /** Returns the webhook with its current secrets, because a rotation may have happened since the preparation. */
   function onTopOf(hook: Hook, hasNewSecret: boolean): Hook {
     const now = hooks.find(hook.id)
     if (!now)

@@ -8,7 +8,7 @@ import type { ReceiveHook } from './receive-hook.ts'
 
 const bounds = {
   maxBytes: limits.webhook.bodyMaxBytes,
-  /** The time limit, which is as long as common senders wait for a response. */
+  /** The time limit for a call, in milliseconds, which is as long as common senders wait for a response. */
   maxMs: 10_000,
   heldMaxBytes: 64 * 1024 * 1024,
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,

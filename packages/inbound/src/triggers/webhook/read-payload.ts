@@ -9,7 +9,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** A valid body and its text, with numbers as the sender wrote them. */
 export interface Payload {
   readonly text: string
-  /** Parsed on demand: most webhooks have no condition, and parsing can take ten times as long as validation. */
+  /** Parses the text. Most webhooks have no condition, and parsing can take ten times as long as validation. */
   readonly value: () => JsonValue
 }
 
@@ -22,7 +22,7 @@ export function readPayload(body: Uint8Array): Payload {
   if (fault !== null) throw new Problem('bad-request', { detail: `the body ${fault}` })
   try {
     const text = utf8.decode(body)
-    // Also checks the depth, because consumers recurse over the value.
+    // The call also checks the depth, because callers recurse over the value.
     requireJson(text)
     return { text, value: () => readJson(text, jsonLimits.delivery) }
   } catch (error) {
@@ -31,7 +31,7 @@ export function readPayload(body: Uint8Array): Payload {
   }
 }
 
-/** The position of the closing quote of a string, or the end of the text. Pure. */
+/** Returns the position of the closing quote of a string, or the end of the text. Pure. */
 export function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const quote = text.indexOf('"', at)

@@ -23,7 +23,7 @@ import type { Payload } from './read-payload.ts'
 import type { RefusalStore } from './refusal-store.ts'
 import { missingSignature, timestampWindowSeconds, verifySignature } from './verify-signature.ts'
 
-/** How long a delivery with a signed timestamp may be repeated: twice the timestamp window, in milliseconds. */
+/** How long a delivery with a signed timestamp can be replayed: twice the timestamp window, in milliseconds. */
 export const signedWindowMs = 2 * timestampWindowSeconds * 1000
 
 /** A delivery whose headers were read. */
@@ -38,8 +38,8 @@ interface OpenDelivery {
 }
 
 /**
- * Starts a delivery from its headers, before its body is read. Throws the same Problem `not-found` for every unknown
- * webhook, else the errors that the headers show.
+ * Opens a delivery by its headers, before its body is read. Throws the same Problem `not-found` for
+ * every unknown webhook, otherwise the Problems that the headers show.
  */
 export type ReceiveHook = (hookId: string, headers: RawHeaders) => OpenDelivery
 
@@ -110,8 +110,8 @@ interface Arrived {
 }
 
 /**
- * The order matters: a caller without the secret learns nothing and uses up nothing, and a known delivery costs
- * nothing again.
+ * Decides on a delivery. The order of checks matters: a caller without the secret learns nothing
+ * and uses up nothing, and a known delivery is not counted again.
  */
 async function judge(
   deps: ReceiveHookDeps & { readonly turns: Turns },
@@ -142,7 +142,7 @@ async function judge(
   })
 }
 
-/** The names by which `takenBefore` recognizes a delivery. Pure. */
+/** Returns the keys by which `takenBefore` recognizes a delivery. Pure. */
 function namesOf(hook: Hook, { arrived, digest }: Judged): readonly string[] {
   const { senderId } = arrived.head
   return [
@@ -153,9 +153,9 @@ function namesOf(hook: Hook, { arrived, digest }: Judged): readonly string[] {
 
 /** The digest by which a body is recognized. */
 interface SignedBody {
-  /** Set if the signature covers only the body; otherwise null. */
+  /** The digest if the signature covers only the body; otherwise null. */
   readonly digest: string | null
-  /** Set if a signature of the body alone was sent, also next to a stronger one that a replay could leave out. */
+  /** The digest if a body-only signature was sent, also next to a stronger signature, which a replay could omit. */
   readonly remembered: string | null
 }
 
@@ -175,8 +175,8 @@ interface Judged extends SignedBody {
 type Taken = Pick<DeliveryRow, 'number' | 'state' | 'runId'>
 
 /**
- * A signature of the body alone covers neither timestamp nor id. The same body is therefore the same delivery,
- * whatever its unsigned id, unless the owner accepts repeated bodies.
+ * Returns the earlier delivery that this one repeats, or null. A signature of the body alone covers
+ * no id, so the same body is the same delivery, unless the owner accepts repeated bodies.
  */
 function takenBefore(
   { deliveries, bodies }: ReceiveHookDeps,
@@ -188,11 +188,11 @@ function takenBefore(
   if (named || digest === null || hook.repeats === 'accept') return named
   const number = bodies.find(hook.id, digest)
   if (number === null) return null
-  // The body memory lasts longer than the history.
+  // The history may have deleted the delivery, because the body memory lasts longer than the history.
   return deliveries.find(hook.id, number) ?? { number, state: 'accepted', runId: null }
 }
 
-/** Everything that can be rejected is rejected before the shared commit. */
+/** Accepts a delivery. Everything that can be rejected is rejected before the shared commit. */
 function take(
   deps: ReceiveHookDeps,
   hook: Hook,
@@ -225,7 +225,7 @@ function take(
   })
 }
 
-/** Why this payload starts no run, or null. Pure. */
+/** Returns why this payload starts no run, or null. Pure. */
 export function whySkipped(hook: Pick<Hook, 'when'>, { value }: Pick<Payload, 'value'>): string | null {
   if (hook.when === null || conditionHolds(parseCondition(hook.when), value())) return null
   return `the condition is false: ${hook.when}`

@@ -3,11 +3,11 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '@flotilla/foundation/storage'
 import type { DeliveryTable } from './delivery-table.ts'
 
-/** How long rejections of the same kind share a row, in milliseconds. */
+/** For how long rejections of the same kind share a row, in milliseconds. */
 const rowMs = 60_000
 /** The minimum interval between writes of a count, in milliseconds, so that a flood causes few commits. */
 const writeEveryMs = 1000
-/** The maximum number of kinds that are counted at once. Above it all counts are written and cleared. */
+/** How many kinds of rejections are counted at once. Above this limit all counts are written and cleared. */
 const kindsMax = 1000
 
 export interface Refusal {
@@ -19,7 +19,7 @@ export interface Refusal {
   readonly sizeBytes: number
 }
 
-/** The history of deliveries that started no run: one row per kind and minute, without bodies. */
+/** The history of deliveries that started no run: one row per kind of rejection and minute, without bodies. */
 export interface RefusalStore {
   /** Counts a rejection. Returns true if the rejection started a new row. */
   note(refusal: Refusal): boolean

@@ -1,7 +1,7 @@
 import { jsonDepthMax } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** The parser states: what may come next. */
+/** The parser states, each of which says what may come next. */
 const wantsValue = 0
 const wantsValueOrEnd = 1
 const wantsNameOrEnd = 2
@@ -90,7 +90,7 @@ function afterPlain(text: string, at: number): number {
   }
   let end = at + 1
   while (isDigit(text.charCodeAt(end))) end++
-  // A fast path for integers, which avoids the regular expression.
+  // Integers are checked without the regular expression, which is faster.
   const isWhole = !'.eE'.includes(text[end] ?? ' ')
   return isWhole && (first !== 0x30 || end === at + 1) ? end : afterMatch(number, text, at)
 }

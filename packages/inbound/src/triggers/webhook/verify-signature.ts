@@ -3,9 +3,9 @@ import type { DeliveryHead } from './delivery-head.ts'
 
 /** The allowed difference between a signed timestamp and now, as Standard Webhooks specifies, in seconds. */
 export const timestampWindowSeconds = 300
-/** The number of signatures per header that are checked. A sender that rotates its secret sends two. */
+/** How many signatures of one header are checked. A sender that rotates its secret sends two signatures. */
 const signaturesMax = 8
-/** A shorter decoded key is treated as an error, in bytes. */
+/** The minimum length of a decoded key, in bytes. A shorter key is invalid. */
 const keyMinBytes = 16
 
 const standardPrefix = 'whsec_'
@@ -15,7 +15,7 @@ type SignatureVerdict =
   /** `coversId`: the signature also covers id and timestamp. */
   { readonly valid: true; readonly coversId: boolean } | { readonly valid: false; readonly reason: string }
 
-/** Why the headers show that the delivery is not signed, or null. Pure. */
+/** Returns why the headers show that the delivery is not signed, or null. Pure. */
 export function missingSignature(head: DeliveryHead): string | null {
   if (head.standardSignature !== null) {
     if (head.senderId === null) return 'webhook-signature needs webhook-id'
@@ -77,7 +77,7 @@ export function verifyStandard(
   return verifySignature(head, body, by)
 }
 
-/** The signature header for an outgoing event. Pure. */
+/** Returns the signature header for an outgoing event. Pure. */
 export function signStandard(
   secret: string,
   { id, timestamp, body }: Omit<StandardSigned, 'signature'> & { readonly body: string },
@@ -87,7 +87,7 @@ export function signStandard(
   return `v1,${made}`
 }
 
-/** Why a sender's secret cannot be used, or null. Never quotes it. Pure. */
+/** Returns why a sender's secret cannot be used, or null. The reason never quotes the secret. Pure. */
 export function secretFault(secret: string): string | null {
   if (!secret.startsWith(standardPrefix)) return null
   return decoded(secret.slice(standardPrefix.length)) === null
@@ -100,14 +100,14 @@ const wrongSignature = {
   reason: 'the signature does not match any secret of this webhook',
 } as const
 
-/** `whsec_` marks base64. Without it, senders use the text either as bytes or as base64. */
+/** Returns the keys that a secret may mean: `whsec_` marks base64; without it, senders use bytes or base64. */
 function standardKeys(secret: string): readonly Buffer[] {
   const isMarked = secret.startsWith(standardPrefix)
   const key = decoded(isMarked ? secret.slice(standardPrefix.length) : secret)
   return [...(isMarked ? [] : [Buffer.from(secret)]), ...(key === null ? [] : [key])]
 }
 
-/** Decodes base64. Null for a non-canonical text: a lenient decoder would produce a short or empty key. */
+/** Decodes base64. Null for a non-canonical text, of which a lenient decoder would make a short or empty key. */
 function decoded(text: string): Buffer | null {
   const key = base64.test(text) ? Buffer.from(text, 'base64') : null
   return key !== null && key.length >= keyMinBytes ? key : null
@@ -124,7 +124,7 @@ function isAmong(given: readonly Buffer[], made: readonly Buffer[]): boolean {
   let found = false
   for (const one of given) {
     for (const other of made) {
-      // Compares every pair, also after a match, so that the time does not depend on the position.
+      // Compares every pair, even after a match, so that the time does not depend on the position of the match.
       if (one.length === other.length && timingSafeEqual(one, other)) found = true
     }
   }

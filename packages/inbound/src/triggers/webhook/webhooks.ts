@@ -41,15 +41,15 @@ export interface Webhooks {
   readonly receive: ReceiveHook
   readonly manage: ManageHooks
   readonly history: DeliveryHistory
-  /** All webhooks, for modules with their own permission checks. */
+  /** Returns all webhooks, for modules with their own permission checks. */
   all(): readonly Hook[]
   readonly prepare: PrepareHooks
   countsOf: ReturnType<typeof createDeliveryTable>['countsOf']
-  /** Records the outcome of a delivery's run, in the transaction that settles it. */
+  /** Records the outcome of a delivery's run, in the transaction that settles the run. */
   readonly runSettled: (run: SettledRun) => void
   /** Deletes the webhooks of a deleted agent. */
   forget(agentId: string): void
-  /** Writes counts and deletes old data. Called once a minute. */
+  /** Writes the counts of rejections and deletes old data. Called once a minute. */
   maintain(): void
 }
 
@@ -65,7 +65,7 @@ export interface WebhooksDeps {
   readonly newId: NewId
   readonly randomBytes: (count: number) => Uint8Array
   readonly log: Log
-  /** The limits of the body memory; the default limits if missing. */
+  /** The limits of the body memory; if left out, the default limits. */
   readonly memoryBounds?: MemoryBounds
 }
 

@@ -6,7 +6,7 @@ import type { DiscordAttachment } from './discord-wire.ts'
 
 const hosts = new Set(['cdn.discordapp.com', 'media.discordapp.net'])
 
-/** A received attachment. Discord signs its URL, which expires after about a day. Pure. */
+/** Returns a received attachment. Discord signs its URL, which expires after about a day. Pure. */
 export function receivedAttachment(attachment: DiscordAttachment): ReceivedAttachment {
   const { filename, content_type: mediaType, size, url } = attachment
   return {

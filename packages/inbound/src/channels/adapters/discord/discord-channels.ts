@@ -10,17 +10,17 @@ const directMessage = 1
 
 export interface KnownChannel {
   readonly place: ConversationPlace
-  /** True for a thread that the bot has joined and for a direct conversation. */
+  /** True for a thread that the bot has joined, and for a direct conversation. */
   readonly isOurs: boolean
 }
 
 export interface DiscordChannels {
   readonly learn: (channel: DiscordChannel) => void
-  /** A message in this channel came without a guild, so it is a direct conversation. */
+  /** Records that a channel is a direct conversation, because a message in it came without a guild. */
   readonly learnPrivate: (channelId: string) => void
   /** The bot has joined this thread. */
   readonly joined: (channelId: string) => void
-  /** Rejects with a `ChannelFailure` if the channel is not cached and Discord cannot be asked now. */
+  /** Returns a channel, cached or from Discord. Rejects with a `ChannelFailure` if Discord cannot be asked now. */
   readonly find: (channelId: string, signal: AbortSignal) => Promise<KnownChannel>
 }
 
@@ -67,7 +67,7 @@ function knownChannel(channel: DiscordChannel, ourUserId: string): KnownChannel 
   return { place: { conversationId: channel.id, threadId: null, isPrivate }, isOurs: isPrivate }
 }
 
-/** The channel that gets the messages of a place. On Discord a thread is a channel. Pure. */
+/** Returns the id of the channel that gets the messages of a place. On Discord a thread is a channel. Pure. */
 export function channelOf(place: ConversationPlace): string {
   return place.threadId ?? place.conversationId
 }

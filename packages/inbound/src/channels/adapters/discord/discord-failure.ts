@@ -2,7 +2,7 @@ import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelFailureKind } from '../../adapter.ts'
 import { failureOfCall, rateLimited } from '../call-failure.ts'
 
-/** Discord error codes that say more than the HTTP status. */
+/** The failure kinds of Discord error codes that say more than the HTTP status. */
 const kinds: Readonly<Record<number, ChannelFailureKind>> = {
   // Discord error: request entity too large.
   40005: 'too-large',
@@ -23,7 +23,7 @@ export function isTokenRefused(error: unknown): boolean {
   )
 }
 
-/** Classifies an error of discord.js. Reports Discord's code and none of the sent data. Pure. */
+/** Returns the failure for an error of discord.js, with Discord's code and none of the sent data. Pure. */
 export function discordFailure(error: unknown): ChannelFailure {
   if (error instanceof ChannelFailure) return error
   if (isTokenRefused(error)) return new ChannelFailure('refused', 'Discord does not accept the token')

@@ -61,8 +61,8 @@ const goodbyeMaxMs = 2000
 const pollEveryMs = 50
 
 /**
- * The Discord gateway. discord.js identifies, sends heartbeats, resumes and reconnects. The loop here starts a new
- * client only if one failed to start. A permanent refusal is reported and not retried.
+ * The connection to the Discord gateway. discord.js identifies, sends heartbeats, resumes and reconnects. The loop in
+ * this file starts a new client only if a client failed to start. A permanent refusal is reported and not retried.
  */
 export function createDiscordGateway(deps: GatewayDeps): DiscordGateway {
   const ending = new AbortController()
@@ -111,7 +111,7 @@ export function createDiscordGateway(deps: GatewayDeps): DiscordGateway {
   }
 }
 
-/** Discord resets the token of a bot that starts too many sessions in a day. */
+/** Returns the failure for too many session starts: Discord resets a token that starts too many in a day. */
 function noMoreSessions(waitMs: number): ChannelFailure {
   const detail = 'Discord allows this bot no more sessions today'
   return new ChannelFailure('rate-limited', detail, rateLimited('Discord', waitMs).retryAfterMs)
@@ -133,7 +133,7 @@ interface GatewaySession {
   readonly end: () => Promise<void>
 }
 
-/** One discord.js client. It only maintains the session; messages are read from the packets behind the guard. */
+/** Opens one discord.js client. It only maintains the session; messages are read from the packets by the guard. */
 async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<GatewaySession> {
   const discord = await loadDiscord()
   const { Client, Events, GatewayIntentBits, SimpleShardingStrategy } = discord
@@ -158,8 +158,8 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     ws: {
       buildStrategy: (manager) => {
         const { retrieveSessionInfo } = manager.options
-        // discord.js reconnects half a second after an interruption, even if it was destroyed in between. Without
-        // session data this attempt never connects.
+        // discord.js reconnects half a second after an interruption, even if its client was
+        // destroyed during that time. Without session data this attempt never connects.
         manager.options.retrieveSessionInfo = (shardId) =>
           over.signal.aborted ? new Promise<never>(() => {}) : retrieveSessionInfo(shardId)
         const fetchAddress = manager.fetchGatewayInformation.bind(manager)
@@ -231,7 +231,7 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     },
   }
 
-  /** A socket that discord.js destroys while it connects can crash the process. This waits until it is connected. */
+  /** Waits while the socket connects, because discord.js could crash the process if it destroyed the socket then. */
   async function destroy(): Promise<void> {
     while ((await strategy?.fetchStatus())?.first() === discord.WebSocketShardStatus.Connecting) {
       await deps.clock.sleep(pollEveryMs)

@@ -10,12 +10,12 @@ import { before, isLater, latest, snowflakeAt, timeOfSnowflake } from './snowfla
  * 1. A channel's mark is written before its first message is passed on, and moves only when a message was persisted.
  * Later messages that were missed or failed are read again from the history.
  * 2. A channel that is behind passes on only messages from its history, in order, until it has caught up.
- * 3. A channel without a mark had no message while the bot was connected. For it the global mark counts: the time
- * until which the bot was connected, or since which it should have been. Discord does not list direct conversations
- * to bots. One that began while the bot was offline is found by its next message and read from the global mark on.
+ * 3. A channel without a mark had no message while the bot was connected. The global mark counts then: the time until
+ * which the bot was connected, or since which it should be. Discord does not list direct conversations to bots.
+ * A conversation that began while the bot was offline is found by its next message and read from the global mark on.
  */
 export interface DiscordHistory {
-  /** Called at start: messages missed from now on are read later. Returns true at the very first start. */
+  /** Called at start; from then on the history covers missed messages. Returns true at the very first start. */
   readonly starts: () => boolean
   /** Called when a message arrived over the gateway. */
   readonly came: (message: HistoryMessage) => void
@@ -53,7 +53,7 @@ export interface HistoryDeps {
 export const pageMax = 100
 /** The maximum age of messages that are read again from the history, in milliseconds. */
 const readAgainMaxMs = 7 * 24 * 3_600_000
-/** Messages of different channels may arrive out of order by this duration, in milliseconds. */
+/** By how much messages of different channels may arrive out of order, in milliseconds. */
 const overtakenMs = 60_000
 /** The time in which Discord lists its guilds one by one, in milliseconds. */
 const guildsMaxMs = 60_000
@@ -78,7 +78,7 @@ interface Behind {
 export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: HistoryDeps): DiscordHistory {
   const ending = new AbortController()
   const behind = new Map<string, Behind>()
-  /** Progress in channels without messages for the bot. It is kept in memory to save database writes. */
+  /** The read position by channel, for channels without messages for the bot. In memory, to save database writes. */
   const read = new Map<string, string>()
   const waiting: (() => void)[] = []
   let catchingUp = 0
@@ -107,7 +107,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
   }
 
   function listenedUntil(ms: number): void {
-    // Until all guilds were listed, the remaining ones need the previous global mark.
+    // While Discord still lists guilds, the global mark must not move: guilds that were not listed yet need it.
     if (clock.now() - beganAt < guildsMaxMs) return
     const last = marks.read(listenedKey)
     if (last !== null && ms - timeOfSnowflake(last) < overtakenMs) return
@@ -140,7 +140,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
         pauseMs = firstPauseMs
       } catch (error) {
         const failure = error instanceof ChannelFailure ? error : null
-        // The bot was removed from the channel, so there is nothing to catch up.
+        // The bot was removed from the channel, so its missed messages cannot be read.
         if (failure?.kind === 'gone') break
         await clock.sleep(Math.max(pauseMs, failure?.retryAfterMs ?? 0), ending.signal).catch(() => {})
         pauseMs = Math.min(lastPauseMs, pauseMs * 2)

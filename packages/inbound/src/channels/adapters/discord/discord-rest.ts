@@ -13,7 +13,7 @@ export interface DiscordRestOptions {
 }
 
 export interface DiscordRest {
-  /** Sends one request, not earlier than the rate limit allows. Rejects with a `ChannelFailure`. */
+  /** Sends a request, not before the rate limit allows, and returns the response. Rejects with a `ChannelFailure`. */
   readonly ask: <T extends z.ZodType>(
     request: RestRequest,
     answer: T,
@@ -34,8 +34,8 @@ export interface RestRequest extends Pick<RequestData, 'body' | 'files'> {
 const callMaxMs = 60_000
 
 /**
- * discord.js tracks the rate limits. A call that would have to wait is rejected with the delay, because the caller
- * schedules retries.
+ * Returns the settings of discord.js, which tracks the rate limits. A call that would have to wait
+ * is rejected with the delay, because the caller schedules retries.
  */
 export function restSettings({ api, fetch }: DiscordRestOptions): Partial<RESTOptions> {
   const ask = withBoundedAnswers(fetch, 'Discord')

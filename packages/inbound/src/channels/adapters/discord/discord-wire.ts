@@ -63,7 +63,7 @@ export const messageSchema = z.looseObject({
   type: z.number().int(),
   author: userSchema,
   webhook_id: z.string().nullish(),
-  /** The value by which Discord deduplicates the message, set by its sender. */
+  /** The value by which Discord deduplicates the message, chosen by the message's sender. */
   nonce: z.string().max(nameMaxChars).nullish().catch(null),
   content: wireText(textMaxChars),
   mentions: wireList(z.looseObject({ id: snowflake }), mentionsMax),

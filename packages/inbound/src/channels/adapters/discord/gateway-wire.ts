@@ -42,8 +42,8 @@ export const gatewayAddressSchema = z.looseObject({
 })
 
 /**
- * The part of a packet that discord.js gets: what it needs to maintain the session, without content from users. Null
- * for a session start of unknown form or with a foreign address. Pure.
+ * Returns the part of a packet that discord.js gets: what it needs to maintain the session, without
+ * content from users. Null for a session start of unknown form or with a foreign address. Pure.
  */
 export function packetForLibrary(packet: GatewayPacket, api: string): unknown {
   if (packet.op === 10) return { op: 10, d: { heartbeat_interval: packet.d.heartbeat_interval } }
@@ -68,8 +68,8 @@ export function packetForLibrary(packet: GatewayPacket, api: string): unknown {
 }
 
 /**
- * The token is sent to this address. Allows Discord over TLS, and the owner's own API host, unencrypted only if that
- * API is too. Pure.
+ * True if the token may be sent to this gateway address. Allows Discord over TLS, and the owner's
+ * own API host, unencrypted only if the API is unencrypted too. Pure.
  */
 export function isGateway(address: string, api: string): boolean {
   if (!URL.canParse(address)) return false

@@ -14,8 +14,8 @@ export interface ShardGuard {
   /** Called when a packet was dropped; `fault` is the reason. */
   readonly onFault: (fault: string) => void
   /**
-   * The packet that starts the session was dropped. discord.js would identify again every few seconds, and Discord
-   * limits that per day.
+   * Called when the packet that starts the session was dropped. discord.js would identify again
+   * every few seconds, and Discord limits that per day.
    */
   readonly onNoSession: () => void
 }
@@ -29,9 +29,9 @@ interface Shard {
 }
 
 /**
- * Filters packets between the gateway connection and discord.js. discord.js sees only bounded packets of a known
- * form, and only the fields that maintain the session. Without it a malformed packet ends the process, because
- * discord.js throws where no handler catches.
+ * Filters packets between the gateway connection and discord.js. discord.js sees only bounded
+ * packets of a known form, and only the fields that maintain the session. Without this filter a
+ * malformed packet ends the process, because discord.js throws where no handler catches.
  */
 export function guardShards(strategy: IShardingStrategy, guard: ShardGuard): void {
   const spawn = strategy.spawn.bind(strategy)
@@ -74,13 +74,13 @@ function guardShard(given: unknown, { api, onDispatch, onFault, onNoSession }: S
     const read = readPacket(data, gatewayPacketSchema)
     if ('fault' in read) {
       onFault(read.fault)
-      // The end of a packet just above the limit arrives here before its last bytes are counted.
+      // A packet just above the limit can arrive as a whole before its last bytes are counted.
       if (read.isTooLong === true) shard.connection?.terminate()
       return
     }
     const { packet } = read
     const known = packetForLibrary(packet, api)
-    // Each hello would start another heartbeat timer.
+    // A second hello would start another heartbeat timer, so it is dropped.
     if (known === null || (packet.op === 10 && hasHello)) {
       onFault('starts a session in an unknown form')
       if (known === null && !hasSession) onNoSession()
@@ -97,14 +97,14 @@ function guardShard(given: unknown, { api, onDispatch, onFault, onNoSession }: S
         onFault('could not be processed')
       }
     }
-    // A hello is processed until the first heartbeat, so it must not delay dispatches. Those stay in order.
+    // discord.js processes a hello until the first heartbeat; dispatches must not wait for it. They stay in order.
     if (packet.op !== 0) return take()
     last = last.then(take)
     return last
   }
 }
 
-/** Counts the bytes of each connection before a packet is complete. */
+/** Counts a packet's bytes while they arrive, so that a huge packet is detected before its end. */
 function boundLine(
   shard: Shard,
   on: { readonly begun: () => void; readonly bytes: (count: number, line: Line) => void },
@@ -118,7 +118,7 @@ function boundLine(
       if (next === null) return
       on.begun()
       next.once('upgrade', ({ socket }: { readonly socket: Socket }) => {
-        // A listener that is added before the WebSocket's own would consume the first packet.
+        // Added after the WebSocket's own listener: a listener before it would consume the first packet.
         next.once('open', () => {
           socket.on('data', (part: Uint8Array) => on.bytes(part.length, next))
         })

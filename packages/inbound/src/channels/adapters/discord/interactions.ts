@@ -6,7 +6,7 @@ import type { DiscordRest } from './discord-rest.ts'
 import type { DiscordInteraction } from './discord-wire.ts'
 import { isCommand, readInteraction } from './read-message.ts'
 
-/** Discord's response types: a "thinking" state for a command, and an invisible one for a button. */
+/** Discord's response types: for a command a "thinking" state, for a button no visible change. */
 const deferredReply = 5
 const deferredUpdate = 6
 /** The message flag that shows a reply only to the user of the command. */
@@ -23,9 +23,9 @@ interface InteractionDeps {
 }
 
 /**
- * Handles commands and buttons. Discord requires a response within three seconds and never repeats an interaction.
- * The adapter therefore responds "thinking" at once. It replaces this with the command when the message is persisted,
- * or with an error.
+ * Handles commands and buttons. Discord requires a response within three seconds and never repeats
+ * an interaction. The adapter therefore responds "thinking" at once. It replaces this response with
+ * the command's text when the message is persisted, or with an error.
  */
 export function createInteractions({ rest, lanes, channels, signal, received }: InteractionDeps) {
   async function answer(interaction: DiscordInteraction): Promise<void> {
@@ -36,7 +36,7 @@ export function createInteractions({ rest, lanes, channels, signal, received }: 
     await rest.ask({ method: 'post', path, body, auth: false }, z.unknown(), signal)
   }
 
-  /** Failures are ignored: the message is persisted, or the error message was the best effort. */
+  /** Shows a text to the user of an interaction. A failure is ignored, because no text is necessary. */
   async function say(interaction: DiscordInteraction, content: string): Promise<void> {
     const { application_id: applicationId, token } = interaction
     const body = { content, flags: ephemeral, allowed_mentions: { parse: [] } }

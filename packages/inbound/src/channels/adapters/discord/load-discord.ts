@@ -9,7 +9,7 @@ import type { OutboundProxies } from '@flotilla/foundation/platform'
 /** The outbound proxies for gateway connections, passed to discord.js through the asynchronous context. */
 const gatewayProxies = new AsyncLocalStorage<OutboundProxies>()
 
-/** discord.js has no option for the agent of its gateway connections; `ws` has one. */
+/** The WebSocket class for discord.js, which has no option for the agent of its gateway connections; `ws` has one. */
 class GatewayWebSocket extends WebSocket {
   constructor(address: string | URL, protocols: string[], options: ClientOptions & ClientRequestArgs) {
     const proxies = gatewayProxies.getStore()
@@ -23,7 +23,7 @@ class GatewayWebSocket extends WebSocket {
  * bundle, a late import of a CommonJS module has only a default export.
  */
 export async function loadDiscord(): Promise<typeof Discord> {
-  // The setter keeps `ws` from putting its own class back, should its CommonJS form be loaded later.
+  // The setter prevents that the CommonJS form of `ws`, if loaded later, restores its own class.
   Object.defineProperty(WebSocket, 'WebSocket', {
     configurable: true,
     get: () => GatewayWebSocket,

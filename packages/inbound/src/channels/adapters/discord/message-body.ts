@@ -1,6 +1,6 @@
 import type { ChannelButton } from '../../adapter.ts'
 
-/** Discord's limits: characters of a label, buttons in a row. */
+/** Discord's limits: characters of a button label, and buttons in a row. */
 const labelMaxChars = 80
 const rowMax = 5
 
@@ -9,7 +9,7 @@ const button = 2
 const secondary = 2
 const suppressEmbeds = 4
 
-/** Text and buttons in Discord's form, without mentions and link previews. Pure. */
+/** Returns text and buttons in Discord's form, without mentions and link previews. Pure. */
 export function messageBody(text: string, buttons: readonly ChannelButton[]) {
   return {
     content: text,
@@ -33,7 +33,7 @@ function rows(buttons: readonly ChannelButton[]) {
   }))
 }
 
-/** The value of one of the mesh's buttons. Pure. */
+/** Returns the value of the mesh's button with this Discord id. Pure. */
 export function pressedValue(customId: string): string {
   return customId.slice(customId.indexOf(':') + 1)
 }

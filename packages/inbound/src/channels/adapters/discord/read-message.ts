@@ -39,7 +39,7 @@ export function readMessage(message: DiscordMessage, around: MessageSurroundings
   }
 }
 
-/** A forward contains copies of other messages; its own text is the sender's. Discord does not name the authors. */
+/** Returns the copies of other messages in a forward, without authors, whom Discord does not name. */
 function forwardedIn({ message_snapshots: snapshots }: DiscordMessage): Pick<ReceivedMessage, 'forwarded'> {
   if (snapshots.length === 0) return {}
   const copies = snapshots.map(({ message }) => message)
@@ -56,7 +56,7 @@ function withoutMention(text: string, ourUserId: string): string {
   return text
 }
 
-/** Reads a command or button press. Null if it names no user. Pure. */
+/** Returns a command or button press as a message. Null if it names no user. Pure. */
 export function readInteraction(
   interaction: DiscordInteraction,
   channel: KnownChannel,
@@ -75,7 +75,7 @@ export function readInteraction(
   }
 }
 
-/** A command is type 2, a button 3. Pure. */
+/** True for a command (type 2), false for a button press (type 3). Pure. */
 export function isCommand({ type }: DiscordInteraction): boolean {
   return type === 2
 }

@@ -12,18 +12,18 @@ import { snowflakeAt } from './snowflake.ts'
 
 /** The maximum length of a nonce at Discord, in characters. */
 const nonceMaxChars = 25
-/** Discord remembers a nonce for "the past few minutes". After this time it is not relied on, in milliseconds. */
+/** How long a nonce is relied on, in milliseconds. Discord remembers a nonce for "the past few minutes". */
 const nonceHoldsMs = 120_000
 /** The maximum number of messages whose delivery is unknown. The oldest entries are removed. */
 const unsureMax = 100
-/** A message is retried for a day, so older entries are not needed, in milliseconds. */
+/** How long an unknown delivery is remembered, in milliseconds; a message is retried for a day. */
 const unsureHoldsMs = 25 * 3_600_000
-/** The allowed difference between the two clocks, in milliseconds. */
+/** The allowed difference between Discord's clock and this machine's clock, in milliseconds. */
 const clocksDifferMs = 60_000
 /** How many pages of a channel are searched for a message that may have been delivered. */
 const pagesMax = 5
 const pageMax = 100
-/** Messages sent by this process, to recognize them when Discord reports them. */
+/** How many messages of this process are remembered, to recognize them when Discord reports them. */
 const sentMax = 2000
 const unsureKey = 'discord:unsure'
 
@@ -31,7 +31,7 @@ interface Sending extends Pick<RestRequest, 'files'> {
   readonly channelId: string
   readonly clientId: string
   readonly body: Readonly<Record<string, unknown>>
-  /** The text by which the message is found in its channel; null if it has none. */
+  /** The text by which the message is found in its channel; null if the message has no text. */
   readonly looksLike: string | null
 }
 
@@ -129,7 +129,7 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps):
       return { id }
     } catch (error) {
       const isUnsure = !(error instanceof ChannelFailure) || error.kind === 'unsure'
-      // If an earlier attempt may have succeeded, a refusal now does not change that.
+      // A refused retry does not show that an earlier attempt failed, so its entry stays.
       if (!isUnsure && firstAt === undefined) change((unsure) => unsure.delete(nonce))
       throw error
     }
@@ -139,7 +139,7 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps):
     send,
     mayBeOurs: ({ id, nonce }) => {
       if (sent.has(id)) return true
-      // While the delivery of a message is unknown, any message without a nonce may be that one.
+      // While any delivery is unknown, a message without a nonce may be the one that was sent.
       return nonce === null ? kept().size > 0 : sent.has(nonce) || kept().has(nonce)
     },
   }

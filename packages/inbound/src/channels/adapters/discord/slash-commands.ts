@@ -6,7 +6,7 @@ export interface DiscordCommand {
   readonly name: string
   /** The description that users see, at most 100 characters. */
   readonly description: string
-  /** The description of the argument; null if the command takes none. */
+  /** The description of the argument; null if the command has no argument. */
   readonly argument: string | null
 }
 

@@ -1,12 +1,12 @@
 const discordEpochMs = 1_420_070_400_000
 const timeShift = 22n
 
-/** The smallest id that Discord could have issued at that time. Pure. */
+/** Returns the smallest id that Discord could have issued at that time. Pure. */
 export function snowflakeAt(ms: number): string {
   return (BigInt(Math.max(0, Math.floor(ms) - discordEpochMs)) << timeShift).toString()
 }
 
-/** The time at which Discord issued the id, in milliseconds since 1970. Pure. */
+/** Returns the time at which Discord issued the id, in milliseconds since 1970. Pure. */
 export function timeOfSnowflake(id: string): number {
   return Number(BigInt(id) >> timeShift) + discordEpochMs
 }
@@ -16,7 +16,7 @@ export function isLater(id: string, other: string): boolean {
   return BigInt(id) > BigInt(other)
 }
 
-/** The id that is one less than this id. Pure. */
+/** Returns the id that is one less than this id. Pure. */
 export function before(id: string): string {
   return (BigInt(id) - 1n).toString()
 }

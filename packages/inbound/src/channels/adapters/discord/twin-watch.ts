@@ -3,7 +3,7 @@ import type { ChannelState } from '../../adapter.ts'
 import { messageSchema } from './discord-wire.ts'
 import { spokenTypes } from './read-message.ts'
 
-/** The API response for a sent message may arrive this much later than its gateway event, in milliseconds. */
+/** By how much the API response for a sent message may follow its gateway event, in milliseconds. */
 export const answerMaxMs = 15_000
 /** Messages under the bot's name that are checked at the same time. */
 const checkedMax = 100

@@ -3,7 +3,7 @@ import type { SlackSaid } from './read-envelope.ts'
 import { receivedFile } from './slack-files.ts'
 import type { SlackMemory } from './slack-memory.ts'
 
-/** Adds what only Slack's API knows: the sender's name, and whether the bot takes part in the thread. */
+/** Returns the message with what only Slack's API knows: the sender's name, and whether the bot is in the thread. */
 export async function completeSaid(
   said: SlackSaid,
   known: SlackMemory,
@@ -13,7 +13,7 @@ export async function completeSaid(
   const { threadTs, ts } = said.at
   const addressed =
     said.isForUs || (threadTs !== null && (await known.isOurThread({ channelId, threadTs }, signal)))
-  // A reply to a top-level message of a channel starts a thread, which becomes its session.
+  // The bot's reply to a top-level message in a channel starts a thread, which is the session of that message.
   const threadId = threadTs ?? (addressed && !isPrivate ? ts : null)
   if (addressed && threadId !== null) known.joined({ channelId, threadTs: threadId })
   return {

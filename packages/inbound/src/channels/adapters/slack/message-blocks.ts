@@ -4,7 +4,7 @@ import type { ChannelButton } from '../../adapter.ts'
 /** The maximum length of a button label at Slack, in characters. */
 const labelMaxChars = 75
 
-/** Text and buttons as blocks; empty if there are no buttons, because the text field is enough then. Pure. */
+/** Returns text and buttons as Slack blocks; empty without buttons, because then the text field is enough. Pure. */
 export function messageBlocks(
   text: string,
   buttons: readonly ChannelButton[],

@@ -5,8 +5,8 @@
 const marked = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g
 
 /**
- * The text of a Slack message as users see it: links and channels by name, without a leading mention of the bot,
- * entities decoded. Pure.
+ * Returns the text of a Slack message as users see it: links and channels by name, without a
+ * leading mention of the bot, entities decoded. Pure.
  */
 export function plainText(text: string, ourUserId: string): string {
   const ours = `<@${ourUserId}>`

@@ -13,7 +13,7 @@ const pageMax = 200
 const pagesMax = 5
 /** The maximum number of threads of other people that are read per channel. The bot's own threads come first. */
 const threadsMax = 50
-/** Threads that began so long before the mark are searched for new replies, in milliseconds. */
+/** How long before the mark a thread may have begun to be searched for new replies, in milliseconds. */
 const olderThreadMs = 7 * 24 * 3_600_000
 
 export interface Wanted {
@@ -27,7 +27,7 @@ export interface Wanted {
 export interface ChannelRead {
   /** In order. */
   readonly messages: readonly HistoryMessage[]
-  /** What was not read, in words for owners. */
+  /** What could not be read, as text for owners. */
   readonly unread: readonly string[]
 }
 
@@ -35,8 +35,8 @@ export interface ReadSlack {
   /** Reads the new messages of a channel and its threads. Rejects with a `ChannelFailure` if a read failed. */
   readonly channel: (wanted: Wanted) => Promise<ChannelRead>
   /**
-   * Lists the conversations that the bot is a member of, without the kinds that the token may not list. Rejects with
-   * other `ChannelFailure`s.
+   * Lists the conversations that the bot is a member of. Kinds that the token may not list are left
+   * out; other failures reject with a `ChannelFailure`.
    */
   readonly channels: () => Promise<{ readonly ids: readonly string[]; readonly isWhole: boolean }>
 }
@@ -53,7 +53,7 @@ export function createReadSlack(calls: SlackCalls, signal: AbortSignal): ReadSla
         .then(({ messages, response_metadata: next }) => ({ items: messages, next: next?.next_cursor })),
     )
 
-  /** Slack sorts replies oldest first. The first message of a thread is always among them. */
+  /** Reads a thread's new replies. Slack sorts replies oldest first and always includes a thread's first message. */
   async function readThread(channelId: string, ts: string, since: string): Promise<ChannelRead> {
     const range = { channel: channelId, ts, oldest: since, limit: pageMax }
     try {
@@ -72,7 +72,7 @@ export function createReadSlack(calls: SlackCalls, signal: AbortSignal): ReadSla
     }
   }
 
-  /** The threads that began before the mark and have a later reply, in which the bot may have been mentioned. */
+  /** Returns the threads that began before the mark and have a later reply, which may have mentioned the bot. */
   async function olderThreads(channelId: string, since: string): Promise<Threads> {
     const oldest = timestampAt(timeOf(since) - olderThreadMs)
     const { items, isWhole } = await historyPages({ channel: channelId, oldest, latest: since })
@@ -116,7 +116,7 @@ export function createReadSlack(calls: SlackCalls, signal: AbortSignal): ReadSla
     async channels() {
       const ids: string[] = []
       let isWhole = true
-      // Asked separately, because Slack rejects the whole call if the token may not list one kind.
+      // Each kind is requested separately, because Slack rejects a call if the token may not list one of its kinds.
       for (const types of ['im', 'mpim', 'public_channel', 'private_channel']) {
         const listed = await readPages((cursor) =>
           calls
@@ -150,7 +150,7 @@ interface Page<T> {
   readonly next: string | null | undefined
 }
 
-/** `isWhole` is false if more pages exist than were read. */
+/** Reads up to the maximum number of pages. `isWhole` is false if more pages exist. */
 async function readPages<T>(
   ask: (cursor: { readonly cursor?: string }) => Promise<Page<T>>,
 ): Promise<{ readonly items: readonly T[]; readonly isWhole: boolean }> {

@@ -50,11 +50,11 @@ const slackbot = 'USLACKBOT'
 
 export interface SlackSelf {
   readonly userId: string
-  /** The one registered command, with its `/`: `/flotilla status` means `/status`. */
+  /** The registered command with its `/`; the mesh's command is its argument: `/flotilla status` means `/status`. */
   readonly command: string
 }
 
-/** Null for envelopes to ignore: bots, this bot, edits, unknown forms. Pure. */
+/** Returns the user's action; null for envelopes to ignore: bots, this bot, edits, unknown forms. Pure. */
 export function readEnvelope(type: string, body: unknown, self: SlackSelf): SlackSaid | null {
   switch (type) {
     case 'events_api':
@@ -68,7 +68,7 @@ export function readEnvelope(type: string, body: unknown, self: SlackSelf): Slac
   }
 }
 
-/** A channel whose id changed; null for any other envelope. Pure. */
+/** Returns a channel whose id changed; null for any other envelope. Pure. */
 export function readMoved(type: string, body: unknown): MovedConversation | null {
   const read = type === 'events_api' ? channelMovedSchema.safeParse(body) : null
   if (read?.success !== true) return null
@@ -100,7 +100,7 @@ function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {
   }
 }
 
-/** A shared message is an attachment; the text of the event is the sender's own. */
+/** Returns the messages that the sender shared, which are attachments of an event; its text is the sender's own. */
 function sharedIn({ attachments }: SlackMessageEvent, ourUserId: string): SlackShared | null {
   const shared = attachments.filter((one) => one.is_share === true || one.is_msg_unfurl === true)
   if (shared.length === 0) return null

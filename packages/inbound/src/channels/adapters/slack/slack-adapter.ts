@@ -27,10 +27,10 @@ export interface SlackOptions {
   readonly appToken: Secret
   readonly clock: Clock
   readonly proxies: OutboundProxies
-  /** The registered command. A workspace has many apps, and Slack reserves some names. */
+  /** The registered command. An owner can choose it, because other apps use names and Slack reserves some. */
   readonly command?: string
   readonly apiUrl?: string
-  /** Stores until when messages were processed, so that a restart reads only later ones. In memory by default. */
+  /** Stores until when messages were processed, so that a restart reads only later messages. In memory by default. */
   readonly marks?: ChannelMarks
   readonly fetch?: Fetch
 }
@@ -39,9 +39,9 @@ export interface SlackOptions {
 const underWayMax = 500
 
 /**
- * The Slack adapter, in Socket Mode. The mesh opens the connection and acknowledges an envelope once its message is
- * persisted. A thread is a session; a reply to a mention at the top level starts one. Slack has no client-chosen id
- * for messages of apps (`client_msg_id` is for its own clients), so it does not deduplicate.
+ * The Slack adapter, in Socket Mode. The mesh opens the connection and acknowledges an envelope once its
+ * message is persisted. A thread is a session; a reply to a top-level mention starts a thread. Slack has no
+ * client-chosen id for messages of apps (`client_msg_id` is for its own clients), so it does not deduplicate.
  */
 export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
   const { botToken, appToken, clock, command = slackCommand, apiUrl = 'https://slack.com/api/' } = options
@@ -86,7 +86,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
     await socket.start()
   }
 
-  /** Finds the bot user of the token, with retries until Slack answers. */
+  /** Returns the bot user of the token. Retries until Slack answers. */
   async function findSelf(inbound: ChannelListener): Promise<{ self: SlackSelf; teamId: string }> {
     for (;;) {
       ending.signal.throwIfAborted()
@@ -107,7 +107,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
 
   return {
     name: 'slack',
-    // Slack's rate limit allows about one edit per second and channel.
+    // Slack's rate limit allows about one edit per second in each channel.
     traits: {
       messageCharsMax: 3000,
       editEveryMs: 1200,
@@ -142,7 +142,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
             channel: place.conversationId,
             ts: messageId,
             text,
-            // An empty list removes the message's buttons; without the field Slack would keep them.
+            // An empty list removes the message's buttons; without this field Slack would keep the buttons.
             blocks: [],
             ...messageBlocks(text, buttons),
           }),
@@ -166,7 +166,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
     },
     close: async () => {
       isClosing = true
-      // Acknowledges work in progress while the connection is open.
+      // Waits for work in progress, so that its messages are acknowledged while the connection is open.
       await lanes.idle(clock)
       ending.abort()
       await socket?.close()
@@ -182,7 +182,7 @@ function closedEarly(): ChannelFailure {
   return new ChannelFailure('unreachable', 'the channel was closed before Slack answered')
 }
 
-/** Checks the prefixes, because the two tokens are easily swapped. */
+/** Checks the prefixes of both tokens, because people easily swap the tokens. */
 function checkTokens(botToken: Secret, appToken: Secret, inbound: ChannelListener): void {
   const wrong = !botToken.reveal().startsWith('xoxb-')
     ? { detail: 'the bot token does not begin with xoxb-', repair: botTokenRepair }

@@ -14,7 +14,7 @@ export interface SlackCallsOptions {
 }
 
 export interface SlackCalls {
-  /** Sends one request without retries, because the caller schedules them. Rejects with a `ChannelFailure`. */
+  /** Sends one request without retries, which the caller schedules. Rejects with a `ChannelFailure`. */
   readonly ask: <T extends z.ZodType>(
     call: (client: WebClient) => Promise<unknown>,
     answer: T,
@@ -50,7 +50,7 @@ export function createSlackCalls({ botToken, apiUrl, fetch }: SlackCallsOptions)
   }
 }
 
-/** Client settings: no waits, no retries, no log output. */
+/** Returns settings for Slack's client: no waits, no retries, no log output. */
 export function quietClient(fetch: Fetch, signal: AbortSignal) {
   return {
     fetch: boundFetch(fetch, signal),
@@ -60,7 +60,7 @@ export function quietClient(fetch: Fetch, signal: AbortSignal) {
   }
 }
 
-/** Adapts `fetch` for the client: it ends with the signal, and a 429 always has a wait. */
+/** Adapts `fetch` for Slack's client: a call ends with the signal, and every 429 response names a wait. */
 function boundFetch(fetch: Fetch, signal: AbortSignal): typeof globalThis.fetch {
   const ask = withBoundedAnswers(fetch, 'Slack')
   return async (url, init) => {
@@ -73,7 +73,7 @@ function boundFetch(fetch: Fetch, signal: AbortSignal): typeof globalThis.fetch 
   }
 }
 
-/** Slack's packages would write whole responses to the console. */
+/** A logger without output, because Slack's packages would write whole responses to the console. */
 export const silentLogger = {
   debug: () => {},
   info: () => {},

@@ -2,7 +2,7 @@ import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelFailureKind } from '../../adapter.ts'
 import { failureOfCall, rateLimited, waitWithoutWordMs } from '../call-failure.ts'
 
-/** Slack's error names, and what they mean for the sender. */
+/** The failure kind of each Slack error name. */
 const kinds: Readonly<Record<string, ChannelFailureKind>> = {
   channel_not_found: 'gone',
   is_archived: 'gone',
@@ -27,7 +27,7 @@ const kinds: Readonly<Record<string, ChannelFailureKind>> = {
   service_unavailable: 'unsure',
 }
 
-/** Errors that concern the token, whatever the call. */
+/** Errors that concern the token and not the single call. */
 const tokenErrors = new Set([
   'invalid_auth',
   'not_authed',
@@ -44,7 +44,7 @@ export function isTokenRefused(error: unknown): boolean {
   return tokenErrors.has(slackError(error))
 }
 
-/** Classifies an error of `@slack/web-api`. Reports Slack's error name and none of the sent data. Pure. */
+/** Returns the failure for an error of `@slack/web-api`, with Slack's error name and none of the sent data. Pure. */
 export function slackFailure(error: unknown): ChannelFailure {
   if (error instanceof ChannelFailure) return error
   const said = slackError(error)

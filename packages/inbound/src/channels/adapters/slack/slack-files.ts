@@ -11,7 +11,7 @@ interface FileAccess {
   readonly fetch: Fetch
 }
 
-/** A received file, with its URL as the reference. Pure. */
+/** Returns a received file, with its URL as the reference. Pure. */
 export function receivedFile(file: SlackFile): ReceivedAttachment {
   return {
     kind: kindOf(file),
@@ -40,7 +40,7 @@ function kindOf({ mimetype, subtype }: SlackFile): ReceivedAttachment['kind'] {
   return mimetype.startsWith('image/') ? 'picture' : 'document'
 }
 
-/** The token goes only to Slack, because the user who shared the file may have chosen the URL. */
+/** True if the address belongs to Slack. The user who shared the file may have chosen it, and the token is sent. */
 function isSlacks(address: string, apiUrl: string): boolean {
   if (!URL.canParse(address)) return false
   const url = new URL(address)

@@ -42,23 +42,23 @@ export interface SlackHistoryDeps {
   readonly lanes: EventLanes
   readonly calls: SlackCalls
   readonly signal: AbortSignal
-  /** Processes a message of the channel as its event would be. Resolves when it is persisted or dropped. */
+  /** Processes a message of the channel like a message from an event. Resolves when it is persisted or dropped. */
   readonly take: (channelId: string, message: HistoryMessage) => Promise<void>
   readonly passedOver: (what: PassedOver) => void
 }
 
 /** The maximum age of messages that are read from the history, in milliseconds. */
 const readAgainMaxMs = 7 * 24 * 3_600_000
-/** Messages of different channels may arrive out of order by this duration, in milliseconds. */
+/** By how much messages of different channels may arrive out of order, in milliseconds. */
 const overtakenMs = 60_000
 /**
- * The minimum interval between two reads that follow a reconnection, in milliseconds. Slack redelivers what shorter
- * interruptions missed.
+ * The minimum interval between two reads that follow a reconnection, in milliseconds. Slack
+ * redelivers the messages that shorter interruptions missed.
  */
 const readAgainEveryMs = 5 * 60_000
-/** The mark is written when it moves by this much, in milliseconds. */
+/** By how much the mark must move before it is written, in milliseconds. */
 const markEveryMs = 10_000
-/** The maximum number of remembered places (the most recent ones). */
+/** The maximum number of remembered places; the most recent places are kept. */
 const placesMax = 200
 const firstPauseMs = 1000
 const lastPauseMs = 60_000
@@ -94,7 +94,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
   function remember({ channelId, threadTs }: SlackPlace): void {
     const known = places()
     const named = threadTs === null ? [channelId] : [channelId, `${channelId}/${threadTs}`]
-    // Recent places keep their position, so that not every message causes a write.
+    // A place in the newer half keeps its position in the list, so that not every message causes a write.
     const fresh = named.filter((place) => !known.slice(-placesMax / 2).includes(place))
     if (fresh.length === 0) return
     const kept = known.filter((place) => !fresh.includes(place))
@@ -113,7 +113,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
       ...remembered.map((place) => place.split('/')[0] ?? ''),
       ...(listed?.ids ?? []),
     ])
-    // Direct conversations first, because a person waits there.
+    // Direct conversations are read first, because a person waits for each reply.
     const inOrder = [...channels].toSorted((one, other) => rank(one) - rank(other))
     for (const channelId of inOrder) {
       const threads = remembered.flatMap((place) => {
@@ -136,7 +136,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
     })
   }
 
-  /** Retries with growing pauses; null if the signal aborted. */
+  /** Retries with growing pauses and returns the result; null if the signal aborted. */
   async function untilDone<T>(work: () => Promise<T>): Promise<T | null> {
     for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(lastPauseMs, pauseMs * 2)) {
       try {
@@ -188,7 +188,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
       if (!isBehind && now - beganAt < readAgainEveryMs) return
       beganAt = now
       isBehind = true
-      // Computed with Slack's timestamps, because the local clock may differ.
+      // The earliest time to read is computed with Slack's timestamps, because the local clock may differ.
       const earliest = timestampAt(timeOf(last.ts) + now - last.writtenAt - readAgainMaxMs)
       catchUp(isLater(last.ts, earliest) ? last.ts : earliest).catch(() => {})
     },

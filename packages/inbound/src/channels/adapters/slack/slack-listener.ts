@@ -30,7 +30,7 @@ export interface SlackListenerDeps {
 /** Processes messages, from events and from the history. */
 export function createSlackListener(deps: SlackListenerDeps) {
   const { self, teamId, known, listener, lanes, isClosing, signal } = deps
-  // A mention causes two events, an acknowledgement may cross a redelivery, and the history repeats events.
+  // Processed ids, because messages repeat: a mention causes two events, Slack redelivers, the history overlaps.
   const taken = createRecentIds(takenMax)
   const history = createSlackHistory({
     ...deps,

@@ -3,7 +3,7 @@ import type { ChannelFailureKind } from '../../adapter.ts'
 import type { SlackCalls } from './slack-calls.ts'
 import { repliesSchema, userInfoSchema } from './slack-wire.ts'
 
-/** The number of cached names and threads. Older ones are requested again. */
+/** How many names and threads are cached. Older entries are requested again. */
 const rememberedMax = 2000
 /** How many messages of a thread are checked for the bot's participation. */
 const repliesMax = 200
@@ -11,7 +11,7 @@ const repliesMax = 200
 const unreadable: ReadonlySet<ChannelFailureKind> = new Set(['refused', 'gone'])
 
 export interface SlackMemory {
-  /** The display name of a user; the id if Slack does not return one. Rejects only with the signal. */
+  /** Returns the display name of a user; the id if Slack does not return a name. Rejects only with the signal. */
   readonly nameOf: (userId: string, signal: AbortSignal) => Promise<string>
   /**
    * True if the bot wrote or was mentioned in the thread. Rejects with a `ChannelFailure` if Slack cannot be asked
@@ -26,7 +26,7 @@ export interface SlackThread {
   readonly threadTs: string
 }
 
-/** Caches answers of Slack. `joined` marks a thread that the bot joined later. */
+/** Caches answers of Slack about users and threads. `joined` records that the bot has joined a thread. */
 export function createSlackMemory(calls: SlackCalls, ourUserId: string): SlackMemory {
   const names = new Map<string, string>()
   const threads = new Map<string, boolean>()
@@ -60,7 +60,7 @@ export function createSlackMemory(calls: SlackCalls, ourUserId: string): SlackMe
           signal,
         )
         .catch((error: unknown) => {
-          // An unreadable thread is not the bot's. Other errors are temporary and are retried.
+          // The bot takes no part in a thread that it cannot read. Other errors are temporary and are retried.
           if (error instanceof ChannelFailure && unreadable.has(error.kind)) return { messages: [] }
           throw error
         })

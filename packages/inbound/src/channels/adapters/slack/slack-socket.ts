@@ -21,7 +21,7 @@ import type { SocketPacket } from './socket-packet.ts'
 export interface SlackEnvelope {
   readonly type: string
   readonly body: unknown
-  /** Acknowledges the envelope; otherwise Slack redelivers it. Has no effect after its connection ended. */
+  /** Acknowledges the envelope; otherwise Slack redelivers it. Has no effect after the connection has ended. */
   readonly acknowledge: () => Promise<void>
 }
 
@@ -45,7 +45,7 @@ export interface SlackSocket {
 const helloMaxMs = 20_000
 /** A connection that is silent for this long is closed, in milliseconds. Slack sends pings every few seconds. */
 const silenceMaxMs = 30_000
-/** If the app has other connections, the connection is renewed after this time to check again, in milliseconds. */
+/** If the app has other connections, the mesh reconnects after this time to count them again, in milliseconds. */
 export const recheckMs = 2 * 60_000
 /** The time limit for closing a connection cleanly, in milliseconds. */
 const goodbyeMaxMs = 1000
@@ -54,8 +54,8 @@ const tokenRepair =
   'Create an app-level token with the scope connections:write at api.slack.com/apps, Basic Information, and set it.'
 
 /**
- * A loop of Socket Mode connections. Slack's client opens each; the loop reconnects, because the client's own
- * reconnecting ends when a request for a URL fails.
+ * Runs a loop of Socket Mode connections. Slack's client opens each connection; the loop
+ * reconnects, because the client stops reconnecting when a request for a URL fails.
  */
 export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
   const ending = new AbortController()
@@ -118,11 +118,11 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
 interface Connection {
   readonly ended: Promise<void>
   readonly end: () => void
-  /** The number of connections of the app, including this one, when it began. */
+  /** How many connections the app had when this connection began, including this connection. */
   readonly connections: number
 }
 
-/** Slack delivers each envelope to one connection of the app, so two programs would each get a part. Pure. */
+/** Returns the state. With two connections of the app, each gets only a part of the envelopes. Pure. */
 function stateAmong(connections: number): ChannelState {
   if (connections <= 1) return { state: 'connected', detail: '', repair: '' }
   return {
@@ -133,7 +133,7 @@ function stateAmong(connections: number): ChannelState {
   }
 }
 
-/** Resolves with Slack's hello. The connection ends by itself, with `signal`, or when Slack closes it. */
+/** Resolves with Slack's hello. The connection ends by itself, with `signal`, or when Slack closes the connection. */
 async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Connection> {
   const line = openLine(deps.proxies)
   const { default: slack } = await import('@slack/socket-mode')
@@ -167,7 +167,7 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
       deps.onEnvelope({
         type,
         body,
-        // A failed acknowledgement needs no handling, because Slack redelivers.
+        // A failed acknowledgement is ignored, because Slack redelivers the envelope.
         acknowledge: async () => {
           if (!over.signal.aborted) await ack().catch(() => {})
         },
@@ -182,7 +182,7 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
 
   const end = (): void => {
     void client.disconnect()
-    // Does not wait for a peer that does not close the connection.
+    // Cuts the connection after a time limit, because Slack may not answer the close.
     void deps.clock.sleep(goodbyeMaxMs, over.signal).then(line.cut, () => {})
   }
   signal.addEventListener('abort', end, { once: true })
@@ -201,7 +201,7 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
   } catch (error) {
     end()
     line.cut()
-    // The client does not say why a connection ends before the hello.
+    // `error` is empty if the connection ended before the hello, because Slack's client gives no reason.
     throw (
       error ??
       line.fault() ??
@@ -215,9 +215,9 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
 type Envelope = Extract<SocketPacket, { readonly kind: 'envelope' }>
 
 /**
- * Filters packets between the connection and Slack's client. The client sees only bounded packets of a known form,
- * with the fields for connecting and acknowledging. Without it a malformed packet ends the process, because the
- * client throws where no handler catches.
+ * Filters packets between the connection and Slack's client. The client sees only bounded packets
+ * of a known form, with the fields for connecting and acknowledging. Without this filter a
+ * malformed packet ends the process, because the client throws where no handler catches.
  */
 function guardClient(
   client: SocketModeClient,
@@ -244,7 +244,7 @@ function guardClient(
   })
 }
 
-/** A dispatcher that can close its sockets. After the upgrade no other object can close the socket of a WebSocket. */
+/** Returns a dispatcher that can close its sockets, because a WebSocket's socket cannot be closed in another way. */
 function openLine(proxies: OutboundProxies) {
   const sockets = new Set<Socket>()
   let fault: Error | null = null

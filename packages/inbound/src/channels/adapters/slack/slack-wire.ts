@@ -20,7 +20,7 @@ export const slackFileSchema = z.looseObject({
 })
 export type SlackFile = z.infer<typeof slackFileSchema>
 
-/** `message` and `app_mention` of the Events API. */
+/** The events `message` and `app_mention` of the Events API. */
 export const messageEventSchema = z.looseObject({
   type: z.enum(['message', 'app_mention']),
   subtype: z.string().nullish(),
@@ -33,13 +33,13 @@ export const messageEventSchema = z.looseObject({
   thread_ts: timestamp.nullish(),
   text: wireText(textMaxChars),
   files: wireList(slackFileSchema, attachmentsMax),
-  /** Shared messages, link previews and additions of apps. */
+  /** Attachments: shared messages, link previews and additions of apps. */
   attachments: wireList(
     z.looseObject({
       is_share: z.boolean().nullish(),
       is_msg_unfurl: z.boolean().nullish(),
       text: wireText(textMaxChars),
-      /** A short version, if the message consists of blocks only. */
+      /** A short version of the text, if the message consists of blocks only. */
       fallback: wireText(textMaxChars),
       author_name: wireText(nameMaxChars),
       files: wireList(slackFileSchema, attachmentsMax),
@@ -52,7 +52,7 @@ export type SlackMessageEvent = z.infer<typeof messageEventSchema>
 
 export const eventCallbackSchema = z.looseObject({ team_id: id, event: messageEventSchema })
 
-/** A channel that is shared with another workspace may get another id. */
+/** A changed channel id: a channel that is shared with another workspace may get another id. */
 export const channelMovedSchema = z.looseObject({
   event: z.looseObject({ type: z.literal('channel_id_changed'), old_channel_id: id, new_channel_id: id }),
 })

@@ -34,8 +34,8 @@ export function readSocketPacket(data: unknown): ReadPacket<SocketPacket> {
 const relayed = 'relayed'
 
 /**
- * The part of a packet that Slack's client gets: what it needs to connect, end and acknowledge. The client emits
- * events under received names, its internal ones too, so it gets none from the platform. Pure.
+ * Returns the part of a packet that Slack's client gets: what it needs to connect, end and acknowledge.
+ * Names from the platform are left out, because the client emits an event under any received name. Pure.
  */
 export function packetForClient(packet: SocketPacket): string {
   switch (packet.kind) {

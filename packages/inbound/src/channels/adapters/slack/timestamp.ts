@@ -7,12 +7,12 @@ export function isLater(ts: string, other: string): boolean {
   return one.seconds === two.seconds ? one.fraction > two.fraction : one.seconds > two.seconds
 }
 
-/** A Slack timestamp from milliseconds since 1970. Pure. */
+/** Returns the Slack timestamp for milliseconds since 1970. Pure. */
 export function timestampAt(ms: number): string {
   return `${Math.max(0, Math.floor(ms / 1000))}.000000`
 }
 
-/** Milliseconds since 1970, without the fraction of a second. Pure. */
+/** Returns a Slack timestamp as milliseconds since 1970, without the fraction of a second. Pure. */
 export function timeOf(ts: string): number {
   return partsOf(ts).seconds * 1000
 }

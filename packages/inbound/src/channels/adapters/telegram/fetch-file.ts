@@ -19,7 +19,7 @@ export interface FetchFileDeps {
   readonly token: Secret
 }
 
-/** Downloads a file at most up to the requested size. */
+/** Creates the function that downloads a file up to the requested size. */
 export function createFetchFile({
   api,
   http,

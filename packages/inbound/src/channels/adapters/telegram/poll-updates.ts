@@ -6,12 +6,12 @@ import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelListener, ChannelState } from '../../adapter.ts'
 import { telegramCode, telegramFailure } from './telegram-failure.ts'
 
-/** How long Telegram holds a poll open without updates, in seconds. */
+/** How long Telegram lets a poll without updates wait, in seconds. */
 const pollSeconds = 30
 const updatesPerPoll = 50
-/** The minimum interval after a poll that returned empty at once, in milliseconds. */
+/** The pause after a poll that returned at once without updates, in milliseconds. */
 const emptyPollPauseMs = 200
-/** The delay between attempts, doubled from the least to the most, in milliseconds. */
+/** The delay between attempts, in milliseconds. It doubles from `firstMs` up to `maxMs`. */
 export const pollBackoff = { firstMs: 500, maxMs: 30_000 } as const
 
 /** grammY's type of an abort signal; any signal fits. */
@@ -21,7 +21,7 @@ export interface PollDeps {
   readonly api: Api
   readonly clock: Clock
   readonly listener: ChannelListener
-  /** Resolves when the message is persisted. Telegram may then delete it. */
+  /** Resolves when the update's message is persisted. Telegram may then delete the update. */
   readonly take: (update: Update) => Promise<void>
 }
 
@@ -72,7 +72,7 @@ export async function pollUpdates(deps: PollDeps, signal: AbortSignal): Promise<
 
 const connected: ChannelState = { state: 'connected', detail: '', repair: '' }
 
-/** The state that people see, and the wait that Telegram asks for. Pure. */
+/** Returns the state that people see after an error, and the wait that Telegram asks for, in milliseconds. Pure. */
 export function stateAfter(error: unknown): { readonly state: ChannelState; readonly waitMs: number | null } {
   const code = telegramCode(error)
   if (code === 401 || code === 404) return { state: refused, waitMs: null }

@@ -5,7 +5,7 @@ import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
 const textCharsMax = 8192
 const nameCharsMax = 64
 const fileNameCharsMax = 200
-/** Fields of a forwarded message, including those of Bot API servers before version 7. */
+/** Fields that mark a message as forwarded, including those of Bot API servers before version 7. */
 const forwardMarks = [
   'forward_origin',
   'forward_from',
@@ -25,8 +25,8 @@ export interface ReadUpdate extends ReceivedMessage {
 }
 
 /**
- * Reads a message of a person. Null for updates to ignore: bots, channels, senders on behalf of a group, joins and
- * edits. Pure.
+ * Returns a message of a person. Null for updates to ignore: bots, channels, senders on behalf of a
+ * group, joins and edits. Pure.
  */
 export function readUpdate(update: Update, self: TelegramSelf): ReadUpdate | null {
   if (update.message !== undefined) return readMessage(update.message, self)
@@ -76,7 +76,7 @@ function isWrittenByProgram(message: Message): boolean {
 
 type Authored = Pick<ReadUpdate, 'text' | 'attachments' | 'forwarded'>
 
-/** Nothing in a forwarded message is the sender's own: neither text, caption nor files. */
+/** Separates own from forwarded content. In a forwarded message neither text, caption nor files are the sender's. */
 function authoredParts(
   message: Message,
   { text, files }: { readonly text: string; readonly files: readonly ReceivedAttachment[] },
@@ -125,7 +125,7 @@ interface Words {
   readonly isForOther: boolean
 }
 
-/** Removes the bot's name from a command and from the beginning, where it only addresses the bot. */
+/** Returns the text without the bot's name in a command or at the beginning, where it only addresses the bot. */
 function readText(message: Message, { username }: TelegramSelf): Words {
   const text = (message.text ?? message.caption ?? '').slice(0, textCharsMax)
   const own = `@${username.toLowerCase()}`

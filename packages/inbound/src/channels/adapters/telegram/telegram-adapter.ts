@@ -33,7 +33,7 @@ export interface TelegramConfig {
 }
 
 const publicRoot = 'https://api.telegram.org'
-/** The time limit of one call, in seconds. A poll takes 30 of them; a large file on a slow connection needs most. */
+/** The time limit of one call, in seconds. A poll takes 30 seconds; a large file on a slow line takes longest. */
 const callSeconds = 90
 /** The maximum size of a response, in bytes. 50 updates of long messages are a few hundred kilobytes. */
 const answerMaxBytes = 8 * 1024 * 1024
@@ -65,7 +65,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   let polling: Promise<void> = Promise.resolve()
   let currentListener: ChannelListener | null = null
 
-  /** Resolves once Telegram answered. Rejects if the token is rejected. */
+  /** Returns the bot's own user once Telegram answered. Rejects if the token is rejected. */
   async function greet(listener: ChannelListener): Promise<TelegramSelf> {
     const signal = ending.signal as GrammySignal
     for (let failures = 1; ; failures += 1) {
@@ -85,7 +85,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     }
   }
 
-  /** Sets the command menu. Failures are ignored, because the menu is optional and the old one stays. */
+  /** Sets the command menu. Failures are ignored, because the menu is optional and the previous menu stays. */
   async function setMenu(): Promise<void> {
     const commands = menu.map(({ command, description }) => ({
       command,
@@ -94,7 +94,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     await api.setMyCommands(commands, {}, ending.signal as GrammySignal).catch(() => {})
   }
 
-  /** Makes a call for a place. If the group became a supergroup, reports the move and calls the supergroup. */
+  /** Runs a call to a place. If the group became a supergroup, reports that and repeats the call there. */
   async function askedAt<T>(
     place: ConversationPlace,
     signal: AbortSignal,
@@ -123,7 +123,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     if (read === null) return
     const { callbackId, ...message } = read
     await listener.received(message)
-    // Clears the loading state of the button. A failure has no consequence.
+    // Clears the loading state of the pressed button. A failure is ignored.
     if (callbackId !== null)
       await api.answerCallbackQuery(callbackId, {}, ending.signal as GrammySignal).catch(() => {})
   }
@@ -189,7 +189,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   }
 }
 
-/** An update of unknown form never becomes readable, so it must not block later ones. */
+/** Reads an update, or reports it as skipped: an update of unknown form must not block later updates for ever. */
 function readOrPassOver(update: Update, self: TelegramSelf, listener: ChannelListener) {
   try {
     return readUpdate(update, self)
@@ -200,7 +200,7 @@ function readOrPassOver(update: Update, self: TelegramSelf, listener: ChannelLis
   }
 }
 
-/** Converts errors of Telegram to `ChannelFailure`. An aborted signal throws its own reason. */
+/** Runs a call and converts errors of Telegram to `ChannelFailure`. An aborted signal throws its own reason. */
 async function asked<T>(signal: AbortSignal, ask: (signal: GrammySignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   try {
@@ -230,7 +230,7 @@ function threadOf({ threadId }: ConversationPlace): { message_thread_id?: number
   return threadId === null ? {} : { message_thread_id: Number(threadId) }
 }
 
-/** Message numbers restart in a supergroup, so a number of the old group is not valid there. */
+/** True if the message id belongs to this chat: message numbers restart when a group becomes a supergroup. */
 function isMessageIn(chat: string, id: string): boolean {
   return /^-?\d+:\d+$/.test(id) && id.startsWith(`${chat}:`)
 }
@@ -239,7 +239,7 @@ function messageNumber(id: string): number {
   return Number(id.slice(id.indexOf(':') + 1))
 }
 
-/** grammY writes the name into a header without escaping. */
+/** Returns a safe file name, because grammY writes the name into a header without escaping. */
 function plainName(name: string): string {
   return name.replace(/[^\p{L}\p{N}._-]/gu, '_').slice(-fileNameCharsMax)
 }

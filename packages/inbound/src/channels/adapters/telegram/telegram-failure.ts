@@ -9,7 +9,7 @@ const places =
   /chat not found|user is deactivated|group chat was (?:deleted|upgraded)|not enough rights|topic_(?:closed|deleted)|thread not found|chat_write_forbidden|have no rights/i
 const tooLong = /too (?:long|big|large)|MEDIA_CAPTION_TOO_LONG|PHOTO_INVALID_DIMENSIONS/i
 
-/** Classifies an error of a call. Pure. */
+/** Returns the failure for an error of a call. Pure. */
 export function telegramFailure(error: unknown): ChannelFailure {
   if (error instanceof ChannelFailure) return error
   if (error instanceof HttpError) return failureOfCall(error.error, 'Telegram')
@@ -28,7 +28,7 @@ export function telegramFailure(error: unknown): ChannelFailure {
   return new ChannelFailure(code >= 500 ? 'unsure' : 'refused', told)
 }
 
-/** Telegram's error code; 0 if there was no response. Pure. */
+/** Returns Telegram's error code; 0 if there was no response. Pure. */
 export function telegramCode(error: unknown): number {
   return error instanceof GrammyError ? error.error_code : 0
 }

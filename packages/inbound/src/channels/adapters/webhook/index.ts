@@ -33,7 +33,7 @@ const saidSchema = z.looseObject({
   sender_name: z.string().max(200).optional(),
   conversation: z.string().min(1).max(200),
   thread: z.string().min(1).max(200).nullish(),
-  /** True if only the sender reads the conversation; the default. */
+  /** True if only the sender reads the conversation; true by default. */
   private: z.boolean().default(true),
   /** For a message in a group: true if the message is for the bot. */
   addressed: z.boolean().default(true),
@@ -41,7 +41,7 @@ const saidSchema = z.looseObject({
   /** True if the sender forwards `text` and `files` of another person. */
   forwarded: z.boolean().default(false),
   pressed: z.string().max(100).nullish(),
-  /** Files are downloaded later by a signed GET. They must be on the host that receives answers. */
+  /** The message's files, which are downloaded later by a signed GET from the host that receives answers. */
   files: z
     .array(
       z.looseObject({
@@ -89,7 +89,7 @@ export function createWebhookChannel(deps: {
   }
   const http = createPlatformHttp(deps.proxies)
   let listener: ChannelListener | null = null
-  /** True after close, so that no later call is processed. */
+  /** True after `close`: later calls are not processed. */
   let isClosed = false
 
   async function post(id: string, body: object, signal: AbortSignal): Promise<{ readonly id: string }> {
@@ -148,7 +148,7 @@ export function createWebhookChannel(deps: {
         type: 'message.edited',
         ...wire({ place, clientId: messageId, text, buttons, replyToId: null }),
       }
-      // Each edit is a separate event; the last one counts.
+      // Each edit is a separate event; the receiver shows the last edit.
       await post(`${messageId}-edit-${clock.now()}`, body, signal)
     },
     upload: ({ place, clientId, name, mediaType, bytes }, signal) => {
@@ -160,7 +160,7 @@ export function createWebhookChannel(deps: {
     download: async (reference, maxBytes, signal) => {
       signal.throwIfAborted()
       const address = URL.canParse(reference) ? new URL(reference) : null
-      // A sender must not choose the host that the mesh connects to.
+      // The file must be on the owner's host: a sender must not choose the host that the mesh connects to.
       if (address === null || address.origin !== new URL(url).origin)
         throw new ChannelFailure('refused', 'the file is not on the host that receives answers')
       return fetchSigned(http, { url: address, sign: (id) => signedHead(id, ''), maxBytes }, signal)
@@ -174,7 +174,7 @@ export function createWebhookChannel(deps: {
   }
 }
 
-/** A status after which the sender does not retry. */
+/** Returns the problem for an invalid message, with a status after which the sender does not retry. */
 function malformed(detail: string): Problem {
   return new Problem('bad-request', {
     detail,
@@ -183,7 +183,7 @@ function malformed(detail: string): Problem {
   })
 }
 
-/** Forwarded content is not the sender's own: no text, no file and no button. */
+/** Separates own from forwarded content: in a forward no text, file or button is the sender's own. */
 function authoredParts({
   text,
   forwarded,

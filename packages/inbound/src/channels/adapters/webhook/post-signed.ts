@@ -4,7 +4,7 @@ import { ChannelFailure } from '../../adapter.ts'
 
 /** The time limit for the response headers, in milliseconds. */
 const answerMaxMs = 15_000
-/** The maximum part of a response that is read, in bytes. */
+/** How much of a response is read at most, in bytes. */
 const answerMaxBytes = 64 * 1024
 
 /** Posts one event to the owner's URL. Resolves after a response with status 2xx. Rejects with a `ChannelFailure`. */
@@ -37,7 +37,7 @@ export async function postSigned(
   throw statusFailure(status, String(answer.headers['retry-after'] ?? ''))
 }
 
-/** Before the connection was open, nothing was sent. After that the delivery is unknown. */
+/** Returns the failure of a connection. Before it was open, nothing was sent; after that the delivery is unknown. */
 function lineFailure(error: unknown): ChannelFailure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isBefore = [

@@ -12,7 +12,7 @@ const answerBytesMax = 256 * 1024
 /** The other host from which Meta serves files. */
 const mediaHost = 'lookaside.fbsbx.com'
 
-/** Calls of the Graph API with the access token. They reject with a `ChannelFailure`. */
+/** Calls of the Graph API with the access token. Each call rejects with a `ChannelFailure`. */
 export interface GraphClient {
   readonly get: (path: string, signal: AbortSignal) => Promise<unknown>
   readonly post: (path: string, body: object, signal: AbortSignal) => Promise<unknown>

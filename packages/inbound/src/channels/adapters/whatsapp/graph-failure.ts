@@ -13,7 +13,7 @@ export const graphErrorSchema = z.looseObject({
   }),
 })
 
-/** Codes of the page "Error codes" of the Cloud API. */
+/** Rate limit codes, from the page "Error codes" of the Cloud API. */
 const limited: ReadonlySet<number> = new Set([4, 80007, 130429, 131048, 131056, 133016])
 const gone: ReadonlySet<number> = new Set([131021, 131026, 131030, 131045, 131050, 133010])
 const unsure: ReadonlySet<number> = new Set([1, 2, 131000, 131016, 133004])

@@ -3,11 +3,11 @@ import type { ConversationPlace, OutgoingMessage } from '../../adapter.ts'
 /** WhatsApp's limits in characters. Longer labels are cut. */
 const buttonLabelMax = 20
 const rowLabelMax = 24
-/** The text limit next to buttons, in characters. A list allows a full message. */
+/** WhatsApp's limit for a text with buttons, in characters. A text with a list can have a full message's length. */
 const buttonTextMax = 1024
 const buttonsInTextMax = 3
 
-/** The body of a message for the Cloud API. Pure. */
+/** Returns the body of a message for the Cloud API. Pure. */
 export function outgoingBody({ place, text, buttons, replyToId }: OutgoingMessage): object {
   const head = {
     ...addressed(place),

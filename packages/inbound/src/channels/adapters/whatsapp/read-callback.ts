@@ -10,8 +10,8 @@ const messagesMax = 1000
 const textCharsMax = 8192
 const nameCharsMax = 64
 /**
- * Meta redelivers for a week. Its signature has no timestamp, so a captured call would stay valid for ever. Older
- * messages are therefore dropped, and younger ones are deduplicated by id.
+ * The maximum age of a message, in milliseconds. Meta redelivers for a week, and a captured call
+ * stays valid, because its signature has no timestamp. Younger messages are deduplicated by id.
  */
 const messageMaxMs = 8 * 24 * 3_600_000
 const fileNameCharsMax = 200
@@ -99,8 +99,8 @@ export interface WhatsAppCallback {
 }
 
 /**
- * Reads all messages to this phone number. Null if the body is not a webhook call of WhatsApp. Status updates,
- * reactions and messages to other numbers are ignored. Pure.
+ * Returns all messages to this phone number. Null if the body is not a webhook call of WhatsApp.
+ * Status updates, reactions and messages to other numbers are ignored. Pure.
  */
 export function readCallback(
   body: Uint8Array,

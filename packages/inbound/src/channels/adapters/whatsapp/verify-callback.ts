@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { CallbackRequest } from '../../adapter.ts'
 
-/** The accepted form of Meta's challenge. Anything else is not sent back. */
+/** The accepted form of Meta's challenge. A challenge of another form is not sent back. */
 const challengeForm = /^[A-Za-z0-9_-]{1,128}$/
 
 /** True if the body was signed with the app secret. Compares in constant time. Pure. */
@@ -11,14 +11,14 @@ export function isSigned(body: Uint8Array, header: string | undefined, secret: s
   return sent !== undefined && timingSafeEqual(Buffer.from(sent, 'hex'), made)
 }
 
-/** The challenge to send back for a correct verify token, else null. Pure. */
+/** Returns the challenge to send back for a correct verify token, else null. Pure. */
 export function handshake({ query }: CallbackRequest, verifyToken: string): string | null {
   const { 'hub.mode': mode, 'hub.verify_token': token = '', 'hub.challenge': challenge = '' } = query
   const isKnown = timingSafeEqual(digest(token), digest(verifyToken))
   return isKnown && mode === 'subscribe' && challengeForm.test(challenge) ? challenge : null
 }
 
-/** A digest allows constant-time comparison of texts of any length. */
+/** Returns a digest, which allows constant-time comparison of texts of any length. */
 function digest(text: string): Buffer {
   return createHmac('sha256', 'compared').update(text).digest()
 }

@@ -22,7 +22,7 @@ import { handshake, isSigned } from './verify-callback.ts'
 export interface WhatsAppConfig {
   readonly proxies: OutboundProxies
   readonly accessToken: Secret
-  /** The key of webhook signatures. Null if the owner set none: no messages are accepted then. */
+  /** The key of webhook signatures. Null if the owner set no key: webhook calls are then rejected. */
   readonly appSecret: Secret | null
   /** The token that the owner enters on Meta's page with the webhook URL; null if none is set. */
   readonly verifyToken: Secret | null
@@ -37,7 +37,7 @@ export interface WhatsAppConfig {
 const publicRoot = 'https://graph.facebook.com/v23.0'
 /** The delay between attempts of the first call, in milliseconds. */
 const greetAgainMs = { least: 500, most: 60_000 } as const
-/** Conversations whose last message id is kept, which the typing indicator needs. */
+/** How many conversations' last message ids are kept; the typing indicator needs these ids. */
 const lastHeardMax = 1000
 /** WhatsApp's limits for its menu, in items and characters. */
 const commandsMax = 30
@@ -55,7 +55,7 @@ const sentSchema = z.looseObject({ messages: z.array(z.looseObject({ id: z.strin
 const mediaSchema = z.looseObject({ id: z.string().regex(/^[\w-]{1,128}$/) })
 const fileSchema = z.looseObject({ url: z.string(), file_size: z.number().nullish() })
 
-/** The WhatsApp adapter: webhook calls in, Graph API out. */
+/** The WhatsApp adapter: receives webhook calls and sends through the Graph API. */
 export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
   const { accessToken, appSecret, verifyToken, phoneNumberId, clock } = config
   const { menu = [], graphRoot = publicRoot } = config
@@ -92,7 +92,7 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
     return reply(200, '')
   }
 
-  /** Sets the command menu. Failures are ignored: the token may lack the permission, and the old menu stays. */
+  /** Sets the command menu. Failures are ignored: the token may lack the permission, and the previous menu stays. */
   async function setMenu(): Promise<void> {
     if (menu.length === 0) return
     const commands = menu.slice(0, commandsMax).map(({ command, description }) => ({
@@ -188,7 +188,7 @@ function reply(status: number, body: string): CallbackReply {
   return { status, contentType: 'text/plain; charset=utf-8', body }
 }
 
-/** WhatsApp accepts text files only as text/plain. */
+/** Returns the media type to send: WhatsApp accepts text files only as text/plain. */
 function mediaTypeOf(mediaType: string): string {
   return /^(?:text\/|application\/(?:json|x-ndjson|xml|yaml))/.test(mediaType) ? 'text/plain' : mediaType
 }

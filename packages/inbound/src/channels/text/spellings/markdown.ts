@@ -4,10 +4,10 @@ import { spellMarked } from './marked-lines.ts'
 import type { LineMarks } from './marked-lines.ts'
 import type { Spelling } from './spelling.ts'
 
-/** A zero-width space that prevents mentions and commands. */
+/** A zero-width space, which is inserted to prevent mentions and commands. */
 const parting = '\u200B'
 
-/** Discord's Markdown. The result mentions no one, shows no previews and hides no addresses. */
+/** Discord's Markdown. The written text mentions no user, shows no previews and hides no addresses. */
 export const discordMarkdown: Spelling = {
   charsMax: 2000,
   keepsLinks: true,
@@ -34,11 +34,11 @@ const markdownMarks: Omit<LineMarks, 'block' | 'escape'> = {
   guard: (spelled) =>
     spelled
       .replace(/@(?=everyone|here)/gi, `@${parting}`)
-      // The links that the mesh writes begin with the letter of a scheme.
+      // Only these beginnings are parted: links that the mesh writes begin with the letter of a scheme.
       .replace(/<(?=@|#|!|\/|a?:|t:|id:)/gi, `<${parting}`),
 }
 
-/** An address that is its own label is written in angle brackets if it is complete, else as text. */
+/** Writes a link. An address that is its own label is written in angle brackets if it is complete, else as text. */
 function spellLink({ href, written }: RunLink, label: string, text: string): string {
   if (written === null) return `[${label}](<${href.replaceAll('@', '%40')}>)`
   return written === text ? `<${written.replaceAll('@', '%40')}>` : label
@@ -49,7 +49,7 @@ function escapeDiscord(text: string, isLineStart: boolean): string {
   return isLineStart ? escaped.replace(/^(\s*)([-#+])/, '$1\\$2') : escaped
 }
 
-/** Leading spaces would turn a line into code. */
+/** Escapes markup. Leading spaces become no-break spaces, because they would turn a line into code. */
 function escapeMarkdown(text: string, isLineStart: boolean): string {
   const escaped = text.replace(/[\\`*_~|[\]<>&]/g, '\\$&')
   if (!isLineStart) return escaped
@@ -58,7 +58,7 @@ function escapeMarkdown(text: string, isLineStart: boolean): string {
     .replace(/^(\u00A0*)([-#+=])/, '$1\\$2')
 }
 
-/** On Discord three backticks close a block, no matter how many opened it. */
+/** Parts backticks in code: on Discord three backticks close a block, no matter how many opened the block. */
 function parted(text: string, language: string): string {
   const inner = text.replace(/`(?=``)/g, `\`${parting}`).replace(/`$/, `\`${parting}`)
   return `\`\`\`${language}\n${inner}\n\`\`\``

@@ -11,25 +11,25 @@ export interface LineMarks {
   readonly escape: (text: string, isLineStart: boolean) => string
   readonly code: (text: string) => string
   readonly block: (text: string, language: string) => string
-  /** `label` is already spelled; `text` is its visible text. */
+  /** Writes a link. `label` already has the platform's markup; `text` is the visible text of the label. */
   readonly link: (link: RunLink, label: string, text: string) => string
   /** True if a mark works only next to a character that is not a letter or digit. */
   readonly wantsEdges: boolean
-  /** The last pass over the whole text, which disables mentions. */
+  /** Disables mentions, in a last pass over the whole text. */
   readonly guard: (spelled: string) => string
 }
 
-/** A zero-width space between two marks that would otherwise be read as one. */
+/** A zero-width space between two marks that a platform would otherwise read as one mark. */
 const edge = '\u200B'
 
-// With flag `u`, this engine misses a letter of two code units at the end of a text; with `v` it does not.
+// With flag `u`, this JavaScript engine misses a letter of two code units at the end of a text; with `v` it finds it.
 const endsInWord = /[\p{L}\p{N}]$/v
 const blank = /\s/
 const beginsWithWord = /^[\p{L}\p{N}]/u
 
 /**
- * Opens and closes the marks of each stretch within its line, with spaces outside. No cut can therefore leave a mark
- * open. Pure.
+ * Writes runs with marks that open and close within one line, and with spaces outside of the marks.
+ * No cut can therefore leave a mark open. Pure.
  */
 export function spellMarked(runs: readonly TextRun[], marks: LineMarks): Spelled {
   const lines = linesOf(joinRuns(runs).runs)
@@ -39,7 +39,7 @@ export function spellMarked(runs: readonly TextRun[], marks: LineMarks): Spelled
 
 type Line = readonly TextRun[]
 
-/** A code block is always a line of its own. */
+/** Divides the runs into lines. A code block is always a line of its own. */
 function linesOf(runs: readonly TextRun[]): Line[] {
   const lines: TextRun[][] = [[]]
   for (const run of runs) {
@@ -77,7 +77,7 @@ function spellLine(line: Line, marks: LineMarks): string {
   return (first.style.quote ? '> ' : '') + spelled.text()
 }
 
-/** Joins stretches and inserts separators where they are needed. */
+/** Builds a line from styled stretches of text, with separators between marks where necessary. */
 function createLine(marks: LineMarks) {
   const parts: string[] = []
   let lastRead = ''
@@ -97,7 +97,7 @@ function createLine(marks: LineMarks) {
 
   function add(run: TextRun): void {
     const { style } = run
-    // A closing mark after an address that is not a link would become part of the address.
+    // A closing mark behind an address that is not a link would become part of the address.
     const holdsAddress = marks.wantsEdges && !style.code && run.text.includes('://')
     if (holdsAddress || !isMarked(style))
       return put(marks.escape(run.text, parts.length === 0), run.text, false)
@@ -135,11 +135,11 @@ function isMarked(style: RunStyle): boolean {
 }
 
 /**
- * A mark after an address becomes part of the platform's automatic link. `before` says whether the preceding text
- * ended in an address.
+ * True if the text ends in an address, because a mark behind it becomes part of the platform's
+ * automatic link. `before` says whether the preceding text ended in an address.
  */
 function endsInAddress(text: string, before: boolean): boolean {
-  // Searches from the end: a regular expression anchored at the end takes quadratic time.
+  // Searches from the end, because a regular expression that is anchored at the end takes quadratic time.
   let at = text.length
   while (at > 0 && !blank.test(text[at - 1]!)) at -= 1
   const last = text.slice(at)

@@ -28,8 +28,8 @@ export const whatsappMarks: Spelling = {
       escape: withoutMarks,
       code: (text) => `\`${withoutTicks(text)}\``,
       block: (text) => `\`\`\`\n${partedTicks(text)}\n\`\`\``,
-      // A complete address is kept, except for `@` before a group name: a separator or escapes would break the
-      // address. A cut address is plain text.
+      // A complete address is written unchanged, except for `@` before a group name, because a
+      // separator or escapes would break the address. A cut address is plain text.
       link: ({ written }, label, text) => (written === text ? text.replace(calling, '%40') : label),
     }),
 }
@@ -44,7 +44,7 @@ const starred: Pick<LineMarks, 'bold' | 'italic' | 'strike' | 'wantsEdges' | 'gu
   guard: (spelled) => spelled.replace(calling, '@\u200B'),
 }
 
-/** Neither platform can escape a mark. A word joiner on both sides disables it. */
+/** A word joiner, which disables a mark between two of them, because neither platform can escape a mark. */
 const joiner = '\u2060'
 const looseMark = /(?<![\p{L}\p{N}])[*_~]|[*_~](?![\p{L}\p{N}])/gu
 
@@ -53,7 +53,7 @@ function withoutMarks(text: string, isLineStart: boolean): string {
   return isLineStart ? words.replace(/^(\s*)>/, `$1${joiner}>${joiner}`) : words
 }
 
-/** A backtick would begin code; this character looks like one. */
+/** Replaces backticks, which would begin code, by a character that looks like a backtick. */
 function withoutTicks(text: string): string {
   return text.replaceAll('`', '\u2035')
 }

@@ -8,9 +8,7 @@ const entitiesMax = 100
 /** The maximum length of a message before Telegram parses its markup, in UTF-16 code units. */
 const htmlCharsMax = 16_384
 
-/**
- * Text that Telegram turns into a mention or an internal link. Written as code it looks the same and does nothing.
- */
+/** Matches text that Telegram turns into a mention or an internal link, and that has no effect within code. */
 const acting = /(?<![\p{L}\p{N}_])@[A-Za-z0-9_]+|(?:tg|ton|tonsite):\/\/\S*/giu
 
 /** HTML for Telegram's `parse_mode`. Telegram counts the length after parsing. */
@@ -55,7 +53,7 @@ function marked(text: string, style: RunStyle, count: { entities: number }): str
 
 type Tag = readonly [open: string, close: string]
 
-/** Telegram allows no other markup in or around code, except a quote. */
+/** Returns the tags of a style. Telegram allows no other markup in or around code, except a quote. */
 function tagsOf(style: RunStyle): readonly Tag[] {
   if (style.block !== null) {
     const { language } = style.block
@@ -72,7 +70,7 @@ function tagsOf(style: RunStyle): readonly Tag[] {
   return tags
 }
 
-/** Searches the joined text and not single runs, because a mention may span two styles. */
+/** Writes mentions and internal links as code. Searches the joined text, because a mention may span two styles. */
 function withoutActing(runs: readonly TextRun[], text: string): readonly TextRun[] {
   const ranges = [...text.matchAll(acting)].map(({ 0: found, index }) => [index, index + found.length])
   if (ranges.length === 0) return runs
