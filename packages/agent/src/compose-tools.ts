@@ -87,7 +87,7 @@ export function composeTools(deps: {
     try {
       const allowed = await allowedOperatorTools({ mesh, signal }, { files, clock })
       const names = new Set(allowed.map(({ definition }) => definition.name))
-      // For a tool that every agent has, the operator uses the description from its own table.
+      // A tool in both lists is taken from the operator's table, which has the operator's description of it.
       return [...own.filter(({ definition }) => !names.has(definition.name)), ...allowed]
     } catch (error) {
       signal.throwIfAborted()

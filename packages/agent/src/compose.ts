@@ -35,7 +35,7 @@ export function compose(deps: {
   doorToken: string
   /** Opens a connection to a mesh on another machine. */
   dial?: (() => Duplex) | undefined
-  /** Ends the process when it cannot write its own state. */
+  /** Called when the agent cannot write its own state; ends the process. */
   cannotWrite: (error: unknown) => void
   clock: Clock
   log: Log

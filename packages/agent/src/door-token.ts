@@ -2,13 +2,13 @@ import { closeSync, constants, mkdirSync, openSync, readFileSync, unlinkSync } f
 import { join } from 'node:path'
 import { doorTokenFile, linkKeyFile } from '@flotilla/protocol/agent-link'
 
-/** Where the agent keeps its own state, below the data directory. Not meant for its programs or its model. */
+/** The folder of the agent's own state in the data directory; programs and the model must not use it. */
 export const stateFolder = '.flotilla'
 
 /**
- * Takes the one-time agent token from `once`. In a container that is the mount of bootstrap files, which only
- * the mesh can write; the mesh deletes the file once the agent answers, before any run reaches it. Elsewhere
- * the file is unlinked here. Throws an Error with the path when there is no file.
+ * Takes the one-time agent token from `once`. In a container that folder is the mount of bootstrap files, which only
+ * the mesh can write: the mesh deletes the file once the agent answers, before any run starts. Elsewhere this
+ * function deletes the file. Throws an Error with the path when there is no file.
  */
 export function takeDoorToken(directories: { readonly once: string; readonly data: string }): string {
   mkdirSync(join(directories.data, stateFolder), { recursive: true, mode: 0o700 })
@@ -36,7 +36,7 @@ function takeFile(path: string, what: string): string {
   try {
     unlinkSync(path)
   } catch {
-    // On a read-only mount the mesh deletes the file.
+    // The mount is read-only for the agent, so the mesh deletes the file.
   }
   return text
 }

@@ -9,7 +9,7 @@ export interface AgentEnvironment {
   readonly mesh: { readonly host: string; readonly port: number }
   /** For a mesh on another machine: the identity that the keyed connections present. Null on one machine. */
   readonly link: { readonly identity: string; readonly proxyPort: number } | null
-  /** Empty until the owner has chosen one; then the agent only gets work that needs no model. */
+  /** Empty until the owner has chosen a model; until then the agent only gets work that needs no model. */
   readonly model: string
   /** Null when it is not set. */
   readonly embeddingModel: string | null
@@ -32,7 +32,7 @@ export interface AgentEnvironment {
   readonly programEnvironment: Readonly<Record<string, string>>
 }
 
-/** Never rarer than the other end expects. */
+/** The interval is at most the one after which the mesh expects a keep-alive. */
 const keepAliveRange = { default: wireLimits.keepAliveMs, min: 100, max: wireLimits.keepAliveMs }
 
 type Variables = Readonly<Record<string, string | undefined>>

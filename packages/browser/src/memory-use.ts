@@ -8,7 +8,7 @@ export function memoryUse(): number {
     try {
       return Number(readFileSync(place, 'utf8'))
     } catch {
-      // The kernel uses the other version of control groups.
+      // The file is missing: it belongs to the version of control groups that this kernel does not use.
     }
   }
   return 0

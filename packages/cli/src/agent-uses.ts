@@ -3,7 +3,7 @@ import { oneLine } from './terminal/color.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 const nameColumnsMax = 80
-/** Lines that are shown; the rest are counted. */
+/** The maximum number of lines that are shown; further lines are only counted. */
 const shownMax = 20
 
 /** What starts runs of an agent automatically, one line each: watchers, jobs, webhooks and its heartbeat. */

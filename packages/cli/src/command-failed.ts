@@ -1,7 +1,7 @@
 import type { ExitCode } from './exit-codes.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** A command that cannot do what was asked, for a reason that is not a reply of the mesh. */
+/** The error of a command that failed for a reason other than an error reply of the mesh. */
 export class CommandFailed extends Error {
   /** Kebab-case, stable. */
   readonly code: string

@@ -7,7 +7,7 @@ export type AddCommands = (program: Command, deps: CliDeps) => void
 /** The commands of one file: their names, each with a one-line summary. */
 export interface CommandGroup {
   readonly commands: Readonly<Record<string, string>>
-  /** Only the file of the used command is loaded: loading all files takes longer than a short command. */
+  /** Loads the commands of this file: loading all files would take longer than a short command runs. */
   readonly load: () => Promise<AddCommands>
 }
 

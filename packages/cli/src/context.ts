@@ -23,14 +23,14 @@ export interface CliDeps {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   /** Returns a new idempotency key for each request, so that a broken stream can be resumed. */
   readonly newKey: () => string
-  /** Aborts on the second Ctrl-C, or the first where no command takes it. */
+  /** Aborts on the second Ctrl-C, or on the first if no command handles it. */
   readonly signal: AbortSignal
-  /** A command that handles Ctrl-C itself registers here; returns the function that unregisters it. */
+  /** Registers a command's own handler of Ctrl-C; returns the function that unregisters it. */
   readonly onInterrupt: (listener: () => void) => () => void
   readonly setExitCode: (code: ExitCode) => void
-  /** Runs another command line within this one. Usage errors are already printed; all other errors reject. */
   /** Returns the command line with all its commands, to generate documentation from it. */
   readonly wholeProgram: () => Promise<Command>
+  /** Runs another command line within this one. Usage errors are already printed; all other errors reject. */
   readonly runLine: (deps: CliDeps, words: readonly string[]) => Promise<void>
 }
 
@@ -40,7 +40,7 @@ export interface CommandContext extends CliDeps {
   readonly place: Place
   /** The client of the mesh. It shows a status line during slow calls, unless another writer uses the terminal. */
   mesh(options?: { readonly silent: boolean }): Promise<MeshClient>
-  /** The client for a mesh of this machine with a known address and home, whatever home the command names. */
+  /** Returns a client for a mesh of this machine at this address and home; the command's own home is ignored. */
   meshAt(mesh: { readonly url: string; readonly home: string }): Promise<MeshClient>
 }
 
@@ -84,7 +84,7 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
   const elsewhere = (place.url ?? deps.environment.url) !== undefined
   const connect = async (baseUrl: string, at: Place, silent = false): Promise<MeshClient> => {
     const cookie = await sessionFor({ home: at.home, elsewhere }, deps.environment, deps.signal)
-    // Read at each creation of a client: the first start of a mesh gives the home its id.
+    // The home's id is read for each new client, because the first start of a mesh creates the id.
     const home = await meantHome(at, deps.environment)
     const { personToken: token } = deps.environment
     const client = createMeshClient({

@@ -15,7 +15,7 @@ export interface Environment {
   /** The personal token of a user who is not the owner of the machine. */
   readonly personToken: string | undefined
   readonly colors: Colors
-  /** A graphical display is available that can show a browser. */
+  /** True if a graphical display is available that can show a browser. */
   readonly hasDisplay: boolean
   /** The text editor: `VISUAL`, `EDITOR`, or one that every machine has. */
   readonly editor: string
@@ -23,9 +23,9 @@ export interface Environment {
   readonly cacheHome: string | undefined
   /** The command by which this program was called, for hints that a person can type. */
   readonly command: string
-  /** Nothing may be installed or started on this machine but the mesh. */
+  /** True if nothing but the mesh may be installed or started on this machine. */
   readonly noInstall: boolean
-  /** Agents must run in containers; anything else fails. */
+  /** True if agents must run in containers and every other way must fail. */
   readonly requireEngine: boolean
   /** True in the pod of a mesh: the cluster starts and stops the mesh, not these commands. */
   readonly isPod: boolean
@@ -36,11 +36,11 @@ export interface Environment {
     readonly baseUrl: string | undefined
     readonly name: string | undefined
   }
-  /** The environment of the mesh that this command starts: that of this process with these changes. */
+  /** Returns the environment for the mesh that this command starts: its own, with these changes. */
   childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string>
 }
 
-/** The name under which `bin/flotilla` was called if the PATH does not find it; it passes this itself. */
+/** `bin/flotilla` sets this variable to the name that it was called by, if the PATH does not contain it. */
 const calledAs = 'FLOTILLA_CALLED_AS'
 
 /** How a person calls this program: a script of this repository, `npx`, its path, or a name on the PATH. */
@@ -51,14 +51,14 @@ function commandOf(value: (name: string) => string | undefined): string {
   return value(calledAs) ?? 'flotilla'
 }
 
-/** The same rules as in Node: `FORCE_COLOR` overrides `NO_COLOR`, and `FORCE_COLOR=0` disables colors. */
+/** Decides on colors as Node does: `FORCE_COLOR` overrides `NO_COLOR`, and `FORCE_COLOR=0` disables colors. */
 function colorsOf(value: (name: string) => string | undefined): Colors {
   const forced = value('FORCE_COLOR')
   if (forced !== undefined) return forced === '0' || forced === 'false' ? 'off' : 'on'
   return value('NO_COLOR') !== undefined || value('TERM') === 'dumb' ? 'off' : 'auto'
 }
 
-/** Names that only this program knows; the mesh would warn of them. */
+/** Variables that only the command line knows; the mesh would warn of them. */
 const ownNames: readonly string[] = ['FLOTILLA_URL', 'FLOTILLA_SESSION', 'FLOTILLA_TOKEN', calledAs]
 
 const proxyNames: readonly string[] = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap(

@@ -7,7 +7,7 @@ import { wholeNumber } from './number-argument.ts'
 import { helpAsTyped } from './terminal/typed-command.ts'
 import { nameOurWord, refuseUnknownVerbs } from './refuse-unknown-verbs.ts'
 
-/** Options of the whole command line that take a word, which is no command. */
+/** Global options whose next word is their value, and so is not the name of a command. */
 const takesWord: readonly string[] = ['--home', '--port', '--url']
 
 /** The command of a line: its first word that is neither an option nor an option's value. Pure. */
@@ -54,7 +54,7 @@ async function programOf(deps: CliDeps, isWanted: (names: readonly string[]) => 
   return program
 }
 
-/** A command without a description uses its summary. */
+/** Sets the summary as description of each command that has none. */
 function describe(command: Command): void {
   const summary = command.summary()
   if (command.description() === '') {

@@ -14,7 +14,7 @@ const calledElsewhere: Readonly<Record<string, string>> = {
   up: 'start',
 }
 
-/** If a line uses another program's name for a command, the error names Flotilla's command. */
+/** Makes the error for an unknown command name Flotilla's command if another program uses the typed name. */
 export function nameOurWord(program: Command, meant: string | null): void {
   const ours = meant === null || !Object.hasOwn(calledElsewhere, meant) ? undefined : calledElsewhere[meant]
   if (ours === undefined) return

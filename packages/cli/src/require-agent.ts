@@ -9,7 +9,7 @@ import { oneLine } from './terminal/color.ts'
 const namesMax = 3
 const nameColumnsMax = 64
 
-/** Refuses a name that no agent of the fleet has, with the names that are most like it. The operator is always there. */
+/** Rejects with CommandFailed and similar names if no agent has this name. The operator always exists. */
 export async function requireAgent(
   { signal }: Pick<CommandContext, 'signal'>,
   client: MeshClient,

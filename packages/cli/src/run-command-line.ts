@@ -15,7 +15,7 @@ import type { TextSink } from './terminal/text-sink.ts'
 export async function runCommandLine(given: readonly string[]): Promise<ExitCode> {
   const interrupts = createInterrupts(systemClock.now)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupts.interrupt)
-  // A reader that went away (`flotilla events | head`) ends the command quietly.
+  // If the reader of the output has gone (`flotilla events | head`), the command ends quietly.
   process.stdout.on('error', () => process.exit(exitCodes.ok))
   return runWords(given, {
     environment: readEnvironment(),
@@ -60,7 +60,7 @@ export async function runWords(line: readonly string[], around: Surroundings): P
     return exitCode
   } catch (error) {
     const isUsage = error instanceof CommanderError
-    // A request for help is no error.
+    // commander reports a request for help as an error with exit code 0.
     if (isUsage && error.exitCode === 0) return exitCodes.ok
     const { printError, printErrorValue } = await import('./tell-error.ts')
     const interrupted = interrupts.signal.aborted

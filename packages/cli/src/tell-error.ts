@@ -10,7 +10,7 @@ import { jsonLine } from './terminal/json-line.ts'
 import type { TextSink } from './terminal/text-sink.ts'
 import { asTyped } from './terminal/typed-command.ts'
 
-/** The same for programs: the only JSON value on standard output of a failed command. */
+/** Prints an error for programs: as the only JSON value on standard output of a failed command. */
 export function printErrorValue(
   error: unknown,
   at: { readonly out: TextSink; readonly environment: Environment; readonly interrupted: boolean },

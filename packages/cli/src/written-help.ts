@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { helpColumns, helpWidths } from './help-width.ts'
 
-/** The help of one word of the command line, by width and by path: `{ "80": { "cron add": "Usage: …" } }`. */
+/** Help texts for one first word, by width and by command: `{ "80": { "cron add": "Usage: …" } }`. */
 export type HelpFile = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** Name of the file with the help of the whole command line. */
 export const wholeHelpName = 'flotilla'
 
 /**
- * The help for this line as generated at build time. Null for any other line, for a terminal narrower than the
- * generated text, or if this is no build. Making the text at run time takes three times as long as starting Node.
+ * Returns the help for this line from the build. Null for any other line, for a terminal narrower than all generated
+ * texts, or without a build. Making the text at run time takes three times as long as starting Node.
  */
 export function writtenHelp(
   words: readonly string[],

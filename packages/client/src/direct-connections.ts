@@ -1,16 +1,16 @@
 import { setGlobalProxyFromEnv } from 'node:http'
 
-/** Node takes the proxies of the environment for every connection only where one of these says so. */
+/** Matches Node's option that makes all connections use the proxies of the environment. */
 const switches = /(?:^|\s)--use-env-proxy(?:\s|$)/
 
 /**
- * Has this process connect directly, whatever `NODE_USE_ENV_PROXY` says: the calls of the command line are for the mesh alone,
- * and what they carry is for no proxy. Programs that it starts keep the environment as it is.
+ * Makes this process connect directly, even with `NODE_USE_ENV_PROXY`: the command line calls only the mesh, and no
+ * proxy should see these calls. Programs that this process starts get the environment unchanged.
  */
 export function connectDirectly({ env, execArgv }: Pick<NodeJS.Process, 'env' | 'execArgv'>): void {
   const { NODE_USE_ENV_PROXY: wanted, NODE_OPTIONS: options = '' } = env
   if (wanted === undefined && !switches.test([options, ...execArgv].join(' '))) return
-  // An address that is never asked: `*` exempts every host.
+  // This proxy is never used, because `*` exempts every host.
   const nowhere = 'http://127.0.0.1:9'
   setGlobalProxyFromEnv({ http_proxy: nowhere, https_proxy: nowhere, no_proxy: '*' })
 }

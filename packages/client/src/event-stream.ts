@@ -8,7 +8,7 @@ import { meshUnreachable } from './unreachable.ts'
 
 /** A stream is dead after this many missed keep-alive comments. */
 const silenceMs = wireLimits.keepAliveMs * 3
-/** Longest event that we are willing to hold; an API that sends more is broken. */
+/** The longest accepted event, in characters; an API that sends a longer one is broken. */
 const eventMaxChars = 8 * 1024 * 1024
 
 export interface StreamDeps {
@@ -17,8 +17,8 @@ export interface StreamDeps {
 }
 
 /**
- * Each server-sent event of one reply, in order, until the far end closes. Rejects with a Problem
- * when the connection breaks or stays silent for 45 s, with the signal's reason on an abort.
+ * Yields the server-sent events of one reply, in order, until the server closes the stream. Rejects with a Problem
+ * when the connection breaks or is silent for 45 s, and with the signal's reason on an abort.
  */
 export async function* readServerSentEvents(
   deps: StreamDeps,
@@ -40,10 +40,10 @@ export async function* readServerSentEvents(
   }
 }
 
-/** Bounds between two tries to connect again. */
+/** The shortest and the longest wait before a connection is tried again. */
 const backoff = { firstMs: 250, maxMs: 5000 } as const
 
-/** Returns the wait before the next connection; null, after a connection that delivered events, starts over. */
+/** Returns the wait in ms before the next connection; `null` means that the last one delivered events. */
 export function nextWaitMs(previousMs: number | null): number {
   return previousMs === null ? backoff.firstMs : Math.min(backoff.maxMs, previousMs * 2)
 }

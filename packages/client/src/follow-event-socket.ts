@@ -30,9 +30,9 @@ export interface SocketOptions {
 }
 
 /**
- * Fleet events over as many sockets as it takes: a broken or silent one is opened again from the last sequence number
- * seen, so that none is missed and none comes twice. Resolves when the signal aborts, and never rejects: a page stays open
- * for days, and a mesh that is started again finds it waiting.
+ * Passes on fleet events, each once. A broken or silent socket is replaced by a new one that continues after the last
+ * sequence number. Resolves when the signal aborts, and never rejects, so that a page that is open for days
+ * reconnects to a restarted mesh.
  */
 export async function followEventSocket(options: SocketOptions, listener: SocketListener): Promise<void> {
   const { signal, clock = systemClock } = options
@@ -73,7 +73,7 @@ function oneSocket(
       gaveSomething = true
       take(String(data))
     })
-    // An error is followed by a close.
+    // Only the `close` event is handled, because every error is followed by it.
     socket.addEventListener('close', () => {
       silence.abort()
       signal.removeEventListener('abort', hangUp)

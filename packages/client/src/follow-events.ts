@@ -19,8 +19,8 @@ export interface FollowOptions {
 const failuresMaxDefault = 30
 
 /**
- * Fleet events in order, each once, over as many connections as it takes: a broken or silent one is opened
- * again from the last sequence number seen. Ends quietly when the signal aborts.
+ * Yields fleet events in order, each once. A broken or silent connection is replaced by a new one that continues
+ * after the last sequence number. Ends without an error when the signal aborts.
  */
 export async function* followEvents(
   deps: StreamDeps,

@@ -20,7 +20,7 @@ const fields = [
 ] as const satisfies readonly (keyof PaymentView)[]
 const times: readonly string[] = ['signed_at', 'ended_at']
 
-/** Lines of RFC 4180 without their ends, the names of the columns first; what a spreadsheet would take for a formula is text. Pure. */
+/** Returns CSV lines (RFC 4180) without line ends, titles first; formulas become plain text. Pure. */
 export function formatPaymentsCsv(payments: readonly PaymentView[]): readonly string[] {
   return [
     fields.join(','),

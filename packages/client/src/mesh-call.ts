@@ -20,7 +20,7 @@ type Input<N extends PeopleEndpointName, Part extends 'request' | 'query'> =
   Api[N] extends Record<Part, { readonly _zod: { readonly input: infer In } }> ? In : never
 
 export interface CallParts<N extends PeopleEndpointName> {
-  /** Values for the braces of the path. */
+  /** Values for the path's parameters, which the path names in braces. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Input<N, 'query'>
   readonly body?: Input<N, 'request'>
@@ -28,13 +28,13 @@ export interface CallParts<N extends PeopleEndpointName> {
   readonly bytes?: Uint8Array<ArrayBuffer>
   readonly accept?: string
   readonly idempotencyKey?: string
-  /** The caller confirms with `runRead` that it has shown the outcome; else the end of the reply counts. */
+  /** True if the caller confirms with `runRead` that it showed the outcome; else receiving the reply counts. */
   readonly saysWhenRead?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
 export interface MeshConnection {
-  /** Without a slash at the end, e.g. `http://127.0.0.1:8420`. */
+  /** The address of the mesh without a slash at the end, e.g. `http://127.0.0.1:8420`. */
   readonly baseUrl: string
   readonly fetch: typeof globalThis.fetch
   /** Value of the session cookie, for a hosted mesh. */
@@ -46,7 +46,7 @@ export interface MeshConnection {
   readonly requestedWith?: string | undefined
   /** The owner's proof that the page currently has. */
   readonly proof?: (() => string | undefined) | undefined
-  /** The home that the caller means; the mesh of another home refuses the call. */
+  /** The home that the caller intends to reach; the mesh of another home rejects the call. */
   readonly home?: MeantHome | undefined
 }
 
@@ -55,7 +55,7 @@ export interface MeantHome {
   readonly folder: string
 }
 
-/** Sends one call. Rejects with a Problem if there is no answer or an error; an abort keeps its reason. */
+/** Sends one call. Rejects with a Problem if no mesh answers or the answer is an error; an abort keeps its reason. */
 export async function sendCall<N extends PeopleEndpointName>(
   connection: MeshConnection,
   name: N,
@@ -83,7 +83,7 @@ export async function sendCall<N extends PeopleEndpointName>(
   throw inWords(connection, replyProblem(reply, await reach(connection, () => reply.text(), parts.signal)))
 }
 
-/** The mesh knows only the folder of its own home; the client knows the folder that the caller meant. */
+/** Names the caller's home in a `wrong-home` problem, because the mesh knows only the folder of its own home. */
 function inWords({ home, baseUrl }: MeshConnection, problem: Problem): Problem {
   if (problem.code !== 'wrong-home' || home === undefined) return problem
   const { home: other } = problem.extra
@@ -122,7 +122,7 @@ export async function reach<T>(
   }
 }
 
-/** A reply that is not of the agreed form means that mesh and client are of different versions. */
+/** Returns the problem for a reply of an unknown form: mesh and client have different versions. */
 export function versionMismatch(what: string, detail: string): Problem {
   return new Problem('upstream-failed', {
     detail: `The mesh sent ${what} that this version does not understand: ${detail}`,
@@ -152,7 +152,7 @@ function parseReply<N extends PeopleEndpointName>(name: N, value: unknown): Repl
   )
 }
 
-/** `readyz` answers 503 with its own body when the mesh is not ready: that is an answer, not a refusal. */
+/** True for a 503 of `readyz` with a JSON body, which describes a mesh that is not ready and is no error. */
 function carriesReply(name: PeopleEndpointName, reply: Response): boolean {
   return (
     name === 'readyz' &&

@@ -30,7 +30,7 @@ export interface MeshClientOptions {
 /** Typed calls to the people's API. Everything that fails rejects with a Problem. */
 export interface MeshClient {
   readonly baseUrl: string
-  /** One call with a JSON reply, read through the schema of its endpoint. */
+  /** Makes a call with a JSON reply, which is checked with the schema of its endpoint. */
   call<N extends PeopleEndpointName>(name: N, parts?: CallParts<N>): Promise<Reply<N>>
   /** Sends a call whose reply is bytes: an artifact, a cassette, metrics. */
   bytes<N extends PeopleEndpointName>(name: N, parts?: CallParts<N>): Promise<Uint8Array>
@@ -41,7 +41,7 @@ export interface MeshClient {
   ): AsyncGenerator<Uint8Array, void, undefined>
   /** Yields fleet events in order, each once, across reconnects. */
   events(options: FollowOptions): AsyncGenerator<FleetEvent, void, undefined>
-  /** One chat turn as it happens, until its outcome. */
+  /** Yields the events of one chat turn as they happen, until the turn's outcome. */
   chatStream(
     agentId: string,
     message: string,

@@ -2,10 +2,10 @@ import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Longest part of a foreign body that is quoted in words, in characters. */
+/** How much is quoted of a reply that is no problem document, in characters. */
 const quotedMaxChars = 300
 
-/** The problem that a refusing reply carries. A code this version does not know is treated by its status. */
+/** The Problem in an error response. An unknown code is replaced by the code for the HTTP status. */
 export function replyProblem(reply: Response, text: string): Problem {
   const body = parseObject(text)
   const code = typeof body?.['code'] === 'string' ? body['code'] : ''

@@ -9,9 +9,9 @@ export interface ChatOptions {
   readonly session?: string
   /** What the run and all work that it hands off may spend, in US dollars. */
   readonly maxUsd?: number
-  /** With a key, a broken stream is resumed: the same key belongs to the same run. */
+  /** The key of the run: after a broken stream, a request with the same key continues to follow this run. */
   readonly idempotencyKey?: string
-  /** The caller confirms with `runRead` that it has shown the outcome. */
+  /** True if the caller confirms with `runRead` that it has shown the outcome. */
   readonly saysWhenRead?: boolean
   readonly signal?: AbortSignal | undefined
 }

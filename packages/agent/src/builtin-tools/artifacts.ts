@@ -48,7 +48,7 @@ export function artifactTools(deps: { files: DataFiles }): Tool[] {
         agent,
         save_to: optional(text('File below /data to write the artifact to', { minChars: 1, maxChars: 4096 })),
       },
-      // Writing the file again has the same result.
+      // With `save_to` the tool writes a file; a repeated call writes the same file again.
       effect: 'none',
       parallelSafe: (input) => input['save_to'] === undefined || input['save_to'] === null,
       timeoutMs: meshToolTimeoutMs,

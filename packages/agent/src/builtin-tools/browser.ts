@@ -41,7 +41,7 @@ function browserTool(action: BrowserAction): Tool {
   return { ...tool, exclusive: 'browser' }
 }
 
-/** When the browser refuses an action, the reply tells the model what to do instead. */
+/** Returns the tool's answer; if the browser refused the action, with what the model can do instead. */
 function answerOf(reply: unknown): ToolAnswer {
   if (!isJsonObject(reply)) return succeeded(reply)
   const { ok, picture, ...rest } = reply

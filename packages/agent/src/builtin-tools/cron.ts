@@ -5,7 +5,7 @@ import { flag, jsonObject, optional, text } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
-/** A job for a tool of another agent may have to start that agent first. */
+/** Timeout of `set_cron` in ms: for a tool of another agent, the mesh may have to start that agent first. */
 const setTimeoutMs = 90_000
 
 /** Cron tools: the mesh stores the jobs and starts a run of this agent when one is due. */

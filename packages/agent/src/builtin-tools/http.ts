@@ -5,7 +5,7 @@ import type { Tool } from '../tools/tool.ts'
 
 const replyMarginMs = 15_000
 
-/** The mesh makes the request, so that it checks addresses and replaces credential handles. */
+/** The tool for HTTP requests. The mesh makes them, so that it checks addresses and replaces credential handles. */
 export function httpTools(): Tool[] {
   return [
     defineTool({

@@ -321,7 +321,7 @@ const editAgent = act(
   }),
 )
 
-/** Models sometimes write objects as text; the meaning is unambiguous. */
+/** Returns the value of an edit. Models sometimes write an object as text, which is then parsed. */
 function editValue(field: (typeof fields)[number], value: JsonValue): unknown {
   const read =
     typeof value === 'string' && (field === 'budget' || field === 'permissions') ? parse(value) : value

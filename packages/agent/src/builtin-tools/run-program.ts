@@ -98,6 +98,6 @@ export function signalGroup(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(-pid, name)
   } catch {
-    // The whole group is gone, as intended.
+    // All processes of the group have ended already, so there is nothing to signal.
   }
 }

@@ -50,7 +50,7 @@ export function shellTools(deps: {
   ]
 }
 
-/** Exit code of a shell whose command ended by this signal. */
+/** Exit code of a shell whose command was ended by SIGXFSZ (25): a file became too large. */
 const tooLargeExit = 128 + 25
 const killedExit = 128 + 9
 

@@ -42,8 +42,8 @@ export function signalTools(): Tool[] {
       timeoutMs: meshToolTimeoutMs,
       run: async (body, { mesh, signal, idempotencyKey }) => {
         const call = { endpoint: topicAgentEndpoints.signalsRead, body, signal, idempotencyKey }
-        // Without whitespace, as the mesh measures it: an indented list of numbers would be cut off and still
-        // count as read.
+        // Writes JSON without whitespace, as the mesh measures it: a longer, indented text could be cut off, and the
+        // signals in the rest would still count as read.
         return succeeded(JSON.stringify(await mesh.call(call)))
       },
     }),

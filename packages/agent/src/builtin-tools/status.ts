@@ -8,7 +8,7 @@ import type { RunStatus, Tool, ToolContext } from '../tools/tool.ts'
 
 const sections = ['all', 'run', 'budget', 'disk', 'tools'] as const
 
-/** Tools with which an agent reads its own state: what the mesh knows of it, and what it knows itself. */
+/** Tools with which an agent reads its own state, partly from the mesh and partly from its own process. */
 export function statusTools(deps: { dataDirectory: string; clock: Clock }): Tool[] {
   return [
     defineTool({

@@ -74,7 +74,7 @@ export function subagentTools(pool: SubagentPool): Tool[] {
   ]
 }
 
-/** `complete_task` ends the parent's work: while results of sub-agents are unread, it first asks once. */
+/** Makes `complete_task`, which ends the parent's work, first ask once if results of sub-agents are unread. */
 export function remindOfUnread(tools: readonly Tool[], pool: SubagentPool): Tool[] {
   return tools.map((tool) =>
     tool.definition.name === 'complete_task'

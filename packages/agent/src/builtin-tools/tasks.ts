@@ -67,7 +67,7 @@ const readTask = defineTool({
 
 const ownVerdict = 'Judges the result of a task that you gave; its agent learns from it.'
 
-/** The only schema of a verdict; the operator's description says in other words which tasks it may review. */
+/** The tool with which the operator and other agents review tasks; `words` says which tasks its caller may review. */
 export function reviewTaskTool(words: string): Tool {
   return defineTool({
     name: 'review_task',
@@ -112,7 +112,7 @@ const manageTask = defineTool({
   },
 })
 
-/** Problem `bad-request` where neither the call nor the run names a task. */
+/** Returns the id of the task that the call, or else the run, names. Problem `bad-request` if neither does. */
 export function taskOf(named: string | undefined, { taskId: own }: Pick<ToolContext, 'taskId'>): string {
   const id = named ?? own
   if (id === null) {

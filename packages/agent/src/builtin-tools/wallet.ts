@@ -6,7 +6,7 @@ import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
 const replyTimeoutMs = 30_000
-/** Includes the mesh's calls to the chain and to price sources; the mesh times out earlier. */
+/** Timeout in ms, with the mesh's calls to the chain and to price sources; the mesh itself times out earlier. */
 const payTimeoutMs = 90_000
 
 const { addressMaxChars, amountMaxChars, functionMaxChars } = paymentLimits
@@ -33,10 +33,7 @@ const call = { chain: evmChain, contract, function: functionText, args, amount: 
 const outcomes =
   'It is paid once, even if this call is interrupted and repeated. The answer confirms that it was signed and sent; wallet_payments shows the outcome. If a person must approve it, the answer says so: end your turn, and you are called again with the decision.'
 
-/**
- * The mesh derives the address, calls the chain, decides and signs. Keys and the owner's RPC endpoint stay in
- * the mesh.
- */
+/** Wallet tools. The mesh derives addresses, calls chains, decides and signs; keys and RPC endpoints stay in it. */
 export function walletTools(): Tool[] {
   const asks = { effect: 'none', parallelSafe: true, timeoutMs: meshToolTimeoutMs } as const
   const pays = { effect: 'mesh', timeoutMs: meshToolTimeoutMs } as const

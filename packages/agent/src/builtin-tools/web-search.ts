@@ -5,7 +5,7 @@ import type { Tool } from '../tools/tool.ts'
 
 const replyTimeoutMs = 40_000
 
-/** The mesh calls the owner's search provider; its key stays in the mesh. */
+/** The tool for web searches: the mesh calls the owner's search provider, whose key stays in the mesh. */
 export function webSearchTools(): Tool[] {
   const { queryMaxChars, resultsMax, resultsDefault } = webSearchBounds
   return [

@@ -5,7 +5,7 @@ import type { Tool } from '../tools/tool.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 
 const writable = workspaceFiles.filter((file) => file.agentMayWrite).map((file) => file.name)
-/** Also the limit for a file without a limit of its own. */
+/** The maximum length of a new content; it also bounds workspace files that have no limit of their own. */
 const contentMaxChars = 32_000
 const workspaceTimeoutMs = 30_000
 

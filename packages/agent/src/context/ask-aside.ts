@@ -6,7 +6,7 @@ import { factsPrompt, summaryPrompt } from './context-prompts.ts'
 import { renderTranscript } from './render-transcript.ts'
 import { madeCall } from '../tools/made-call.ts'
 
-/** Asks the model questions about the conversation outside of it: what to remember, how to summarize. */
+/** Asks the model what to remember and how to summarize, without adding these questions to the conversation. */
 
 const answerTokensMax = 1500
 const messageMaxChars = 4000
@@ -20,7 +20,7 @@ export interface AsideAnswer {
   readonly costUsd: number
 }
 
-/** Rejects as the model does. `transcriptMaxChars` is the part that fits into its window. */
+/** Rejects with the model's error. `transcriptMaxChars` is how much of the transcript fits the model's window. */
 async function askAside(
   model: LanguageModel,
   ask: { prompt: PromptText; messages: readonly PromptMessage[]; transcriptMaxChars: number },
@@ -62,7 +62,7 @@ export async function askForFacts(
   return { ...answer, facts: readFacts(answer.text) }
 }
 
-/** Null when the answer contains no list of strings. Pure. */
+/** Reads the list of facts in a model's answer; null when the answer contains no list of strings. Pure. */
 export function readFacts(text: string): readonly PromptText[] | null {
   const [from, to] = [text.indexOf('['), text.lastIndexOf(']')]
   if (from === -1 || to < from) return null

@@ -17,10 +17,10 @@ interface Repair {
 }
 
 /**
- * Gets one answer to a conversation whose history a provider may reject permanently. Then the history is
- * rewritten once and sent again, and after that only the messages of this turn are sent. The first variant
- * that is answered stays, with a note in the conversation and the old messages in a transcript. If none is
- * answered, the conversation stays unchanged, and the Problem `history-refused` says what a person can do.
+ * Gets one answer to a conversation. If the provider rejects its history, the history is rewritten once and sent
+ * again, and then only the messages of this turn are sent. The first variant that is answered replaces the
+ * conversation, with a note in it and the old messages in a transcript. If no variant is answered, the conversation
+ * stays unchanged; the Problem `history-refused` says what a person can do.
  */
 export async function askRepaired(
   keep: ContextKeep,
@@ -57,7 +57,7 @@ export async function askRepaired(
 }
 
 /**
- * A rejection in words that the mesh does not know may concern the conversation too, if the turn before was
+ * True if the provider rejects the conversation. A rejection with an unknown reason counts if the turn before was
  * also rejected.
  */
 function isRefusal(error: unknown, messages: readonly PromptMessage[]): error is Problem {
@@ -93,8 +93,8 @@ function repairsOf(
 }
 
 /**
- * The conversation may have been compacted between the repair and its answer, so its place is searched again. Never
- * throws: the answer is paid for, and the loop writes the conversation again together with the answer.
+ * Stores the repaired conversation. A compaction may have changed it since the repair, so its position is searched
+ * again. Never throws: the answer is paid for, and the loop stores the conversation again with the answer.
  */
 async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Repair): Promise<void> {
   const { state, pinFirst } = turn
@@ -118,8 +118,8 @@ async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Re
 }
 
 /**
- * The turn ends and its messages leave the conversation (`withoutTurn`), so that the next message is not
- * rejected because of them.
+ * The rejection as a Problem for people. The messages of the rejected turn leave the conversation (`withoutTurn`), so
+ * that the next message is not rejected because of them.
  */
 function toldToPeople(refusal: Problem): Problem {
   return retold(refusal, {

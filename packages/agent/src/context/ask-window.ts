@@ -14,7 +14,7 @@ export async function askWindow(mesh: RunMesh, model: string, signal: AbortSigna
   return readWindow(reply, model)
 }
 
-/** Pure. A bare name means the model at the fleet's own provider. */
+/** Returns the model's window from the reply, or null. A bare name matches a model of any provider. Pure. */
 export function readWindow(reply: unknown, model: string): number | null {
   const data: unknown = typeof reply === 'object' && reply !== null && 'data' in reply ? reply.data : null
   for (const entry of Array.isArray(data) ? (data as readonly unknown[]) : []) {

@@ -23,11 +23,11 @@ export interface LearnedWindow {
 /** Bounds of the accepted ratio: no tokenizer differs more from ours, and a false report cannot take all room. */
 export const ratioRange = { min: 0.2, max: 6 } as const
 export const windowMinTokens = 2000
-/** Below this a count says too little: the frame outweighs the messages. */
+/** Smaller counts do not change the ratio: system prompt and tools outweigh the messages in them. */
 const countedMinTokens = 200
 const refusalFactor = 1.2
 
-/** Pure. A count that is too low is corrected at once, one that is too high by half each time. */
+/** Returns the new ratio: a higher one applies at once, a lower one by half of the difference each time. Pure. */
 export function learnFromUsage(
   calibration: Calibration,
   call: { readonly counted: number; readonly told: number },
@@ -53,8 +53,8 @@ export interface Lesson {
 }
 
 /**
- * Pure. Learns from a rejection because of length. A limit that it states is accepted as it is; otherwise
- * what must hold for the rejection is assumed. The lesson makes the next count fill more of the window.
+ * Pure. Learns from a rejection for length: takes the limit that the rejection states, or else assumes that our count
+ * is too low or the window smaller. The next count then fills more of the window.
  */
 export function learnFromOverflow(calibration: Calibration, call: RefusedCall): Lesson {
   const counted = Math.max(1, call.counted)
@@ -64,7 +64,7 @@ export function learnFromOverflow(calibration: Calibration, call: RefusedCall): 
     const learnedWindow = { tokens: told.windowTokens, isStated: true }
     const toldRatio = told.promptTokens === null ? ratio : higher(ratio, told.promptTokens / counted)
     const isNews = told.windowTokens < call.windowTokens || toldRatio > ratio
-    // A limit that was already known did not help, so our count is too low.
+    // If the stated limit was already known and the prompt was rejected anyway, our count is too low.
     return {
       calibration: { ratio: isNews ? toldRatio : higher(ratio, ratio * refusalFactor), confirmed },
       learnedWindow,
@@ -79,7 +79,7 @@ export function learnFromOverflow(calibration: Calibration, call: RefusedCall): 
     const raised = { ratio: higher(ratio, ratio * refusalFactor), confirmed }
     return { calibration: raised, learnedWindow: call.learnedWindow }
   }
-  // The count was right so far, or would be wrong beyond its bounds: the window is smaller than reported.
+  // Our count was confirmed, or cannot be wrong by so much: the window is smaller than reported.
   const narrower = Math.floor(Math.min(window, counted * ratio) * 0.9)
   const tokens = Math.max(windowMinTokens, narrower)
   return { calibration, learnedWindow: { tokens, isStated: false } }

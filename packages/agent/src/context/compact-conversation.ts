@@ -43,9 +43,9 @@ export function planCut(
 }
 
 /**
- * Replaces what is cut by a summary. The messages go to disk first. The model's summary comes back as
- * untrusted text, and the conversation changes in one write with the checkpoint: a run killed before it
- * repeats all this. If the model gives no summary, an outline of the messages replaces it.
+ * Replaces the cut messages by a summary. The messages go to disk first. The model's summary comes back as untrusted
+ * text, and the conversation changes in the same write as the checkpoint: a run killed before that write compacts
+ * again. If the model gives no summary, an outline replaces the messages.
  */
 export async function compactConversation(
   keep: ContextKeep,
@@ -76,7 +76,7 @@ function isOfCompaction(message: PromptMessage): boolean {
   return isSummary(message) || isKeptDefinitions(message)
 }
 
-/** The definitions of tools that were found in what is cut, if the conversation still becomes smaller. */
+/** Returns a message with the tool definitions among the cut messages, if it leaves the conversation smaller. */
 function definitionsWithin({ dropped, kept }: CutConversation, roomTokens: number): readonly PromptMessage[] {
   const message = keptDefinitions(dropped, kept)
   return message !== null && estimateMessage(message) < roomTokens ? [message] : []
@@ -169,7 +169,7 @@ export async function keepWords(
   }
 }
 
-/** A summary must be shorter than what it replaces. */
+/** Returns the summary as a message, cut so that it is shorter than the messages that it replaces. */
 function fitSummary(summary: PromptText, keptIn: string | null, droppedTokens: number): PromptMessage {
   let text = summary
   let message = summaryMessage(text, keptIn)
@@ -188,7 +188,7 @@ function sizeOf(messages: readonly PromptMessage[]): number {
   return messages.reduce((sum, message) => sum + estimateMessage(message), 0)
 }
 
-/** A conversation in which every call failed contains no facts. */
+/** True if the model answered in text or a call succeeded; else the conversation contains no facts. */
 function somethingWorked(
   messages: readonly PromptMessage[],
   made: readonly { readonly ok: boolean }[],

@@ -14,19 +14,19 @@ import { measureContext } from './measure-context.ts'
 import type { ContextSize, MeasureDeps } from './measure-context.ts'
 import { shortenMessages } from './shorten-messages.ts'
 
-/** Rejections because of length that one question survives; each makes it smaller. */
+/** How often one request may be rejected for its length; each rejection makes the conversation smaller. */
 const overflowsMax = 4
-/** Maximum number of steps: a flush, a clearing, a compaction and a prune. More would mean that a step had no effect. */
+/** Maximum number of steps: a flush, a clearing, a compaction and a prune. More mean that a step had no effect. */
 const stepsMax = 5
 /** Clearing results changes the prompt, so that a provider's cache is lost: it must save this share of the window. */
 const clearMinShare = 0.15
 const pruneToShare = 0.6
-/** Below this much room the answer is bounded, so that prompt and answer fit the window together. */
+/** If the prompt leaves fewer tokens than this, the answer's length is limited to the rest of the window. */
 const answerRoomTokens = 16_384
 const answerMinTokens = 256
 
 export interface AskRequest {
-  /** Sent after the conversation and not part of it. */
+  /** Messages that are sent after the conversation, but are not stored in it. */
   readonly notices: readonly PromptMessage[]
   readonly mayCallTools: boolean
   readonly answerTokensMax: number | null
@@ -100,7 +100,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     )
     return true
   }
-  /** `belowCounted`: the last request had this many tokens and was rejected. */
+  /** Makes the conversation fit. `belowCounted` is the size of a rejected request, which it must stay below. */
   const fit = async (turn: ContextTurn, belowCounted: number): Promise<ContextSize> => {
     const { state } = turn
     let mayClear = true
@@ -121,7 +121,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       else if (!(await prune(turn, size))) return lastResort(size, belowCounted)
     }
   }
-  /** A prompt that the model has accepted does not exceed its window. */
+  /** Deletes a learned window that is too small, because the model has accepted a longer prompt. */
   const unlearn = async (answer: ModelAnswer, size: ContextSize): Promise<void> => {
     if (!isOfModel(answer, deps.model)) return
     const { learnedWindow } = await deps.modelFacts.of(deps.model)
@@ -197,20 +197,20 @@ function isWorthClearing({ tokens, counted, windowTokens }: ContextSize, savedRo
   return (savedRough * tokens) / Math.max(1, counted) >= windowTokens * clearMinShare
 }
 
-/** A fallback model counts in its own way. */
+/** True if the requested model answered: a fallback model counts tokens in its own way. */
 function isOfModel(answer: ModelAnswer, model: string): boolean {
   return answer.answeredBy === null || answer.answeredBy === model || answer.answeredBy.endsWith(`/${model}`)
 }
 
-/** The mesh names the model that rejected: a fallback model has a window of its own. */
+/** True if a fallback model rejected the prompt, according to the mesh: that model has a window of its own. */
 function isOfStandIn({ extra }: Problem, model: string): boolean {
   const by = extra['refused_by']
   return typeof by === 'string' && by !== model && !by.endsWith(`/${model}`)
 }
 
 /**
- * A conversation that cannot be made smaller is still sent if only an earlier rejection speaks against it, because
- * that one may be wrong or outdated. It is not sent if it was rejected just now, or is too long by all that is known.
+ * Returns the size of a conversation that cannot be made smaller, to send it anyway if only an earlier rejection,
+ * which may be outdated, contradicts. Throws if it was rejected just now, or is surely too long.
  */
 function lastResort(size: ContextSize, belowCounted: number): ContextSize {
   if (belowCounted !== Infinity || size.isSurelyTooLong) throw exhausted(size)
@@ -233,7 +233,7 @@ function exhausted(size: ContextSize): Problem {
 /** Codes that mesh and providers use for a prompt that is too long. */
 const overflowCodes: readonly string[] = ['prompt-too-long', 'context_length_exceeded']
 
-/** Codes by which a provider means something else, whatever its message says. */
+/** Codes of other errors: with these a prompt is not too long, whatever the error's message says. */
 const otherCodes: readonly string[] = ['rate-limited', 'budget-exhausted', 'denied', 'context-exhausted']
 
 /** Pure. Whether a model rejected the prompt because it is too long. */

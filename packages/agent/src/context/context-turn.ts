@@ -17,13 +17,13 @@ export interface ContextTurn {
   readonly tools: readonly ToolDefinition[]
   /** The sources of the conversation's messages so far. */
   readonly provenance: () => CallProvenance
-  /** The conversation begins with the text of a task, which stays. */
+  /** True for a task: the first message, which is the text of the task, is never cut. */
   readonly pinFirst: boolean
   readonly saveCheckpoint: (state: LoopState) => Promise<void>
   readonly signal: AbortSignal
 }
 
-/** Where messages go that leave a conversation. */
+/** How messages that leave a conversation are stored. */
 export interface ContextKeep {
   readonly factKeeper: FactKeeper
   readonly dailyLog: DailyLog

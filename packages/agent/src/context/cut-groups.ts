@@ -3,7 +3,7 @@ import type { PromptMessage } from '../llm/language-model.ts'
 /** Messages that make sense only together: an answer with the results of its calls, or any other single message. */
 export type MessageGroup = readonly PromptMessage[]
 
-/** Pure. The groups joined are the conversation again. */
+/** Splits a conversation into groups; all messages stay, in their order. Pure. */
 export function groupMessages(messages: readonly PromptMessage[]): readonly MessageGroup[] {
   const groups: PromptMessage[][] = []
   for (const message of messages) {
@@ -30,12 +30,12 @@ export interface CutConversation {
 }
 
 export interface CutRule {
-  /** Room for what stays, in the unit of `sizeOf`. */
+  /** The size up to which groups stay, in the unit of `sizeOf`. */
   readonly room: number
   readonly sizeOf: (message: PromptMessage) => number
-  /** The text of a task always stays. */
+  /** True for a task: the first message, which is the text of the task, is never cut. */
   readonly pinFirst: boolean
-  /** Earlier summaries belong to no speaker and may be cut like everything else. */
+  /** True for earlier summaries, which belong to no speaker and may be cut like other messages. */
   readonly isSummary: (message: PromptMessage) => boolean
 }
 

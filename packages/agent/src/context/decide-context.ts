@@ -2,11 +2,11 @@
 export interface ContextStanding {
   readonly tokens: number
   readonly windowTokens: number
-  /** Facts of this segment of the conversation were saved. */
+  /** True if facts of this segment of the conversation were saved. */
   readonly flushed: boolean
-  /** Cutting old tool results would save enough to be worth a changed prompt. */
+  /** True if cutting old tool results would save enough to be worth a changed prompt. */
   readonly canClear: boolean
-  /** There are groups that a cut would remove. */
+  /** True if a compaction could remove groups of messages. */
   readonly canCut: boolean
 }
 

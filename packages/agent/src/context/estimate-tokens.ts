@@ -25,7 +25,7 @@ export function estimateMessage(message: PromptMessage): number {
   return Math.ceil(textBytes(message) / bytesPerToken) + messageTokens + imagesIn(message) * imageTokens
 }
 
-/** Pure. What a request carries beside its conversation: instructions and the schemas of the tools. */
+/** Returns the tokens of a request's instructions and tool schemas, by the rough count. Pure. */
 export function estimateFrame(systemPrompt: string, tools: readonly ToolDefinition[]): number {
   const toolBytes = tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools))
   return Math.ceil((Buffer.byteLength(systemPrompt) + toolBytes) / bytesPerToken) + messageTokens

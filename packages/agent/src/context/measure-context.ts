@@ -27,7 +27,7 @@ export interface MeasureDeps {
 }
 
 export interface ContextSize {
-  /** By our own count, including instructions and tools. */
+  /** The request's size in tokens by the agent's own count, including instructions and tools. */
   readonly counted: number
   /** The part of `counted` that instructions and tools take. */
   readonly frameCounted: number
@@ -38,7 +38,7 @@ export interface ContextSize {
   readonly windowTokens: number
   /** The window that the mesh reports, or the default; rejections, which may mislead, do not reduce it. */
   readonly statedWindowTokens: number
-  /** Above the body limit of the API, or by any count above what the owner or the public list says of the model. */
+  /** True above the API's body limit, or above the window that the owner or the public list states. */
   readonly isSurelyTooLong: boolean
   /** The model whose calibration corrects this count. */
   readonly countedAs: string

@@ -69,7 +69,7 @@ export function createModelFactStore(deps: {
     // Writes are serialized: the loops of sub-agents learn concurrently, and two writers would corrupt the file.
     last = last
       .then(() => writeState(deps.dataDirectory, path, JSON.stringify(Object.fromEntries(modelFacts))))
-      // The value stays in memory; a full disk must not cost a run its answer.
+      // The value stays in memory if it cannot be written; a full disk must not cost a run its answer.
       .catch((err: unknown) =>
         deps.log.warn(
           { model, err },
@@ -115,7 +115,7 @@ export function windowOf(facts: ModelFacts): number {
   return Math.max(windowMinTokens, Math.min(known, facts.learnedWindow?.tokens ?? known))
 }
 
-/** Programs in the container can write to the file, so anything of another form is ignored. */
+/** Parses the stored facts. Programs in the container can write to the file, so invalid entries are ignored. */
 function readModelFacts(value: unknown): Map<string, KeptFacts> {
   const modelFacts = new Map<string, KeptFacts>()
   if (typeof value !== 'object' || value === null) return modelFacts

@@ -24,7 +24,7 @@ export function createRecordRun(deps: { dailyLog: DailyLog; log: Log }): RecordR
     try {
       await deps.dailyLog.append({ mark: runId, text: sanitizeForPrompt(describeRun(run)) })
     } catch (err) {
-      // Only the outcome matters; the process log keeps the reason.
+      // The outcome of the run matters and not this line, so the error is only logged.
       deps.log.warn(
         { runId, err },
         'failed to write a run to the daily log of the agent; its outcome is not affected',
@@ -33,7 +33,7 @@ export function createRecordRun(deps: { dailyLog: DailyLog; log: Log }): RecordR
   }
 }
 
-/** Pure. On one line, so that foreign text cannot pass for an entry of this log. */
+/** Describes a run on one line, so that foreign text cannot pass for another entry of the day's log. Pure. */
 export function describeRun({ session, state, end }: EndedRun): string {
   const asked = state.messages.findLast((message) => message.role === 'user')?.content ?? ''
   const said = end.status === 'complete' ? end.response : `${end.status}: ${end.detail}`

@@ -51,7 +51,7 @@ function withoutImages(message: PromptMessage): PromptMessage {
   return { role: 'tool', toolCallId, content: words(content + note) }
 }
 
-/** Valid text that is not empty, without fields that this file does not know. */
+/** Returns a message with valid text that is not empty, and without fields unknown to this file. */
 function cleaned(message: PromptMessage): PromptMessage {
   if (message.role === 'assistant') {
     const toolCalls = message.toolCalls.map((call) => ({
@@ -79,8 +79,8 @@ function inWords(message: PromptMessage, names: Map<string, string>): PromptMess
 }
 
 /**
- * Begins and ends with the user, and joins consecutive messages of one role; the speaker is kept if both have
- * the same.
+ * Returns messages that begin and end with the user, without two of one role in a row. Joined messages keep their
+ * speaker if both have the same.
  */
 function alternating(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const joined: PromptMessage[] = []

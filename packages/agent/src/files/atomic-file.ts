@@ -4,9 +4,9 @@ import { codeOf } from './walk-path.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
-/** How often the name is freed again while a program in this container takes it in between. */
+/** How often the temporary file is tried again if a program in this container takes its name each time. */
 const namesMax = 20
-/** Far above any conversation; a larger file was not written by the agent. Bytes. */
+/** The maximum size in bytes, far above any conversation: the agent has not written a larger file. */
 const stateFileMaxBytes = 32 * 1024 * 1024
 
 /**

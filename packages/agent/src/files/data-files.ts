@@ -10,7 +10,7 @@ import { appendToFile, replaceFile } from './write-file.ts'
 import type { Content } from './write-file.ts'
 
 export interface FileEntry {
-  /** Relative to the directory that was listed. */
+  /** The path relative to the directory that was listed. */
   readonly path: string
   readonly kind: 'file' | 'directory' | 'link' | 'other'
   readonly sizeBytes: number
@@ -36,9 +36,9 @@ export interface DataFiles {
 export interface WriteOptions {
   readonly append?: boolean
   readonly maxBytes?: number
-  /** Also safe against power loss: the content is synced to disk before the rename. */
+  /** True to sync the content to disk before the rename, so that it also survives a power loss. */
   readonly durable?: boolean
-  /** Gets the path below the data directory after following links; returns why it must stay, or null. */
+  /** Gets the path below the data directory after following links; returns why the file must stay, or null. */
   readonly refuse?: (relativePath: string) => string | null
 }
 
@@ -140,7 +140,7 @@ function isState(path: string): boolean {
   return path === stateFolder || path.startsWith(`${stateFolder}/`)
 }
 
-/** Depth first; links are named and not followed. */
+/** Lists a folder, depth first; links are named and not followed. */
 async function listInto(
   entries: FileEntry[],
   from: { root: string; directory: FileHandle; name: string; prefix: string },

@@ -4,7 +4,7 @@ import { stateFolder } from '../door-token.ts'
 import { removeFile, writeAtomically } from './atomic-file.ts'
 import { codeOf } from './walk-path.ts'
 
-/** Together enough for the checkpoint, the conversation and the outcome of a run. */
+/** The reserve consists of this many pieces: enough for the checkpoint, conversation and outcome of a run. */
 const reservePieces = 8
 const pieceBytes = 256 * 1024
 
@@ -14,17 +14,17 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Whether the system lets this process write nothing at all, whatever the path. A program may have put a
- * folder where a file belongs.
+ * Returns true if the system lets this process write no file at all, whatever the path. Other errors may come from a
+ * program that put a folder where a file belongs.
  */
 export function isWritingOver(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'EIO', 'EROFS', 'ENOMEM'].includes(codeOf(error))
 }
 
 /**
- * Writes the agent's own state even if its programs have filled the disk. A reserve is deleted for it, piece
- * by piece, so that the run can continue, learn of the full disk, and make room. Rejects with the system's
- * error when the reserve is used up.
+ * Writes the agent's own state even if its programs have filled the disk: then it deletes a reserve, piece by piece,
+ * so that the run can continue, learn of the full disk, and make room. Rejects with the system's error when the
+ * reserve is used up.
  */
 export async function writeState(dataDirectory: string, path: string, content: string): Promise<void> {
   for (let piece = 0; ; piece++) {
@@ -67,7 +67,7 @@ export async function keepReserve(dataDirectory: string): Promise<void> {
 
 async function layDown(path: string, content: Buffer): Promise<void> {
   try {
-    // Opened only if the path is free: a pipe that a program put there would block this process forever.
+    // Fails if the path exists: if a program put a pipe there, opening it would block this process forever.
     await promises.writeFile(path, content, { mode: 0o600, flag: 'wx' })
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return

@@ -1,6 +1,6 @@
 /**
- * How people begin when they correct someone. Each is matched at the beginning of a message, before a space,
- * a mark or its end. "no" and its like count only if something is said against what was said.
+ * How messages begin that correct someone. Each pattern must end before a space, a punctuation mark or the end of the
+ * message. "No" counts only if words follow that contradict, unlike "no problem".
  */
 const beginnings: readonly string[] = [
   'no[,.;:!–-]+(?![,.;:!–-]| *(?:problem|worries|need|thanks|thank|rush|hurry))',

@@ -8,7 +8,7 @@ import { isCorrection } from './is-correction.ts'
 import { correctionLine, failureLine, feedbackLine, isSameLearning, newestWithin } from './learning-lines.ts'
 import type { ReadFeedback } from './read-feedback.ts'
 
-/** A larger file is rotated, in bytes: it becomes the older one, and its newest lines start the new one. */
+/** A file with more bytes is rotated: it is renamed as the older file, and its newest lines start a new one. */
 export const rotateAboveBytes = 50_000
 /** Most lines of each file in a prompt; as many survive a rotation. */
 export const injectedLinesMax = 20
@@ -35,7 +35,7 @@ export interface Learnings {
   recordToolFailure(failure: ToolFailure): Promise<void>
   /** Records an answer of the owner that corrects the agent; returns whether it does. */
   recordCorrection(exchange: { said: string; answer: string }): Promise<boolean>
-  /** Records the feedback on its work since the last time. */
+  /** Records the feedback on the agent's work that is not recorded yet. */
   takeFeedback(): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export function createLearnings(deps: {
   files: DataFiles
   clock: Clock
   log: Log
-  /** From the bootstrap files; no feedback if it is left out. */
+  /** Reads feedback from the bootstrap files; without this function no feedback is recorded. */
   readFeedback?: ReadFeedback
 }): Learnings {
   let last: Promise<void> = Promise.resolve()
@@ -68,7 +68,7 @@ export function createLearnings(deps: {
         const taken = await readPosition(deps.files)
         for (const said of all.filter(({ position }) => position > taken)) {
           await add(learningsFiles.feedback, feedbackLine(said, now()))
-          // One by one, so that feedback recorded before a crash is not recorded again.
+          // The position is stored after each feedback, so that a crash causes no feedback to be recorded twice.
           await deps.files.write(positionFile, Buffer.from(`${said.position}\n`))
         }
       } catch (err) {

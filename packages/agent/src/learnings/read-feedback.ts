@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /** The verdict of the giver of a task, as the mesh passes it on. */
 export interface Feedback {
-  /** Rises; feedback up to a recorded position is not repeated. */
+  /** A number that rises with each feedback; feedback up to the recorded position is not recorded again. */
   readonly position: number
   readonly taskId: string
   readonly title: string
@@ -13,7 +13,7 @@ export interface Feedback {
   readonly by: string
 }
 
-/** Oldest first. Empty where the file is missing or malformed: only the mesh can write it. */
+/** Resolves to all feedback, oldest first; empty if the file is missing or malformed. Only the mesh can write it. */
 export type ReadFeedback = () => Promise<readonly Feedback[]>
 
 export function createReadFeedback(briefingDirectory: string): ReadFeedback {

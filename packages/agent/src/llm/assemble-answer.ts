@@ -79,7 +79,7 @@ export function createAnswerAssembly(): AnswerAssembly {
   }
 }
 
-/** Text that turned out to be thinking. No provider gets it back: it was between the tags of a chat template. */
+/** A thought made of text between the thinking tags of a chat template. No provider gets such a thought back. */
 function thinkingIn(text: string): Thought {
   return { type: 'reasoning.text', text, format: 'plain', field: 'think_tag', from: '' }
 }

@@ -18,7 +18,7 @@ export interface ImageRef {
   readonly sizeBytes: number
 }
 
-/** The speaker of a user message; messages of the loop itself have none. For people who read them later. */
+/** Who wrote a user message, for people who read it later; messages of the loop itself have no speaker. */
 export type Speaker = 'person' | 'other'
 
 /** A conversation as models read it. Every text in it went through `sanitizeForPrompt`. */
@@ -60,7 +60,7 @@ export interface ModelAnswer {
   /** True when the model was cut off by its own length limit. */
   readonly cutOff: boolean
   readonly tokens: number
-  /** The tokens of the prompt among them; 0 when unknown. */
+  /** How many of `tokens` belong to the prompt; 0 when unknown. */
   readonly promptTokens: number
   /** Name of the model that answered, which may be a fallback; null when unknown. */
   readonly answeredBy: string | null

@@ -61,7 +61,7 @@ export function createMeshModel(deps: {
       const whole = (await askOnce({ request, asksAgain: false }, onText, signal)).answer
       return { ...whole, tokens: whole.tokens + answer.tokens, costUsd: whole.costUsd + answer.costUsd }
     } catch {
-      // The budget may not allow another call, or the provider may be gone: the half answer that was paid for stays.
+      // The second call may fail for its cost or its provider: then the paid first part of the answer is returned.
       signal.throwIfAborted()
       return answer
     }
@@ -104,10 +104,10 @@ function waitOf({ code, extra }: Problem, ms: number): ModelWait {
   }
 }
 
-/** A stream that has begun was paid for; a retry would be paid again. */
+/** The model has begun a stream, which was paid for; `attempts` prevents a retry that would be paid again. */
 const begun = { attempts: 1 } as const
 
-/** `attempts` says that the mesh has already retried; only a rate limit that names its end is waited for here. */
+/** True if a retry may help: after retries of the mesh (`attempts`), only if the rate limit names its end. */
 function mayHeal(problem: Problem): boolean {
   if (!problemCatalog[problem.code].retryable) return false
   return problem.extra['attempts'] === undefined || problem.retryAfterSeconds !== undefined
@@ -126,7 +126,7 @@ async function readAnswer(reply: IncomingMessage, onText: (delta: string) => voi
     for await (const piece of reply as AsyncIterable<string>) {
       for (const { data } of events.push(piece)) take(data)
     }
-    // Some providers omit the last blank line; a truncated answer is recognized by what is missing in it.
+    // Ends the last event, because some providers omit its blank line. `isWhole` below detects truncated answers.
     for (const { data } of events.push('\n\n')) take(data)
   } else {
     let body = ''
@@ -153,7 +153,7 @@ function asProblem(error: unknown): Problem {
     : new Problem('upstream-failed', { detail: 'The answer of the model ended early.', cause: error })
 }
 
-/** Providers have no common code for it, but all name what they reject. */
+/** True if the provider rejected pictures: there is no common code, but each provider's text says so. */
 function refusesImages(problem: Problem): boolean {
   if (problemCatalog[problem.code].retryable) return false
   return /image|vision|multi-?modal|modalit/i.test(problem.detail)

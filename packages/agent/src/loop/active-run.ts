@@ -4,11 +4,11 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { RunRequest } from './run-request.ts'
 
-/** Callbacks of a run to its slot. */
+/** Functions that a run calls to notify its slot. */
 export interface RunHooks {
   onFrame(frame: ChatFrame): void
   onStep(step: number): void
-  /** The mesh rejected our fencing token as stale. */
+  /** Called when the mesh rejects the run's fencing token as stale. */
   onTakenOver(): void
   /**
    * True once the run was stopped because another attempt continues it: then this attempt must not store anything.

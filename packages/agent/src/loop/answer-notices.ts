@@ -6,8 +6,8 @@ import { isSaidInTurn, notices } from './notices.ts'
 import { writtenCall } from './written-calls.ts'
 
 /**
- * What the loop says to an answer without calls before it counts as the last one: that the task is still open, once a run,
- * or that a call written into the words calls nothing, once a turn. Null for nothing.
+ * Returns the loop's reply to an answer without calls, or null to accept the answer as the last one. Once in a run it
+ * reminds of the open task; once in a turn it says that a call written as text calls nothing.
  */
 export function noticeFor(deps: LoopDeps, state: LoopState, text: string): PromptText | null {
   if (deps.work.remindsOfTask && !state.nudged && !waitsForOthers(state)) {

@@ -81,7 +81,7 @@ async function acknowledge(
     signal.throwIfAborted()
     return error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   }
-  // Not stored separately: after a crash it is confirmed again, and the mesh recognizes the id.
+  // The confirmation is not stored: after a crash the steers are confirmed again, and the mesh knows their ids.
   state.unacknowledged = 0
   return null
 }

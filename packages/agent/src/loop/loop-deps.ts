@@ -111,7 +111,7 @@ export interface LoopDeps extends SteeringDeps {
   readonly context: ContextKeeper
   readonly tools: readonly Tool[]
   readonly learnings?: Learnings | undefined
-  /** Where the pictures of results are; without it they are described in text. */
+  /** Stores the pictures of results; without a store, pictures are described in text. */
   readonly images?: ImageStore | undefined
   /** Sub-agents that the agent may start; absent if it may not. */
   readonly subagents?: LoopSubagents | undefined

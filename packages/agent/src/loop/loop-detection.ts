@@ -39,9 +39,9 @@ export const loopPeriodMax = 100
 const { warnAtRepeat, blockAtRepeat, terminateAtRepeat, windowCalls } = limits.toolLoop
 
 /**
- * The transition of the loop detector, for every mode, and for calls of one answer as for calls of many: they
- * are requested one after the other. A call that was made n times with its latest result is its n-th repeat.
- * A skipped call is recorded with that result, and counts. Pure.
+ * Returns the loop detector's windows and verdict after an event, in every mode. Calls of one answer count like calls
+ * of several answers. A call made n times with its latest result is its n-th repeat. A skipped call is recorded with
+ * that result, and counts. Pure.
  */
 export function stepLoop(calls: readonly CallRecord[], event: LoopEvent): LoopStep {
   const { call } = event

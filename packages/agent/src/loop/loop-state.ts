@@ -14,7 +14,7 @@ interface PendingCall {
 /** A steer that is part of the run's conversation. */
 interface TakenSteer {
   readonly id: string
-  /** The last step before the model read it. */
+  /** The run's step count when the steer was added: the model reads the steer after that step. */
   readonly step: number
 }
 
@@ -32,15 +32,15 @@ export interface LoopState {
   step: number
   messages: PromptMessage[]
   rounds: RoundCount
-  /** For the whole task, if the run works on one. */
+  /** Tokens of the run, or of the whole task if the run works on one. */
   tokens: number
   costUsd: number
   calls: readonly CallRecord[]
   toolOutputs: ToolOutput[]
   pending: PendingCall | null
-  /** Facts of this segment of the conversation, since its last compaction, were saved in memory. */
+  /** True if facts of this segment of the conversation, since its last compaction, were saved in memory. */
   flushed: boolean
-  /** The agent was reminded once to close its task. */
+  /** True if the agent was reminded to close its task, which happens once. */
   nudged: boolean
   completion: TaskCompletion | null
   steers: TakenSteer[]

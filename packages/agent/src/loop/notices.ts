@@ -50,7 +50,7 @@ export function isNotice(content: string): boolean {
   return Object.values(notices).some((notice) => notice === content)
 }
 
-/** Whether the loop has said this since a person or another agent last said something. Pure. */
+/** True if the loop sent this notice after the last message of a person or another agent. Pure. */
 export function isSaidInTurn(
   notice: PromptText,
   messages: readonly { readonly role: string; readonly content: string }[],

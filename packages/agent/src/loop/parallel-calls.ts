@@ -27,7 +27,7 @@ export interface ReadCall {
   /** Empty if the arguments cannot be parsed. */
   readonly input: JsonObject
   /**
-   * The same for people and for the loop detector: a number that no float can represent is the text of its digits.
+   * The input for people and for the loop detector: numbers that no float can represent are texts of their digits.
    */
   readonly shown: JsonObject
   readonly key: AskedCall

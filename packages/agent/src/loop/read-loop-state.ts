@@ -43,7 +43,7 @@ export function readLoopState(value: unknown): LoopState | null {
   }
 }
 
-/** Null if one message is malformed. Contents are sanitized again. */
+/** Parses stored messages and sanitizes their texts again. Null if one message is malformed. */
 export function readMessages(value: unknown): PromptMessage[] | null {
   if (!Array.isArray(value)) return null
   const messages = value.map(readMessage)
@@ -78,7 +78,7 @@ function readMessage(value: unknown): PromptMessage | null {
   }
 }
 
-/** Invalid thoughts are left out: a provider that wants them back works without. */
+/** Parses stored thoughts. Invalid ones are left out: a provider that wants them back works without them. */
 function readThoughts(value: unknown): readonly Thought[] {
   const thoughts = list(value).map((entry) => thoughtSchema.safeParse(entry))
   return thoughts.every((one) => one.success) ? joinThoughts(thoughts.map((one) => one.data)) : []

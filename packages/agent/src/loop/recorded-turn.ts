@@ -9,7 +9,7 @@ import type { LoopState } from './loop-state.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { TaskCompletion, Tool, ToolAnswer } from '../tools/tool.ts'
 
-/** The mesh only reads a row for it. */
+/** Timeout in milliseconds; for a recorded call the mesh only reads one row. */
 const askTimeoutMs = 30_000
 
 /**
@@ -45,7 +45,7 @@ function completionOf(input: JsonObject, taskId: string): TaskCompletion {
     status: status === 'failed' || status === 'blocked' ? status : 'done',
     summary: typeof summary === 'string' ? summary : '',
     result: result ?? null,
-    // The recorded run has already written it; a replay writes nothing.
+    // The recorded run has already written these values to the blackboard; a replay writes nothing.
     promote: {},
   }
 }
@@ -112,7 +112,7 @@ function textIn(object: JsonObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A replayed turn continues after an answer without calls if the recorded one did. */
+/** Adds the recorded messages that follow this answer, so that a replayed turn continues as the recorded one did. */
 export async function sayRecorded(
   { work: { said = [] }, saveCheckpoint }: LoopDeps,
   state: LoopState,

@@ -61,7 +61,7 @@ export async function runChatTurn(
           ...boundsOf(context, request),
           taskId,
           beginning,
-          // Here the mesh sends reminders, because it knows what else is still to come.
+          // In a conversation the mesh reminds of open tasks, because it knows which answers are still to come.
           remindsOfTask: false,
           said: recorded.said,
           emptyRetriesMax,
@@ -85,7 +85,7 @@ export async function runChatTurn(
 
 type ChatTurn = Extract<RunRequest, { kind: 'chat' }>
 
-/** For a task, the conversation knows the rounds and the mesh knows what was paid. Pure. */
+/** Returns what earlier turns used: rounds from the conversation, and for a task its tokens and cost. Pure. */
 function usedBefore({ task }: ChatTurn, { rounds, continues }: Session) {
   if (!task) return { rounds: { turn: 0, session: rounds, continues } }
   const { tokens_used: tokens, cost_usd: costUsd } = task
@@ -113,7 +113,7 @@ function spokenBy(origin: Origin | undefined): { by?: Speaker } {
   return origin === undefined ? {} : { by: origin.kind === 'human' ? 'person' : 'other' }
 }
 
-/** A correction by the owner is a lesson. Sent again after a crash, it is recognized. */
+/** Records the owner's correction as a lesson. After a crash the same correction is not recorded twice. */
 async function recordCorrection(
   { learnings }: Pick<RunStores, 'learnings'>,
   before: readonly PromptMessage[],

@@ -10,11 +10,11 @@ import type { LoopState } from './loop-state.ts'
 /** Number of unfinished runs that are remembered; an older one starts from the beginning when it is sent again. */
 const checkpointsMax = 20
 
-/** One file per unfinished run, so that a run which another one overtook still resumes where it was. */
+/** One file per unfinished run, so that a run resumes at its checkpoint even after other runs were executed. */
 export interface Checkpoints {
   /** The promise resolves when the state is synced to disk. */
   save(state: LoopState): Promise<void>
-  /** Null when it is missing or malformed. */
+  /** Resolves to the stored state, or to null when the file is missing or malformed. */
   load(runId: string): Promise<LoopState | null>
   remove(runId: string): Promise<void>
   any(): Promise<boolean>

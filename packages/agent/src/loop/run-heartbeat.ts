@@ -18,9 +18,9 @@ import type { RunEnd } from './task-result.ts'
 const iterationsMax = limits.heartbeatIterationsMax
 
 /**
- * One heartbeat. It has a conversation of its own and sees the newest part of it, so that it does not repeat
- * itself. A heartbeat that found nothing leaves no trace, neither there nor in a log. What it really did is written
- * to the log of heartbeats. That log does not count as activity, so no heartbeat ever triggers the next one.
+ * Executes one heartbeat. All heartbeats share a conversation, and each sees its newest part so as not to repeat
+ * itself. A heartbeat that found nothing is recorded neither there nor in a log; what others did is in the log of
+ * heartbeats. That log does not count as activity, so no heartbeat triggers the next one.
  */
 export async function runHeartbeat(
   context: RunContext,
@@ -30,7 +30,7 @@ export async function runHeartbeat(
   const { messages, mark, rounds } = await context.sessions.load(heartbeatSession)
   // The message contains daily logs, signals and tasks, which may have any author.
   const beginning = beginningOf(request.origin, 'outside')
-  // When work that it handed off comes back, it is answered within the remaining rounds, and in at least one.
+  // A turn that continues the heartbeat, after handed-off work came back, gets the remaining rounds, at least one.
   const used = request.continues ? Math.min(rounds, iterationsMax - 1) : 0
   const state = await resumeState(context, request.runId, {
     messages: [

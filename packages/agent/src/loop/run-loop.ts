@@ -73,7 +73,7 @@ async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSigna
   }
 }
 
-/** The last iteration of a task is for closing it, which has to wait for work that was handed off. */
+/** True if a task waits for handed-off work: its last iteration is kept for closing the task afterwards. */
 function keepsLast({ work: { bounds, taskId } }: LoopDeps, state: LoopState): boolean {
   return bounds.kind === 'task' && taskId !== null && waitsForOthers(state)
 }

@@ -28,7 +28,7 @@ export type RunRequest =
       readonly runId: string
       readonly fence: number
       readonly message: string
-      /** A later turn of the same heartbeat. */
+      /** True for a later turn of the same heartbeat. */
       readonly continues: boolean
       readonly steers: readonly SteerMessage[]
       readonly origin?: Origin | undefined

@@ -42,15 +42,15 @@ export type Admission =
  *   `stale-fence`.
  * - **D4** An outcome is on disk before it is published. An attempt that was taken over, or stopped with the
  *   process, leaves its checkpoint and no outcome. If the outcome cannot be written at all, nothing is
- *   published and the process ends: the next one starts with all that this one may have lost. If only the
- *   disk is full or the path is taken, it is kept in memory and published.
+ *   published and the process ends: the next process has files and memory that this one may lack. If only
+ *   the disk is full or the path is taken, the outcome is kept in memory and published.
  * - **D5** No client can end a run by disconnecting.
  */
 export interface RunSlot {
   take(request: RunRequest): Promise<Admission>
   /** Sends steers to the run; false if it is not executing with that fencing token, or cannot be steered. */
   steer(runId: string, fence: number, steers: readonly SteerMessage[]): boolean
-  /** False if that run with that fencing token is not executing. */
+  /** Cancels a run. False if the run is not executing with this fencing token. */
   cancel(runId: string, fence: number): boolean
   current(): ActiveRun | null
   result(runId: string, waitMs: number): Promise<ResultReply>
@@ -66,7 +66,7 @@ export function createRunSlot(deps: {
   execute: ExecuteRun
   outcomes: Outcomes
   checkpoints: Checkpoints
-  /** Ends the process when it cannot write its own state. */
+  /** Called when the agent cannot write its own state; ends the process. */
   cannotWrite: (error: unknown) => void
   clock: Clock
   log: Log
@@ -88,7 +88,7 @@ export function createRunSlot(deps: {
       await keepOutcome(deps, runId, outcome)
     } catch (err) {
       log.error({ runId, err }, 'failed to write the outcome of a run; keeping it in memory')
-      // The outcome stays in memory; a full disk must not lose the answer.
+      // If the disk is full, the outcome stays in memory, so that the answer is not lost.
       if (!isWritingOver(err)) return true
       deps.cannotWrite(err)
       return false
@@ -204,7 +204,7 @@ export function createRunSlot(deps: {
   }
 }
 
-/** The end of a run that threw. */
+/** Returns the end of a run whose execution threw an error. */
 function endedBy(
   err: unknown,
   { run, stepsUsed, log }: { readonly run: ActiveRun; readonly stepsUsed: number; readonly log: Log },

@@ -30,7 +30,7 @@ export function sessionHistory(name: string, session: Session, limit: number): C
   return { session: name, messages: shown, total: spoken.length, rounds, continues, task_id: taskId }
 }
 
-/** Conversations of an older release have no speaker marks; the speaker is guessed from the text. */
+/** Returns the messages with speakers; conversations of older releases have none, so they are guessed from texts. */
 function spokenOf(messages: readonly PromptMessage[]): readonly HistoryMessage[] {
   const firstMarked = messages.findIndex((message) => 'by' in message && message.by !== undefined)
   const isOld = (index: number) => firstMarked === -1 || index < firstMarked

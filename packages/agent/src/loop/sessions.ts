@@ -24,7 +24,7 @@ export interface Session {
   readonly messages: readonly PromptMessage[]
   readonly rounds: number
   readonly continues: number
-  /** Facts of this conversation were saved in memory since the last compaction. */
+  /** True if facts of this conversation were saved in memory since the last compaction. */
   readonly flushed: boolean
   /** The task of this conversation, if it began with one. */
   readonly taskId: string | null

@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 interface TimeLimit {
   /** Aborts with the reason when the time is over. */
   readonly signal: AbortSignal
-  /** Releases the timer. Must be awaited, whether the time is over or not. */
+  /** Releases the timer. Must always be awaited, even after the time is over. */
   end(): Promise<void>
 }
 

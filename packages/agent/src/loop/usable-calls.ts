@@ -21,7 +21,7 @@ export function usableCalls(
     let id = call.id
     for (let tries = 0; id === '' || seen.has(id); tries += 1)
       id = `call_${step + 1}_${index}${tries === 0 ? '' : `_${tries}`}`
-    // Of calls with the same id, the signature names the first.
+    // If several calls have the same id, a provider's signature with this id belongs to the first of them.
     if (!renamed.has(call.id)) renamed.set(call.id, id)
     seen.add(id)
     const cutAtStart = answer.cutOff && index === answer.toolCalls.length - 1 && call.arguments.trim() === ''

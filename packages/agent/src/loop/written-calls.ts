@@ -1,8 +1,8 @@
-/** How far behind the beginning of a call its name is looked for, characters. */
+/** Finds the tool's name within 300 characters after the beginning of a call. */
 const inJson = String.raw`[^]{0,300}?"name"\s*:\s*"(?<name>[^"\n]{1,128})"`
 const word = String.raw`(?:functions\.)?(?<name>[\w.-]{1,128}?)`
 
-/** The forms in which chat templates write a call of a tool: Hermes, Qwen, Mistral, Llama, DeepSeek, Kimi, Claude, Harmony. */
+/** How templates write a call as text: Hermes, Qwen, Mistral, Llama, DeepSeek, Kimi, Claude, Harmony. */
 const forms: readonly RegExp[] = [
   new RegExp(String.raw`<tool_call>\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`\[TOOL_CALLS\]\s*\[?\s*\{${inJson}`, 'g'),
@@ -20,13 +20,13 @@ const alone = new RegExp(
   String.raw`^\s*(?:\x60{3}(?:json)?\s*)?\{\s*"(?:name|type|id)"[^]*\}\s*(?:\x60{3})?\s*$`,
 )
 const nameInside = new RegExp(inJson)
-/** A longer text is an answer with an example in it rather than a call, characters. */
+/** The maximum length of a call written as text, in characters; longer texts are answers with an example. */
 const textMaxChars = 64 * 1024
 
 /**
- * The tool that a model means to call by writing the call into its words, as models do whose server does not read their
- * template. Null where the words call none of these tools. Such a call is never made: words may be quoted from a page or a
- * file. The model gets one notice to call properly. Pure.
+ * Returns the tool that an answer's text calls, as written by models whose server does not parse their chat template;
+ * null if it calls none. The loop never makes such a call, because the text may be a quotation from a page or a file:
+ * it tells the model once to call properly. Pure.
  */
 export function writtenCall(text: string, names: ReadonlySet<string>): string | null {
   if (text.length > textMaxChars) return null

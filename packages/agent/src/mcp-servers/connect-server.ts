@@ -83,7 +83,7 @@ async function openLocal(deps: ConnectDeps, signal: AbortSignal): Promise<Connec
   try {
     return await attempt('auto')
   } catch (error) {
-    // Some servers end at a first message that they do not know.
+    // Some servers exit when the first message is of an unknown protocol, so the older protocol is tried.
     if (signal.aborted || last === null) throw error
     return attempt('legacy')
   }
@@ -132,7 +132,7 @@ async function connect(
       jsonSchemaValidator: takesAnything,
       listMaxPages: listPagesMax,
       versionNegotiation: { mode, probe },
-      // Over the network this would keep a stream open beyond the run; there the list is requested with every run.
+      // A remote server would need an open stream after the run; its list is requested with every run instead.
       ...(local ? { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } } : {}),
     },
   )

@@ -14,7 +14,7 @@ export const toolBounds = {
   schemaTextMaxChars: 300,
   schemaMaxChars: 8000,
   schemaDepthMax: 8,
-  /** Properties, list entries and words of a schema on one level. */
+  /** The maximum number of properties and of list entries on one level of a schema. */
   schemaWidthMax: 64,
 } as const
 
@@ -79,7 +79,7 @@ function describeTool(server: string, name: string, listed: Readonly<Record<stri
   }
 }
 
-/** Any object is accepted if the schema is invalid, or too large to be shown. */
+/** Used if a tool's schema is invalid or too large to be shown: accepts any object. */
 export const anyParameters: ToolDefinition['parameters'] = {
   type: 'object',
   properties: {},

@@ -3,8 +3,8 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 
 /**
- * Why an input cannot be meant for a tool, by the first level of its schema: a missing or unknown parameter, or a value of
- * another type. Null if it may. For calls by a model that has not read the schema; the server itself checks all of it. Pure.
+ * Returns why an input does not fit the first level of a tool's schema (missing or unknown parameter, wrong type), or
+ * null. For calls by a model that has not read the schema; the server checks the whole input. Pure.
  */
 export function whyNotOf(parameters: ToolDefinition['parameters'], input: JsonObject): string | null {
   const { properties, required, additionalProperties } = parameters
@@ -20,7 +20,7 @@ export function whyNotOf(parameters: ToolDefinition['parameters'], input: JsonOb
   return null
 }
 
-/** An unknown type is the server's business. */
+/** True for unknown types too, because the server itself checks each value. */
 function isOfType(value: JsonValue, type: string): boolean {
   switch (type) {
     case 'string':

@@ -12,7 +12,7 @@ export function formatResult(result: {
   const blocks = Array.isArray(result.content) ? result.content : []
   const words = blocks.slice(0, blocksMax).map(formatBlock)
   if (blocks.length > blocksMax) words.push(`[${blocks.length - blocksMax} more blocks left out]`)
-  // A server that returns both forms repeats the same content.
+  // `structuredContent` is ignored beside text: a server that returns both repeats the same content.
   const said = words.filter((word) => word !== '')
   if (said.length > 0) return said.join('\n')
   return result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent, null, 1)
@@ -40,7 +40,7 @@ function formatBlock(block: JsonValue): string {
   }
 }
 
-/** A picture could be passed on as one here. */
+/** Describes a picture or sound as text; pictures of servers are not passed to the model. */
 function formatMedia(kind: string, block: Readonly<Record<string, JsonValue>>): string {
   const bytes = Math.floor((textOf(block['data']).length * 3) / 4)
   return `[${kind} ${textOf(block['mimeType']) || 'of unknown type'}, ${bytes} bytes]`

@@ -16,7 +16,7 @@ const endGraceMs = 1000
 
 /** Communicates with a program over its standard streams. */
 export interface LocalTransport extends Transport {
-  /** With `stderr`, the property by which the client recognizes such a transport. */
+  /** The SDK's client recognizes a transport over standard streams by the fields `pid` and `stderr`. */
   readonly pid: number | null
   readonly stderr: null
   /** How the server ended, and its last output; null while the server runs. */
@@ -66,7 +66,7 @@ export function createLocalTransport(
       started.once('exit', (code, signalName) => {
         const said = keeper.text().trim()
         end = `the process of the MCP server ended with ${signalName ?? `exit code ${code}`}${said === '' ? '' : ` and printed: ${said}`}`
-        // The server's child processes have no peer left to communicate with.
+        // The server has ended, so its child processes are killed too.
         if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL')
       })
       closed = new Promise((resolve) => {
@@ -123,7 +123,7 @@ export function createLocalTransport(
         if (message === null) return
         transport.onmessage?.(message)
       } catch (error) {
-        // This line is no message; other lines may be.
+        // One output line is no message of the protocol; the next lines are still read.
         transport.onerror?.(asError(error))
       }
     }

@@ -21,7 +21,7 @@ export interface McpToolset {
     tools: Tool[],
     run: { readonly mesh: RunMesh; readonly signal: AbortSignal },
   ): Promise<readonly Tool[]>
-  /** Called after another part of that list has changed. */
+  /** Updates the servers' tools in the list given to `offer`, after other tools in that list have changed. */
   arrange(): void
   tools(): readonly Tool[]
   statuses(): readonly McpServerStatus[]
@@ -47,7 +47,7 @@ export function createMcpToolset(deps: {
 
   async function readBriefs(): Promise<readonly McpBrief[]> {
     const text = await readFile(path, 'utf8').catch(() => null)
-    // The mesh wrote it where only the mesh can write.
+    // The file is trusted, because only the mesh can write in the directory of bootstrap files.
     return text === null ? [] : (JSON.parse(text) as readonly McpBrief[])
   }
 

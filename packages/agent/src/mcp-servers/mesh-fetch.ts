@@ -7,7 +7,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 
-/** Longest silence of the mesh, which ends an exchange by itself before. */
+/** How long the mesh may send nothing; the mesh itself ends an exchange before that. */
 const silenceMaxMs = 61 * 60_000
 const withoutBody: readonly number[] = [101, 204, 205, 304]
 
@@ -21,9 +21,7 @@ export function createMeshFetch(deps: {
   readonly address: string
   /** The client of the current run; null between two runs. */
   readonly mesh: () => RunMesh | null
-  /**
-   * True for the older transport, which keeps a stream open; the current one gets an answer that there is no stream.
-   */
+  /** True for the older transport, which keeps a stream open; the current one gets status 405 for a stream. */
   readonly listens: boolean
   readonly onProblem: (problem: Problem) => void
 }): FetchLike {
@@ -48,7 +46,7 @@ export function createMeshFetch(deps: {
           body: typeof init.body === 'string' ? init.body : '',
         },
         timeoutMs: silenceMaxMs,
-        // The request may have had an effect.
+        // The request may have had an effect, so it is not sent again after an absence of the mesh.
         waitForMesh: false,
         hasEffect: method !== 'GET',
         signal: AbortSignal.any(signals),

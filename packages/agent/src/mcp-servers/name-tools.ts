@@ -13,8 +13,8 @@ export interface NamedTool {
 }
 
 /**
- * Pure. A tool keeps its name if no other has it. On a clash it becomes `server__tool`: the agent's own tools always
- * keep their names. Of two servers neither does, so the order does not matter. Names are compared without case.
+ * Names the servers' tools. A tool keeps its name if no other tool has it. On a clash the agent's own tool keeps the
+ * name, and each server's tool becomes `server__tool`, whatever the order of servers. Ignores case. Pure.
  */
 export function nameTools(
   servers: readonly { readonly name: string; readonly tools: readonly ServerTool[] }[],

@@ -45,7 +45,7 @@ export interface ServerConnection {
   tools(): readonly ServerTool[]
   /** Makes one call. Problems `upstream-failed`, `upstream-timeout`, `bad-request`, and those of the mesh. */
   call(tool: string, input: JsonObject, signal: AbortSignal): Promise<CallResult>
-  /** Releases what must not outlive a run. */
+  /** Closes a connection that must not stay open after a run. */
   runEnded(): Promise<void>
   close(): Promise<void>
 }
@@ -126,13 +126,13 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       over.abort()
     }
 
-    /** Its requests belong to the run that was executing: the end of that run says nothing about the server. */
+    /** True if the start failed only because the run ended: a remote server's requests are part of a run. */
     function isCutOff(): boolean {
       const isOver = run?.ended?.aborted === true || deps.mesh() !== run
       return brief.kind === 'remote' && isOver && problem === null && !late.signal.aborted
     }
 
-    /** A connection that opens after it is no longer needed is closed. */
+    /** Returns the connection, or closes it and throws if the attempt was aborted before. */
     async function keepUnlessLate(opened: Connection): Promise<Connection> {
       if (!signal.aborted) return opened
       await opened.close()

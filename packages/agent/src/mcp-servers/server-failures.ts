@@ -10,15 +10,15 @@ export interface ServerFailures {
   /** The reason of the last failure; null once the server runs again. */
   readonly reason: string | null
   /**
-   * The mesh refused it before anything was sent: permission, credential or filter, which the owner may
-   * change at any time.
+   * True if the mesh refused the call before anything was sent (permission, credential or filter); the owner may
+   * change this at any time.
    */
   readonly isRefusal: boolean
 }
 
 export const noFailures: ServerFailures = { count: 0, lastAt: 0, reason: null, isRefusal: false }
 
-/** Pure. `ranSince` is when it last started to run, null if it never did. */
+/** Counts one more failure. `ranSince`: when the server last started to run; null if it never ran. Pure. */
 export function failedAgain(
   before: ServerFailures,
   failure: {
@@ -35,7 +35,7 @@ export function failedAgain(
   return { count: isSteady ? 1 : before.count + 1, lastAt: at, reason, isRefusal }
 }
 
-/** Milliseconds until the server may be started again. Pure. */
+/** Returns the milliseconds until the server may be started again. Pure. */
 export function restLeftMs({ count, lastAt, isRefusal }: ServerFailures, now: number): number {
   if (isRefusal) return 0
   const rest = restsMs[Math.min(count, restsMs.length) - 1] ?? 0

@@ -21,7 +21,7 @@ import { whyNotOf } from './fits-schema.ts'
 const idleMaxMs = 10 * 60_000
 const marginMs = 10_000
 
-/** The servers of an agent that has some. */
+/** The MCP servers of an agent that has at least one. */
 export interface ServerSet {
   /**
    * Applies the configuration, and waits for new servers, which start concurrently, each at most for its
@@ -110,7 +110,7 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
       run: async (input, context) => {
         const connection = known.get(server)?.connection
         if (!connection) return { output: `The MCP server ${server} no longer exists.`, ok: false }
-        // The server checks what a model writes that has read the definition.
+        // Checked only if the model has not read the tool's definition; the server checks each input anyway.
         const reason = context.found?.().has(name) === false ? whyNotOf(tool.parameters, input) : null
         if (reason !== null) throw new Problem('bad-request', { detail: reason })
         const result = await connection.call(tool.name, asWritten(input, context), context.signal)

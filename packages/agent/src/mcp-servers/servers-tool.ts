@@ -10,7 +10,7 @@ const restartMaxMs = 130_000
 /** The tool that reports on an agent's MCP servers, also when one of them does not run. */
 export function serversTool(deps: {
   readonly statuses: () => readonly McpServerStatus[]
-  /** False if there is no such server. */
+  /** Restarts the server; resolves to false if no server has this name. */
   readonly restart: (name: string) => Promise<boolean>
 }): { readonly name: string; tool(): Tool } {
   const name = 'mcp_servers'
@@ -45,7 +45,7 @@ export function serversTool(deps: {
   }
 }
 
-/** The reason is often the server's own text: untrusted text belongs in results and not in a description. */
+/** Describes a server without the reason of its state, which is often the server's own, untrusted text. */
 function summary({ name, state, tools }: McpServerStatus): string {
   return state === 'running' ? `${name}: ${tools.length} tools` : `${name}: ${state}`
 }

@@ -26,7 +26,7 @@ export function embeddingSourceOf(mesh: RunMesh, model: string | null): Embeddin
   }
 }
 
-/** Through the mesh, which holds the provider's key and charges the cost to the run. */
+/** Returns a function that embeds texts through the mesh, which has the provider's key and charges the run. */
 export function embedThroughMesh(mesh: RunMesh, endpoint: Endpoint, model: string): EmbedTexts {
   return async (texts, signal) => {
     const body = { model, input: texts, encoding_format: 'float' }

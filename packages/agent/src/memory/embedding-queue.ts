@@ -18,7 +18,7 @@ export const backOffMs = [1000, 5000, 30_000, 120_000, 600_000] as const
  * is rejected by itself goes to the end of the queue, so that it does not block the others.
  */
 export interface EmbeddingQueue {
-  /** Works until nothing waits or the run is over. One run at a time. Never rejects. */
+  /** Embeds waiting texts until none waits or the run ends. One run at a time. Never rejects. */
   work(source: EmbeddingSource): Promise<void>
   /** The vector of a question; null, without a wait, while the model is unavailable. */
   question(source: EmbeddingSource, text: string, signal: AbortSignal): Promise<Float32Array | null>
@@ -145,9 +145,7 @@ export function nextBatch(pending: readonly PendingText[]): readonly PendingText
     : pending.filter(({ failures }) => failures === 0)
 }
 
-/**
- * The call was received and these texts were rejected; any other error is a transport problem and not caused by them.
- */
+/** True if the model rejected these texts; other errors are transport problems that the texts did not cause. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Problem && !problemCatalog[error.code].retryable
 }

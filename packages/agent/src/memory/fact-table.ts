@@ -170,7 +170,7 @@ function sourceValues({ from: { source, trust } }: FactWrite) {
 }
 
 /**
- * Programs in the container can write to the file: rows are sanitized and cut again, and a label must be a known one.
+ * Converts a row. Programs in the container can write to the file, so texts are sanitized and cut, labels checked.
  */
 function factOf(row: Row): Fact {
   const clean = (column: string, maxChars: number) =>

@@ -12,7 +12,7 @@ export interface FactSource {
   /** Kind of origin of the run, `unknown` if not given. */
   readonly origin: string
   readonly channel: string
-  /** Addresses that were fetched in the conversation before. */
+  /** Addresses that the agent fetched in the conversation before it saved the fact. */
   readonly urls: readonly string[]
 }
 

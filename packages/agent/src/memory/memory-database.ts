@@ -15,7 +15,7 @@ const brokenCodes: readonly number[] = [26, 11]
 export interface MemoryDatabase {
   /** False if the vector extension is missing: then only the search by words works. */
   readonly hasVectors: boolean
-  /** Prepared once per text and cached; callers pass constant SQL and bind every value. */
+  /** Returns a statement, prepared once per text and cached; callers pass constant SQL and bind every value. */
   prepare(sql: string): StatementSync
   exec(sql: string): void
   /**
@@ -23,7 +23,7 @@ export interface MemoryDatabase {
    * integers, and `run` of a plain statement throws on them.
    */
   write(sql: string, ...values: readonly SQLInputValue[]): { changes: number; insertedId: number }
-  /** Executes `work` completely or not at all. Not nested, not for async work. */
+  /** Executes `work` completely or not at all. `work` must be synchronous and start no transaction. */
   transaction<T>(work: () => T): T
   close(): void
 }
@@ -120,7 +120,7 @@ function loadVectors(sqlite: DatabaseSync, log: Log): boolean {
   }
 }
 
-/** Beside the bundle in a container; from the package if the agent runs from its sources. */
+/** Returns the path of the vector extension: beside the bundle, or in its package if the agent runs from sources. */
 export function findVectorExtension(): string | null {
   // The bundle is CommonJS and knows its folder as `__dirname`; modules use the other name.
   const here = typeof __dirname === 'string' ? __dirname : import.meta.dirname

@@ -64,9 +64,9 @@ export interface ListedFacts {
  * - **M4** Text is sanitized when it is saved and when it is read.
  */
 export interface MemoryStore {
-  /** Problems: `unprocessable` for no visible text, `body-too-large`, `denied` by M3. */
+  /** Saves a fact. Problems: `unprocessable` for no visible text, `body-too-large`, `denied` by M3. */
   save(fact: NewFact): SavedFact
-  /** By id or by key. Problems `not-found`, `denied` by M3. */
+  /** Deletes the fact with this id or key, and returns it. Problems `not-found`, `denied` by M3. */
   forget(which: { id: number } | { key: string }, by: Trust): Fact
   search(question: FactQuestion): readonly FoundFact[]
   list(page: FactPage): ListedFacts

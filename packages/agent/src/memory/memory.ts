@@ -43,15 +43,15 @@ export interface Memory {
   ): Promise<MemoryAnswer>
   save(fact: NewFact, source: EmbeddingSource | null): Promise<SavedFact & { way: SearchWay }>
   /**
-   * For parts of the agent that save automatically. Nothing of a failed run is kept, because its text is not
-   * reliable.
+   * Saves facts that parts of the agent found automatically. Saves none after a failed run, because its text is
+   * unreliable.
    */
   saveFacts(
     facts: readonly NewFact[],
     run: { runOk: boolean; source: EmbeddingSource | null },
   ): Promise<{ saved: number; refused: number }>
   forget(which: { id: number } | { key: string }, by: Trust): Promise<Fact>
-  /** For people who browse it: newest first, without reinforcement. */
+  /** Lists facts for people, newest first; unlike a search, this does not reinforce them. */
   list(page: FactPage): Promise<ListedFacts>
   close(): Promise<void>
 }
@@ -60,14 +60,14 @@ interface OpenMemory {
   readonly store: MemoryStore
   readonly vectors: VectorIndex | null
   readonly queue: EmbeddingQueue | null
-  /** Why there will be no vectors; null if there can be. */
+  /** Why facts get no vectors; null if they can get them. */
   readonly why: string | null
   close(): void
 }
 
 export function createMemory(deps: {
   dataDirectory: string
-  /** Null if not set: then memory searches by words only. */
+  /** The model that makes vectors; null to search memory by words only. */
   embeddingModel: string | null
   clock: Clock
   log: Log
@@ -131,7 +131,7 @@ export function createMemory(deps: {
   }
 }
 
-/** At most one call is left: more would not be waited for anyway. */
+/** True if one call can embed all waiting texts, so that a save can wait for it. */
 function isSoonDone(vectors: VectorIndex | null): boolean {
   return vectors !== null && vectors.pendingCount() <= embedBatchMax
 }

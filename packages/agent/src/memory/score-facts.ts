@@ -14,7 +14,7 @@ export interface Likeness {
   readonly factId: number
   /** Cosine similarity to the question, -1 to 1. */
   readonly cosine: number | null
-  /** Weight of the words that both contain, above 0. */
+  /** Weight of the words that question and fact have in common, above 0. */
   readonly words: number | null
 }
 

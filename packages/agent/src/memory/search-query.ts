@@ -32,7 +32,7 @@ function wordsIn(text: string): readonly string[] {
   return words.map((word) => word.slice(0, wordMaxChars))
 }
 
-/** A single letter carries no information; a digit or a Han character may. */
+/** True for a word that can find facts: several characters, a digit, or a character of a script without spaces. */
 function isTelling(word: string): boolean {
   return word.length > 1 || /\p{N}/u.test(word) || unspaced.test(word)
 }

@@ -19,7 +19,7 @@ export function leastTrusted(levels: readonly Trust[]): Trust {
   return trustLevels[Math.max(0, ...ranks)]! // ranks are places in the list
 }
 
-/** Pure. An unknown origin counts as a stranger. */
+/** Returns the trust of a run's message by its origin; an unknown origin counts as a stranger. Pure. */
 export function trustOfOrigin(origin: Origin | null | undefined): Trust {
   switch (origin?.kind) {
     case 'human':

@@ -26,7 +26,7 @@ export interface VectorIndex {
   /** Waiting texts; those that failed before come last. */
   pending(limit: number): readonly PendingText[]
   pendingCount(): number
-  /** Texts that were changed or deleted meanwhile are left out. False if the vectors are unusable. */
+  /** Leaves out texts that were changed or deleted while they were embedded. False if the vectors are unusable. */
   store(texts: readonly EmbeddedText[]): boolean
   markFailed(ids: readonly number[]): void
   has(id: number): boolean
@@ -54,7 +54,7 @@ export function createVectorIndex(database: MemoryDatabase, model: string): Vect
   /** Null if the question belongs to another vector space than the facts. */
   const bytesOf = (vector: Float32Array): Uint8Array | null =>
     vector.length === dimension ? asBytes(vector) : null
-  /** One by one: for several at once the extension scans the whole table. */
+  /** Queries fact by fact: for several facts in one query the extension scans the whole table. */
   const cosinesTo = (bytes: Uint8Array, ids: readonly number[]): ReadonlyMap<number, number> => {
     const statement = prepare(
       'SELECT fact_id, vec_distance_cosine(embedding, ?) AS distance FROM fact_vectors WHERE fact_id = ?',
@@ -153,7 +153,7 @@ export function createVectorIndex(database: MemoryDatabase, model: string): Vect
   }
 }
 
-/** All texts wait again. SQLite prepares statements on the dropped table again by itself. */
+/** Deletes all vectors, so that all texts wait again. SQLite prepares old statements again by itself. */
 function reset(database: MemoryDatabase): void {
   database.exec('DROP TABLE IF EXISTS fact_vectors; DELETE FROM vector_space; UPDATE facts SET embedded = 0;')
 }

@@ -27,17 +27,17 @@ export interface MeshCall {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** Given for every call with an effect: if repeated, it returns the first answer and has no further effect. */
+  /** Required for calls with an effect: a repeated call with this key gets the first answer and has no new effect. */
   readonly idempotencyKey?: string
-  /** For a model call: if a bound of the mesh cuts the answer off, this client calls again. */
+  /** True for a model call that this client repeats if a limit of the mesh cuts the answer off. */
   readonly asksAgain?: boolean
-  /** For a model call that is not part of the run's conversation. */
+  /** What a model call is for, if it is not part of the run's conversation. */
   readonly purpose?: 'subagent' | 'aside'
-  /** For a call without a key that still changes something. */
+  /** True for a call that has an effect although it has no idempotency key. */
   readonly hasEffect?: boolean
   /** Longest silence of the mesh in one attempt. */
   readonly timeoutMs?: number
-  /** False for calls that repeat by themselves, such as the lease. */
+  /** False for calls that are repeated anyway, such as the renewal of the lease: no waiting for an absent mesh. */
   readonly waitForMesh?: boolean
   readonly signal: AbortSignal
 }
@@ -48,9 +48,9 @@ export interface MeshCall {
  * could not reach the mesh is retried with growing waits, so that the mesh can be restarted under a working agent.
  */
 export interface MeshHttp {
-  /** The answer as JSON; null when it is empty. */
+  /** Resolves to the answer as JSON, or to null when the answer is empty. */
   call(call: MeshCall): Promise<unknown>
-  /** The response stream, once its status is a success. */
+  /** Resolves to the response stream once the status is a success. */
   open(call: MeshCall): Promise<IncomingMessage>
   close(): void
 }
@@ -85,7 +85,7 @@ export function createMeshHttp(deps: {
       sent.on('response', resolve)
       sent.end(body ?? undefined)
     })
-  /** Rejects with MeshAway-like errors if a retry may help, else with a Problem. */
+  /** Makes one attempt. Rejects with an Error if a retry may help, else with a Problem. */
   const once = async <T>(call: MeshCall, read: (reply: IncomingMessage) => Promise<T>): Promise<T> => {
     const reply = await attempt(call)
     const status = reply.statusCode ?? 0
@@ -125,7 +125,7 @@ export function createMeshHttp(deps: {
   }
 }
 
-/** The connection was refused, so the call had no effect. */
+/** True if the connection failed before the call was sent, so the call had no effect. */
 function neverArrived(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null
   return code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH'

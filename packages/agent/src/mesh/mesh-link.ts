@@ -54,7 +54,7 @@ export function createMeshLink(link: AgentLinkKey & { readonly mesh: MeshPlace }
       const keyOf = (_: TLSSocket, identity: string) => (identity === link.identity ? link.key : null)
       const listener = createServer(agentLinkServer(keyOf), (socket) => server.emit('connection', socket))
       listeners.push(listener)
-      // From then on Node times out slow connections.
+      // This event starts Node's check for slow connections, which `server` does not start without a port.
       listener.on('listening', () => server.emit('listening'))
       return listener.listen({ port, ...(host === '' ? {} : { host }) })
     },
@@ -69,7 +69,7 @@ export function createMeshLink(link: AgentLinkKey & { readonly mesh: MeshPlace }
   }
 }
 
-/** Each side may continue to write after the other has ended, and is destroyed when the other is. */
+/** Joins two sockets: each may write on after the other side ended, and is destroyed when the other closes. */
 function join(near: Socket, far: Socket): void {
   for (const [one, other] of [
     [near, far],

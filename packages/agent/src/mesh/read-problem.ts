@@ -38,8 +38,7 @@ function readBody(body: string): Said {
   try {
     const value: unknown = JSON.parse(body)
     if (typeof value === 'object' && value !== null) {
-      // On the model API OpenAI clients need their own format and some codes of their own; the mesh's code is
-      // beside it.
+      // The model API answers in the format and with codes of OpenAI, and adds the mesh's own code.
       const inner = 'error' in value && isObject(value.error) ? value.error : null
       const fields = [...Object.entries(inner ?? {}), ...Object.entries(value)]
       const read = (name: string): string => {
@@ -61,7 +60,7 @@ function readBody(body: string): Said {
       }
     }
   } catch {
-    // Not a response of the mesh; the status decides.
+    // The body is not JSON, so the mesh did not write it; the status decides.
   }
   return { code: null, detail: '', repair: '', extra: {} }
 }

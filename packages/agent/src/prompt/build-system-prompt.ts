@@ -5,7 +5,7 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 /** The kind of work: a turn of a conversation, a task, a heartbeat, or a part of any as a sub-agent. */
 export type PromptMode = 'chat' | 'task' | 'heartbeat' | 'subagent'
 
-/** In the others each message comes with its time, and a new day must not change the prompt of a conversation. */
+/** Modes whose prompt contains the date. In other modes messages have times, and the prompt never changes. */
 const datedModes: readonly PromptMode[] = ['task', 'subagent']
 
 export interface SystemPromptParts {

@@ -2,8 +2,8 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
 
 /**
- * What changes from turn to turn. It is placed before the turn's message and stored with it: everything before it
- * stays byte for byte the same, so that provider caches match. Pure. `now` in milliseconds since 1970.
+ * Returns a message with the time. It is placed before the turn's message and stored with it, so that everything
+ * before it stays the same byte for byte, and provider caches match. `now` in milliseconds since 1970. Pure.
  */
 export function momentMessage(now: number): PromptMessage {
   const date = new Date(now)

@@ -6,7 +6,7 @@ import type { RouteCall } from './http-server.ts'
  */
 const unreadMaxBytes = 1024 * 1024
 
-/** Server-sent events of one run; ends with its last frame. */
+/** Streams the frames of one run as server-sent events; ends with the run's last frame. */
 export function openFrameStream(
   { response }: RouteCall,
   keepAliveMs: number,

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Admits only the mesh. Resolves, or rejects with the Problem `unauthenticated`. */
+/** Admits only the mesh: resolves for a valid proof, else rejects with the Problem `unauthenticated`. */
 export type Gate = (authorization: string | undefined, asked?: { readonly status: boolean }) => Promise<void>
 
 export interface GateOptions {
@@ -69,7 +69,7 @@ function readClaims(payload: string): { agent: string; exp: number } {
       if (typeof agent === 'string' && typeof exp === 'number' && Number.isFinite(exp)) return { agent, exp }
     }
   } catch {
-    // Reported below: a signed but unreadable payload is rejected like any other.
+    // The proof is signed, but its payload is unreadable: it is rejected below like any other.
   }
   throw new Problem('unauthenticated', { detail: 'The proof of the mesh is not readable.' })
 }

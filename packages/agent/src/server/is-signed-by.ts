@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 
-/** Ed25519 over the payload's ASCII bytes. `publicKey` is raw, base64url; `signature` is base64url. */
+/** Verifies an Ed25519 signature of the payload's ASCII bytes. `publicKey` is raw; both are base64url. */
 export function isSignedBy(publicKey: string, payload: string, signature: string): boolean {
   const bytes = Buffer.from(signature, 'base64url')
   if (bytes.length !== 64) return false

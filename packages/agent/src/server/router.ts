@@ -43,7 +43,7 @@ function matchSegments(parts: readonly string[], segments: readonly string[]): R
   return parts.length === segments.length ? params : null
 }
 
-/** Null for broken escapes and for an escaped slash, which would inject a path. */
+/** Decodes a path segment; null for broken escapes and for an escaped slash, which would inject a path. */
 function decode(segment: string): string | null {
   if (!segment.includes('%')) return segment
   try {

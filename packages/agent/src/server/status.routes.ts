@@ -18,7 +18,7 @@ export function statusRoutes(deps: {
     readonly tools: () => readonly Pick<Tool, 'definition' | 'source'>[]
     readonly mcp: { tools(): readonly Tool[]; statuses(): readonly McpServerStatus[] }
   }>
-  /** Null if a chat posted now would be accepted, else the reason. */
+  /** Returns null if a chat posted now would be accepted, else the reason why not. */
   whyNotReady: () => string | null
   clock: Clock
 }): Pick<Routes, 'healthz' | 'status' | 'capabilities'> {

@@ -61,7 +61,7 @@ export async function loadShelf(
   return { skills, guides, broken, whole }
 }
 
-/** Problems that the same source would get again. */
+/** Codes of problems that the mesh would report again for the same source. */
 const settledCodes: readonly string[] = ['skill-rejected', 'bad-request', 'body-too-large', 'conflict']
 
 /** The current instructions of a guide, and the files beside them. Problem `not-found`. */

@@ -24,7 +24,7 @@ export interface SkillJob {
 }
 
 export interface SkillCall {
-  /** From 1, in the order in which the skill made them. */
+  /** The number of the call, from 1, in the order in which the skill made its calls. */
   readonly number: number
   /** Aborted when the skill has ended for any reason. */
   readonly signal: AbortSignal
@@ -36,19 +36,19 @@ export interface SkillEnd {
   readonly logs: readonly string[]
 }
 
-/** What the engine itself denies to the code. */
+/** Flags with which Node itself denies abilities to the skill's code. */
 export const nodeFlags = [
   '--permission',
   '--disable-sigusr1',
   '--disallow-code-generation-from-strings',
   '--no-warnings',
   `--max-old-space-size=${skillBounds.heapMaxMb}`,
-  // The young generation takes three times this, beside the rest.
+  // In MB: V8's young generation takes three times this value, in addition to `--max-old-space-size`.
   '--max-semi-space-size=1',
   '--input-type=module',
 ] as const
 
-/** Only bash can set these limits on itself before it becomes the program. */
+/** Sets limits that only a shell can set: bash sets them on itself and then becomes the program. */
 export const boundingCommand = `ulimit -c 0 -d ${skillBounds.dataMaxKib} -t ${skillBounds.cpuSeconds}; exec "$0" "$@"`
 
 /**
@@ -87,7 +87,7 @@ export async function runSkill(job: SkillJob): Promise<SkillEnd> {
   }
 }
 
-/** Plays the parent's half of the protocol until the skill ends. */
+/** Sends the skill its order, answers its tool calls, and resolves when the skill ends. */
 function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promise<SkillEnd> {
   return new Promise((resolve, reject) => {
     const { stdin, stdout } = child
@@ -174,7 +174,7 @@ function whyItEnded(code: number | null, signalName: string | null): string {
   return `the process of the skill ended with ${signalName ?? `exit code ${code}`} and no result`
 }
 
-/** An error's text with the positions in the skill; those in the engine and the runner do not help its author. */
+/** Removes the stack lines of the engine and the runner from an error, because they do not help the author. */
 function ownFrames(words: string): string {
   return words
     .split('\n')

@@ -7,7 +7,7 @@ import { skillBounds } from './skill-bounds.ts'
  * of JSON that begin with a secret word shared with the parent, so that nothing a skill prints passes for a
  * message.
  *
- * To it: the order, then answers of tools. From it: `call`, and one `done` or `failed`, which ends it.
+ * The parent sends the order, then results of tools. The program sends `call`s, and at its end `done` or `failed`.
  */
 export const runnerSource = `
   import { registerHooks } from 'node:module'
@@ -104,7 +104,7 @@ export const runnerSource = `
     }
   }
 
-  // Without a prototype, and read without methods: by then a skill may have changed those of every array.
+  // Objects without a prototype, read without array methods, because a skill may have changed all array methods.
   const moduleText = create(null)
   moduleText['skill:api'] = 'export const skill = (name, description, parameters, run) => Object.freeze({ name, run })'
   const loadable = create(null)

@@ -4,7 +4,7 @@ export const skillBounds = {
   /** Processor time, which is enforced even if no parent is left to watch the clock. */
   cpuSeconds: 60,
   heapMaxMb: 64,
-  /** For all writable memory. The engine reserves half a gigabyte for code and does not use it. */
+  /** Limits all writable memory; the engine reserves half a gigabyte of it for code without using it. */
   dataMaxKib: 800_000,
   resultMaxChars: 256 * 1024,
   failureMaxChars: 2000,

@@ -10,8 +10,8 @@ import { skillToolNames, skillTools } from './skill-tools.ts'
 
 export interface SkillRegistry {
   /**
-   * These tools, followed by the agent's skills. The list is live: a skill that is written during a run is
-   * added to it at once.
+   * Returns a list of `tools` and the agent's skills. The list is live: a skill that the agent writes during a run is
+   * added to the list at once.
    */
   offer(
     tools: readonly Tool[],
@@ -22,7 +22,7 @@ export interface SkillRegistry {
       readonly shown?: () => void
     },
   ): Promise<Tool[]>
-  /** The tools that runs are offered from here, as far as the folder has been read. */
+  /** The skills and skill tools that runs get, as far as the skills folder has been read. */
   listed(): readonly Pick<Tool, 'definition' | 'source'>[]
 }
 

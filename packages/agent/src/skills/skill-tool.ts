@@ -53,7 +53,7 @@ async function callTool(
   return { output: end.ok ? parsed(end.output) : end.output, ok: end.ok }
 }
 
-/** Tools answer in JSON or in plain text. */
+/** Parses a tool's answer as JSON; an answer that is plain text stays text. */
 function parsed(output: string): unknown {
   try {
     return JSON.parse(output)

@@ -32,9 +32,9 @@ export const skillsFolder = 'skills'
 export const shelfBounds = {
   skillsMax: 50,
   guidesMax: 50,
-  /** Number of entries read in the folder; names beyond are left out in alphabetical order. */
+  /** Number of entries of the folder that are read, in alphabetical order; further ones are ignored. */
   entriesMax: 500,
-  /** Of one source; the check itself reports a source over its own limit. */
+  /** Limit for reading one skill's source; the mesh's check has its own limit and reports longer sources. */
   sourceMaxBytes: 100_000,
   guideMaxBytes: 64 * 1024,
   frontMatterMaxChars: 4000,

@@ -12,25 +12,25 @@ import type { Tool } from '../tools/tool.ts'
 import type { SubagentPool, SubagentPoolDeps } from './subagent-pool.ts'
 
 const emptyRetriesMax = 1
-/** For one answer of a sub-agent. The mesh reserves what an answer may cost, and several at once must fit. */
+/** The maximum length of one answer of a sub-agent: the mesh reserves its cost, and several must fit the budget. */
 const answerTokensMax = 8192
 
 /** What all sub-agents of one loop share. */
 export interface SubagentSurroundings extends Omit<SubagentPoolDeps, 'depth'> {
   readonly parent: ParentLoop
-  /** For the children of a child; null at the depth limit. */
+  /** Makes the pool for sub-agents of a sub-agent; null at the depth limit. */
   readonly childPool: (() => SubagentPool) | null
 }
 
 /** The start parameters of one sub-agent. */
 export interface SubagentStart {
-  /** Unique within the run, as the keys of its calls must be. */
+  /** The sub-agent's name, unique within the run, because keys of its calls contain the name. */
   readonly name: string
   readonly id: string
   readonly loop: LoopState
   readonly beginning: RunBeginning
   readonly ttlSeconds: number
-  /** Aborts when the parent ends or cancels it. */
+  /** Aborts when the parent ends or cancels the sub-agent. */
   readonly signal: AbortSignal
 }
 
@@ -126,7 +126,7 @@ const keptFromChildren: ReadonlyMap<string, string> = new Map([
   ...subagentToolNames.map((name) => [name, 'this tool belongs to the sub-agents of the parent'] as const),
 ])
 
-/** Adds the tools that find the deferred ones among these, if there are any. */
+/** Adds `find_tools` and `call_tool` if one of these tools is deferred. */
 function withFinder(tools: readonly Tool[]): readonly Tool[] {
   if (!tools.some(({ deferred }) => deferred === true)) return tools
   const finder = createToolFinder()

@@ -6,7 +6,7 @@ import { lostSubagents } from './lost-subagents.ts'
 import type { LostSubagent } from './lost-subagents.ts'
 import type { SubagentPool, SubagentPoolDeps, Supervisor } from './subagent-pool.ts'
 
-/** Cheap: what starts and tracks sub-agents is loaded with the first one. */
+/** Loads the code that starts and tracks sub-agents with the first sub-agent, so that a pool alone costs little. */
 export function createSubagentPool(deps: SubagentPoolDeps): SubagentPool {
   const { depthMax } = limits.subagents
   if (deps.depth >= depthMax) throw new Error('a loop at the last depth has no sub-agents')

@@ -28,7 +28,7 @@ export interface SubagentPoolDeps {
  * - **C5** A turn with unread results does not end before its agent was informed of them, once.
  */
 export interface SubagentPool extends LoopSubagents {
-  /** For the tools. Rejects with `unprocessable` if no loop is running. */
+  /** Returns the operations for the sub-agent tools. Rejects with `unprocessable` if no loop is running. */
   supervisor(): Promise<Supervisor>
 }
 
@@ -62,7 +62,7 @@ export interface WaitAnswer {
 
 /** The operations of the tools; `SubagentPool` states the invariants. */
 export interface Supervisor {
-  /** Problems: `conflict` when too many are running, `unprocessable` when too many were started in total. */
+  /** Starts a sub-agent. Problems: `conflict` when too many are running, `unprocessable` after too many starts. */
   spawn(wish: {
     readonly goal: string
     readonly ttlSeconds: number
@@ -72,7 +72,7 @@ export interface Supervisor {
     readonly trust: Trust
   }): SpawnAnswer
   list(): SubagentList
-  /** Without ids: all whose results were not read. Answers when all have ended, or the first one, or on timeout. */
+  /** Waits until all or the first of these sub-agents (no ids: all unread ones) have ended, or the timeout. */
   wait(
     wish: {
       readonly ids: readonly string[]

@@ -7,7 +7,7 @@ export type SubagentState = 'running' | 'complete' | 'failed' | 'timeout' | 'can
 /** The end of a sub-agent. */
 export interface SubagentEnd {
   readonly state: Exclude<SubagentState, 'running'>
-  /** Its answer, or why it has no answer and its last text. Material for the parent, never instructions. */
+  /** The sub-agent's answer, or why it has none and its last text. Material for the parent, never instructions. */
   readonly text: string
   /** The trust of the least trusted text that it has read. */
   readonly trust: Trust
@@ -20,12 +20,12 @@ export interface Subagent {
   readonly goal: string
   readonly ttlSeconds: number
   readonly startedAt: number
-  /** The state of its loop, which also counts the usage of its own sub-agents. */
+  /** The state of the sub-agent's loop, which also counts the usage of the sub-agents below it. */
   readonly loop: LoopState
   /** Never rejects. */
   readonly done: Promise<SubagentEnd>
   end: SubagentEnd | null
-  /** Its result was passed to the parent. */
+  /** True once the sub-agent's result was passed to the parent. */
   isRead: boolean
   cancel(): void
 }

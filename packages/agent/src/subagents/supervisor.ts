@@ -16,7 +16,7 @@ import { viewSubagent } from './subagent.ts'
 import type { Subagent } from './subagent.ts'
 import type { OutcomeUnknown, Supervisor, WaitAnswer } from './subagent-pool.ts'
 
-/** Total number of sub-agents that one loop may start; with their results they are kept until it ends. */
+/** Total number of sub-agents that one loop may start; they and their results are kept until the loop ends. */
 export const spawnsMax = 30
 /** Limit for all results in one call together; the rest of the answer comes on top. */
 const resultsMaxChars = Math.floor(toolOutputMaxChars * 0.6)
@@ -34,7 +34,7 @@ export function createSupervisor(
   const living = (): readonly Subagent[] => [...all.values()].filter(({ end }) => end === null)
   const unread = (): readonly Subagent[] => [...all.values()].filter(({ isRead }) => !isRead)
   let isOver = false
-  /** The run has a steer that its agent has not read: it is read between rounds, so not during the wait. */
+  /** True if the run has a steer that its agent has not read. Steers are read between rounds, so waiting must end. */
   const isCalled = (): boolean =>
     parent.deps.steers().some(({ id }) => !parent.state.steers.some((taken) => taken.id === id))
 

@@ -2,9 +2,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Exclusive, Tool } from './tool.ts'
 
 /**
- * Serializes the use of something that a container has only once, such as a browser. A sub-agent keeps it
- * until it ends, because its work takes many calls; the agent itself has it for the length of each call.
- * There is no waiting: another user is rejected with the name of the current one.
+ * Lets one user at a time use a resource that a container has once, such as a browser. A sub-agent keeps the resource
+ * until the sub-agent ends, because its work takes many calls; the agent has it during each call. Other users do not
+ * wait: their calls are rejected with the name of the present user.
  */
 export interface ExclusiveUse {
   /**
@@ -12,7 +12,7 @@ export interface ExclusiveUse {
    * is returned unchanged.
    */
   guard(tool: Tool): Tool
-  /** The sub-agent has ended. Its resource is free once its last call has returned. */
+  /** Releases a sub-agent's resource after its end; the resource is free once the last call has returned. */
   release(subagent: string): void
 }
 

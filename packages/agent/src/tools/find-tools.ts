@@ -10,10 +10,10 @@ import { offeredDefinitions } from './withheld-tools.ts'
 
 const queryMaxChars = 200
 const timeoutMs = 30_000
-/** Definitions in one answer, and their characters together: below the limit of a tool result, so that none is cut. */
+/** The maximum number of definitions in one answer, and their characters: below the limit of a tool result. */
 const answerToolsMax = 24
 const answerMaxChars = 12_000
-/** Names in one answer of tools that fit too. */
+/** The maximum number of further matching tools that one answer lists by name only. */
 const moreNamesMax = 40
 
 const noText = sanitizeForPrompt('')
@@ -23,8 +23,8 @@ export interface ToolFinder {
   /** `find_tools` and `call_tool`. */
   readonly tools: readonly Tool[]
   /**
-   * Says in which list to search, which may change later. The one-line groups for the system prompt are made now and stay:
-   * the prompt of a run begins with the same bytes in each round.
+   * Sets the list of tools to search, which may change later. The lines on tool groups in the system prompt do not
+   * change, so that the prompt of a run begins with the same bytes in each round.
    */
   search(list: readonly Tool[]): void
 }
@@ -74,7 +74,7 @@ export function createToolFinder(): ToolFinder {
     },
     effect: 'none',
     timeoutMs,
-    // The loop executes the inner call, and this only for a call without one.
+    // The loop replaces `call_tool` by the inner call; this runs only if the call names no callable tool.
     run: async ({ name }) => {
       throw new Problem('bad-request', { detail: `\`name\`: ${name} cannot be called by call_tool.` })
     },
@@ -94,7 +94,7 @@ export function createToolFinder(): ToolFinder {
   }
 }
 
-/** One definition a line, as `found-tools.ts` reads it. What a server or a skill says of itself is not trusted. */
+/** Returns one line for each definition, as `found-tools.ts` parses it. Texts of servers and skills are untrusted. */
 function describe(tools: readonly Tool[], found: ReadonlySet<string>): string {
   const known: string[] = []
   const more: string[] = []

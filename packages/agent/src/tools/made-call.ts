@@ -17,7 +17,7 @@ export function madeCall(requested: RequestedCall): RequestedCall {
   return { id: requested.id, name, arguments: innerText(outer['arguments']) }
 }
 
-/** Models sometimes write the inner object as a text. */
+/** Returns the inner arguments as JSON; models sometimes write the inner object as text. */
 function innerText(value: unknown): string {
   if (value === undefined || value === null) return '{}'
   return typeof value === 'string' ? value : JSON.stringify(value)

@@ -2,21 +2,21 @@ import { writeFileSync } from 'node:fs'
 import { programNicenessVariable } from '@flotilla/protocol/program-niceness'
 
 /**
- * What is added to a process's out-of-memory score, in ‰ of all memory. A command can be repeated at once, a
- * server has to start again.
+ * Added to the out-of-memory score of a process, in ‰ of all memory. Commands get more than servers, because a
+ * command can be repeated at once and a server has to start again.
  */
 const shareAdded = { program: 900, server: 500 } as const
 
 /**
- * When memory runs out, the kernel kills this process with its children before the agent. The caller of a
- * killed program is informed, while a killed agent would lose the work of all.
+ * Makes the kernel kill this process and its children before the agent when memory runs out. The caller of a killed
+ * program is informed, while a killed agent would lose all its work.
  */
 export function markKilledFirst(pid: number | undefined, what: keyof typeof shareAdded): void {
   if (pid === undefined) return
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, String(shareAdded[what]))
   } catch {
-    // It has ended, or this system has no such file.
+    // The process has ended, or this system has no such file.
   }
 }
 

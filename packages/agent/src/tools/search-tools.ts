@@ -2,9 +2,9 @@ import type { FindableGroup } from '@flotilla/protocol/findable-tools'
 import { groupTools } from './tool-group-lines.ts'
 import type { Tool } from './tool.ts'
 
-/** Tools that words may find; a group that is named comes whole. */
+/** The maximum number of tools found by words; a query that names a group finds the whole group. */
 const byWordsMax = 8
-/** A tool that fits less than this share of the best one is not meant. */
+/** Tools with less than this share of the best tool's score are left out. */
 const leastOfBest = 0.5
 const partsMax = 10
 const wordsMax = 20
@@ -44,7 +44,7 @@ export function searchTools(
   return [...new Set(parts.flatMap((part) => named(part, all) ?? byWords(part, all)))]
 }
 
-/** The tools of a part that consists of names; null if it does not. */
+/** Returns the tools that a part of the query names, if all its words are names of tools or groups; else null. */
 function named(part: string, all: readonly Findable[]): readonly Tool[] | null {
   const names = part.split(/\s+/, wordsMax).filter((word) => word !== '')
   const found = names.map((name) =>

@@ -5,7 +5,7 @@ import type { Tool } from './tool.ts'
 const namesMaxChars = 160
 const foreignMaxChars = 2400
 
-/** A group with the tools of it that the agent may use. */
+/** A group of tools, with only the tools that the agent may use. */
 export interface ToolGroupMembers {
   readonly name: string
   readonly summary: string

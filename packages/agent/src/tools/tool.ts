@@ -22,7 +22,7 @@ export interface TaskCompletion {
   readonly status: 'done' | 'failed' | 'blocked'
   readonly summary: string
   readonly result: JsonValue
-  /** Written to the blackboard by the mesh when the task is done. */
+  /** Values that the mesh writes to the blackboard when the task is done. */
   readonly promote: JsonObject
 }
 
@@ -43,7 +43,7 @@ export interface RunStatus {
   /** Answers of the model in this run, and their maximum. */
   readonly rounds: number
   readonly roundsMax: number
-  /** The same for the conversation that the run belongs to; null in task mode. */
+  /** Answers in the conversation that the run belongs to, and their maximum; null in task mode. */
   readonly sessionRounds: { readonly used: number; readonly max: number } | null
   readonly tokens: number
   readonly costUsd: number
@@ -62,7 +62,7 @@ export interface ToolContext {
   readonly written?: string
   /** Full name of the calling sub-agent; absent for the agent itself. */
   readonly subagent?: string
-  /** For tools that store their input. When this is absent, the provenance is unknown and nothing is trusted. */
+  /** The provenance of the call, for tools that store their input; if absent, nothing is trusted. */
   readonly provenance?: () => CallProvenance
   /** Absent if a tool is called without a model. */
   readonly status?: () => RunStatus
@@ -77,12 +77,12 @@ export interface ToolImage {
 }
 
 export interface ToolAnswer {
-  /** A text is used unchanged, anything else as JSON. */
+  /** The result for the model: a text is used unchanged, anything else as JSON. */
   readonly output: unknown
   /** False if the tool ran and its work failed, such as a program with an exit code other than 0. */
   readonly ok: boolean
   readonly completion?: TaskCompletion
-  /** Shown to a model that supports pictures; their type is decided by their bytes, and invalid ones are left out. */
+  /** Pictures for a model that supports them; their bytes decide their type, and invalid pictures are left out. */
   readonly images?: readonly ToolImage[]
 }
 
@@ -90,22 +90,22 @@ export interface Tool {
   readonly definition: ToolDefinition
   readonly effect: ToolEffect
   readonly timeoutMs: number
-  /** The MCP server or skill that provides it; absent for the agent's own. */
+  /** The MCP server or skill that provides the tool; absent for the agent's own tools. */
   readonly source?: string
   /**
    * Whether calls with this input may run concurrently with others. Only for calls without effects: after a
    * crash they are all repeated. False if absent.
    */
   readonly parallelSafe?: boolean | ((input: JsonObject) => boolean)
-  /** The mesh would deny the tool: the model does not see it, and a call of it gets the mesh's reason. */
+  /** True if the mesh would deny the tool: the model does not see it, and a call of it gets the mesh's reason. */
   readonly withheld?: boolean
-  /** Its definition is not in the prompt: the model finds it with `find_tools`, and may call it at any time. */
+  /** True if the prompt does not define the tool: the model finds it with `find_tools`, and may always call it. */
   readonly deferred?: boolean
   /** Text that every system prompt ends with while the tool is in the list. */
   readonly promptNote?: PromptText
   /** A resource that only one user may have at a time. */
   readonly exclusive?: Exclusive
-  /** May reject with a Problem, whose text the model reads, or with anything else. */
+  /** Makes one call. May reject with a Problem, whose text the model reads, or with anything else. */
   run(input: JsonObject, context: ToolContext): Promise<ToolAnswer>
 }
 

@@ -12,11 +12,11 @@ export interface WithheldTools {
   readonly seesImages: boolean
 }
 
-/** The mesh decides each call anyway, so not knowing grants nothing. */
+/** Assumed if the mesh does not answer: the mesh decides each call anyway, so this grants nothing. */
 export const nothingWithheld: WithheldTools = { names: new Set(), seesImages: true }
 
 const askTimeoutMs = 10_000
-/** Useless for a model without picture input. */
+/** Tools that return only pictures, useless for a model without picture input. */
 const picturesOnly: readonly string[] = ['view_image', 'browser_screenshot', 'browser_click_xy']
 
 /** Asks the mesh in one call. Rejects as the mesh does. */

@@ -4,7 +4,7 @@ import type { DataFiles } from '../files/data-files.ts'
 
 /** Number of backups of each file; the oldest is deleted first. */
 const backupsMax = 20
-/** Limit for all files together, including foreign ones in the folder. */
+/** The maximum number of files in the folder that are listed, files of other programs included. */
 const entriesMax = 2000
 export const backupFolder = 'workspace/backups'
 

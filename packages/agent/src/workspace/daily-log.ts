@@ -78,7 +78,7 @@ export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: 
   }
 }
 
-/** Names begin with their day, so sorting them sorts by age. */
+/** Deletes the oldest transcripts; names begin with their day, so sorting by name sorts by age. */
 async function forgetOldTranscripts(files: DataFiles): Promise<void> {
   const found = await files.list(transcriptFolder, { recursive: false, entriesMax: transcriptsMax * 10 })
   const names = found.filter(({ kind }) => kind === 'file').map(({ path }) => path)

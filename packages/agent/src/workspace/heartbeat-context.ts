@@ -52,7 +52,7 @@ async function readLogs({ clock }: HeartbeatSources, log: DailyLog, maxChars: nu
   return sanitizeForPrompt(logs.join('\n\n').slice(-maxChars))
 }
 
-/** As `df` counts: the used share of what an unprivileged user could have. Null if unknown. */
+/** Returns the used share of the space that unprivileged users can have, as `df` does; null if unknown. */
 async function diskUsedPercent(directory: string): Promise<number | null> {
   const found = await promises.statfs(directory).catch(() => null)
   if (!found || found.blocks === 0) return null

@@ -122,7 +122,7 @@ export function isDefaultContent(file: WorkspaceFile, content: string): boolean 
   return text === '' || defaultsOf(file).some((known) => known.trim() === text)
 }
 
-/** Pure. True for the default of an earlier release. An empty file was emptied on purpose. */
+/** True for the default of an earlier release. Not for an empty file: its owner emptied it on purpose. Pure. */
 export function isOutdatedDefault(file: WorkspaceFile, content: string): boolean {
   const [newest, ...older] = defaultsOf(file).map((known) => known.trim())
   const text = content.trim()

@@ -10,8 +10,8 @@ import { answerFields, findCaptcha } from './find-captcha.ts'
 const putInWithinMs = 5000
 
 /**
- * Inserts the answer of a CAPTCHA into the current page and calls the page's callback. False if the page asks for
- * another CAPTCHA or none, or if a person has the browser. Never rejects.
+ * Inserts the answer of a CAPTCHA into the current page and calls the page's callback. Resolves to false if the page
+ * shows no CAPTCHA or another one, or if a person controls the browser. Never rejects.
  */
 export function createAnswerCaptcha(deps: {
   readonly browser: Pick<LivingBrowser, 'live'>

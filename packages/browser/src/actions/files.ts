@@ -53,7 +53,7 @@ async function chooseFiles(
   payloads: { name: string; mimeType: string; buffer: Buffer }[],
 ): Promise<void> {
   const chooser = page.waitForEvent('filechooser', { timeout: left() })
-  // A rejection is handled where the promise is awaited.
+  // The promise is awaited below; this only prevents an unhandled rejection before that.
   chooser.catch(() => undefined)
   await element.click({ timeout: left() })
   await (await chooser).setFiles(payloads)

@@ -10,7 +10,7 @@ export function captchaOfFrame(address: string): CaptchaKind | null {
   const { hostname, pathname, searchParams } = new URL(address)
   const of = (domain: string): boolean => hostname === domain || hostname.endsWith(`.${domain}`)
   if ((of('google.com') || of('recaptcha.net')) && /^\/recaptcha\/(?:api2|enterprise)\//.test(pathname)) {
-    // An invisible CAPTCHA needs no answer. A challenge that it shows later has another path.
+    // An invisible CAPTCHA needs no answer. The frame of a challenge that it shows later has another address.
     return searchParams.get('size') === 'invisible' ? null : 'recaptcha'
   }
   if (of('hcaptcha.com')) return searchParams.get('size') === 'invisible' ? null : 'hcaptcha'
@@ -41,7 +41,7 @@ export const answerFields = {
 
 const fieldWithinMs = 1000
 
-/** A page has one CAPTCHA of a kind; an answered one is not reported again. */
+/** True if the page's CAPTCHA of this kind has an answer. A page has one CAPTCHA of a kind. */
 async function isAnswered(page: Page, kind: CaptchaKind): Promise<boolean> {
   if (kind === 'generic') return false
   const field = page.locator(answerFields[kind]).first()

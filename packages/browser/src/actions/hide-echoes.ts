@@ -28,10 +28,10 @@ ${closedRootStyle}
 `
 
 /**
- * Takes a picture of a page while every visible copy of a typed secret is hidden, in any element. The texts of all
- * frames are searched here, so that no page receives a secret, and hidden in the page by position. The page is searched
- * again afterwards, because it may have shown the secret meanwhile. Drawn content (canvas, video, a picture without the
- * value in its address) is not searched. Rejects with `not-possible` or `too-large` if it cannot be hidden.
+ * Takes a picture of a page while every visible copy of a typed secret is hidden, in any element. This process
+ * searches the texts of all frames, so that no page gets a secret, and hides matches by position. It searches again
+ * after the picture, because the page may have changed. Drawn content (canvas, video, a picture without the value in
+ * its address) is not searched. Rejects with `not-possible` or `too-large` if a copy cannot be hidden.
  */
 export async function withoutEchoes<T>(page: Page, secrets: Secrets, take: () => Promise<T>): Promise<T> {
   if (!secrets.any) return take()

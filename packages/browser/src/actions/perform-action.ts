@@ -93,7 +93,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     return told
   }
 
-  /** Each step of an action has this deadline too; this limit covers pages that do not respond at all. */
+  /** Limits the work in time. Each step has this deadline too; this limit covers pages that do not respond at all. */
   async function inTime<T>({ page, live, left }: ActionScene, work: Promise<T>): Promise<T> {
     const patience = new AbortController()
     const tooLate = clock.sleep(left() + 50, patience.signal).then(

@@ -39,7 +39,7 @@ async function frameOf({ find }: ActionScene, ref: string) {
   return content
 }
 
-/** Visible fields with a value are checked one by one: only the element itself knows its type. */
+/** Returns the visible fields whose value must be hidden. Each is checked in the page, which alone knows its type. */
 async function fieldsToHide(
   { page }: ActionScene,
   nodes: readonly SnapshotNode[],
@@ -50,7 +50,7 @@ async function fieldsToHide(
       page
         .locator(`aria-ref=${inner}`)
         .evaluate(isMasked, secretMark, { timeout: 1000 })
-        // A field that is gone meanwhile is hidden, because its type can no longer be checked.
+        // A field that the page has removed counts as hidden, because its type can no longer be checked.
         .catch(() => true)
         .then((isHidden) => (isHidden ? [inner] : [])),
     ),

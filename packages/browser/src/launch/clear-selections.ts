@@ -46,7 +46,7 @@ function internAtom(name: string): Buffer {
   return request
 }
 
-/** Owner 0 and time 0 mean: no window, now. */
+/** Encodes the request that takes a selection from its owner: owner 0 is no window, time 0 is now. */
 function setNoOwner(atom: number): Buffer {
   const request = Buffer.alloc(16)
   request.writeUInt8(opcodes.setSelectionOwner, 0)
@@ -55,7 +55,7 @@ function setNoOwner(atom: number): Buffer {
   return request
 }
 
-/** Skips events, which the X server sends to every client. */
+/** Reads the next reply; skips events, which the X server sends to every client. */
 async function reply(socket: Socket): Promise<Buffer> {
   for (;;) {
     const packet = await read(socket, packetBytes)

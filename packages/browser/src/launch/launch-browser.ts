@@ -31,7 +31,7 @@ export interface LaunchDeps {
 
 export const profileFolder = 'profile'
 const launchMaxMs = 30_000
-/** Debian's binary itself, because the usual name is a wrapper script. */
+/** The path of Chromium's own binary on Debian, because the usual name is a wrapper script. */
 const chromiumPath = '/usr/lib/chromium/chromium'
 
 /** Starts the display and Chromium. If it rejects with an Error, no process remains. */

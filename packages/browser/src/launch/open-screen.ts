@@ -78,7 +78,7 @@ function start(
   env: Readonly<Record<string, string>>,
 ): ChildProcess {
   const child = spawn(program, args, { env, stdio: 'ignore' })
-  // A missing program is reported by its exit.
+  // `endOf` handles the error of a missing program; this listener only keeps it from ending this process.
   child.on('error', () => undefined)
   return child
 }

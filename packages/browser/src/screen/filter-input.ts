@@ -62,7 +62,7 @@ export function createInputFilter(): InputFilter {
         return rest[0] === 1 ? { take: 1, out: rest.subarray(0, 1) } : 'refuse'
       case 'begin':
         step = 'messages'
-        // Always shared, whatever was requested, so that no watcher can disconnect the others.
+        // Requests a shared session whatever the client requested, so that no watcher can disconnect the others.
         return { take: 1, out: Buffer.from([1]) }
       case 'messages': {
         const kind = messages.get(rest[0] ?? -1)

@@ -11,7 +11,7 @@ export interface Watchers {
   readonly count: number
   readonly mode: WatchMode
   setMode(mode: WatchMode): void
-  /** `watcher` contains the rights that the mesh grants. */
+  /** Connects a person to the screen; `watcher` contains the rights that the mesh grants. */
   admit(call: {
     readonly request: IncomingMessage
     readonly socket: Duplex

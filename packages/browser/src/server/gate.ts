@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { browserProofSubject } from '@flotilla/protocol/browser-service-api'
 
-/** Admits only the mesh: null, or the error in the proof. */
+/** Admits only the mesh: returns null for a valid proof, else what is wrong with the proof. */
 export type Gate = (authorization: string | undefined) => string | null
 
 export interface GateOptions {

@@ -38,7 +38,7 @@ export interface BrowserOperations {
 }
 
 const requestTimeoutMs = 180_000
-/** Longer than the mesh keeps an idle connection, in milliseconds. */
+/** How long an idle connection stays open, in milliseconds; the mesh closes idle connections earlier. */
 const keepAliveTimeoutMs = 75_000
 const connectionsMax = 64
 const actionPath = new RegExp(`^${endpoints.act.path.replace('{action}', '([a-z_]{1,40})')}$`)

@@ -7,18 +7,18 @@ import { findShownSecrets } from './shown-secrets.ts'
  * Prevents pages that may show a typed secret from copying it to other pages.
  *
  * 1. An origin is guarded until the profile is reset, from the time a secret is typed there, a page sends one there, or
- *    a page of it shows one before or after an action in any tab, as the check finds that removes secrets from output.
+ *    one of its pages shows one before or after an action in any tab (checked as for secrets in output).
  * 2. A page of a guarded origin cannot copy, cut or drag, neither by keys and menus nor by its own scripts. This holds
  *    for its sandboxed documents and for all frames inside it as well.
  * 3. The clipboard and the primary selection are emptied before and after each action while a guarded page is in
  *    front, and once more after it was left, so that a selection is never pasted elsewhere.
- * 4. Once a secret was typed, they are also emptied when the front page has another origin than before, and around each
- *    action on a page that could not be searched whole. Other pages may copy within their origin.
+ * 4. Once a secret was typed, both are also emptied when the front page has another origin than before, and around
+ *    each action on a page that could not be searched whole. Other pages may copy within their origin.
  */
 export interface CopyGuard {
   readonly origins: readonly string[]
   guard(origin: string): Promise<void>
-  /** Must be awaited before and after each action. Rejects with `internal` if the selections cannot be emptied. */
+  /** Empties the selections if necessary. Must be awaited before and after each action. Rejects with `internal`. */
   settle(front: Page): Promise<void>
   /** Records that a person used the browser, so that the next `settle` empties the selections. */
   doubt(): void

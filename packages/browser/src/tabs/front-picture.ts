@@ -9,9 +9,9 @@ const qualities = [40, 15]
 const takeMaxMs = 3000
 
 /**
- * The picture for people who watch: the front tab, with secrets covered as in a screenshot. It launches nothing, waits
- * for no action, does not count as one, and leaves notices for the next action. Null if nothing is visible, or not in
- * time. Concurrent callers share one picture.
+ * Takes pictures for people who watch: the front tab, with secrets covered as in a screenshot. A picture launches no
+ * browser, waits for no action, is no action itself, and leaves notices for the next action. Resolves to null if
+ * nothing is visible or the time limit is over. Concurrent callers share one picture.
  */
 export function createFrontPicture(
   browser: Pick<LivingBrowser, 'live'>,

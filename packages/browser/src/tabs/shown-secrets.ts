@@ -36,7 +36,7 @@ export async function findShownSecrets(page: Page, secrets: Secrets): Promise<Sh
   return { frames, isWhole }
 }
 
-/** Null if the frame has no document at the moment, or does not answer. */
+/** Returns the searched text of a frame; null if the frame has no document now or does not answer. */
 async function textOf(frame: Frame): Promise<string | null> {
   const text = await inTime<unknown>(frame.evaluate(readText))
   return typeof text === 'string' ? text : null
@@ -48,7 +48,7 @@ async function hasClosedEchoes(page: Page, secrets: Secrets): Promise<boolean> {
   return /\d/.test(closed.mark)
 }
 
-/** Null if the work failed or takes too long. */
+/** Returns the result of the work; null if it fails or takes longer than `textMaxMs`. */
 async function inTime<T>(work: Promise<T>): Promise<T | null> {
   const late = AbortSignal.timeout(textMaxMs)
   const tooLate = new Promise<null>((resolve) => {

@@ -60,7 +60,7 @@ async function agents(context: CommandContext, line: CommandLine): Promise<void>
   else terminal.print(...found.flatMap((agent) => agentLines(agent)))
 }
 
-/** Pure but for the width of the terminal. */
+/** Agents as a table of lines. Pure except for the width of the terminal. */
 function roleRows(found: readonly AgentView[]): string[] {
   return renderTable(
     [{ title: 'AGENT' }, { title: 'STATE' }, { title: 'MODEL' }, { title: 'ROLE', columnsMax: 60 }],

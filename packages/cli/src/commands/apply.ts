@@ -111,7 +111,7 @@ async function sourceOf(given: string): Promise<{ readonly name: string } | { re
   }
 }
 
-/** Webhooks can only be created in the dashboard or its API; sending the same template there creates the rest. */
+/** Returns lines that explain how to create the webhooks of a plan: only the dashboard or its API can. */
 function byHandRows({ items }: TemplatePlan, given: string, baseUrl: string): string[] {
   if (!items.some(({ action }) => action === 'by-hand')) return []
   const isName = /^[a-z0-9][a-z0-9-]{0,63}$/.test(given)

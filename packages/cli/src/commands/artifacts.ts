@@ -63,7 +63,7 @@ async function save(context: CommandContext, line: CommandLine): Promise<void> {
   ).bytes('artifact', { params: { agent, name }, signal: context.signal })
   if (file === '-') {
     const text = new TextDecoder().decode(bytes)
-    // Another program receives the raw bytes; at a terminal, control characters are removed.
+    // At a terminal, control characters are removed; another program receives the raw bytes.
     return context.terminal.isInteractive
       ? context.terminal.printText(text)
       : context.terminal.stream(`${text}\n`)

@@ -3,7 +3,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps } from '../context.ts'
 import { askHidden, readAll } from '../terminal/read-secret.ts'
 
-/** The file name that means: ask at the terminal, or read standard input. */
+/** As file name it means the terminal, where the passphrase is asked for, or else standard input. */
 const sentIn = '-'
 /** Shorter passphrases can be guessed, however expensive the key derivation is. */
 const passphraseMinChars = 8
@@ -33,7 +33,7 @@ export async function passphraseIn(
   })
 }
 
-/** For encryption the passphrase is typed twice: after a typing error the backup could never be opened. */
+/** Asks for a passphrase, for encryption twice: after a typing error the backup could never be opened. */
 async function typedPassphrase(deps: Deps, verb: string): Promise<string> {
   if (deps.input.isTTY !== true) return readAll(deps.input)
   const typed = await askHidden(deps, 'Passphrase: ')

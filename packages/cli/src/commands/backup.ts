@@ -11,7 +11,7 @@ import { passphraseIn } from './backup-passphrase.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { formatBytes, formatCount, formatTime } from '../terminal/format.ts'
 
-/** This is enough for a fleet of many gigabytes on a slow disk. */
+/** The time limit of a backup or restore: enough for a fleet of many gigabytes on a slow disk. */
 const timeoutMs = 24 * 3600_000
 
 const missingSchema = {
@@ -175,7 +175,7 @@ function passphraseWord(line: CommandLine): string {
   return file === undefined ? '' : ` --passphrase-file ${file}`
 }
 
-/** The option takes one name at a time: a list would swallow the file argument when that comes last. */
+/** Returns the option that takes one name at a time: a list would swallow a file argument after it. */
 function withoutOption(words: string): Option {
   return new Option('--without <agent>', words)
     .default([], 'no agent')
@@ -187,12 +187,12 @@ function withoutWords({ options }: CommandLine): readonly string[] {
   return agents.flatMap((agent) => ['--without', String(agent)])
 }
 
-/** Notes what is missing in a backup that another command made, as `flotilla backup` does. */
+/** Prints what is missing in a backup that another command made, in the same words as `flotilla backup`. */
 export function noteMissingOf(context: CommandContext, made: unknown): void {
   noteMissing(context, madeSchema.parse(made), 'the backup')
 }
 
-/** Names what a backup does not hold, or a restored home does not have. */
+/** Prints what is missing in a backup, or in a restored home. */
 function noteMissing(
   { terminal }: CommandContext,
   { skipped, left_out: leftOut }: Missing,
@@ -259,7 +259,7 @@ export function watchCopy({ terminal }: Pick<CommandContext, 'terminal'>): {
   return {
     heard: (line) => {
       if (line.kind === 'progress') {
-        // The result does not show that a later step replaced this one, so the failure is printed.
+        // A failed step that a later one replaced is not in the result, so it is printed here.
         if (line.failed) terminal.note(`${line.failed.step}: failed.`, `  ${line.failed.why}`)
         step = line.words
       }

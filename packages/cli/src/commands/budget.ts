@@ -95,7 +95,7 @@ function misused(detail: string): CommandFailed {
   return new CommandFailed('wrong-usage', { detail, repair, exitCode: exitCodes.usage })
 }
 
-/** `none` stays a string because commander treats null as an option without a value. */
+/** Parses an amount; `none` stays a string because commander treats null as an option without a value. */
 function dollars(text: string): number | 'none' {
   if (text === 'none') return text
   const value = Number(text)

@@ -59,7 +59,7 @@ Examples:
     .action(commandAction(deps, undo))
 }
 
-/** The hint how to undo a change, and until when. */
+/** Returns a hint that says how to undo a change, and until when. */
 export function undoHint(change: ChangeView): string {
   const later = change.takes_effect === 'next-run' ? ' It applies from the next run.' : ''
   return `Undo within ${formatDuration(change.expires_at - change.applied_at)}: flotilla undo ${change.undo_token}.${later}`
@@ -108,7 +108,7 @@ function fieldOf(name: string): EditedField {
   })
 }
 
-/** The current value according to the mesh. An edit that sends it along never overwrites a change made in between. */
+/** Returns the current value. The mesh rejects an edit with this value if another edit was made in between. */
 async function readSeen(
   client: MeshClient,
   { id, field, signal }: { readonly id: string; readonly field: EditedField; readonly signal: AbortSignal },
@@ -201,7 +201,7 @@ async function undo(context: CommandContext, line: CommandLine): Promise<void> {
   context.terminal.print(wasBefore(change))
 }
 
-/** Says in a sentence which value was restored, which may be none. */
+/** Returns a sentence that names the restored value, or says that the agent again has no value of its own. */
 export function wasBefore({ field, agent_id: id, before }: ChangeView): string {
   if (before === null && field === 'model') return `${id} uses the model of the fleet again.`
   if (before === null || before === '') return `${id} has no ${field} of its own again, as before.`

@@ -41,7 +41,7 @@ Examples:
 
 async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const { agentId, message } = readChatOperands(line.operands)
-  // Streamed text and the prompt show progress themselves.
+  // No status line is needed, because streamed text and the prompt show progress themselves.
   const client = await context.mesh({ silent: true })
   await requireAgent(context, client, agentId)
   const session = textOption(line, 'session') ?? terminalSession
@@ -77,7 +77,7 @@ function refuseTooLong(message: string): void {
   })
 }
 
-/** The first argument is always the agent; only a lone `-` is a question to the operator. */
+/** Parses the operands: the first is always the agent; only a lone `-` is a question to the operator. */
 export function readChatOperands(operands: readonly string[]): { agentId: string; message: string } {
   const [first, ...rest] = operands
   if (first === undefined) return { agentId: operatorAgentId, message: '' }
@@ -85,7 +85,7 @@ export function readChatOperands(operands: readonly string[]): { agentId: string
   return { agentId: first, message: rest.join(' ') }
 }
 
-/** Exit code: 0 for an answer, 4 if a permission or a budget denied it, else 1. */
+/** Returns exit code 0 for an answer, 4 if a permission or a budget denied the run, else 1. */
 export function exitCodeOfRun(run: RunView): ExitCode {
   if (run.outcome?.status === 'done') return exitCodes.ok
   return exitCodeOfProblem(run.outcome?.code ?? '')

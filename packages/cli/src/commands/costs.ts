@@ -59,7 +59,7 @@ function unconfirmedWords(usd: number): string[] {
   ]
 }
 
-/** Leaves out agents without spend today or this month; flotilla budget shows all. */
+/** True if the table shows this budget: an agent's with spend this month, or another one with a limit. */
 function isTold(budget: Reply<'budgets'>['budgets'][number]): boolean {
   if (budget.scope === 'agent') return budget.monthly.spent_usd > 0 || budget.monthly.reserved_usd > 0
   return budget.daily.limit_usd !== null || budget.monthly.limit_usd !== null

@@ -71,7 +71,7 @@ export async function createWorker(
   const agent = await (await context.mesh()).call('agentCreate', { body, signal })
   terminal.printJson(agent)
   if (terminal.json) return
-  // Read first: a conversation takes the next input as soon as these lines are shown.
+  // Requests the cost before printing: at the prompt of a conversation, input is accepted after these lines.
   const cost = await heartbeatCost(context, agent.id, defaultHeartbeatSchedule)
   terminal.hint(
     `${agent.id} is created, with ${formatUsd(agent.budget.daily_usd)} a day and ${formatUsd(agent.budget.monthly_usd)} a month. Talk to it with: flotilla chat ${agent.id}`,

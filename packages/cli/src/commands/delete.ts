@@ -21,7 +21,7 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   const { terminal, signal } = context
   const client = await context.mesh()
   const id = operand(line, 0)
-  // A missing agent is reported before the person has to type its name.
+  // Fails for a missing agent before the person has to type the agent's name.
   await client.call('agentConfig', { params: { id }, signal })
   const uses = await usesOf(client, id, signal)
   if (uses.length > 0) terminal.note(...usesLines(id, uses, terminal))

@@ -95,7 +95,7 @@ export function aboutRun(run: RunView, titles: TaskTitles = new Map()): string {
   switch (input.kind) {
     case 'chat':
       return oneLine(input.message, 50)
-    // The message of a heartbeat begins with rules that are the same each time.
+    // A heartbeat's message is not shown, because it begins with the same rules each time.
     case 'heartbeat':
       return 'looks around'
     case 'task':

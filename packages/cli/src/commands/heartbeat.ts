@@ -72,7 +72,7 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   context.setExitCode(exitCodeOfRun(end.run))
 }
 
-/** What a day of this heartbeat costs at the price of the agent's model. It never rejects: a caller may not see prices. */
+/** Returns a sentence on the cost of a day at the model's price. Never rejects: callers may not see prices. */
 export async function heartbeatCost(
   { mesh, signal }: CommandContext,
   agentId: string,

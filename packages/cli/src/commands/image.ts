@@ -8,7 +8,7 @@ import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { watchCopy } from './backup.ts'
 
-/** The first build includes the base image. */
+/** The time limit in milliseconds; the first build also builds the base image. */
 const timeoutMs = 3600_000
 
 const writtenSchema = z.looseObject({

@@ -85,7 +85,7 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
       baseUrl,
     })
   }
-  // The scripted model comes with its own agents; a named agent is created as well.
+  // The scripted model's template creates agents; another agent is created only if `--agent` names one.
   const isWanted = choice.kind === 'model' || textOption(line, 'agent') !== undefined
   const agent = isWanted ? await firstAgent(context, client, { line, asks }) : null
   if (agent !== null) {

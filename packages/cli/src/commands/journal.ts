@@ -20,7 +20,7 @@ const verifiedSchema = z.looseObject({
 
 const begunSchema = z.looseObject({ began: z.looseObject({ through: z.int() }) })
 
-/** Verification reads about a hundred thousand rows a second. */
+/** The time limit in milliseconds; verification reads about a hundred thousand rows a second. */
 const timeoutMs = 600_000
 
 export function addJournalCommand(program: Command, deps: CliDeps): void {

@@ -18,7 +18,7 @@ import { formatTime } from '../terminal/format.ts'
 
 const linesDefault = 50
 const linesMax = 10_000
-/** At most this much of the end of a long log is read. */
+/** The maximum number of bytes that are read from the end of a long log. */
 const readMaxBytes = 8 * 1024 * 1024
 const fieldsColumnsMax = 160
 const nameColumnsMax = 64
@@ -30,7 +30,7 @@ const logLineSchema = z.looseObject({
   level: z.optional(z.union([z.number(), z.string()])),
   msg: z.optional(z.string()),
   progress: z.optional(z.string()),
-  /** True on the line that the mesh prints for the process that started it. */
+  /** Set on the line with which the mesh tells the process that started it that it is ready. */
   ready: z.optional(z.unknown()),
   url: z.optional(z.unknown()),
   agentId: z.optional(z.string()),
@@ -107,7 +107,7 @@ async function logFile(
 /** The output of the container of an agent. */
 interface Printed {
   readonly lines: readonly string[]
-  /** Shows new output until the signal aborts. */
+  /** Prints new output of the container until the signal aborts. */
   follow(signal: AbortSignal): Promise<void>
 }
 
@@ -137,7 +137,7 @@ async function printedBy(context: CommandContext, agent: string, count: number):
   }
 }
 
-/** Returns the lines that are new: those after the longest suffix of the earlier lines that is still there. Pure. */
+/** Returns the new lines of `now`: those after the longest end of `earlier` that `now` still contains. Pure. */
 export function linesAfter(earlier: readonly string[], now: readonly string[]): readonly string[] {
   const last = earlier.at(-1)
   if (last === undefined) return now
@@ -146,7 +146,7 @@ export function linesAfter(earlier: readonly string[], now: readonly string[]): 
     const before = earlier.slice(-(at + 1))
     if (before.every((text, index) => text === now[at - before.length + 1 + index])) return now.slice(at + 1)
   }
-  // No earlier line is left, so this is the output of a new container.
+  // No earlier line is in the output any more, so this is the output of a new container.
   return now
 }
 

@@ -62,7 +62,7 @@ async function models(context: CommandContext): Promise<void> {
   }
 }
 
-/** Warns that a local proxy may forward calls to a paid provider, which only the owner can know. */
+/** Returns a warning that a local proxy may forward calls to a paid provider, which only the owner can know. */
 export function freeHereWords(models: readonly ModelView[]): string[] {
   const here = models.filter(({ free_because }) => free_because === 'this-machine').map(({ id }) => id)
   if (here.length === 0) return []

@@ -22,7 +22,7 @@ async function openDashboard(context: CommandContext): Promise<void> {
   terminal.print(url)
 }
 
-/** Returns false if no program could open it. */
+/** Resolves to false if no program could open the address. */
 function openInBrowser(url: string): Promise<boolean> {
   return new Promise<boolean>((resolve) => {
     const opener = spawn('xdg-open', [url], { stdio: 'ignore', detached: true, timeout: opensWithinMs })

@@ -188,7 +188,7 @@ async function change(context: CommandContext, line: CommandLine): Promise<void>
   }
   const params = { name: operand(line, 0) }
   const mesh = await context.mesh()
-  // New accounts replace the old ones; identities of channels stay.
+  // The given accounts (`user:`) replace the person's earlier accounts; identities on channels stay.
   const known = identities === undefined ? null : await mesh.call('people', { signal })
   const before = known?.people.find(({ name }) => name === params.name)?.identities ?? []
   const gone = before.filter((one) => one.startsWith('user:'))
@@ -198,7 +198,7 @@ async function change(context: CommandContext, line: CommandLine): Promise<void>
   terminal.print(...renderTable(columns, [row(person)]))
 }
 
-/** Adds or removes identities. Repeating it changes nothing. */
+/** Returns a handler that adds or removes identities of a person; repeating the command changes nothing. */
 function link(way: 'add_identities' | 'remove_identities') {
   return async (context: CommandContext, line: CommandLine): Promise<void> => {
     const [name = '', ...identities] = line.operands

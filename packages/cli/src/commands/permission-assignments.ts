@@ -10,8 +10,8 @@ const form = /^([A-Za-z_]+)(\+=|-=|=)(.*)$/su
 const empty = permissionRecordSchema.parse({})
 
 /**
- * `field=value`, `field+=entry,entry`, `field-=entry` as one change. Lists are separated by commas, or written as JSON.
- * The error says what is wrong and names all fields.
+ * Parses words like `field=value`, `field+=entry,entry` and `field-=entry` into one change. Lists are separated by
+ * commas, or written as JSON. The error says what is wrong and names all fields.
  */
 export function parseAssignments(words: readonly string[]): PermissionChange {
   const change: PermissionChange = { set: {}, add: {}, remove: {} }

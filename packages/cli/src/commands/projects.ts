@@ -166,7 +166,7 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   const { terminal, signal } = context
   const client = await context.mesh()
   const name = operand(line, 0)
-  // A missing project is reported before the person has to type its name.
+  // Fails for a missing project before the person has to type its name.
   await client.call('project', { params: { name }, signal })
   if (!flagOption(line, 'yes')) {
     await confirmByTyping(context, {

@@ -8,7 +8,7 @@ import { confirmByTyping } from '../terminal/confirm.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
-/** A container engine with hundreds of images takes minutes to report their sizes. */
+/** The time limit: a container engine with hundreds of images takes minutes to report their sizes. */
 const timeoutMs = 600_000
 
 const lostSchema = z.array(

@@ -8,7 +8,7 @@ import { holdsWallet } from '../mesh-process/mesh-paths.ts'
 import { meshToStop } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
-/** Long enough for a large fleet and the lease of a killed mesh; a timeout would leave a half-removed fleet. */
+/** The time limit, long enough for a large fleet and a killed mesh's lease: it would leave a half-removed fleet. */
 const timeoutMs = 24 * 3600_000
 
 export function addResetCommand(program: Command, deps: CliDeps): void {
@@ -47,7 +47,7 @@ async function reset(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.print(`The fleet of ${place.home} is removed.`)
 }
 
-/** Warns before a home with a wallet is removed. Empty if it has none. */
+/** Returns a warning for a home that contains a wallet; empty for any other home. */
 export function walletWarning(home: string): string {
   return holdsWallet(home)
     ? 'It contains the seed of a wallet: without its words or an encrypted backup, the funds on its addresses are lost. '

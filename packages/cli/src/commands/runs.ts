@@ -89,7 +89,7 @@ async function showRun(context: CommandContext, id: string): Promise<void> {
   if (run.outcome !== null) terminal.printText(run.outcome.text)
 }
 
-/** Runs are stored longer than tasks, so the task may be gone. */
+/** Returns null for a task that no longer exists, because runs are stored longer; throws other errors. */
 function noTask(error: unknown): null {
   if (error instanceof Problem && error.code === 'not-found') return null
   throw error

@@ -79,7 +79,7 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   try {
     await settleIn(context, line, mesh)
   } catch (error) {
-    // A mesh in the foreground ends before the command returns; one in the background keeps running.
+    // If the setup fails, a mesh in the foreground is stopped; one in the background keeps running.
     if (!detached) await endMesh(mesh, context.clock)
     else
       terminal.note(terminal.typed(`The mesh is still running (process ${mesh.pid}); flotilla stop ends it.`))
@@ -117,7 +117,7 @@ function keptBySystemd(home: string): CommandFailed {
   })
 }
 
-/** What the setup of a mesh that has just started needs to know of it. */
+/** The fields of a newly started mesh that its setup uses. */
 type NewMesh = Pick<StartedMesh, 'pid' | 'url' | 'logPath' | 'notices'>
 
 /** Sets up a mesh that has just started (model, wallet, template) before its address is printed. */
@@ -155,7 +155,7 @@ async function firstChoice(context: CommandContext, mesh: NewMesh): Promise<Mode
   return askForModel(context, client)
 }
 
-/** Asks the person at the terminal for the wallet's passphrase, if it has one. True if the wallet is open then. */
+/** Asks the person at the terminal for the passphrase of a locked wallet. True if this opened the wallet. */
 async function unlockAtStart(context: CommandContext, mesh: NewMesh): Promise<boolean> {
   const { terminal, input } = context
   if (input.isTTY !== true || !terminal.isInteractive) return false

@@ -78,7 +78,7 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
       repair: 'Stop it first: flotilla stop',
     })
   }
-  // If systemd does not answer, no unit is written.
+  // Called first, so that no unit is written if systemd does not answer.
   await systemctl('daemon-reload')
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, unit, { mode: 0o644 })
@@ -107,7 +107,7 @@ async function uninstall({ terminal }: CommandContext): Promise<void> {
 export async function removeService(): Promise<string | null> {
   const path = unitPath()
   if (!(await isThere(path))) return null
-  // This is the check of sd_booted(3): without systemd, no process runs from this unit.
+  // This folder exists only if systemd runs, as in sd_booted(3); else no process runs from this unit.
   const hasManager = await isThere('/run/systemd/system')
   if (hasManager) await systemctl('disable', '--now', unitName)
   await rm(path, { force: true })

@@ -44,7 +44,7 @@ interface Plan {
   readonly from: string
   readonly to: ReadPackage
   readonly fleet: RunningFleet | null
-  /** Null for a home that was never started: there is nothing to back up. */
+  /** The backup file; null for a home that was never started, which contains nothing to back up. */
   readonly backup: string | null
 }
 
@@ -139,7 +139,7 @@ async function upgradeTo(context: CommandContext, line: CommandLine, plan: Plan)
       throw error
     },
   )
-  // From here on the first Ctrl-C is ignored, because it would leave a half-installed release; the second one ends it.
+  // From here on the first Ctrl-C is ignored, so that no half-installed release remains; the second ends the command.
   const giveBack = context.onInterrupt(() =>
     terminal.note('The upgrade is completed or rolled back first; this takes at most a minute.'),
   )
@@ -184,7 +184,7 @@ async function replace(
   } catch (error) {
     terminal.progress.fail()
     terminal.progress.step(`Going back to ${from}`)
-    // A new mesh that started too late would still hold the lock of the home.
+    // A mesh of the new release may still be starting, and would hold the lock of the home.
     const late = await runningFleet(place.home)
     if (late !== null) await stopFleet(context, late)
     await replacement.swapBack()

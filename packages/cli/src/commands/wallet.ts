@@ -203,7 +203,7 @@ const stateWords: Readonly<Record<WalletStatus['state'], (wallet: WalletStatus) 
   lost: ({ fault }) => `The wallet is lost: ${fault ?? ''}. Next: flotilla wallet import`,
 }
 
-/** At a terminal the passphrase is typed twice, because the input is hidden. */
+/** Asks for a new passphrase, at a terminal twice, because the input is hidden. */
 async function newPassphrase(context: CommandContext): Promise<string> {
   if (context.input.isTTY !== true) {
     return requireLine(linesOf(await readAll(context.input))[0], 'a passphrase')

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os'
 /** A port of this machine that no agent may reach, with a counter of connections. */
 export interface CanaryListener {
   readonly port: number
-  /** IPv4 addresses of this machine on which it answers. */
+  /** IPv4 addresses of this machine on which the canary's port accepts connections. */
   readonly addresses: readonly string[]
   /** Number of accepted connections. */
   connections(): number
@@ -15,8 +15,8 @@ export interface CanaryListener {
 const answersWithinMs = 3000
 
 /**
- * Opens a port on all addresses of this machine and verifies that each of them answers, so that a failed
- * attempt has failed at a wall and not at a closed port. Rejects when an address does not answer.
+ * Opens a port on all addresses of this machine and verifies that each accepts connections: if an agent then cannot
+ * connect, isolation is the reason and not a closed port. Rejects when an address does not answer.
  */
 export async function openCanaryListener(): Promise<CanaryListener> {
   const open = new Set<Socket>()
@@ -45,7 +45,7 @@ export async function openCanaryListener(): Promise<CanaryListener> {
   }
 }
 
-/** An attempt uses few addresses: on a machine with hundreds of bridges only the first ones. */
+/** The maximum number of addresses that an attempt uses: a machine can have hundreds of bridges. */
 const addressesMax = 8
 
 function machineAddresses(): string[] {

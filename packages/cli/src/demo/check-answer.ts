@@ -2,7 +2,7 @@ import type { LicenceCount } from './count-licences.ts'
 
 export interface AnswerCheck {
   readonly right: boolean
-  /** One line per searched fact, with the result. */
+  /** The searched facts, one line each, and whether the answer contains them. */
   readonly facts: readonly { readonly fact: string; readonly found: boolean }[]
 }
 

@@ -67,7 +67,7 @@ async function chooseRuntime(context: CommandContext, options: DemoFleetOptions)
     terminal.note(terminal.color.warning(noIsolationWords))
     return 'process'
   }
-  // Nothing is installed in a cluster; the start reports what it lacks.
+  // In a cluster nothing can be installed; the start reports what the cluster lacks.
   if (options.runtime === 'kubernetes') return 'kubernetes'
   try {
     await startMesh({

@@ -14,7 +14,7 @@ export const packedLock = 'demo-project/lock.json'
 export const packedFolder = (key: string): string =>
   `demo-project/${key.replaceAll('node_modules', 'modules')}`
 
-/** The checkout, or the copy that the package contains. */
+/** Returns the project of the checkout, or of the copy that the package contains. */
 export function demoProject(root: string): DemoProject {
   const packed = packedFile(fs, root, packedLock)
   if (packed === null) {

@@ -45,7 +45,7 @@ export async function doJob(
   const expected = countLicences(demoProject(repositoryRoot))
   const checked = checkAnswer(answer, expected)
   const traces = await checkTraces(client, { expected, signal })
-  // A real model may forget the report; the recorded one may not.
+  // A real model may forget to store the report, so only the scripted model must have stored it (`exact`).
   const facts = [...checked.facts, ...traces]
   const right = checked.right && (!exact || traces.every((fact) => fact.found))
   showCheck(context, { facts, expected })

@@ -18,7 +18,7 @@ export interface InvokeDeps {
 }
 
 const askEveryMs = 200
-/** Longer than the longest attempt; tools have limits of their own. */
+/** How long a tool's run is waited for, in milliseconds: longer than the longest attempt takes. */
 const waitMaxMs = 240_000
 
 /** Runs one tool of an agent and waits for its run's outcome. Rejects with a Problem or after 4 minutes. */

@@ -43,7 +43,7 @@ const nextWords = (command: string) =>
 
 const scriptedModel = 'scripted/licence-audit'
 
-/** The whole demo, from an empty temporary home to a clean machine again, also when it fails or is interrupted. */
+/** Runs the whole demo in a temporary home, and removes everything afterwards, also after a failure or interrupt. */
 export async function runDemo(context: CommandContext, options: DemoOptions): Promise<DemoReport> {
   const { terminal, clock } = context
   const model = chooseModel(context)
@@ -97,8 +97,8 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
 type AttackerPlace = Pick<AgentIsolation, 'wanted' | 'runs_on' | 'fallback'>
 
 /**
- * Printed before the attack, so that results of a weaker isolation level are not mistaken for those of a stronger
- * one.
+ * Prints the attacker's isolation level before the attack, so that the results are not attributed to a stronger
+ * level. Returns the level; null without isolation.
  */
 async function attackerPlace(
   { terminal, signal }: CommandContext,
@@ -125,7 +125,7 @@ function chooseModel({ environment }: CommandContext): string {
   })
 }
 
-/** Secrets that the mesh really holds, so that a search for them inside a worker can fail for one reason only. */
+/** Creates secrets that the mesh holds: if a search in a worker does not find them, isolation is the reason. */
 function makeCanaries({ environment, newKey }: CommandContext) {
   const { apiKey, baseUrl } = environment.model
   const credential = `cred-${newKey()}`

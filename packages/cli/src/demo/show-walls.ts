@@ -7,7 +7,7 @@ import type { TriedWall } from './try-walls.ts'
 /** Width of the other columns of the table. */
 const otherColumns = 62
 
-/** The attempts as a table. Without isolation no wall is claimed, whatever happened to an attempt. */
+/** Prints the attempts as a table. With plain processes, every attempt is shown as not isolated. */
 export function showWalls(
   terminal: Terminal,
   { walls, runtime }: { readonly walls: readonly TriedWall[]; readonly runtime: RuntimeName },

@@ -14,13 +14,13 @@ export interface TriedWall extends Verdict {
   readonly id: string
   readonly title: string
   readonly by: string
-  /** False if nothing was sent: nothing would have stopped it, or there was no target. */
+  /** False if the attempt was not made, because nothing would have stopped it or it had no target. */
   readonly attempted: boolean
 }
 
 export interface TryWallsOptions {
   readonly isolates: boolean
-  /** Emulated processors are many times slower, so the attempts run one after the other. */
+  /** True in an emulated machine: it is many times slower, so the attempts run one after the other. */
   readonly inMachine: boolean
   readonly secrets: readonly KnownSecret[]
   readonly control: KnownSecret
@@ -58,7 +58,7 @@ export async function tryWalls(deps: InvokeDeps, options: TryWallsOptions): Prom
     const before = canary.connections()
     const [self, other] = await Promise.all([
       prepareAttacker(deps, options.control),
-      // Queried now, so that it is known to be running if it cannot be reached later.
+      // The victim reports its place now, which proves that it runs: a later failed connection is due to isolation.
       options.victimAwake.then(() => placeOf(deps, victim)),
     ])
     const facts: WallFacts = {
@@ -131,7 +131,7 @@ async function placeOf(deps: InvokeDeps, agentId: string): Promise<AgentPlace> {
   throw new Error(`${agentId} does not say where it is: ${oneLine(run.outcome?.text ?? run.state, 400)}`)
 }
 
-/** A program that did not report proves no wall. */
+/** Returns the result of an attempt; without a report of its program, the isolation counts as failed. */
 function judged(
   attempt: WallAttempt,
   { facts, outcome }: { facts: WallFacts; outcome: Parameters<typeof attemptResult>[0] },

@@ -7,7 +7,7 @@ export interface Verdict {
   readonly held: boolean
   /** What really happened, as text for a person. */
   readonly happened: string
-  /** False if there was no target, so that nothing was proved either way. */
+  /** False if the attempt had no target, so that it proves nothing about the isolation. */
   readonly attempted?: boolean
 }
 
@@ -17,9 +17,9 @@ export interface WallAttempt {
   readonly title: string
   /** The program that makes the attempt, for the table. */
   readonly by: string
-  /** The attempt would send traffic to other machines if no wall stopped it. */
+  /** True if the attempt would send traffic to other machines if no isolation stopped it. */
   readonly leavesMachine: boolean
-  /** The attempt uses up a resource that concurrent attempts need. */
+  /** True if the attempt uses up a resource that concurrent attempts need. */
   readonly alone?: boolean
   readonly command: (facts: WallFacts) => string
   /** Throws if the report is malformed. */
@@ -30,7 +30,7 @@ const attempts = 'demo/attempts'
 
 const outcomesSchema = z.object({ outcomes: z.array(z.object({ target: z.string(), outcome: z.string() })) })
 const fetchesSchema = z.object({
-  /** Whether the programs of this agent have a proxy. */
+  /** True if the programs of this agent have a proxy. */
   proxied: z.boolean(),
   fetches: z.array(z.object({ url: z.string(), exit: z.number(), words: z.string() })),
 })
@@ -118,7 +118,7 @@ export const wallAttempts: readonly WallAttempt[] = [
     judge: (report) => {
       const { fetches, proxied } = fetchesSchema.parse(report)
       if (!proxied) return { held: true, attempted: false, happened: 'programs have no proxy' }
-      // A proxy that denies uses its own status codes; that is a wall, not an answer from behind it.
+      // Status codes of the proxy itself mean that the proxy denied the request; other codes come from the target.
       const passed = fetches.filter((one) => one.exit === 0 && !/^(?:4\d\d|5\d\d|000)/.test(one.words))
       return {
         held: fetches.length > 0 && passed.length === 0,
@@ -183,8 +183,8 @@ export const wallAttempts: readonly WallAttempt[] = [
     title: 'find a provider key or the agent token',
     by: 'python3',
     leavesMachine: false,
-    // The other attempts wait for answers that must not be delayed by this computation. Without a container,
-    // a low priority would also put it behind all other work of the machine.
+    // The search has a low priority, so that it does not delay the answers that other attempts wait for. Without a
+    // container, a low priority would also put it behind all other work of the machine.
     command: ({ secrets, control, isolates }) =>
       `${isolates ? 'nice -n 19 ' : ''}python3 ${attempts}/find-secrets.py '${JSON.stringify([...secrets, control].map(hashed))}' ${isolates ? '/data /run /tmp /briefing /opt /etc /home /root /var /dev/shm' : '.'}`,
     judge: (report, { control }) => {
@@ -228,7 +228,7 @@ export const wallAttempts: readonly WallAttempt[] = [
   },
 ]
 
-/** One command line that runs them all concurrently; each line of output begins with the id of its attempt. Pure. */
+/** Returns a command line that runs the attempts concurrently; each output line begins with an attempt's id. Pure. */
 export function sideBySide(together: readonly WallAttempt[], facts: WallFacts): string {
   const lines = together.map(({ id, command }) => `{ ${command(facts)}; } 2>&1 | sed 's/^/${id} /' &`)
   return [...lines, 'wait'].join('\n')

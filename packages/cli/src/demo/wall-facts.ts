@@ -9,7 +9,7 @@ export interface AgentPlace {
   readonly api: { readonly host: string; readonly port: number }
 }
 
-/** A value that must not be inside a container. Only its hash is sent there. */
+/** A secret that must not be inside a container; only its hash is sent into the container. */
 export interface KnownSecret {
   readonly name: string
   readonly value: string

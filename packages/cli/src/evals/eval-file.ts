@@ -90,7 +90,7 @@ export interface EvalFile extends Omit<z.output<typeof fileSchema>, 'cases' | 'a
   readonly cases: readonly EvalCase[]
 }
 
-/** Throws `CommandFailed` with the field and the reason. `agent` is used where a case names none. Pure. */
+/** Parses an evaluation file; `agent` is for cases that name none. Throws `CommandFailed` with the field. Pure. */
 export function readEvalFile(source: string, agent: string | undefined): EvalFile {
   if (source.length > evalBounds.fileMaxChars)
     throw wrong(`the file is longer than ${evalBounds.fileMaxChars} characters`)

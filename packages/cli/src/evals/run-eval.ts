@@ -33,12 +33,12 @@ export interface EvalDeps {
   readonly clock: Clock
   readonly newKey: () => string
   readonly signal: AbortSignal
-  /** Where programs of the file run; null rejects them. */
+  /** The folder in which programs of the evaluation file run; null rejects such programs. */
   readonly programFolder: string | null
   readonly onCase: (result: CaseResult, done: number) => void
 }
 
-/** Judges one answer; its content is data. */
+/** Judges one answer. The question contains the answer as data, never as instructions. */
 export type Judge = (question: string) => Promise<{ readonly words: string; readonly costUsd: number }>
 
 /**
@@ -48,7 +48,7 @@ export type Judge = (question: string) => Promise<{ readonly words: string; read
 export async function runEval(deps: EvalDeps, file: EvalFile, judge: Judge | null): Promise<EvalResult> {
   const results = new Map<string, CaseResult>()
   let spent = 0
-  /** Limits of the running cases: together with what is spent they stay below the ceiling. */
+  /** The sum of the limits of all running cases; with the money spent it stays within the budget of the file. */
   let promised = 0
   const waiting = [...file.cases]
 
@@ -83,8 +83,8 @@ export async function runEval(deps: EvalDeps, file: EvalFile, judge: Judge | nul
 }
 
 /**
- * What a case may spend; null for the agent's own limit. Without a limit of its own it gets its share of what
- * is left.
+ * Returns the spending limit of a case in US dollars; null for the agent's own limit. A case without a limit gets an
+ * equal share of the remaining budget.
  */
 function capOf(one: EvalCase, left: number | null, { concurrency }: EvalFile): number | null {
   if (left === null) return one.max_usd ?? null
@@ -195,7 +195,7 @@ async function ask(
   }
 }
 
-/** Requested only if calls are judged: a run that called no model has no record. */
+/** Returns the calls of a run. Reads its record only if calls are checked: without model calls a run has none. */
 async function callsOf(
   { client, signal }: EvalDeps,
   run: RunView,

@@ -26,11 +26,11 @@ export interface AskOptions {
   readonly environment: Record<string, string>
   readonly signal: AbortSignal
   readonly timeoutMs: number
-  /** Called with each line as it comes. */
+  /** Called with each line of the mesh program as soon as the program prints it. */
   readonly heard?: (line: MeshLine) => void
 }
 
-/** Their answer counts only if they ran to the end. */
+/** Verbs whose answer counts only if the mesh program also exits without an error. */
 const changing: readonly AskOptions['verb'][] = [
   'reset',
   'stop-agents',

@@ -7,15 +7,15 @@ const answerMaxMs = 60_000
 const answerSchema = z.looseObject({ ended: z.array(z.string()), left: z.nullable(z.string()) })
 
 export interface LeftAgents {
-  /** Agents that still ran and were ended. */
+  /** Agents that were still running and have been ended. */
   readonly ended: readonly string[]
-  /** The command that ends agents in pods, or in an engine that does not answer; null if none still runs. */
+  /** The command that ends agents in pods, or in an engine without an answer; null if no agent still runs. */
   readonly left: string | null
 }
 
 /**
- * Ends the agents that a crashed mesh has left running: its note is still in the home, since a mesh that ends in order
- * removes it. Rejects with CommandFailed.
+ * Ends the agents that a crashed mesh has left running. It has crashed if its mesh file is still in the home, which a
+ * mesh removes at an orderly end. Rejects with CommandFailed.
  */
 export async function endLeftAgents({ place, environment, signal }: CommandContext): Promise<LeftAgents> {
   const found = await readMeshFile(place.home)

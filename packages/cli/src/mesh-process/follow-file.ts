@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 
 const readEveryMs = 60
 const chunkBytes = 64 * 1024
-/** A longer line is returned in pieces. */
+/** The maximum length of a line in characters; a longer line is returned in pieces. */
 const lineMaxChars = 1024 * 1024
 
 /**

@@ -54,7 +54,7 @@ function betweenStarts(home: string, { pid, restarts, last_exit: lastExit }: Sup
   })
 }
 
-/** systemd keeps the mesh of the home, and it does not answer yet, or not any more. */
+/** Returns the error for a mesh that systemd runs but that does not answer yet, or does not answer any more. */
 function keptBySystemd(home: string, { active, sub, restarts, exitStatus }: ServiceState): CommandFailed {
   const state = `${active}${sub === '' || sub === active ? '' : `, ${sub}`}`
   const ended = exitStatus === 0 ? '' : ` Its last process ended with ${exitStatus}.`

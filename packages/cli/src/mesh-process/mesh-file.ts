@@ -5,13 +5,13 @@ import { meshFilePath } from './mesh-paths.ts'
 
 const meshFileSchema = z.looseObject({
   pid: z.int().check(z.positive()),
-  /** The start time of the process, in ticks of the system; absent in a file of an older mesh. */
+  /** The start time of the process in clock ticks since boot; older meshes do not write this field. */
   process_started: z.optional(z.nullable(z.int())),
   port: z.int(),
   url: z.string(),
   started_at: z.union([z.number(), z.string()]),
   version: z.string(),
-  /** What its agents run as; absent in a note of an older mesh. */
+  /** The runtime of the mesh's agents; older meshes do not write this field. */
   runtime: z.optional(z.string()),
 })
 
@@ -25,7 +25,7 @@ export async function readMeshFile(home: string): Promise<{ mesh: MeshFile; aliv
   return parsed.success ? { mesh: parsed.data, alive: await isAuthor(parsed.data) } : null
 }
 
-/** Compares start times, because process ids are reused: the process may be the mesh of another home. */
+/** True if the process wrote the file. Compares start times, because process ids are reused by other meshes. */
 async function isAuthor({ pid, process_started: born }: MeshFile): Promise<boolean> {
   if (!(await isMeshProcess(pid))) return false
   if (born === undefined || born === null) return true

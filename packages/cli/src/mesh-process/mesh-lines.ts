@@ -14,7 +14,7 @@ export type MeshLine =
       readonly kind: 'ready'
       readonly url: string
       readonly pid: number
-      /** Notices for the person who started it, one sentence each. */
+      /** Notices for the person who started the mesh, one sentence each. */
       readonly notices: readonly string[]
     }
   | { readonly kind: 'problem'; readonly code: string; readonly detail: string; readonly repair: string }
@@ -72,8 +72,8 @@ export function writerOf(line: string): number | null {
 }
 
 /**
- * The lines of one start in a log that several starts write to at once. A line without a process id counts as
- * its own until another process writes.
+ * Yields the lines of one start from a log that several starts write to at once. A line without a process id belongs
+ * to this start until a line of another process appears.
  */
 export async function* linesOf(
   lines: AsyncGenerator<string, void, undefined>,

@@ -4,7 +4,7 @@ import { askSupervisor } from './supervisor-socket.ts'
 /** How long a start waits for the process id of the mesh that another supervisor is starting, in milliseconds. */
 const otherMaxMs = 20_000
 const pollMs = 50
-/** A supervisor that does not answer this many questions has ended. */
+/** After this many unanswered requests in a row, the supervisor counts as ended. */
 const silentMax = 5
 
 /**

@@ -6,9 +6,9 @@ export interface MeshEnd {
   /** Null if a signal ended it. */
   readonly code: number | null
   readonly signal: string | null
-  /** Code of the problem that it reported to its supervisor; null without one. */
+  /** Code of the problem that the mesh reported to its supervisor; null without a report. */
   readonly problem: string | null
-  /** Whether it was ready to work before it ended. */
+  /** True if the mesh was ready to work before it ended. */
   readonly wasReady: boolean
   /** How long it ran, milliseconds. */
   readonly livedMs: number
@@ -28,7 +28,7 @@ const soundAfterMs = 60_000
 
 const storageProblems: readonly (string | null)[] = ['disk-full', 'storage-failing', 'too-many-files']
 
-/** What a supervisor does after an end; `failures` counts consecutive ends. Pure. */
+/** What a supervisor does after its mesh has ended; `failures` counts failed starts and crashes in a row. Pure. */
 export type NextStep =
   | { readonly restart: false; readonly why: string }
   | { readonly restart: true; readonly delayMs: number; readonly failures: number }

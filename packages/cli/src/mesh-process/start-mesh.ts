@@ -24,16 +24,16 @@ const lastWordsMax = 15
 
 export interface StartMeshOptions {
   readonly home: string
-  /** Absent: the mesh uses the environment, `.env` of the home, and its default port. */
+  /** If absent, the mesh uses the port from its environment, from `.env` of the home, or its default port. */
   readonly port?: number | undefined
   readonly runtime?: AskedRuntime['runtime']
   readonly cluster?: AskedRuntime['cluster']
   /** The minimum isolation level of every agent, if available. */
   readonly isolation?: IsolationRung | undefined
-  /** `serve` stays; `prepare` makes engine, image and network and ends. */
+  /** `serve` runs the mesh until it is stopped; `prepare` only sets up engine, image and network. */
   readonly verb: 'serve' | 'prepare'
   readonly environment: Record<string, string>
-  /** The mesh keeps running after this process ends. */
+  /** True if the mesh keeps running after this process ends. */
   readonly detached: boolean
   readonly progress: Progress
   readonly clock: Clock
@@ -107,14 +107,14 @@ export async function endMesh(mesh: Pick<StartedMesh, 'ended' | 'stop'>, clock: 
   waiting.abort()
 }
 
-/** One open file for the mesh to write to and for us to read, even if another start renames it meanwhile. */
+/** Opens the log for the mesh to write and for this process to read, even if another start renames the file later. */
 async function openLog(logPath: string): Promise<{ readonly log: FileHandle; readonly from: number }> {
   fs.mkdirSync(dirname(logPath), { recursive: true, mode: 0o700 })
   const log = await open(logPath, 'a+', 0o600)
   const { size, ino } = await log.stat()
   if (size <= logMaxBytes) return { log, from: size }
   await log.close()
-  // Another start may have moved it just before.
+  // Renames the file only if another start has not renamed it already.
   if (fs.statSync(logPath, { throwIfNoEntry: false })?.ino === ino) fs.renameSync(logPath, `${logPath}.1`)
   return { log: await open(logPath, 'a+', 0o600), from: 0 }
 }
@@ -158,7 +158,7 @@ interface Starting {
   readonly logPath: string
   /** The last lines of its log. */
   readonly lastWords: string[]
-  /** Process id of the mesh once it is known; of its supervisor before. */
+  /** Process id of the mesh once it is known; before that, the process id of its supervisor. */
   pid: number
   isReady: boolean
 }

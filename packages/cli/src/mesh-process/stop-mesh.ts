@@ -3,7 +3,7 @@ import { CommandFailed } from '../command-failed.ts'
 import { isMeshProcess, readMeshFile } from './mesh-file.ts'
 import { askSupervisor, isSupervisor } from './supervisor-socket.ts'
 
-/** The mesh stops its agents in this time, one grace period after the other in parallel. */
+/** The time limit for a mesh to end: it stops its agents in parallel, each within its grace periods. */
 const endsWithinMs = 60_000
 const askEveryMs = 100
 
@@ -15,7 +15,7 @@ export interface MeshToStop {
   readonly isAlive: (pid: number) => Promise<boolean>
 }
 
-/** Null if neither a mesh nor a supervisor runs for the home. */
+/** Returns the process to stop; null if neither a mesh nor a supervisor runs for the home. */
 export async function meshToStop(home: string): Promise<MeshToStop | null> {
   const supervisor = await askSupervisor(home)
   if (supervisor !== null) {

@@ -100,7 +100,7 @@ function endOf(child: ChildProcess): Promise<MeshEnd> {
   return new Promise<MeshEnd>((resolve) => {
     const end = (code: number | null, signal: string | null): void =>
       resolve({ code, signal, problem, wasReady, livedMs: performance.now() - startedAt })
-    // Too many open files, or no memory for another process: retried like any other end.
+    // The process could not be created (too many open files, no memory); retried like after any other end.
     child.once('error', (error) => {
       log(`the mesh could not be started: ${error.message}`)
       if (child.pid === undefined) end(1, null)
@@ -110,12 +110,12 @@ function endOf(child: ChildProcess): Promise<MeshEnd> {
   })
 }
 
-/** The command that started this process listens until the mesh is ready. */
+/** Sends a line to the command that started this supervisor, which listens until the mesh is ready. */
 function sendToStarter(line: Readonly<Record<string, unknown>>): void {
   if (process.connected) process.send?.(line, () => undefined)
 }
 
-/** Stops if the home was removed meanwhile, so that a restart does not create it again. */
+/** True if the home exists or its disk cannot be read; a restart in a removed home would create it again. */
 function isHome(home: string): boolean {
   try {
     return statSync(join(home, 'data'), { throwIfNoEntry: false }) !== undefined
@@ -129,11 +129,11 @@ function log(msg: string): void {
   try {
     writeSync(1, `${JSON.stringify({ level: 40, time, pid: process.pid, supervisor: true, msg })}\n`)
   } catch {
-    // The supervisor works on without its log.
+    // The line is lost; the supervisor continues without its log.
   }
 }
 
-/** The socket of the supervisor cannot be made: no command would find it. */
+/** The problem for a supervisor that cannot create its socket, through which commands find it. */
 function unreachable(error: unknown) {
   return {
     code: 'supervisor-failed',

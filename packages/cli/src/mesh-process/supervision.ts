@@ -2,7 +2,7 @@ import { readMeshFile } from './mesh-file.ts'
 import { askSupervisor } from './supervisor-socket.ts'
 import { serviceState } from './systemd-control.ts'
 
-/** What restarts the mesh of a home when it ends by itself. */
+/** The process that restarts the mesh of a home when the mesh crashes: a supervisor of Flotilla, or systemd. */
 export interface Supervision {
   readonly by: 'flotilla' | 'systemd'
   /** Null for systemd. */
@@ -13,7 +13,7 @@ export interface Supervision {
   readonly last_exit_at: number | null
 }
 
-/** Null without a supervisor, or if the mesh that answered (`meshPid`) is not the one of this machine and home. */
+/** Returns null if nothing supervises the mesh that answered (`meshPid`), such as a mesh of another machine. */
 export async function supervisionOf(home: string, meshPid: number): Promise<Supervision | null> {
   const supervisor = await askSupervisor(home)
   if (supervisor?.mesh_pid === meshPid) {

@@ -17,7 +17,7 @@ const stateSchema = z.looseObject({
   /** 0 while no mesh runs. */
   mesh_pid: z.int(),
   restarts: z.int(),
-  /** As text; null if no mesh of it has ended. */
+  /** How the last mesh of this supervisor ended, as text; null if none has ended. */
   last_exit: z.nullable(z.string()),
   last_exit_at: z.nullable(z.number()),
   /** When the next mesh is started; null while one runs. */
@@ -46,7 +46,7 @@ export async function answerAsSupervisor(home: string, state: () => SupervisorSt
     const holder = holderOf(fs, inodesOf(listenersOn(fs, isWanted)), trusted)
     if (holder === null && server === null) continue
     if (holder === null) return true
-    // Another supervisor may have taken another name while a stranger held this one; two starts may both be refused.
+    // Another supervisor holds a further name, because a foreign process held this one; both starts may be refused.
     server?.close()
     return false
   }
@@ -54,8 +54,8 @@ export async function answerAsSupervisor(home: string, state: () => SupervisorSt
 }
 
 /**
- * Returns null if this home has no supervisor. What a process of another user answers is not read, except that root's
- * supervisor is believed where its command line names this home.
+ * Returns the state of this home's supervisor, or null without one. Answers of other users' processes are ignored,
+ * except those of root's supervisor if its command line names this home.
  */
 export async function askSupervisor(home: string): Promise<SupervisorState | null> {
   const trusted = trustedUids(home)
@@ -77,7 +77,7 @@ export async function askSupervisor(home: string): Promise<SupervisorState | nul
   }
   const held = listeners.find(({ inode }) => inode === holder.inode)
   const state = held === undefined ? null : await stateFrom(held.name)
-  // Read once more: the answer is that of the process which held the name before and after it.
+  // Checks the owner of the name again: only if it is unchanged does the answer come from that process.
   const isSame = read().holder?.pid === holder.pid
   return state !== null && isSame && state.pid === holder.pid && (await isSupervisor(holder.pid))
     ? state
@@ -90,7 +90,7 @@ export async function isSupervisor(pid: number): Promise<boolean> {
   return words.split('\0').includes(superviseWord)
 }
 
-/** Root, the user of this process, and the owner of the home. */
+/** Returns the trusted user ids: root, the user of this process, and the owner of the home. */
 function trustedUids(home: string): readonly number[] {
   const own = [0, process.getuid?.() ?? 0]
   try {
@@ -104,11 +104,11 @@ const inodesOf = (listeners: readonly Listener[]): readonly string[] => listener
 
 const isOnly = (name: string) => (other: string) => other === name
 
-/** Whether a name is one of this home's supervisor, but not `own`. */
+/** Returns a check whether a name is a supervisor's name for this home, and not the name `own`. */
 const isOther = (first: string, own: string | null) => (other: string) =>
   other !== own && other.startsWith(first)
 
-/** Null where the name is taken. Rejects with every other error. */
+/** Resolves to a server that listens on the name, or to null if the name is taken; other errors reject. */
 function listening(name: string, state: () => SupervisorState): Promise<Server | null> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())

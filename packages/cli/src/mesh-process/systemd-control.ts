@@ -37,7 +37,7 @@ export interface ServiceState {
   readonly home: string | null
 }
 
-/** Returns null if there is no unit of Flotilla. */
+/** Returns the state of Flotilla's unit; null if no such unit exists. */
 export async function serviceState(): Promise<ServiceState | null> {
   const unit = await readFile(unitPath(), 'utf8').catch(() => null)
   if (unit === null) return null
@@ -59,9 +59,9 @@ export async function serviceState(): Promise<ServiceState | null> {
 
 const properties = ['MainPID', 'NRestarts', 'ActiveState', 'SubState', 'ExecMainStatus'] as const
 
-/** The service that keeps this home; null if systemd does not run, or keeps no mesh or one of another home. */
+/** The systemd service that runs the mesh of this home; null if systemd does not run, or runs no mesh of it. */
 export async function serviceOf(home: string): Promise<ServiceState | null> {
-  // This is the check of sd_booted(3): without systemd, the unit has no effect.
+  // This folder exists only if systemd runs, as in sd_booted(3); else the unit has no effect.
   if (!(await isThere('/run/systemd/system'))) return null
   const state = await serviceState()
   if (state?.home === null || state === null) return null
@@ -79,7 +79,7 @@ export function serviceCommand(verb: string): string {
   return `systemctl ${isSystem() ? '' : '--user '}${verb} flotilla`
 }
 
-/** The first start of a release builds the image for agents. */
+/** How long a start may take: the first start of a release builds the image for agents. */
 const startMaxMs = 900_000
 const pollEveryMs = 300
 
@@ -88,7 +88,7 @@ const pollEveryMs = 300
  * before that; systemd would otherwise try forever.
  */
 export async function startService(home: string, clock: Clock): Promise<MeshFile> {
-  // A start of a unit that waits for its next restart waits for it too.
+  // If the unit waits for its next automatic restart, it is stopped first: a start would wait too.
   if ((await serviceState())?.sub.startsWith('auto-restart') === true) await controlService('stop')
   await controlService('start')
   const end = clock.now() + startMaxMs
@@ -111,9 +111,9 @@ function reasonIn(printed: string): string {
   return told?.kind === 'problem' ? told.detail : (lines.at(-1)?.slice(0, 400) ?? '')
 }
 
-/** Lets systemd start or stop its mesh. */
+/** Makes systemd start or stop the mesh of its unit. */
 export async function controlService(verb: 'start' | 'stop'): Promise<void> {
-  // This resets the restart counter, and allows a start after too many failures.
+  // `reset-failed` resets the restart counter, and allows a start after too many failures.
   if (verb === 'start') await systemctl('reset-failed', unitName).catch(() => undefined)
   await systemctl(verb, unitName)
 }

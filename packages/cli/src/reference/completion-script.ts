@@ -33,7 +33,7 @@ const takersOf = (commands: readonly CommandReference[]): readonly string[] =>
     options.flatMap(({ names, takesValue }) => (takesValue ? names.map((name) => `${path} ${name}`) : [])),
   )
 
-/** These operands name something that does not exist yet. */
+/** The first operand of these commands is the name of a new agent, so existing names are not offered. */
 const newAgentCommands = ['create', 'agent add', 'init']
 
 /** The kind of an operand or option value: `agent`, choices separated by commas, or `-` for anything. */
@@ -60,7 +60,7 @@ const valuesOf = ({ path, options }: CommandReference): readonly string[] =>
     return kind === '-' ? [] : option.names.map((name) => `${name}=${kind}`)
   })
 
-/** A setting of `values` for a command that has such options. */
+/** Returns shell code that sets `values` to the command's options with known values; empty if it has none. */
 function valuesIn(command: CommandReference, write: (values: readonly string[]) => string): string {
   const values = valuesOf(command)
   return values.length === 0 ? '' : ` values=${write(values)}`
@@ -203,7 +203,7 @@ const wordsOf = (kind: string): string =>
 function fishScript(commands: readonly CommandReference[], { paths, takers }: LineWords): string {
   const lines = commands.flatMap((command) => {
     const path = command.path === '' ? '""' : quoted(command.path)
-    /** Condition for one operand position, or for all positions from it on. */
+    /** Returns fish's condition for the operand with this index, or also for all later operands. */
     const at = (count: number, isVariadic: boolean) =>
       `-f -n ${quoted(`__flotilla_is_at ${path} ${count}${isVariadic ? ' more' : ''}`)}`
     const optionLines = command.options.flatMap((option) => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 
 /** One command as shells and pages need it. */
 export interface CommandReference {
-  /** `cron add`; empty for the command line itself. */
+  /** The words of the command, such as `cron add`; empty for the command line itself. */
   readonly path: string
   readonly summary: string
   readonly options: readonly {
@@ -11,10 +11,10 @@ export interface CommandReference {
     readonly text: string
     /** The allowed values, if they are limited. */
     readonly choices: readonly string[]
-    /** Whether the next word is its value. */
+    /** True if the option takes the next word as its value. */
     readonly takesValue: boolean
   }[]
-  /** Names of its commands, each with its summary. */
+  /** Names of the subcommands, each with its summary. */
   readonly children: readonly { readonly name: string; readonly summary: string }[]
   /** Its arguments, in order, by name. */
   readonly takes: readonly {

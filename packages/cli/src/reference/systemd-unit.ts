@@ -8,7 +8,7 @@ export interface UnitPlace {
   readonly mesh: string
   readonly home: string
   readonly path: string
-  /** For the system's manager, which starts it at boot; else for a user's manager. */
+  /** True for a unit of the system's service manager, which starts it at boot; false for a user's manager. */
   readonly system: boolean
 }
 

@@ -213,7 +213,7 @@ export const administrationCommands: readonly SlashCommand[] = [
 
 async function confirm({ client, terminal, run, rest, ask }: SlashCall): Promise<void> {
   const params = { id: wanted(rest[0], '/confirm <id>') }
-  // The state is read before it is shown: a change made meanwhile is rejected.
+  // The digest is read before the action is shown, so the mesh rejects an action that changed after that.
   const { digest, state } = await client.call('pendingOne', { params })
   await run(['pending', '--', params.id])
   if (state !== 'pending') return

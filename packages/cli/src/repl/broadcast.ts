@@ -9,12 +9,12 @@ const askedAtOnceMax = 8
 const nameColumnsMax = 64
 
 /**
- * Sends the same message to all workers, or to the members of the project in use, and shows each answer as it arrives.
+ * Sends a message to all workers, or to the members of the selected project, and shows each answer as it arrives.
  * Ctrl-C cancels the runs that have not ended, and agents that were not asked yet are skipped.
  */
 export async function broadcast(call: SlashCall, text: string): Promise<void> {
   const { client, terminal } = call
-  /** Executing runs, by the agents that were asked. */
+  /** The id of the run that each asked agent is executing, by the agent's id. */
   const asked = new Map<string, string>()
   const inUse = call.project.name()
   const agents = await meantAgents(call)
@@ -45,7 +45,7 @@ export async function broadcast(call: SlashCall, text: string): Promise<void> {
     giveBack()
   }
 
-  /** A run that ended meanwhile needs no cancellation. */
+  /** Cancels a run; an error is ignored, because the run may have ended already. */
   async function cancel(runId: string): Promise<void> {
     await client.call('runCancel', { params: { id: runId } }).catch(() => undefined)
   }
@@ -56,7 +56,7 @@ export async function broadcast(call: SlashCall, text: string): Promise<void> {
       for await (const frame of client.chatStream(agentId, text, { session: call.session.name() })) {
         if (frame.type === 'accepted') {
           asked.set(agentId, frame.run_id)
-          // The request was already sent when the person cancelled.
+          // The person cancelled after the request was sent and before the mesh created the run.
           if (isCancelled) void cancel(frame.run_id)
         }
         if (frame.type !== 'ended') continue

@@ -55,7 +55,7 @@ export async function chatSession(
     void learnNames()
     const where = talk.session === terminalSession ? '' : terminal.color.faint(` ${talk.session}`)
     lines.setPrompt(`${terminal.color.name(talk.agentId)}${where} › `)
-    // Text typed in advance stays, with its cursor position.
+    // Shows the prompt and keeps text that was typed in advance, with its cursor position.
     lines.prompt(true)
   }
   const ask = async (question: string, isSecret: boolean): Promise<string | null> => {
@@ -78,7 +78,7 @@ export async function chatSession(
       shown?.()
     }
   }
-  // Input of a script is read line by line; only a person types during an answer.
+  // Without a terminal, lines wait until the answer has ended; only a person can type during an answer.
   const talk: Conversation = {
     client,
     agentId,
@@ -121,7 +121,7 @@ async function turn(context: CommandContext, talk: Conversation, text: string): 
   if (text === '') return 'answered'
   const asks: LateWords[] = []
   if (text.startsWith('/')) {
-    // At the prompt a steer usually becomes a run at once, and its answer is shown.
+    // A steer sent while no run is active becomes a run of its own, which is then followed.
     const steering = steeringOf(context, talk)
     await runSlashLine(context, talk, { text, steering, streaming: false })
     asks.push(...(await steering.late(null)))
@@ -130,7 +130,7 @@ async function turn(context: CommandContext, talk: Conversation, text: string): 
   return followed(context, talk, asks)
 }
 
-/** Asks one message after the other and follows each run, and the runs of steers that were too late for it. */
+/** Asks each message and follows its run. Steers that came too late for a run are asked as further messages. */
 async function followed(context: CommandContext, talk: Conversation, asks: LateWords[]): Promise<TurnEnd> {
   for (let ask = asks.shift(); ask; ask = asks.shift()) {
     const answer = await answered(context, talk, ask)
@@ -140,7 +140,7 @@ async function followed(context: CommandContext, talk: Conversation, asks: LateW
   return 'answered'
 }
 
-/** Asks and follows the run to its end. Returns steers that were too late for it, as runs to follow next. */
+/** Asks and follows the run to its end. Returns steers that came too late for the run, to be followed as runs. */
 async function answered(
   context: CommandContext,
   talk: Conversation,
@@ -177,7 +177,7 @@ async function answered(
   return steering.late(ended)
 }
 
-/** Resolves when all have ended, including those added meanwhile, or when the person leaves. */
+/** Resolves when all works have ended, including works that are added during the wait, or when the person leaves. */
 async function allEnded(works: readonly Promise<void>[], leaving: AbortSignal): Promise<void> {
   const left = new Promise<void>((resolve) => leaving.addEventListener('abort', () => resolve()))
   for (let at = 0; at < works.length && !leaving.aborted; at++) await Promise.race([works[at], left])
@@ -247,7 +247,7 @@ async function askCancellable(
   }
 }
 
-/** At a terminal readline reports Ctrl-C, elsewhere it is a signal; both have the same effect. */
+/** Handles Ctrl-C, which readline reports at a terminal and a signal elsewhere, with the same effect. */
 function interruptions(context: CommandContext, lines: Interface): Interruptions {
   let cancel: (() => void) | null = null
   const interrupt = () => {

@@ -15,14 +15,14 @@ export interface Conversation {
   readonly interrupts: Interruptions
   /** Shows the prompt. */
   readonly show: () => void
-  /** Takes the next line as an answer; null at the end of the input. */
+  /** Asks a question and takes the next typed line as the answer; null at the end of the input. */
   readonly ask: (question: string, isSecret: boolean) => Promise<string | null>
   /** Keeps text that is typed during a run separate from output; null if lines wait for the end of the run. */
   readonly beside: (() => () => void) | null
 }
 
 export interface Interruptions {
-  /** Sets what Ctrl-C does; null: it deletes the typed text, or ends the conversation if it is empty. */
+  /** Sets what Ctrl-C does. With null it deletes the typed text, or ends the conversation at an empty prompt. */
   during(cancel: (() => void) | null): void
   close(): void
 }

@@ -236,7 +236,7 @@ function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color:
 function cronLine(event: Extract<FleetEventBody, { type: 'cron.changed' }>, color: Color): string | null {
   const detail = event.detail === '' ? '' : `: ${oneLine(event.detail, quotedMax)}`
   const words = `job ${event.job_id} (${oneLine(event.schedule, 30)}) ${event.action}${detail}`
-  // A failed run has its own line, as has every run that begins.
+  // Other events report the begin and the failure of the job's runs, so this line has less emphasis.
   return line(color, event.agent_id, event.action === 'error' ? color.bad(words) : color.faint(words))
 }
 
@@ -270,7 +270,7 @@ function quarantineWords(agentId: string, before: string): string {
   return `. Its work waits; the mesh retries from time to time. To retry now: ${before}restart ${agentId}`
 }
 
-/** Only changes that no other event describes better. */
+/** Returns a line for a changed state of an agent; null for states that another event describes better. */
 function changedLine(
   { agent_id: agentId, to, reason }: Extract<FleetEventBody, { type: 'agent.changed' }>,
   color: Color,
@@ -285,7 +285,7 @@ function changedLine(
   return null
 }
 
-/** The message if the state did not change, else the state. */
+/** Describes what happened to a task: the action if it has words of its own, else the new state. */
 function taskWords(event: Extract<FleetEventBody, { type: 'task.changed' }>): string {
   if (event.action === 'progress') return 'made progress'
   if (event.action === 'review') return 'was reviewed'

@@ -11,7 +11,7 @@ import { renderTable } from '../terminal/table.ts'
 
 const resultColumnsMax = 160
 
-/** A conversation as a person reads it; `more` is how the reader asks for more of it. Pure. */
+/** Formats a conversation as lines; `more` is the option or command that shows more messages. Pure. */
 export function historyLines(history: ChatHistory, color: Color, more = '--limit'): string[] {
   const { session, messages, total } = history
   if (total === 0) return [`Nothing was said yet in the conversation ${oneLine(session, 200)}.`]

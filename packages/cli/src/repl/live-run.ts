@@ -103,13 +103,13 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       if (event.type === 'run.changed' && event.run_id === asked && event.outcome !== null) return
       const whole = eventLine(event, terminal.color, before)
       const isQuote = event.type === 'tool.started' || event.type === 'tool.ended'
-      // Input and output of a tool are cut to one row; the record of the run has all of it.
+      // A tool's input and output are cut to one row; the run's record has them whole.
       const text =
         whole !== null && isQuote && terminal.isInteractive ? fitLine(whole, terminal.columns - 1) : whole
       const isSteer = event.type === 'steer.changed'
       const isQueued = event.type === 'run.changed' && event.state === 'queued'
       if (!isSteer && !isQueued && 'run_id' in event && event.run_id === waiting) endWait()
-      // Other events may arrive during an answer and do not end it.
+      // Only some events end a paragraph of the answer; others may arrive during it.
       if (endsAnswer(event, ask.agentId)) endParagraph()
       line(text)
     },

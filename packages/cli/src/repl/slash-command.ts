@@ -17,13 +17,13 @@ export interface SlashCall {
   readonly rest: readonly string[]
   /** Sends a steer to the agent's current run. */
   readonly say: (text: string) => Promise<void>
-  /** Switches the conversation to another agent; rejects if it does not exist. */
+  /** Switches the conversation to another agent; rejects if no agent has this id. */
   readonly use: (agentId: string) => Promise<void>
   /** Rejects if no agent has that name. */
   readonly requireAgent: (agentId: string) => Promise<void>
-  /** Runs a line of the command line here; `input` is what it reads. */
+  /** Runs a command line within the conversation; `input` replaces its standard input. */
   readonly run: (words: readonly string[], input?: string) => Promise<void>
-  /** Sets what Ctrl-C does until the returned function is called. While an answer streams, Ctrl-C cancels that instead. */
+  /** Sets what Ctrl-C does until the returned function is called. During an answer, Ctrl-C cancels the answer. */
   readonly onInterrupt: (cancel: () => void) => () => void
   /** Asks for a line; a secret is neither shown nor stored in the history. Rejects while an answer streams. */
   readonly ask: (question: string, isSecret: boolean) => Promise<string>
@@ -33,11 +33,11 @@ export interface SlashCall {
 export interface SlashCommand {
   readonly name: string
   readonly summary: string
-  /** Its arguments, for the list of commands and for usage errors. */
+  /** The command's arguments, for the list of commands and for usage errors. */
   readonly usage?: string
   /** Its first words, for completion. */
   readonly verbs?: readonly string[]
-  /** The kind of its first argument, which is completed from the fleet. */
+  /** The kind of the command's first argument, which is completed with names of the fleet. */
   readonly takes?: 'agent' | 'project'
   readonly run: (call: SlashCall) => Promise<void>
 }

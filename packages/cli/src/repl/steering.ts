@@ -12,7 +12,7 @@ export interface LateWords {
 export interface Steering {
   /** Sends the text to the agent's current run in this conversation. Never rejects. */
   say(text: string): Promise<void>
-  /** After the run has ended: the steers that it did not read and that became runs of their own, in order. */
+  /** Returns the steers, in order, that the ended run did not read and that became runs of their own. */
   late(ended: RunView | null): Promise<readonly LateWords[]>
 }
 

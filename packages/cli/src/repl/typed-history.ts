@@ -5,7 +5,7 @@ import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
 
 /** Lines that are remembered from one conversation to the next. */
 const linesMax = 500
-/** A longer line was pasted, and is not stored. */
+/** Longer lines were pasted and are not stored. */
 const lineMaxChars = 2000
 
 /** Where a home stores the lines typed into its conversations; readable by its owner only. */

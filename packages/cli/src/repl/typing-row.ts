@@ -40,14 +40,14 @@ export function createTypingRow(
     decodeStrings: false,
     write(text: string | Buffer, _encoding, done) {
       if (isHidden) {
-        // Not even the length of a secret is shown.
+        // Nothing is drawn while a secret is typed, so that not even its length is shown.
         done()
         return
       }
       if (area === null) out.write(String(text))
       else if (!isDrawn) {
         isDrawn = true
-        // readline stores the key only after it has drawn it.
+        // readline adds the key to its line only after it has drawn the key, so the row is drawn a moment later.
         queueMicrotask(refresh)
       }
       done()
@@ -67,8 +67,8 @@ export function createTypingRow(
   lines.on('history', (remembered) => {
     if (isHidden) remembered.shift()
   })
-  // readline is notified of a new width by its output stream, and draws again. During its own drawing that would
-  // leave the rows that the terminal wrapped again, and nothing needs to be redrawn.
+  // readline learns of a new width from its output stream, and draws again. While no prompt area is open, it must
+  // not: it would leave rows that the terminal wrapped, and nothing needs to be redrawn.
   const resized = () => {
     if (area !== null) gate.emit('resize')
   }

@@ -1,9 +1,9 @@
 import { columnsOf } from '../terminal/columns.ts'
 
-/** The summary of a longer command is printed below it. */
+/** If the command has more columns, its summary is printed below it. */
 const wordsColumnsMax = 32
 const gap = '  '
-/** In a narrower terminal all summaries are printed below the commands. */
+/** In a narrower terminal, every summary is printed below its command. */
 const besideColumnsMin = 60
 
 /** Formats commands with their summaries beside them, wrapped at words. Pure. */

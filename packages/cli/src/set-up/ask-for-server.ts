@@ -11,10 +11,10 @@ import { askAddress } from './provider-address.ts'
 
 const nameColumnsMax = 60
 
-/** Any server with an OpenAI-compatible API uses this provider's name and replaces it. */
+/** Any server with an OpenAI-compatible API is stored as this provider, in place of OpenAI itself. */
 const ownServer = 'openai'
 
-/** A server elsewhere, or another key, model or address of the existing one. */
+/** Asks for a server on another machine, or for another key, model or address of the configured one. */
 export async function askForServer(
   context: CommandContext,
   client: MeshClient,

@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.ts'
 import { oneLine } from '../terminal/color.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
-/** The scripted model answers; contains what to ask it, and which agent. */
+/** The choice of the scripted model, with the agent to ask and the question that it can answer. */
 export interface DemoChoice {
   readonly kind: 'demo'
   readonly template: string
@@ -38,14 +38,14 @@ export async function chooseDemo(
 }
 
 /**
- * The model that would be replaced; null if there is no model, if it is the scripted one, if its provider lacks
- * something it needs, or if the mesh rejects a change anyway.
+ * Returns the working model that the demo would replace. Null without a model, with the scripted one, if its provider
+ * is not ready, or if the mesh rejects any change.
  */
 async function workingModel({ signal }: CommandContext, client: MeshClient): Promise<string | null> {
   const setup = await client.call('setup', { signal })
   const name = setup.default_model?.name
   if (name === undefined || setup.demo !== null || setup.default_model_locked !== null) return null
-  // A provider that is not offered here was set up by hand, with everything it needs.
+  // A provider that the setup does not offer was set up by hand, so it counts as complete.
   const offer = setup.providers.find((one) => name.startsWith(`${one.name}/`))
   return offer?.ready !== false ? oneLine(name, nameColumnsMax) : null
 }

@@ -75,7 +75,7 @@ async function tryAndKeep(
   return { kind: 'model', model: kept.model }
 }
 
-/** Another key may be right; if the model or the address is wrong, the key is not the cause. */
+/** True if the provider rejected the key, so that another key may work; a wrong model has another error. */
 const isRefusedKey = (error: unknown): boolean =>
   error instanceof Problem && error.code === 'provider-refused'
 
@@ -93,7 +93,7 @@ export function namedOffer(providers: readonly ProviderOffer[], wanted: string):
 type Enter = 'nothing' | 'no key' | 'the stored key'
 
 /**
- * Null if no key is asked for: none is needed, or the stored one is used with the address it was stored for. Pure.
+ * Returns what an empty answer means; null if no key is asked for, as none is needed or the stored one fits. Pure.
  */
 function enterMeans(offer: ProviderOffer, { baseUrl, anew }: WantedModel): Enter | null {
   if (!offer.needs_key) return null
@@ -103,12 +103,12 @@ function enterMeans(offer: ProviderOffer, { baseUrl, anew }: WantedModel): Enter
   return baseUrl === undefined || isSamePlace(baseUrl, offer.base_url) ? 'nothing' : 'no key'
 }
 
-/** The only address that the mesh uses for it, if settings or its environment set one. Pure. */
+/** The address that settings or the environment set for the provider; the mesh uses no other. Pure. */
 function fixedAddress({ address }: ProviderOffer): string | undefined {
   return address !== null && address.from !== 'file' ? address.url : undefined
 }
 
-/** An empty answer is accepted only if it has a meaning. The question says where the key will be sent. */
+/** Asks for the key, and says where it will be sent. An empty answer is accepted only if it has a meaning. */
 async function askKey(
   context: CommandContext,
   { provider, baseUrl }: WantedModel,

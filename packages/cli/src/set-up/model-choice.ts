@@ -5,7 +5,7 @@ import { noModelNotice } from './no-model-notice.ts'
 export type ModelChoice =
   | { readonly kind: 'model'; readonly model: string }
   | DemoChoice
-  /** The model that agents use until then, or null. */
+  /** `standing` is the model that agents use until a choice is made; null for none. */
   | { readonly kind: 'later'; readonly standing: string | null }
 
 /** What was chosen, and what comes next, as lines. Pure. */

@@ -17,7 +17,7 @@ export function requireWebAddress(typed: string): string {
   })
 }
 
-/** Asks for the address of a provider; Enter accepts `standard`. Skipped if no answer could change anything. */
+/** Asks for a provider's address; Enter accepts `standard`. Asks nothing if settings or environment set it. */
 export async function askAddress(
   context: CommandContext,
   { name, address }: ProviderOffer,

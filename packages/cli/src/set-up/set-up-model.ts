@@ -64,7 +64,7 @@ export async function askForModel(
     } catch (error) {
       signal.throwIfAborted()
       if (isInterrupted(error)) throw error
-      // The provider's own message: the next try may be better.
+      // Prints the provider's error, and offers the choice again, because another answer may work.
       terminal.tell(formatError(error))
     }
   }

@@ -17,7 +17,7 @@ export function shareBar(share: number, columns: number): string {
   return '█'.repeat(filled) + '░'.repeat(columns - filled)
 }
 
-/** At most this many values, each the sum of its neighbors; unchanged if there are no more. Pure. */
+/** Sums neighboring values, so that at most `columnsMax` remain; fewer values stay unchanged. Pure. */
 export function condensed(values: readonly number[], columnsMax: number): readonly number[] {
   const each = Math.ceil(values.length / columnsMax)
   if (each <= 1) return values

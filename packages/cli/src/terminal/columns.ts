@@ -5,7 +5,7 @@ const escapes = /\u001B\[[0-9;]*m/g
 
 const made: { segmenter?: Intl.Segmenter } = {}
 
-/** The characters of a text, each with all that joins it. Made at first use: it takes as long as a short command. */
+/** Splits text into characters with their combining marks. The segmenter is created late, because it is slow. */
 export function graphemesOf(text: string): Iterable<Intl.SegmentData> {
   made.segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   return made.segmenter.segment(text)
@@ -27,8 +27,8 @@ const hidden =
   /^[[\p{Mn}\p{Me}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u1160-\u11FF\uD7B0-\uD7FB]--[\u00AD\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2]]$/v
 
 /**
- * How many columns a text takes, without colors. Terminals differ: an emoji counts two as in those that support
- * emoji, what Unicode calls ambiguous counts one, and a sequence that is no emoji counts all of its parts.
+ * How many columns a text takes, without colors. Where terminals differ, emoji count two, characters that Unicode
+ * calls ambiguous count one, and a sequence that is no emoji counts all its parts.
  */
 export function columnsOf(text: string): number {
   const shown = text.includes('\u001B') ? text.replace(escapes, '') : text

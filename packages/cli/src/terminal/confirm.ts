@@ -12,7 +12,7 @@ export interface Confirmation {
   readonly answer: string
 }
 
-/** Has a person type the answer. Without a terminal, and with any other answer, it fails and says what to do. */
+/** Asks the person to type the answer. Rejects without a terminal, or for any other answer, and says what to do. */
 export async function confirmByTyping(context: CommandContext, asked: Confirmation): Promise<void> {
   const { terminal, input } = context
   if (input.isTTY !== true) {

@@ -7,7 +7,7 @@ const colors = /(\u001B\[[0-9;]*m)/
 export function fitLine(line: string, columnsMax: number): string {
   if (columnsOf(line) <= columnsMax) return line
   let cut = ''
-  // One column is reserved for the ellipsis.
+  // One column of the row is reserved for the ellipsis.
   let room = columnsMax - 1
   let isFull = false
   for (const [index, part] of line.split(colors).entries()) {

@@ -1,4 +1,4 @@
-/** US dollars: cents normally, more digits where cents would hide the figure. */
+/** Formats US dollars with cents, and with more digits where cents would hide the figure. */
 export function formatUsd(usd: number): string {
   return usd !== 0 && Math.abs(usd) < 0.01 ? `$${usd.toFixed(6)}` : `$${usd.toFixed(2)}`
 }
@@ -18,7 +18,7 @@ export function formatDuration(ms: number): string {
   return twoUnits(`${Math.floor(minutes / 60)} h`, minutes % 60, 'min')
 }
 
-/** `5 min`, not `5 min 0 s`. */
+/** Joins two units, and omits the second at zero: `5 min`, not `5 min 0 s`. */
 function twoUnits(first: string, count: number, unit: string): string {
   return count === 0 ? first : `${first} ${count} ${unit}`
 }

@@ -1,4 +1,4 @@
-/** A value for a program, as one line. Pure. */
+/** Returns a value as one line of JSON for a program. Pure. */
 export function jsonLine(value: unknown): string {
   // JSON does not escape the C1 control characters, and a terminal obeys them.
   const safe = JSON.stringify(value).replace(

@@ -7,7 +7,7 @@ import { CommandFailed } from '../command-failed.ts'
 /** A text that a person has edited, after the editor was closed. */
 export interface EditedText {
   readonly text: string
-  /** The path of the text until `taken` removes it; a caller that fails to use the text leaves the file. */
+  /** The path of the edited file. `taken` deletes the file; if the text cannot be used, the file remains. */
   readonly path: string
   taken(): Promise<void>
 }
@@ -20,7 +20,7 @@ export async function openEditor(
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-edit-'))
   const path = join(folder, name)
   await writeFile(path, text, { mode: 0o600 })
-  // A shell, because people write `code --wait` into EDITOR.
+  // Started by a shell, because people write commands with options such as `code --wait` into EDITOR.
   const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', path], { stdio: 'inherit' })
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)

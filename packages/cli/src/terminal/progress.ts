@@ -8,9 +8,9 @@ import type { TextSink } from './text-sink.ts'
 export interface Progress {
   /** Starts a new step; the step before it is done. */
   step(words: string): void
-  /** The work is done; prints the last step with its time. */
+  /** Ends the work successfully: prints the last step with its time. */
   done(words?: string): void
-  /** The work failed; the step stays visible. */
+  /** Ends the work as failed: the step stays visible. */
   fail(): void
   /** Marks a step as failed with the reason; other work continues in its place. */
   failed(words: string, why: string): void

@@ -16,7 +16,7 @@ export interface PromptArea {
   status(line: string | null): void
   /** Redraws the typed text; the window's width may have changed. */
   refresh(): void
-  /** Leaves all output on rows of its own, and no row for typing. */
+  /** Ends the area: all output keeps its rows, and the row for typing is removed. */
   close(): void
 }
 
@@ -56,7 +56,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
   let tail: OpenRow | null = null
   /** Width of the screen in columns when the tail was last fitted. */
   let fitted = 0
-  /** Columns of the final output on the line that the tail continues, because only the terminal wrapped the line. */
+  /** Columns of final output in the line that the tail continues, if only the terminal wrapped that line. */
   let saidColumns = 0
   let held: string[] = []
   let status: string | null = null
@@ -88,7 +88,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
 
   /** Prints final output above the rows that are redrawn. */
   function draw(said = ''): void {
-    // A full row continues in the next one only when text is written there.
+    // A terminal moves from a full row to the next one only when more text is written.
     const onNextRow = said === '' || said.endsWith('\n') ? '' : ' \r'
     const erased = erase()
     const begin = said.lastIndexOf('\n') + 1

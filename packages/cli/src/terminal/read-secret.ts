@@ -30,7 +30,7 @@ export async function askHidden(
 ): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input, output: nowhere, terminal: true })
-  // The terminal hides typed text only from here on.
+  // The question is printed after readline has switched off the echo, so typed text is never shown.
   err.write(question)
   try {
     return await typedLine(lines, signal)

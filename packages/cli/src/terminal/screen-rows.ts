@@ -35,8 +35,8 @@ export const withoutTabs = (text: string): string => text.replaceAll('\t', tab)
 export const rowUnitsPerColumn = 16
 
 /**
- * Characters that combine are processed again with each new piece; a longer sequence is not one character. In code
- * units.
+ * Characters that combine are processed again with each new piece of text; a sequence longer than this (in code
+ * units) is not one character.
  */
 const characterUnitsMax = 64
 

@@ -3,7 +3,7 @@ import { columnsOf } from './columns.ts'
 export interface Column {
   readonly title: string
   readonly align?: 'left' | 'right'
-  /** Longer cells are wrapped at words to this many columns; no bound leaves them as they are. */
+  /** Longer cells are wrapped at words to this many columns; if absent, cells are not wrapped. */
   readonly columnsMax?: number
 }
 
@@ -13,8 +13,8 @@ const gap = '  '
 const wordsColumnsMin = 16
 
 /**
- * A table as lines of text: titles, then rows. Cells may hold colors; a line break in one is shown. Where a terminal is
- * narrower than the table, columns of words are wrapped; where that is not enough, each row becomes lines of its own.
+ * Returns a table as lines: titles, then rows. Cells may contain colors; line breaks in cells are shown as signs. If
+ * the terminal is too narrow, columns of words are wrapped; if that does not suffice, each row becomes several lines.
  */
 export function renderTable(
   columns: readonly Column[],
@@ -25,7 +25,7 @@ export function renderTable(
   return fitted === null ? asRecords(columns, rows, tableColumnsMax) : asGrid(fitted, rows)
 }
 
-/** The columns with the widths that fit; null where no widths do. */
+/** Returns the columns with widths that fit the table; null if no widths fit. */
 function fitColumns(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -42,7 +42,7 @@ function fitColumns(
   )
   const total = () => widths.reduce((sum, width) => sum + width, 0) + gap.length * (widths.length - 1)
   while (total() > tableColumnsMax) {
-    // The widest column that can still be wrapped is narrowed; a word is never broken, so that an id can be copied.
+    // Narrows the widest column that can still be wrapped. Words are never broken, so that ids can be copied.
     const room = widths.map((width, index) => {
       const least = Math.max(longestWords[index] ?? 0, Math.min(width, wordsColumnsMin))
       return width > least ? width : 0

@@ -24,7 +24,7 @@ export interface Terminal {
   readonly isInteractive: boolean
   readonly columns: number
   readonly color: Color
-  /** How this program was called: what a person types before a command. */
+  /** How a person types this program's name, to print before a command. */
   readonly command: string
   /** Prints each argument as one line, even with foreign text in it (`singleLine`); silent in JSON mode. */
   print(...lines: readonly string[]): void
@@ -36,9 +36,9 @@ export interface Terminal {
   stream(text: string): void
   /** Ends the row of streamed text. */
   endRow(): void
-  /** The result for a program; silent outside JSON mode. */
+  /** Prints the result for a program; silent outside JSON mode. */
   printJson(value: unknown): void
-  /** The same as `print` beside the result: hints, warnings, errors. */
+  /** Prints lines like `print`, but on standard error: hints, warnings, errors. */
   note(...lines: readonly string[]): void
   /** Prints an error on standard error. */
   tell(error: FormattedError): void
@@ -52,8 +52,8 @@ export interface Terminal {
    */
   status(words: StatusWords | null): boolean
   /**
-   * The same for work without other output, once it has taken a second. It does nothing without a terminal, while
-   * something else is shown, and at the prompt of a conversation. Returns the function that ends it.
+   * Shows such a line for work without other output, after one second. Does nothing without a terminal, while another
+   * line is shown, or at the prompt of a conversation. Returns the function that removes the line.
    */
   working(words: () => string): () => void
   /** Prints all output above the typed text until the returned area is closed. */
@@ -90,7 +90,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     animated: err.isTTY === true && options.colors !== 'off',
     clock: options.clock,
   })
-  // Colors stay if either stream has them: a line that was colored for one may go to the other.
+  // Colors are kept if either stream supports them, because a line colored for one may be written to the other.
   const keepsColors =
     hasColors(options.colors, isInteractive) || hasColors(options.colors, err.isTTY === true)
   let area: PromptArea | null = null

@@ -3,7 +3,7 @@ export interface TextSink {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
-  /** A terminal reports when its window is resized. */
+  /** Registers a listener for changes of the terminal window's size. */
   on?(event: 'resize', listener: () => void): unknown
   off?(event: 'resize', listener: () => void): unknown
 }

@@ -8,7 +8,7 @@ import { CommandFailed } from '../command-failed.ts'
 
 /** Time limit for unpacking a quarter of a gigabyte on a slow disk, in milliseconds. */
 const unpackingMaxMs = 300_000
-/** A program that does not print its version within this time does not run here. */
+/** A package whose program does not print its version within this time counts as broken. In milliseconds. */
 const trialMaxMs = 60_000
 
 /** A prepared replacement of an installed package. */
@@ -17,7 +17,7 @@ export interface Replacement {
   swap(): Promise<void>
   /** Moves the old package back. */
   swapBack(): Promise<void>
-  /** Deletes whichever of the two packages is not installed. */
+  /** Deletes the package that is not installed: the old one after a swap, else the new one. */
   clear(): Promise<void>
 }
 
@@ -40,8 +40,8 @@ export async function requireInstalled(root: string, command: string): Promise<v
 }
 
 /**
- * Unpacks a package beside the installed one and runs it for its version, so that one that does not run here is
- * rejected before anything has changed. npm finds the new one like the old: its links lead to the same paths.
+ * Unpacks a package beside the installed one and runs it for its version, so that a package that does not run on this
+ * machine is rejected before any change. npm's links stay valid, because the paths are the same.
  */
 export async function prepareReplacement(
   root: string,
@@ -93,7 +93,7 @@ export async function prepareReplacement(
   }
 }
 
-/** Homes and processes of other meshes that run from the package: modules that they load later would be missing. */
+/** Returns homes and processes of other meshes that run from the package: replacing it would remove their modules. */
 export async function othersThatRun(root: string, pid: number | null): Promise<readonly string[]> {
   const found: string[] = []
   for (const name of (await readdir('/proc').catch(() => [])).filter((entry) => /^\d+$/.test(entry))) {

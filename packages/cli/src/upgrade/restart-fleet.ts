@@ -10,7 +10,7 @@ import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
 import { meshFilePath } from '../mesh-process/mesh-paths.ts'
 import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 
-/** The first start of a release builds the image for agents. */
+/** How long a start may take: the first start of a release builds the image for agents. */
 const startMaxMs = 900_000
 const saidMaxBytes = 1024 * 1024
 
@@ -19,7 +19,7 @@ export interface RunningFleet {
   readonly pid: number
   readonly port: number
   readonly runtime: string
-  /** The isolation level that its start requested for agents; null for none. */
+  /** The isolation level that the start of the mesh requested for agents; null if it requested none. */
   readonly isolation: string | null
   readonly version: string
   /** systemd keeps it. */
@@ -95,8 +95,8 @@ export async function databaseCopies(home: string): Promise<readonly DatabaseCop
 }
 
 /**
- * Restores the copy over a database that the newer release failed to upgrade: the older release would reject it.
- * Returns whether there was a copy. An earlier try at the same release may have left one with its name.
+ * Restores the database copy that the failed upgrade made, because the older release rejects an upgraded database.
+ * False if this upgrade made no copy. Copies in `before` are of earlier upgrades, and are ignored.
  */
 export async function databaseBack(home: string, before: readonly DatabaseCopy[]): Promise<boolean> {
   const known = new Set(before.map(({ name, madeAs }) => `${name} ${madeAs}`))

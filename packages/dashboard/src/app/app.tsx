@@ -104,7 +104,7 @@ export function App({ services }: { readonly services: Services }) {
   )
 }
 
-/** A home without a model starts with its setup. */
+/** Redirects to the setup if the fleet has no default model, else to the chat. */
 function Home() {
   const status = useMesh('status')
   if (status.isPending) return <Loading rows={6} />

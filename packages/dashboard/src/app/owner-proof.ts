@@ -1,4 +1,4 @@
-/** The owner's proof as this page holds it, and the question for it. Nothing of it is stored. */
+/** Keeps the owner's proof in memory while this page is open, and asks the owner for it. */
 export interface ProofStore {
   /** The proof that calls send; undefined before the owner gave one. */
   readonly current: () => string | undefined
@@ -6,7 +6,7 @@ export interface ProofStore {
   /** Asks the person to confirm `words` with a code. Resolves to true with a proof, to false if they cancel. */
   readonly ask: (words: string) => Promise<boolean>
   readonly answer: (given: boolean) => void
-  /** What the waiting calls ask the owner to confirm; empty if no call waits. */
+  /** Returns what the waiting calls ask the owner to confirm; empty if no call waits. */
   readonly question: () => string
   subscribe(listener: () => void): () => void
 }

@@ -1,7 +1,7 @@
 import type { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 
-/** Repairs on these pages, for problems whose catalogue entry names commands of the terminal. */
+/** Repairs that are possible on the pages, for problems whose catalogue entry names terminal commands. */
 const here: Partial<Record<ProblemCode, string>> = {
   'budget-exhausted': 'Raise the budget under Settings, Limits, or wait for the next day or month (UTC).',
   denied:

@@ -39,7 +39,7 @@ export function createServices({ origin }: { readonly origin: string }): Service
   const queries = new QueryClient({
     defaultOptions: {
       queries: {
-        // Events mark answers as outdated; see `live/stale-queries.ts`.
+        // Within this time, only events mark an answer as outdated; see `live/stale-queries.ts`.
         staleTime: 30_000,
         // The mesh may be local, so the browser's opinion whether it is online does not matter.
         networkMode: 'always',

@@ -34,7 +34,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     return () => window.removeEventListener('keydown', open)
   }, [])
 
-  // People type as soon as they open the palette; before its code is loaded, their keys would go to the page.
+  // Loads the palette's code before it is opened, because keys typed while it loads would go to the page.
   useEffect(() => {
     const timer = setTimeout(loadPalette, paletteAfterMs)
     return () => clearTimeout(timer)

@@ -7,7 +7,7 @@ export interface Toast {
   readonly title: string
   /** What the person can do now. */
   readonly repair?: string | undefined
-  /** Undoes the reported change; resolves to the next message. */
+  /** Undoes the reported change; resolves to the message that is shown afterwards. */
   readonly undo?: (() => Promise<string>) | undefined
 }
 

@@ -2,7 +2,7 @@ import { systemClock } from '@flotilla/client/system-clock'
 
 /** Numbers and times as people read them. */
 
-/** A thing counted: `1 message`, `2 messages`. */
+/** Formats a number of things: `1 message`, `2 messages`. */
 export function formatCount(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
@@ -34,7 +34,7 @@ export function formatUsd(usd: number): string {
 
 export function formatTokens(count: number): string {
   if (count < 1000) return String(count)
-  // An amount that rounds to a thousand thousands is shown as a million.
+  // From 999,500 tokens on, the unit is M: rounded to thousands, the number would read 1000k.
   const [amount, unit] = count < 999_500 ? [count / 1000, 'k'] : [count / 1_000_000, 'M']
   return `${amount.toFixed(amount < 9.95 ? 1 : 0)}${unit}`
 }

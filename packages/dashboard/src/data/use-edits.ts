@@ -38,7 +38,7 @@ export function useEdits(agentId: string) {
           changes.push(await withProof(proofs, 'agentEdit', () => client.call('agentEdit', parts)))
         }
       } catch (error) {
-        // Edits before a failed one stay, and can be undone.
+        // If a later edit fails, the earlier ones stay, and the message offers to undo them.
         if (changes.length > 0) tell(changes)
         throw error
       }

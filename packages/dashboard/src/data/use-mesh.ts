@@ -44,7 +44,7 @@ export function useMesh<N extends PeopleEndpointName>(
   })
 }
 
-/** Returns why the user may not do it, or null if they may. The mesh decides in any case. */
+/** Returns why the user may not make this call, or null if they may. The mesh decides in any case. */
 export function useRefusal(deed: Deed): string | null {
   return refusalOf(useMesh('me').data, deed)
 }
@@ -57,17 +57,17 @@ export interface Undoing {
 }
 
 /**
- * A call that changes something. A failure is shown above the page, unless the form shows it itself. `done` is the message
- * after success; it may be null for some answers.
+ * Returns a function that makes a call that changes something. Errors appear above the page, unless the form shows
+ * them. `done` is the message after success, or null for no message.
  */
 export function useAction<N extends PeopleEndpointName>(
   name: N,
   options: {
     readonly done?: string | ((reply: Reply<N>) => string | null)
-    /** The form shows the error beside its fields, so no message above the page repeats it. */
+    /** True if the form shows the error beside its fields, so no message above the page repeats it. */
     readonly failsInPlace?: boolean
     readonly stale?: readonly PeopleEndpointName[]
-    /** How to undo the change if that is possible, and the message after that. */
+    /** Returns the call that undoes the change, and the message after undoing. */
     readonly undo?: (reply: Reply<N>, parts: CallParts<N>) => Undoing
   } = {},
 ) {
@@ -91,7 +91,7 @@ export function useAction<N extends PeopleEndpointName>(
     },
     onError: (error) => {
       if (options.failsInPlace !== true) toasts.fail(error)
-      // The user's role may have changed since the page loaded it.
+      // Loads the user's role again, which may have changed since the page loaded it.
       if (error instanceof Problem && error.code === 'denied')
         void queries.invalidateQueries({ queryKey: ['me'] })
     },

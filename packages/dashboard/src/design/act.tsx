@@ -18,7 +18,7 @@ export function Act({ call, agent, wants, disabled, title, ...button }: Componen
   )
 }
 
-/** A card that the call fills, or why the caller may not see it. */
+/** Shows its children if the caller may make the call, else a card that says why not. */
 export function Reserved({
   call,
   title,
@@ -26,7 +26,7 @@ export function Reserved({
   children,
 }: Pick<Deed, 'call'> & {
   readonly title: string
-  /** The title is the heading of a whole page. */
+  /** True if the title is the heading of a whole page. */
   readonly isPage?: boolean
   readonly children?: ReactNode
 }) {

@@ -1,4 +1,4 @@
-/** A filter: one of a few values, or any. */
+/** A filter with one of a few values, or an option that accepts any value. */
 export function Choice({
   name,
   value,

@@ -16,7 +16,7 @@ export function DiffView({
 }) {
   const rows = diffRows(before, after)
   return (
-    // A part that scrolls must be reachable by keyboard.
+    // This element can scroll, so it must be reachable by keyboard.
     <div className="diff mono" tabIndex={0} role="region" aria-label={label}>
       {rows.map(({ kind, text }, index) => (
         <div key={index} className={`diff-row ${kind}`}>

@@ -59,7 +59,7 @@ export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries' |
     },
     onDropped: ({ since, dropped_until }: EventsDropped) => {
       change({ dropped: state.dropped + (dropped_until - Math.max(0, since)) })
-      // The missed events may have changed anything.
+      // Missed events may have changed anything, so all answers are outdated.
       refresher.markAllStale()
     },
     onState: (line) => {

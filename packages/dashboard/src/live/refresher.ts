@@ -2,14 +2,14 @@ import type { QueryClient } from '@tanstack/react-query'
 
 /** Minimum time between an answer and the next request for it, in milliseconds. */
 export const refreshEveryMs = 700
-/** A request without an answer for this time is repeated. */
+/** A request that has no answer after this time (ms) is repeated. */
 export const refreshPatienceMs = 15_000
 
 /** The name that means every cached answer. */
 const everything = Symbol('everything')
 type Name = string | typeof everything
 
-/** `timer` while a request is scheduled, `asking` while it runs; `again` if an event came meanwhile. */
+/** A `waiting` request starts with its timer, an `asking` one runs; `again` repeats it because of a new event. */
 interface Ask {
   readonly kind: 'waiting' | 'asking'
   again: boolean

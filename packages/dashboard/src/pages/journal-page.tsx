@@ -21,7 +21,7 @@ const ranges = [
   { name: 'week', words: 'Last week', ms: 7 * 24 * hourMs },
   { name: 'all', words: 'All', ms: null },
 ] as const
-/** The range when the address names none. */
+/** The time range that is used if the address names none. */
 const usualRange = ranges[1]
 const rowHeightPx = 40
 /** There is no event for a new row, so the page polls. */
@@ -166,7 +166,7 @@ function queryOf({ ms, agent, action }: Asked) {
   } as const
 }
 
-/** Returns the path to export all rows of that time and kind, beyond those on the page. */
+/** Returns the path that exports all rows that match the filter, also those that the page does not list. */
 function exportPath(asked: Asked): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(queryOf(asked))) search.set(name, String(value))
@@ -228,7 +228,7 @@ function useJournal(asked: Asked) {
   return useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
-      // For any selected time span, only rows since the last request are read again.
+      // Only rows since the newest known row are requested, whatever time range is selected.
       const before = queries.getQueryData<JournalRows>(queryKey)
       const newest = before?.rows[0]?.at
       const query = { ...queryOf(asked), ...(newest === undefined ? {} : { since: newest }) }

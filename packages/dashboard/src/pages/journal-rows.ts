@@ -16,17 +16,17 @@ export interface JournalRow extends z.infer<typeof rowSchema> {
   readonly searched: string
 }
 
-/** Maximum number of rows on a page; of more, the newest are kept. */
+/** The maximum number of rows on a page; if there are more, only the newest are shown. */
 export const journalRowsMax = 5000
 
 /** Newest first. */
 export interface JournalRows {
   readonly rows: readonly JournalRow[]
-  /** True if older rows of that time and kind exist. */
+  /** True if older rows match the filter too, but are not in `rows`. */
   readonly more: boolean
 }
 
-/** Joins known rows with those from the newest known timestamp on, which may overlap. Pure. */
+/** Joins the known rows with newly read ones; rows in both are kept once. Pure. */
 export function joinJournalRows(before: JournalRows, after: JournalRows): JournalRows {
   const newest = before.rows[0]?.seq ?? -1
   const fresh = after.rows.filter(({ seq }) => seq > newest)

@@ -26,7 +26,7 @@ export function RunsPage() {
     'from',
     'find',
   ])
-  // The address may name a state that does not exist.
+  // Ignores a state in the address that does not exist.
   const state = runStates.find((one) => one === stateWords)
   const from = originKinds.find((one) => one === fromWords)
   const find = useSettled(words.trim().slice(0, wireLimits.runSearchMaxChars))
@@ -184,7 +184,7 @@ function RunList({
   )
 }
 
-/** What the run is about, on one line. */
+/** Returns the input of a run in a few words: its message, task or tool call. */
 export function inputWords({ input }: RunView): string {
   switch (input.kind) {
     case 'chat':

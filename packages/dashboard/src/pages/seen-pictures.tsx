@@ -79,7 +79,7 @@ function SeenPicture({
   )
 }
 
-/** The type is determined by the bytes alone, whatever the name says. */
+/** Shows bytes as a picture if they are one. Only the bytes decide the type, whatever the file name says. */
 export function Drawn({ bytes, words }: { readonly bytes: Uint8Array; readonly words: string }) {
   const type = imageTypeOf(bytes)
   const url = useObjectUrl(bytes, type ?? 'application/octet-stream')

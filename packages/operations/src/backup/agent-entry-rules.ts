@@ -10,7 +10,7 @@ const nameMaxBytes = 3840
 /** `NAME_MAX` of Linux. */
 const partMaxBytes = 255
 const targetMaxBytes = 4095
-/** Longer keys of seen names are replaced by their digest. */
+/** Keys of seen names that are longer than this are replaced by their digest. */
 const keyMaxBytes = 40
 
 const refusedKinds: Readonly<Partial<Record<TarEntry['kind'], string>>> = {
@@ -27,14 +27,14 @@ export type EntryVerdict =
     }
   | { readonly ok: false; readonly why: string }
 
-/** Called once for each entry of one archive, in its order. */
+/** Returns the verdict on one entry; called once for each entry of an archive, in the order of the archive. */
 export type EntryRules = (entry: TarEntry) => EntryVerdict
 
 export function createEntryRules(): EntryRules {
   const seen = new Map<string, 'file' | 'folder' | 'link'>()
   const kindOf = (name: string) => seen.get(keyOf(name))
 
-  /** Null if all parents of the name are folders, or will be created as folders. */
+  /** Returns why the name cannot be created; null if all its parents are folders or will be created as folders. */
   function whyNotBelow(name: string): string | null {
     // Checks from the nearest folder upwards: an accepted folder had its own parents checked.
     for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
@@ -96,7 +96,7 @@ export function insideOf(name: string): string | null {
   return parts.includes('..') ? null : parts.join('/')
 }
 
-/** Container engines refuse a whole archive for a relative target above the folder that they unpack into. */
+/** True for a relative link target above the folder to unpack into: engines refuse the whole archive for it. */
 function leadsAbove(name: string, target: string): boolean {
   if (target.startsWith('/')) return false
   let depth = name.split('/').length - 1
@@ -120,5 +120,5 @@ export function shownName(name: string): string {
   return shown.length <= shownMaxChars ? shown : `${shown.slice(0, shownMaxChars)}…`
 }
 const shownMaxChars = 120
-/** Bytes of a name that are read: 121 characters of UTF-8 need less. */
+/** Maximum number of bytes of a name that are decoded; 121 characters of UTF-8 need fewer. */
 const shownReadMaxBytes = 512

@@ -2,9 +2,9 @@ import type { TarBounds } from './filter-tar.ts'
 
 const gb = 1024 ** 3
 
-/** The maximum number of one agent's files and folders in a backup; a count of its data ends there too. */
+/** The maximum number of one agent's files and folders in a backup; at the next one, reading the agent ends. */
 const agentEntriesMax = 2_000_000
-/** Backups of earlier releases may hold more. */
+/** The maximum when a backup is read: earlier releases put more entries of one agent into a backup. */
 const agentEntriesReadMax = 5_000_000
 /** Bytes read beyond an agent's limit, to find entries after a large file that is skipped. */
 const readPastBytes = gb

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
 import type { MovedBytes } from './tell-bytes.ts'
 
-/** The mesh's own variables that the program gets: no credential is among them. */
+/** The variables of the mesh's environment that are passed to the backup program; no credential is among them. */
 const passedVariables = ['PATH', 'HOME', 'XDG_CACHE_HOME', 'TMPDIR', 'LANG'] as const
 
 export interface BackupAsked {
@@ -15,11 +15,11 @@ export interface BackupAsked {
   readonly passphrase: string | null
   readonly step: (words: string) => void
   readonly moved: (moved: MovedBytes) => void
-  /** Ends the program and removes the incomplete file. */
+  /** Aborting the signal ends the backup program and removes the incomplete file. */
   readonly signal: AbortSignal
 }
 
-/** The result, as text for the caller. */
+/** The result of a backup program, as text for the caller. */
 export interface BackupEnd {
   readonly ok: boolean
   readonly words: string
@@ -40,7 +40,7 @@ const lineSchema = z.looseObject({
   files: z.int().optional(),
   secrets: z.boolean().optional(),
   not_held: z.array(z.string()).optional(),
-  /** A field of both kinds of results. */
+  /** The results of making and of verifying a backup both have this field. */
   skipped: z
     .array(
       z.looseObject({

@@ -27,9 +27,7 @@ export interface FilteredData {
   readonly endedBy: string | null
 }
 
-/**
- * Filters an archive of an agent's data piece by piece, and gives one with only the entries that a backup may contain.
- */
+/** Filters an archive of an agent's data piece by piece; the output has only entries that a backup may contain. */
 export interface TarFilter {
   /** Returns the bytes to write. Throws the problem `unprocessable` if the archive is damaged. */
   take(piece: Buffer): readonly Buffer[]
@@ -49,7 +47,7 @@ export interface TarFilter {
 }
 
 export interface FilteredEnd {
-  /** To be written after the other pieces. */
+  /** Pieces to write to the archive after all pieces that `take` returned. */
   readonly pieces: Iterable<Buffer>
   readonly data: FilteredData
 }
@@ -187,7 +185,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
         at += count
       }
       state.held = Buffer.from(bytes.subarray(at))
-      // Not in the middle of a file that is being written, because its header contains its size.
+      // The limit does not end a file that is being written: its header, already written, contains its size.
       if (state.read > bounds.readMaxBytes && !(state.passes !== null && state.left > 0))
         state.endedBy ??= `reading ended after ${inMb(bounds.readMaxBytes)}, because files are larger than its limit; delete them or raise data_limit_mb`
       return out

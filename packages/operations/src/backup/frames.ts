@@ -22,7 +22,7 @@ const partBytes = 128 * 1024
 /** Maximum size of a data frame; frames of format 1 are larger. */
 export const dataBytesMax = 1024 * 1024
 export const wordBytesMax = 64 * 1024
-/** Shorter runs of zeros are written as they are. */
+/** Runs of zeros that are shorter than this are written as they are. */
 const zeroRunMin = 4096
 /** Longest run of zeros in one frame. */
 export const zeroRunMax = 1024 ** 3
@@ -39,7 +39,7 @@ export const entrySchema = z.discriminatedUnion('kind', [
 ])
 export type Entry = z.infer<typeof entrySchema>
 
-/** The creator's note on an agent's data. */
+/** What the program that made the backup recorded about one agent's data. */
 const noteSchema = z.strictObject({
   skipped: skippedSchema,
   /** The limit that ended reading early; null if everything was read. */
@@ -63,11 +63,11 @@ export const aboutSchema = z.strictObject({
   /** Newest step of the schema of the database. */
   schema: z.number(),
   agents: z.int(),
-  /** Files of the home that follow. Since format 2, like the two below. */
+  /** Number of the home's files in the backup. Format 2 added this field and the two below. */
   files: z.int().optional(),
   /** The secrets of the home that the backup contains. */
   secret_files: z.array(z.string().max(100)).max(10).optional(),
-  /** Entries of the home that do not follow. */
+  /** Entries of the home that the backup does not contain. */
   skipped: skippedSchema.optional(),
 })
 /** A backup's description of itself. */
@@ -89,7 +89,7 @@ export const letters = {
 export interface SourceEntry {
   readonly entry: Entry
   readonly content: AsyncIterable<Buffer>
-  /** For an agent's data, called once its content has ended: its note, or why it could not be read. */
+  /** Called once an agent's data has ended; returns the note on the data, or why the data could not be read. */
   readonly close?: () => { readonly note: DataNote } | { readonly leftOut: string }
 }
 
@@ -142,7 +142,7 @@ async function* dataFrames(
   if (run > 0) yield zeroFrame(run)
 }
 
-/** Reported when the backup is made and not when it is needed. */
+/** Returns the problem for too many files, which making a backup reports, so that no restore fails later. */
 function tooMany(countMax: number): Problem {
   return new Problem('unprocessable', {
     detail: `the home has more than ${countMax} files`,

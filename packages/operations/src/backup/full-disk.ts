@@ -39,7 +39,7 @@ async function mountOf(folder: string): Promise<string> {
   return mount
 }
 
-/** Problem `disk-full` if the disk of `folder` has less free space than `bytes`, which are kept for the mesh. */
+/** Throws the Problem `disk-full` if the disk of `folder` has less than `bytes` free, the mesh's reserve. */
 export async function requireFree(bytes: number, { folder, repair }: FullDisk): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bavail * bsize >= bytes) return

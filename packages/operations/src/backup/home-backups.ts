@@ -59,7 +59,7 @@ export function createHomeBackups(deps: {
     })
   }
 
-  /** The request is in the audit log before anything is done. */
+  /** Starts an operation in the background, after the audit log has recorded the request. */
   function begin(
     caller: Caller,
     wanted: Pick<BackupAsked, 'deed' | 'passphrase'> & { readonly name: string },
@@ -118,7 +118,7 @@ export function createHomeBackups(deps: {
             'Move some of the backups to another disk, or remove some, in a terminal of the machine of the mesh.',
         })
       }
-      // Checked again, because another caller may have begun meanwhile.
+      // Checks again, because another caller may have begun a backup during the waits above.
       requireIdle()
       begin(caller, { deed: 'make', name: nameAt(clock.now()), passphrase })
       return shown()
@@ -165,7 +165,7 @@ async function sizeOf(path: string): Promise<{ readonly bytes: number; readonly 
   return found?.isFile() === true ? { bytes: found.size, changedAt: found.mtimeMs } : null
 }
 
-/** Determined by the first line; null if the file is not a backup. */
+/** Returns whether the first line says that the backup is encrypted; null if the file is not a backup. */
 async function isEncrypted(path: string): Promise<boolean | null> {
   const file = await open(path, 'r').catch(() => null)
   if (!file) return null

@@ -39,7 +39,7 @@ export async function requireRoomForRestore(
   return (await import('./require-room.ts')).requireRoomForRestore(home, content)
 }
 
-/** Archives that are read at once; each holds an agent. */
+/** The maximum number of agents' archives read at once; an agent is frozen while its archive is read. */
 const readingsMax = 1
 
 /**

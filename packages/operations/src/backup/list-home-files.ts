@@ -11,11 +11,11 @@ import { createSkippedList } from './skipped-entries.ts'
 import type { Skipped } from './skipped-entries.ts'
 
 export interface HomeBounds {
-  /** Entries of one folder of the home, its subfolders included. */
+  /** The maximum number of entries in one folder of the home, its subfolders included. */
   readonly entriesPerRootMax: number
   /**
-   * Entries in the folder of one agent's artifacts, which do not count for the folder above. No agent uses up the share
-   * of another one.
+   * The maximum number of entries in the folder of one agent's artifacts; they do not count for the folder above. So
+   * no agent uses up the share of another one.
    */
   readonly artifactsPerAgentMax: number
   /** Files of the home together. */
@@ -30,7 +30,7 @@ export const homeBounds: HomeBounds = {
 
 const artifacts = 'data/artifacts'
 export const anchorsPath = 'data/journal-anchors.jsonl'
-/** The anchors are last: the time until they are copied must be short, because they grow. */
+/** The audit log's anchors come last: they grow, so the time until they are copied must be short. */
 const roots = [
   '.env',
   'config',
@@ -53,7 +53,7 @@ export interface HomeFile {
   readonly stamp: string
   /** The real path after following links. */
   readonly place: string
-  /** The folder in which it was found, by device and inode; empty for the first folder of a home. */
+  /** The folder that lists this file, by device and inode; empty for the first folder of a home. */
   readonly folder: string
   /** The file system that contains it. */
   readonly device: bigint
@@ -67,10 +67,10 @@ export interface HomeFiles {
 /** Whether an agent can replace the file at any time. Pure. */
 export const isArtifact = (path: string): boolean => artifactPath.test(path)
 
-/** Changes whenever a file is replaced or written. Pure. */
+/** Returns a text that changes whenever a file is replaced or written. Pure. */
 export const stampOf = ({ dev, ino, size, mtimeNs }: BigIntStats): string =>
   `${dev}:${ino}:${size}:${mtimeNs}`
-/** The same for as long as a folder or file exists. Pure. */
+/** Returns a text that stays the same as long as a folder or file exists. Pure. */
 export const inodeOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`
 
 interface Folder {
@@ -80,7 +80,7 @@ interface Folder {
   readonly inode: string
   /** The folder and its parents, by device and inode. */
   readonly above: ReadonlySet<string>
-  /** How many more entries it may have, with its subfolders. */
+  /** How many more entries the folder may have, with its subfolders. */
   readonly room: { left: number }
 }
 
@@ -103,7 +103,7 @@ export function listHomeFiles(
   }
 
   function visit(path: string, from: string, parent: Folder | null): void {
-    // Names with such a beginning or end are temporary files of an unfinished write.
+    // Names with this beginning or end belong to temporary files of an unfinished write.
     if (isLeftOut(path, options) || /\/\.staged-|\/\.[^/]+\.\d+-[0-9a-f]{12}\.tmp$/.test(path)) return
     const why = whyNoPath(path)
     if (why !== null) return skip(path, why)
@@ -160,7 +160,7 @@ function foreignNames(paths: DataPaths): readonly string[] {
   return namesIn(paths.home, foreignNamesMax).filter((name) => !own.includes(name) && name !== fileSystemName)
 }
 const foreignNamesMax = 10_000
-/** A file system makes this folder itself. */
+/** Some file systems create this folder themselves. */
 const fileSystemName = 'lost+found'
 
 /** The reason why a restore would reject the file, or the files of the folder; null if it accepts them. Pure. */
@@ -197,7 +197,7 @@ function isOver(place: string, home: string, orInside: boolean): boolean {
   return holds(place, home) || (orInside && holds(home, place))
 }
 
-/** At most `max` names, in order; empty if the folder was deleted meanwhile. */
+/** Returns at most `max` names, sorted; none if the folder was deleted after it was listed. */
 function namesIn(folder: string, max: number): readonly string[] {
   try {
     const open = opendirSync(folder)

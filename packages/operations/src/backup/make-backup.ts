@@ -29,7 +29,7 @@ import { verifyBackup } from './verify-backup.ts'
 import { whyOf } from './why-of.ts'
 import { writeArchive } from './write-archive.ts'
 
-/** Stays free if backup and home share a disk, because below half of it the mesh refuses new work. */
+/** Space that a backup leaves free on its disk; below half of it a mesh on the same disk refuses new work. */
 const keepFreeBytes = 64 * 1024 * 1024
 
 export interface MadeBackup extends WhatIsMissing {

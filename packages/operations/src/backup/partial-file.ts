@@ -16,7 +16,7 @@ export interface PartialBackup {
   remove(): Promise<void>
 }
 
-/** If this backup is killed, the next backup of this home removes both. */
+/** Creates the temporary files of a backup. If this backup is killed, the home's next backup removes them. */
 export async function openPartial(paths: DataPaths, file: string, pid: number): Promise<PartialBackup> {
   await mkdir(paths.runtimeFolder, { recursive: true, mode: 0o700 })
   const folder = await mkdtemp(join(paths.runtimeFolder, cutPrefix))
@@ -34,13 +34,13 @@ export async function openPartial(paths: DataPaths, file: string, pid: number): 
   }
 }
 
-/** Removes the files of a killed backup of this home. No other backup runs meanwhile. */
+/** Removes the files of a killed backup of this home. The caller ensures that no other backup is running. */
 export async function sweepPartials(paths: DataPaths): Promise<void> {
   for (const name of await readdir(paths.runtimeFolder).catch(() => [])) {
     if (!name.startsWith(cutPrefix)) continue
     const folder = join(paths.runtimeFolder, name)
     const path = await readFile(join(folder, noteName), 'utf8').catch(() => '')
-    // The disk of the target may be unmounted; then the partial file remains there.
+    // If the disk of the backup file is not mounted, the partial file remains on that disk.
     if (isAbsolute(path) && /^\..+\.\d+\.partial$/.test(basename(path)))
       await rm(path, { force: true }).catch(() => {})
     await rm(folder, { recursive: true, force: true })

@@ -8,7 +8,7 @@ import type { AgentPart } from './read-frames.ts'
 import { nothingSkipped } from './skipped-entries.ts'
 import { whyOf } from './why-of.ts'
 
-/** Null if the agent has no data. `held` is known once everything was read. */
+/** Resolves to the agent's data, or to null if the agent has none. `held` is known after the last byte. */
 export type ReadAgentData = (agentId: string) => Promise<DataReading | null>
 
 /** How the data of a home's agents is read. */
@@ -115,7 +115,7 @@ async function* filtered(data: DataReading, bounds: TarBounds, result: Result): 
         if (filter.isOver()) break
       }
     } catch (error) {
-      // A packer that could not read some files reports that at its end; the packed files are complete.
+      // The packer reports at its end that it could not read some files; the files that it packed are complete.
       if (!filter.isWhole()) throw error
       filter.note('some files', whyOf(error))
     }
@@ -129,7 +129,7 @@ async function* filtered(data: DataReading, bounds: TarBounds, result: Result): 
   }
 }
 
-/** The mesh is gone, or the caller aborted: not the fault of a single agent. */
+/** Returns true if the error concerns all agents: the mesh has ended, the disk is full or the caller aborted. */
 function isOfAll(error: unknown): boolean {
   if (error instanceof Problem) return error.code === 'conflict' || error.code === 'disk-full'
   return error instanceof Error && error.name === 'AbortError'

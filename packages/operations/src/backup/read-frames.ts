@@ -27,7 +27,7 @@ export interface FrameListener {
   about(about: About): Promise<void> | void
   /** Returns the sink for the content, or null to skip it. `end` is called once the content was verified. */
   entry(entry: Entry): Promise<EntrySink | null> | EntrySink | null
-  /** Called with the size of each piece of content, also without a sink. Throws to stop the reading. */
+  /** Called with the size of each piece of content, even without a sink. An error from it stops the reading. */
   content?(entry: Entry, bytes: number): Promise<void> | void
 }
 
@@ -39,7 +39,7 @@ export interface EntrySink {
 /** A backup's entry of one agent's data. */
 export interface AgentPart {
   readonly agent: string
-  /** `left-out`: the maker of the backup could not read it. `damaged`: the backup is damaged here. Nothing is restored of both. */
+  /** `left-out`: not readable when the backup was made. `damaged`: damaged since. Neither is restored. */
   readonly state: 'there' | 'left-out' | 'damaged'
   /** The reason, if it is missing. */
   readonly why: string | null
@@ -180,7 +180,7 @@ async function readAgentData(
       await give(passed)
     }
   }
-  /** A sink that has received part of an entry must not take it for the whole. */
+  /** Records the error; throws if the sink already has a part of the data, which it must not use as the whole. */
   function fail(why: string): void {
     if (sink !== null && read.given > 0) throw broken(`the data of ${agent} is damaged: ${why}`)
     read.fault ??= why
@@ -223,7 +223,7 @@ async function readAgentData(
   }
 }
 
-/** What the maker of the backup skipped; backups of format 1 were not filtered. */
+/** Returns the entries that the backup's maker skipped, or that this reader skips in a backup of format 1. */
 function saidOf({ skipped, endedBy }: FilteredData, note: DataNote | undefined) {
   const here = { skipped, endedBy }
   return note === undefined || skipped.count > 0 ? here : { skipped: note.skipped, endedBy: note.ended_by }
@@ -241,7 +241,7 @@ function piecesOf(frame: Frame | null): Iterable<Buffer> | null {
 }
 
 interface FrameReader {
-  /** `damaged` for a part of the archive that cannot be read. */
+  /** Resolves to the next frame, to `damaged` for a part that cannot be read, or to null at the end. */
   next(): Promise<Frame | 'damaged' | null>
 }
 

@@ -11,14 +11,14 @@ const spareBytes = 16 * 1024 * 1024
 
 export interface Room {
   readonly free: number
-  /** Folders on the same disk have the same value. */
+  /** An id of the disk, equal for folders on the same disk. */
   readonly disk: string
 }
 export type RoomIn = (folder: string) => Promise<Room>
 
 export const roomOnDisk: RoomIn = async (folder) => {
   const { bavail, bsize } = await statfs(folder).catch((error: unknown) => {
-    // The folder is not created here: if its disk is not mounted, the backup would fill the disk below.
+    // The folder is not created: if its disk is not mounted, the backup would fill the disk below it.
     throw new Problem('not-found', {
       detail: `the folder ${folder} cannot be used: ${error instanceof Error ? error.message : 'unknown reason'}`,
       repair: 'Create the folder (mkdir -p), or mount the disk that it belongs to; nothing was written.',
@@ -30,7 +30,7 @@ export const roomOnDisk: RoomIn = async (folder) => {
 export interface RoomAsked extends BackupSecrets {
   readonly paths: DataPaths
   readonly file: string
-  /** Bytes on the disk of all agents; null where they cannot be counted beforehand. */
+  /** Bytes that the data of all agents uses on the disk; null if they cannot be counted in advance. */
   readonly agentsBytes: number | null
   readonly roomIn: RoomIn
 }

@@ -38,9 +38,9 @@ export interface RestoreOptions {
 }
 
 export interface AgentsTarget {
-  /** Rejects if no agent's data could be written. */
+  /** Prepares the place for agents' data. Rejects if no agent's data could be written. */
   prepare(): Promise<void>
-  /** If it rejects, no data of this agent remains. */
+  /** Writes an agent's data. After a rejection, no data of this agent remains. */
   write(agentId: string, tar: AsyncIterable<Uint8Array>): Promise<void>
   close(): Promise<void>
 }
@@ -52,8 +52,8 @@ export interface RestoredHome {
 }
 
 /**
- * Restores a verified backup as a home. The home gets its own id: the original home may continue beside it, and nothing
- * of it in the engine is touched.
+ * Restores a verified backup as a home. The home gets its own id: the original home may continue beside it, and its
+ * containers and volumes stay unchanged.
  *
  * - B1 Only into an empty folder or an interrupted restore. A mark exists from before the first file until after the
  *   last, and a home with that mark does not start.
@@ -153,7 +153,7 @@ async function sinkOf(
   return dataSink(agent, to)
 }
 
-/** B3: a failed write is recorded, and the rest of this agent's data is skipped. */
+/** Returns a sink for an agent's data. After a failed write it records the error and skips the rest (B3). */
 function dataSink(
   agent: string,
   { agents, written }: { readonly agents: AgentsTarget; readonly written: Written },

@@ -19,7 +19,7 @@ const formatVersion = 2
 const chunkBytes = 256 * 1024
 const tagBytes = 16
 export const headerMaxBytes = 4096
-/** 128 MB and about half a second for each guess of a passphrase. */
+/** One guess of a passphrase costs 128 MB of memory and about half a second. */
 const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 } as const
 /** Limits the scrypt cost in a header; a hostile header could keep its reader computing for hours. */
 const scryptCostMax = 2 ** 18
@@ -47,7 +47,7 @@ interface Closing {
   open(sealed: Buffer, number: number, isLast: boolean): Buffer
 }
 
-/** The archive's bytes of its content. `passphrase` null leaves it readable for everybody. */
+/** Yields the sealed archive of `content`. With `passphrase` null the archive is not encrypted. */
 export async function* sealArchive(
   content: AsyncIterable<Buffer>,
   options: {
@@ -78,7 +78,7 @@ export async function* sealArchive(
   let number = 0
   let waiting: Buffer[] = []
   let bytes = 0
-  // One chunk is always held back, because the last one is marked.
+  // Each chunk is sealed only when the next one is known, because the last chunk has a mark.
   let before: Buffer | null = null
   function* closed(chunk: Buffer): Generator<Buffer> {
     if (before !== null) yield framed(closing.seal(before, number++, false))

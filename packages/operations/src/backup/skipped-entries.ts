@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Skipped entries that are named; more are only counted. */
+/** The maximum number of skipped entries that are listed by name; further ones are only counted. */
 const namedMax = 10
 /** How many entries are listed for one reason, so that many of one kind do not hide the others. */
 const namedOfReasonMax = 3

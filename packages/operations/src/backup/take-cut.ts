@@ -22,9 +22,9 @@ import type { Skipped, SkippedList } from './skipped-entries.ts'
 
 /** The retry limit: an owner's program that writes constantly would otherwise repeat the snapshot forever. */
 const triesMax = 20
-/** After these, artifacts that change between two looks no longer repeat the snapshot (C3). */
+/** After this many tries, artifacts that change between the two checks no longer repeat the snapshot (C3). */
 const strictTries = 3
-/** How often one artifact is linked again if it was replaced meanwhile. */
+/** How often linking one artifact is tried if an agent replaces it between the check and the link. */
 const linkTries = 3
 /** Error codes of the file system if it cannot link a file into the snapshot's folder. */
 const noLinkCodes: ReadonlySet<unknown> = new Set([
@@ -49,7 +49,7 @@ export interface CutFile {
   /** The path below the home, with slashes. */
   readonly path: string
   readonly mode: number
-  /** The size that was checked; a program that appends to the file meanwhile adds nothing. */
+  /** The size that was checked; bytes that a program appends to the file later are not read. */
   readonly bytes: number
   /** The path of the snapshot's copy. */
   readonly source: string
@@ -60,11 +60,11 @@ export interface CutFile {
  *
  * - C1 The mesh replaces its files atomically, so a hard link keeps the old content. The one file that grows, the
  *   anchors of the audit log, is copied, as are files on another file system.
- * - C2 The files are checked before the database snapshot is fixed and after they were linked; if one was replaced
- *   meanwhile, the snapshot is repeated. Problem `conflict` if that never succeeds.
+ * - C2 The files are checked before the database snapshot is fixed and after they were linked; if one was replaced in
+ *   between, the snapshot is repeated. Problem `conflict` if no try succeeds.
  * - C3 Agents save artifacts at any time, so after a few tries an artifact may be newer than the database, as after a
- *   kill of the mesh. One that is deleted meanwhile is skipped.
- * - C4 The linked or copied file is the one that was checked, so a path that leads elsewhere meanwhile adds nothing.
+ *   kill of the mesh. A deleted artifact is skipped.
+ * - C4 The linked or copied file is the one that was checked, so a path that now leads elsewhere adds nothing.
  */
 export async function takeCut(paths: DataPaths, folder: string, options: BackupSecrets): Promise<Cut> {
   const database = join(folder, 'mesh.db')
@@ -92,14 +92,14 @@ export async function takeCut(paths: DataPaths, folder: string, options: BackupS
 
 const goneWords = 'it was deleted, or changed again and again, while it was read'
 
-/** Null if a file changed before it was linked. With `gone`, artifacts that did are listed there. */
+/** Links or copies the files; null if one changed. With `gone`, changed artifacts are listed in it instead. */
 function named(
   seen: readonly HomeFile[],
   place: string,
   gone: SkippedList | null,
 ): readonly CutFile[] | null {
   const files: CutFile[] = []
-  // The anchors are the last file and grow.
+  // In reverse order: the audit log's anchors, the last file, grow and must be copied first.
   for (const [index, file] of [...seen.entries()].toReversed()) {
     const source = join(place, String(index))
     const { path, mode } = file
@@ -112,7 +112,7 @@ function named(
   return files.toReversed()
 }
 
-/** The size of the file that is now at `source`; null if that is not the checked one (C4). */
+/** Links or copies the checked file to `source`. Returns its size; null if another file is there now (C4). */
 function keepChecked(file: HomeFile, source: string): number | null {
   const { place, stamp, path, bytes } = file
   const isKept = unlessGone(() =>
@@ -125,7 +125,7 @@ function keepChecked(file: HomeFile, source: string): number | null {
   return null
 }
 
-/** The same for an artifact that may be newer than the checked one, in the folder that was checked (C3, C4). */
+/** Like `keepChecked` for an artifact: accepts a newer file if the folder is the one that was checked (C3, C4). */
 function keepNewer(file: HomeFile, source: string): number | null {
   const folder = unlessGone(() => openSync(dirname(file.place), constants.O_RDONLY | constants.O_DIRECTORY))
   if (folder === null) return null
@@ -144,7 +144,7 @@ function keepNewer(file: HomeFile, source: string): number | null {
   }
 }
 
-/** Null if a file was deleted or replaced by something else. */
+/** Returns the result of `work`, or null if `work` fails because a file was deleted or replaced. */
 function unlessGone<Result>(work: () => Result): Result | null {
   try {
     return work()

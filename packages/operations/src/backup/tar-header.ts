@@ -59,7 +59,7 @@ export function readHeader(block: Buffer, extension: Extension): Header {
   if (letter === 'x' || letter === 'g' || letter === 'L' || letter === 'K')
     return { type: 'extension', letter, size: positive(size) }
   const name = extension.name ?? nameIn(block)
-  // Only the oldest archives mark a folder so, and they have no extensions.
+  // Only the oldest archives mark a folder by a slash after its name, and they have no extended headers.
   const isOldFolder = extension.name === undefined && name.endsWith('/')
   const plain = kinds[letter] ?? 'unknown'
   const kind = extension.isSparse === true ? 'sparse' : plain === 'file' && isOldFolder ? 'folder' : plain
@@ -167,7 +167,7 @@ function nameIn(block: Buffer): string {
   return prefix === '' ? name : `${prefix}/${name}`
 }
 
-/** Octal, or two's complement if the first bit is set, as GNU writes large and negative numbers. */
+/** Reads a number: octal, or two's complement (first bit set), as GNU writes large and negative numbers. */
 function numberIn(block: Buffer, at: number, length: number): number {
   if (((block[at] ?? 0) & 0x80) === 0) {
     const text = textIn(block, at, length).trim()

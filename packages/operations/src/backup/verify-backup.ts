@@ -22,8 +22,8 @@ export interface VerifyOptions {
   readonly moved: TellBytes
   readonly signal?: AbortSignal
   /**
-   * Called now and then with what was read so far; throws to stop. A small file can describe more zeros than any disk
-   * holds, and a restore need not read them all to find that out.
+   * Called now and then with the size read so far; may throw to stop the reading. A small file can describe more
+   * zeros than any disk holds, which a restore should not have to read to its end.
    */
   readonly fits?: (soFar: ContentSoFar) => Promise<void>
 }
@@ -34,7 +34,7 @@ export interface ContentSoFar {
   readonly agents: readonly { readonly agent: string; readonly bytes: number }[]
 }
 
-/** Stays free on the disk of the temporary folder: the mesh may use the same disk. */
+/** Space in bytes that stays free on the disk of the temporary folder, because the mesh may use the same disk. */
 const keepFreeBytes = 64 * 1024 * 1024
 /** The free space is checked after this many bytes. */
 const checkEveryBytes = 64 * 1024 * 1024

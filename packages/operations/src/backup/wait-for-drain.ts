@@ -7,7 +7,7 @@ export async function waitForDrain(stream: Writable, orElse?: Promise<unknown>):
   const { signal } = over
   const settled = orElse === undefined ? [] : [orElse]
   const waits = [once(stream, 'drain', { signal }), once(stream, 'close', { signal })]
-  // The wait that did not finish first is aborted; its error is ignored.
+  // The `finally` below aborts the pending waits; their rejections are ignored.
   for (const wait of waits) wait.catch(() => {})
   try {
     await Promise.race([...waits, ...settled])

@@ -8,16 +8,16 @@ import { namingDisk, requireFree } from './full-disk.ts'
 const lookEveryBytes = 16 * 1024 * 1024
 
 export interface ArchiveTarget {
-  /** Must not exist yet. It is removed if writing fails. */
+  /** The path of the file, which must not exist yet. The file is removed if writing fails. */
   readonly path: string
-  /** Bytes that stay free on its disk: a mesh on the same disk refuses work below them. */
+  /** Bytes that stay free on the target's disk: a mesh on the same disk refuses work below this. */
   readonly keepFreeBytes: number
   readonly signal: AbortSignal
 }
 
 /**
- * Writes an archive and brings it to the disk. Problem `disk-full` that names the disk of the target, also before that is full
- * to its last byte.
+ * Writes an archive and syncs it to the disk. Throws the Problem `disk-full`, naming the disk of the target, if
+ * writing would leave less than `keepFreeBytes` free.
  */
 export async function writeArchive(archive: AsyncIterable<Buffer>, target: ArchiveTarget): Promise<void> {
   const { path, keepFreeBytes, signal } = target

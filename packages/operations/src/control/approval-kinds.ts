@@ -17,7 +17,7 @@ const deletionSchema = z.strictObject({
   reason: z.string(),
 })
 
-/** Each action that waits for a person. */
+/** Returns the kinds of actions that wait for a person's approval. */
 export function approvalKinds(
   agents: Pick<AgentRegistry, 'find'> & Pick<AgentAdmin, 'delete'>,
 ): ApprovalKinds {
@@ -63,7 +63,7 @@ export function approvalKinds(
         return deletedWords(agentId)
       },
       ifCutOff: 'again',
-      // The row is deleted last: if it is missing, or belongs to another agent, nothing of that agent is left.
+      // The agent's row is deleted last: if the row is missing or of a newer agent, the deletion is complete.
       wasDone: (args) => {
         const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
         return agents.find(agentId)?.createdAt === createdAt ? null : deletedWords(agentId)

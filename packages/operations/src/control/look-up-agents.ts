@@ -42,7 +42,7 @@ export function createLookUpAgents(deps: {
         created_at: createdAt,
       }
     },
-    /** Each field of its record, and who gave it. Problem `unknown-agent`. */
+    /** Returns each field of the agent's permission record and its origin. Problem `unknown-agent`. */
     permissionOrigins: (caller: Caller, agentId: string) => {
       guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
       const agent = agents.find(agentId)
@@ -58,7 +58,7 @@ export function createLookUpAgents(deps: {
         fields: record ? permissionOrigins(record, { kind: agent.kind, rows, lineOf }) : [],
       }
     },
-    /** Why an agent may do something or not. Problem `unknown-agent`, with names that are near. */
+    /** Explains why an agent may do something or not. Problem `unknown-agent`, with similar names. */
     explain: (caller: Caller, { agentId, action, resource, as }: Question) => {
       guard(caller, { do: 'view-fleet' })
       const snapshot = permissions.snapshot()

@@ -68,7 +68,7 @@ export function createAgentUse(deps: {
   }
 }
 
-/** Share of one processor between two samples; null if the sandbox started between them. Pure. */
+/** Returns the share of one processor between two samples; null if the sandbox started in between. Pure. */
 export function cpuPercent(agentId: string, before: Reading, last: Reading): number | null {
   const [was, is] = [before.uses.get(agentId), last.uses.get(agentId)]
   const seconds = (last.at - before.at) / 1000

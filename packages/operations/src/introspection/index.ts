@@ -51,7 +51,7 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
   function self(caller: AgentCaller): Self {
     const { agentId, run } = caller
     guard(caller, { do: 'act-for-self', agentId })
-    // The cost of the last call may not have been written yet.
+    // Has open costs written first, because the cost of the last call may not be stored yet.
     hooks.costsAsked.publish()
     return {
       agent_id: agentIdSchema.parse(agentId),
@@ -89,7 +89,7 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
   }
 }
 
-/** Adds tools that are not set up on this machine, which every caller would be refused. */
+/** Adds the tools that this machine is not set up for: the mesh refuses them to every caller. */
 function withMissing(
   refused: readonly RefusedTool[],
   needed: readonly { readonly tools: readonly string[]; readonly require: () => void }[],

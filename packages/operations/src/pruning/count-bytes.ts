@@ -6,7 +6,7 @@ const entriesMax = 200_000
 
 export interface Counted {
   readonly bytes: number
-  /** The last change of anything in it, in milliseconds since 1970. */
+  /** The newest change of the file, or of any entry of the folder, in milliseconds since 1970. */
   readonly changedMs: number
 }
 

@@ -6,7 +6,7 @@ import type { UnusedThing } from './unused-thing.ts'
 const dayMs = 24 * 3_600_000
 /** Compiled code of programs that were not started for this time; Node can compile it again. */
 const compiledMaxMs = 7 * dayMs
-/** Longer than the mesh needs to build one of these. */
+/** Age in milliseconds above which a part in `images` is unused; the mesh builds a part in less time. */
 const partMaxMs = dayMs
 
 export interface CachesAt {

@@ -1,9 +1,9 @@
 /** Something on the disk or the engine that nothing uses. */
 export interface UnusedThing {
   readonly kind: 'container' | 'volume' | 'agent data' | 'image' | 'snapshot' | 'log' | 'cache'
-  /** How the owner finds it: a path, or its name on the engine. */
+  /** The name by which the owner finds the thing: a path, or a name on the engine. */
   readonly name: string
-  /** Why it is not needed, as the end of a line. */
+  /** The reason why the thing is not needed, as the end of a line. */
   readonly why: string
   /** The space that its deletion frees; null if unknown. */
   readonly bytes: number | null

@@ -29,13 +29,13 @@ export async function checkProvider(
   })
   const model = input.model ?? usualModelOf(input.provider)
   if (model !== null) await context.tryProvider.ask(candidate, model, signal)
-  // Otherwise a key that was stored meanwhile would be sent to the address under test.
+  // Otherwise a key that another owner stored during the request would be sent to the address under test.
   requireUntouched()
   const models = await context.tryProvider.models(candidate, signal)
   return { answered: model === null ? null : `${input.provider}/${model}`, models: [...models] }
 }
 
-/** Stores the provider only if the model has answered and the setup did not change meanwhile. */
+/** Stores the provider only if the model has answered and no other owner changed the setup during the request. */
 export async function storeProvider(
   context: SetupContext,
   caller: Caller,
@@ -89,7 +89,7 @@ export async function removeProvider(context: SetupContext, caller: Caller, prov
   await vault.changeSystem(() => Object.fromEntries(kept.map((name) => [name, null])))
   recordSetup(context, caller, { action: 'provider.removed', subject: provider, detail: {} })
   const usual = settings().default_model
-  // With a default but no key, each call would fail with a missing key; without a default the error names the setup.
+  // A default model without a key would fail at each call; without a default model the error names the setup.
   if (usual?.startsWith(`${provider}/`)) await settingsFile.edit(['default_model'], undefined)
   return { removed: provider }
 }
@@ -108,8 +108,8 @@ function permittedCandidate(
 }
 
 /**
- * Takes a snapshot of a provider's setup and returns a check that it is unchanged. A model may take a minute to answer;
- * a key that another owner stores meanwhile would be sent to an address that was allowed without a key.
+ * Takes a snapshot of a provider's setup and returns a check that throws if the setup has changed. A model may take a
+ * minute to answer; a key that another owner stores in that minute would be sent to an address allowed without it.
  */
 function standingOf(context: SetupContext, provider: string): () => void {
   const look = () => {
@@ -136,7 +136,7 @@ function standingOf(context: SetupContext, provider: string): () => void {
 }
 
 /**
- * The stored key and address, together. The usual address is not stored as the owner's own; it replaces a stored one.
+ * The credentials to store: the key and a custom address. The usual address is not stored; it removes a custom one.
  */
 function keptOf(
   { vault, settings }: Pick<SetupContext, 'vault' | 'settings'>,

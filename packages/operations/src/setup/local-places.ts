@@ -1,6 +1,6 @@
 /** A host and port of this machine at which people usually run a model server. */
 export interface LocalPlace {
-  /** The provider's name, as in `ollama/qwen3`; a preset of that name leads there. */
+  /** The provider's name, as in `ollama/qwen3`; the preset of that name has this address. */
   readonly name: string
   /** The usual name of the program. */
   readonly title: string

@@ -10,11 +10,11 @@ export interface ProviderCandidate {
   readonly provider: string
   /** The key to test; null for the stored key. */
   readonly key: string | null
-  /** Null for the current address; a new key is sent to a custom address only if both were entered together. */
+  /** Null for the configured address; a new key is sent to a custom address only if both were entered together. */
   readonly baseUrl: string | null
 }
 
-/** Checks what may be tried before any request to the provider. Problems `unprocessable`, `conflict`, `denied`. */
+/** Checks the input before any request to the provider. Problems `unprocessable`, `conflict`, `denied`. */
 export function providerCandidate(
   context: SetupContext,
   caller: Caller,
@@ -57,7 +57,7 @@ export function addressSourceOf(
   return vault.systemSourceOf(credentialNamesOf(settings(), provider).baseUrl)
 }
 
-/** Compares addresses without their trailing slash. Pure. */
+/** True if two addresses are equal except for trailing slashes. Pure. */
 export function isSameAddress(one: string, other: string): boolean {
   return plainAddress(one) === plainAddress(other)
 }
@@ -121,7 +121,7 @@ export function isUsual(places: SetupContext['places'], provider: string, baseUr
   )
 }
 
-/** Prevents sending a stored key to the server at a new address. */
+/** Throws a Problem if a stored key would be sent to the server at a new address. */
 function requireSameAddress(
   { vault, tryProvider }: SetupContext,
   {

@@ -17,8 +17,8 @@ import type { LocalPlace } from './local-places.ts'
  * are shown. The dashboard may choose the first provider freely; later changes of where prompts go need the owner's
  * code.
  *
- * Problems: `denied`; `unprocessable` for a provider or a value that cannot be; `conflict` for what the environment of the
- * mesh decides; and those of the provider's own refusal.
+ * Problems: `denied`; `unprocessable` for an unknown provider or an invalid value; `conflict` for a value that the
+ * environment of the mesh sets; and those with which the provider rejects the test call.
  */
 export interface SetupContext extends Pick<Kernel, 'guard' | 'journal' | 'settings' | 'clock'> {
   readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'changeSystem'>
@@ -32,7 +32,7 @@ export interface SetupContext extends Pick<Kernel, 'guard' | 'journal' | 'settin
   readonly places: readonly LocalPlace[]
 }
 
-/** The input of an owner; missing fields default to the stored value, or else to the usual one. */
+/** The input of an owner; a missing field means the stored value, or the provider's usual value if none is stored. */
 export interface ProviderInput {
   readonly provider: string
   readonly key?: string | undefined
@@ -58,7 +58,7 @@ export function defaultLocked({
   return `FLOTILLA_DEFAULT_MODEL in ${where} sets the default model ${defaultModel}, so it cannot be changed here; remove the variable there and restart the mesh`
 }
 
-/** Problem `conflict` if the environment sets the value. */
+/** Throws the Problem `conflict` if the environment of the mesh sets the default model. */
 export function requireOwnDefault({ environment }: Pick<SetupContext, 'environment'>): void {
   const locked = defaultLocked(environment)
   if (locked !== null) throw new Problem('conflict', { detail: locked })

@@ -118,7 +118,7 @@ export function createSpanExport(
 
   return {
     send: (span) => {
-      // The SDK drops what its queue does not hold without a count.
+      // A full queue of the SDK drops spans without counting them, so the limit is enforced and counted before it.
       const { traceId, spanId, parentId, agentId } = span
       if (waiting.has(spanId) || share.take(agentId, 1) !== null) {
         overflown += 1
@@ -156,7 +156,7 @@ export function createSpanExport(
   }
 }
 
-/** `root` decides for spans without a parent. */
+/** Returns the samplers of this setting; `root` decides for spans without a parent. */
 function samplersOf({ sampler: name, ratio }: TraceSampling): {
   readonly root: Sampler
   readonly sampler: Sampler

@@ -17,7 +17,7 @@ export const partsPerRunMax = 5000
 /** A tool call that has started. */
 interface OpenTool {
   readonly tool: string
-  /** Identifies start and end of one call; the agent chose it. */
+  /** Identifies the start and the end event of one call; the text comes from the agent. */
   readonly key: string
   readonly at: number
   readonly bySubagent: boolean
@@ -89,7 +89,7 @@ export function createFollowEvents(deps: {
   function changed(runId: string, state: RunState, event: FleetEvent): void {
     const one = follow(runId)
     if (!one) return
-    // A run whose first event says that it started was queued until then.
+    // If the first event of a run reports its start, the run was queued until that event.
     const before = followed.get(runId)?.phase
     const wasQueued = state === 'running' || (isTerminal(state) && before === 'queued')
     const start = before === 'queued' ? one.since : one.run.queuedSince

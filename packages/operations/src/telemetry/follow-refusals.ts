@@ -4,11 +4,11 @@ import { oneLine } from '@flotilla/protocol/one-line'
 import * as z from 'zod'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
 
-/** What a collector said about a batch that it accepted in part. */
+/** How many spans of a batch a collector rejected although it accepted the others, and why. */
 export interface CollectorRefusal {
-  /** Spans that it did not take; 0 for a warning. */
+  /** Number of spans that the collector did not accept; 0 for a warning. */
   readonly spans: number
-  /** Its reason; empty if it gave none. */
+  /** The collector's reason; empty if it gave none. */
   readonly words: string
 }
 
@@ -24,8 +24,8 @@ const refusalSchema = z.looseObject({
 })
 
 /**
- * Calls `refused` for each batch that the collector accepted in part. The official exporter reports these to its
- * diagnostic log alone. The log belongs to the process: the last caller gets all refusals. Returns what ends it.
+ * Calls `refused` for each batch that the collector accepted in part. The official exporter only logs these, to a
+ * diagnostic logger of the process: the last caller gets all refusals. Returns a function that stops the calls.
  */
 export function followRefusals(refused: (refusal: CollectorRefusal) => void): () => void {
   const ignore = (): void => undefined
@@ -38,7 +38,7 @@ export function followRefusals(refused: (refusal: CollectorRefusal) => void): ()
   return () => diag.disable()
 }
 
-/** Null for an answer without a refusal. */
+/** Reads what the collector rejected from its answer; null if it rejected nothing. */
 function readRefusal(answer: unknown): CollectorRefusal | null {
   if (typeof answer !== 'string' || answer.length > refusalMaxChars) return null
   const read = refusalSchema.safeParse(readJsonQuietly(answer, jsonLimits.serverReply))

@@ -8,7 +8,7 @@ import type { WorkMetrics } from './work-metrics.ts'
  * How long a span waits to be written together with others: one commit for each would cost more than the traced work.
  */
 const flushAfterMs = 500
-/** So many waiting spans are written at once, without waiting for more. */
+/** When this many spans wait, they are written without waiting longer. */
 const flushAtSpans = 256
 const dayMs = 24 * 3600_000
 

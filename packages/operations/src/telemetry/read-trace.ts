@@ -11,7 +11,7 @@ import { traceIdOf } from './span.ts'
 import type { Span } from './span.ts'
 import type { SpanTable } from './span-table.ts'
 
-/** Returns the whole trace of any of its runs, for callers that may view the fleet. Problem `not-found`. */
+/** Returns the whole trace that contains the run, for callers that may view the fleet. Problem `not-found`. */
 export type ReadTrace = (caller: Caller, runId: string) => TraceView
 
 /** How many runs of one trace are read. */

@@ -22,7 +22,7 @@ export interface Span {
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
-/** Ids are derived from what they represent, so that each mesh process gives a run the same one. Pure. */
+/** Returns the trace's id, derived from the trace's name, so that each mesh process computes the same id. Pure. */
 export function traceIdOf(trace: string): string {
   return digest(`trace:${trace}`).slice(0, 32)
 }
@@ -31,7 +31,7 @@ export function runSpanId(runId: string): string {
   return digest(`run:${runId}`).slice(0, 16)
 }
 
-/** The id of a span within a run, derived from the event that ended it; one event can end several. */
+/** Returns the id of a span within a run, derived from the event that ended the span; an event can end several. */
 export function partSpanId(runId: string, part: string): string {
   return digest(`part:${runId}:${part}`).slice(0, 16)
 }

@@ -11,7 +11,7 @@ import type { Planned } from './plan-template.ts'
 import { standingFleet } from './standing-fleet.ts'
 import { plain } from './undo-application.ts'
 
-/** What an application writes to files and their current content. Used for writing and for restoring. */
+/** Returns what an application writes to files, with the current content. For writing and for restoring. */
 export function undoOf(
   deps: ApplyTemplateDeps,
   caller: Caller,
@@ -67,7 +67,7 @@ function jobsUndo(
   )
 }
 
-/** A null schedule means a disabled heartbeat. */
+/** Returns the job of an agent's heartbeat; a null schedule disables the heartbeat. */
 function heartbeatJob(
   { newId, clock }: ApplyTemplateDeps['kernel'],
   agentId: string,
@@ -96,7 +96,7 @@ function settingsUndo(deps: ApplyTemplateDeps, { settings }: Planned): Applicati
   )
 }
 
-/** Keeps the maker and the creation time of an existing job. */
+/** Returns the creator and the creation time of an existing job; null without a job. */
 function keptOf(job: CronJob | undefined): Pick<CronJob, 'created_by' | 'created_at'> | null {
   return job ? { created_by: job.created_by, created_at: job.created_at } : null
 }

@@ -114,7 +114,7 @@ function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemp
   return standing
 }
 
-/** Only a person at a terminal may raise the budget of an existing agent, as with any edit. */
+/** Throws a Problem if anyone but a person at a terminal would raise the budget of an existing agent. */
 function requireNotRaised(caller: Caller, { changed }: Planned, standing: StandingFleet): void {
   if (isAtTerminal(caller)) return
   for (const { id, budget } of changed) {

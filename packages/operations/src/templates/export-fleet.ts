@@ -142,7 +142,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       )
     }
 
-    /** Compares with the defaults of a new agent. A field is exported unchanged or not at all. */
+    /** Returns the settings that differ from those of a new agent. Fields are exported unchanged or not at all. */
     function settingsOf({ record: { id } }: StandingAgent): AgentSettings {
       const fresh = {
         settingsOf: () => ({}),
@@ -203,7 +203,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       return [...standing.watchesOf(id)].map(([pattern, tell]) => ({ agent: id, pattern, tell }))
     }
 
-    /** The entries are exported as in the file. If another machine lacks a folder, its plan contains a warning. */
+    /** Returns an agent's watchers as in the file. A machine without their folder gets a warning in its plan. */
     function watchersOf({ record: { id } }: StandingAgent) {
       return standing.watchers().filter(({ agent }) => agent === id)
     }

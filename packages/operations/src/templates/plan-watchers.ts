@@ -43,7 +43,7 @@ function placeOf({ agent, path, pattern }: WatcherEntry): string {
   return JSON.stringify([agent, path, pattern])
 }
 
-/** Returns all fields, so that a plan shows removed ones. */
+/** Returns the fields of a watcher, null for a missing one, so that a plan shows that a field is removed. */
 function fieldsOf({ message, when }: WatcherEntry): Readonly<Record<string, unknown>> {
   return { message, when: when ?? null }
 }

@@ -41,9 +41,9 @@ export interface StandingFleet {
   agent(agentId: string): StandingAgent | null
   /** The owner's settings for an agent, also before it exists. */
   settingsOf(agentId: string): AgentSettings
-  /** The /data limit in MB from its own settings or the fleet's. */
+  /** The /data limit in MB, from the agent's own settings or else the fleet's. */
   dataLimitMb(agentId: string): number
-  /** The isolation level from its own settings or the fleet's. */
+  /** The isolation level, from the agent's own settings or else the fleet's. */
   isolation(agentId: string): { readonly rung: IsolationRung; readonly mode: IsolationMode }
   projectLimits(project: string): { readonly dailyUsd: number | null; readonly monthlyUsd: number | null }
   /** Returns the texts of a project; null if the project does not exist. */

@@ -47,7 +47,7 @@ const oneLine = (maxChars: number) =>
     .max(maxChars)
     .regex(/^[^\p{Cc}]+$/u, 'one line is expected')
 
-/** A path below /data: names without spaces; none leads up or is hidden. */
+/** A path below /data: names without spaces, no hidden names, and no `..`. */
 const filePath = z
   .string()
   .max(200)
@@ -96,7 +96,7 @@ const webhookSchema = z.strictObject({
   instructions: z.string().max(webhookLimits.instructionsMaxChars).default(''),
   when: z.string().min(1).max(webhookLimits.whenMaxChars).optional(),
   per_minute: z.number().int().min(1).max(webhookLimits.perMinuteMax).optional(),
-  /** Each delivery must carry a signature; the secret is generated here. */
+  /** True if each delivery must carry a signature; applying the template generates the secret. */
   signed: z.boolean().default(true),
   repeats: z.enum(['refuse', 'accept']).default('refuse'),
 })
@@ -191,7 +191,7 @@ function faultsOf(template: {
     ...(isDouble(template.watches.map(({ agent, pattern }) => `${agent} ${pattern}`))
       ? ['an agent watches the same pattern twice']
       : []),
-    // Work for other agents is refused, because those trust their input more than this file deserves.
+    // Other agents get no work from a template: they trust such work more than a file of any source deserves.
     ...(strangers ? [`${strangers.agent} is not an agent of this template`] : []),
   ]
 }

@@ -32,9 +32,7 @@ export interface TemplateUses {
     caller: Caller,
     source: Source & { readonly digest?: string | undefined },
   ): Promise<Reply<'templateApplyPlan'>>
-  /**
-   * Existing objects stay unchanged. With a step, agents that an interrupted earlier attempt created count as new.
-   */
+  /** Like `apply`, but existing objects stay. With a step, agents of an interrupted attempt count as new. */
   applyNew(caller: Caller, name: string, step?: Resumable<AppliedTemplate>): Promise<AppliedTemplate>
   exportFleet(...asked: Parameters<ExportFleet>): Promise<ExportedFleet>
 }

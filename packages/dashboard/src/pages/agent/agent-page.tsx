@@ -21,7 +21,7 @@ interface TabEntry {
   readonly id: string
   readonly title: string
   readonly draw: (agent: AgentView) => ReactNode
-  /** This tab calls the agent itself, which starts the agent. */
+  /** True if the tab requests data from the agent itself, which starts the agent. */
   readonly asksAgent?: true
 }
 
@@ -70,7 +70,7 @@ export function AgentPage({ id }: { readonly id: string }) {
           setSelectedId={(next) =>
             setSearch(next === 'overview' ? {} : { tab: next ?? 'overview' }, { replace: true })
           }
-          // Arrow keys pass tabs that would start the agent, so they only move the focus.
+          // Arrow keys only move the focus, because selecting some tabs starts the agent.
           selectOnMove={false}
         >
           <TabList ref={list} className="tab-list" aria-label={`Parts of ${id}`}>

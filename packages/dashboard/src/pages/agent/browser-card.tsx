@@ -10,7 +10,7 @@ import { formatBrowser, formatClosed } from './format-browser.ts'
 
 /** Polling interval: no event reports that a browser starts or works. */
 const everyMs = 4000
-/** The mesh reuses one picture for all viewers for this long. */
+/** Polling interval: for this long the mesh returns the same picture to all viewers. */
 const pictureEveryMs = 2000
 const downloadsShown = 5
 const stale = ['browsers', 'status'] as const

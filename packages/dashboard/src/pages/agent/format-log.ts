@@ -1,6 +1,6 @@
 /**
- * A line that a process printed, as a person reads it: moment, level, sentence, then what belongs to it. A line of another
- * form stays as it is. Pure.
+ * Formats a log line of a process for people: time, level, message, and then all other fields. A line that is no log
+ * entry in JSON stays unchanged. Pure.
  */
 export function formatLogLine(line: string): string {
   const fact = readFact(line)

@@ -28,8 +28,8 @@ export function readWritten(
 }
 
 /**
- * `seen` has the value of each name when the form was opened, null for none; a name that changed since is not written.
- * Pure.
+ * Returns the edit. `seen` has each server's value when the form was opened (null: no such server); the mesh rejects
+ * the edit if one has changed. Pure.
  */
 export function mcpEdit(change: {
   readonly set?: Readonly<Record<string, McpServer>>

@@ -65,7 +65,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
           {config.data && (
             <BrowserCard
               agentId={agent.id}
-              // A person who may not see the permission record gets the reason from the browser's own call.
+              // A person who may not see the permissions learns from the browser's own call whether they may use it.
               may={config.data.permissions === undefined || config.data.permissions?.can_use_browser === true}
             />
           )}
@@ -127,7 +127,7 @@ function Isolation({
   readonly isolation: AgentView['isolation']
   readonly isRunning: boolean
 }) {
-  // A runtime without isolation has no isolation level.
+  // With a runtime that does not isolate, a running agent has no isolation level.
   if (isRunning && runsOn === null) return <>none: a plain process of this machine</>
   return (
     <>

@@ -20,7 +20,7 @@ export function permissionKind(field: PermissionField): PermissionKind {
   return typeof value === 'string' ? 'rung' : 'list'
 }
 
-/** A value as a form field shows it: a list with one entry a line, a flag as yes or no. `*` means every known entry. Pure. */
+/** Formats a value for a form field: lists one entry a line, flags as yes or no, null as `*` (all). Pure. */
 export function permissionText(value: JsonValue): string {
   if (value === null) return '*'
   if (Array.isArray(value)) return value.map(entryText).join('\n')
@@ -45,8 +45,8 @@ export function permissionFault(field: PermissionField, text: string): string | 
 }
 
 /**
- * The edit that makes `after` of `before`. For a list it only adds and removes entries, so entries that another person adds
- * meanwhile stay. An agent without a record gets one. Other values are set only if `before` is still current. Pure.
+ * Returns the edit from `before` to `after`. For a list it only adds and removes entries, so an entry that another
+ * person added stays. An agent without a record gets one. Other values are set only if `before` is current. Pure.
  */
 export function permissionEdit(
   field: PermissionField,
@@ -57,7 +57,7 @@ export function permissionEdit(
   if (permissionKind(field) !== 'list' || !hasRecord || !Array.isArray(before)) {
     const set = { [field]: valueOf(field, after) }
     const edit: AgentEdit = { field: 'permissions', value: { ...noChange, set }, reason: '' }
-    // An agent without a record is shown with the default of all agents.
+    // Without a record, `before` is the default of all agents and not a stored value, so the edit has no `seen`.
     return hasRecord ? { ...edit, seen: { [field]: before } } : edit
   }
   const [old, next] = [before.map(entryText), entriesOf(after)]

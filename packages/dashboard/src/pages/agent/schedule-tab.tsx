@@ -12,7 +12,7 @@ import { JobForm } from '../triggers/job-form.tsx'
 
 const rowsShown = 5
 
-/** Shows when an agent starts work by itself, and why it did not. */
+/** Shows an agent's heartbeat and jobs: their next times, and why an earlier one started no run. */
 export function ScheduleTab({ agentId }: { readonly agentId: string }) {
   const jobs = useMesh('cronJobs', { query: { agent: agentId } })
   const now = useNow()

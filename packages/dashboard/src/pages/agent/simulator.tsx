@@ -75,7 +75,7 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
   )
 }
 
-/** Names the place on this page that changes the answer; the mesh's repair names a terminal command. */
+/** Says where on this page the decision can be changed, because the mesh's repair names a terminal command. */
 function changeWords({ allowed, field, repair }: ExplanationView): string {
   if (!repair.includes('flotilla ')) return repair
   if (field === null) return 'Set a permission below to create a permission record.'

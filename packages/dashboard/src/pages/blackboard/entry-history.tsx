@@ -104,7 +104,7 @@ function Versions({ versions }: { readonly versions: readonly Version[] }) {
       </div>
       <pre className="code diff" tabIndex={0} role="region" aria-label="Difference">
         {pieces.map(({ kind, text }, index) => (
-          // The parts have no identity but their index.
+          // The index is the key, because the pieces of a difference have no ids.
           <Piece key={index} kind={kind} text={text} />
         ))}
       </pre>

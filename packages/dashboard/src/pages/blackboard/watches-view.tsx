@@ -17,7 +17,7 @@ const tellWords: Readonly<Record<WatchTell, string>> = {
   steer: 'in its current run',
 }
 
-/** Which agents are notified when others write. */
+/** Lists which agents are notified when others write to keys of the blackboard. */
 export function WatchesView() {
   const found = useMesh('blackboardWatchList')
   const [making, setMaking] = useState(false)

@@ -6,8 +6,8 @@ import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 
 /**
- * Replaces the version that was read when the dialog opened, or creates a key (`entry` null). If another write happened
- * meanwhile, the mesh rejects this one and the dialog keeps the typed text.
+ * Replaces the version that was read when the dialog opened, or creates a key (`entry` null). If a newer version
+ * exists by then, the mesh rejects the write and the dialog keeps the typed text.
  */
 export function WriteEntry({
   entry,

@@ -19,7 +19,7 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
   const agents = (status.data?.agents ?? []).filter(({ archived }) => !archived)
   const firstPane: readonly Pane[] = agent === null ? [] : [{ agent, session: query.get('session') }]
   const panes = [...firstPane, ...panesIn(search)]
-  // An agent may have its own model even if the fleet has no default model.
+  // True if any agent has a model: agents may have one even without a default model of the fleet.
   const thinks = status.data === undefined || agents.some(({ model }) => model !== '')
   const isFull = panes.length >= panesMax
 
@@ -97,7 +97,7 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
                 agent={chosen}
                 isFirst={index === 0}
                 first={index === 0 ? (query.get('ask') ?? '') : ''}
-                // After the first question was sent, the address no longer fills the input field with it.
+                // Removes the question from the address: a reload must not fill in a sent question.
                 onFirstAsked={() => show(panes)}
                 session={session}
                 onSession={(name) => show(replace({ agent: chosen.id, session: name }))}

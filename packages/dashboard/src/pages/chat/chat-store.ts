@@ -70,7 +70,7 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
   }
 }
 
-/** `randomUUID` is missing on a page that was loaded without TLS from another machine. */
+/** Returns a random key; `randomUUID` is missing on a page loaded from another machine without TLS. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`

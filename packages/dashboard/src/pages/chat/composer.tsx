@@ -18,7 +18,7 @@ export function Composer({
 }: {
   readonly agent: string
   readonly session: string
-  /** The text at the beginning, such as the first question of a new home. */
+  /** The initial text of the input field, such as the first question of a new home. */
   readonly first: string
   readonly onFirstAsked: () => void
   /** The active run; without an id the message is still being sent. */

@@ -166,7 +166,7 @@ function useStayAtEnd(): React.RefObject<HTMLDivElement | null> {
       if (atEnd.current) element.scrollTop = element.scrollHeight
     }
     const grown = new MutationObserver(follow)
-    // A picture has no height until it has loaded, and only its own element gets the event.
+    // A picture has no height until it is loaded, and its `load` event does not bubble.
     element.addEventListener('load', follow, { capture: true })
     element.addEventListener('scroll', look, { passive: true })
     grown.observe(element, { childList: true, subtree: true, characterData: true })

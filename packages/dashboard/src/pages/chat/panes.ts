@@ -1,6 +1,6 @@
 /** Conversations side by side, encoded in the page's address. */
 
-/** More panes would be too narrow to read. */
+/** The maximum number of panes side by side; more would be too narrow to read. */
 export const panesMax = 4
 
 export interface Pane {

@@ -35,7 +35,7 @@ export const PastMessages = memo(function PastMessages({
         <li className="muted small">{formatCount(total - messages.length, 'older message')} not shown.</li>
       )}
       {pastTurns(messages, runs).map(({ asked, blocks, run }, index) => (
-        // Turns have no id, and their order never changes.
+        // The index is the key, because turns have no ids and never change their order.
         <li key={index} className="turn">
           {asked !== null && <div className="asked plain-text">{asked}</div>}
           {blocks.map((block, at) => (

@@ -54,7 +54,7 @@ export function pastTurns(
   return withRuns(turns, runs)
 }
 
-/** Results are in the order of their calls. */
+/** Adds a result to the first call without one, because results are in the order of their calls. */
 function addResult(blocks: PastBlock[], { output, pictures }: Pick<PastStep, 'output' | 'pictures'>): void {
   const at = blocks.findIndex((block) => block.kind === 'tool' && block.output === null)
   const call = blocks[at]
@@ -79,7 +79,7 @@ function nameIn(input: string): string | null {
   }
 }
 
-/** Messages have no run ids: from the newest back, a question matches the newest run of the same text. */
+/** Adds each turn's run: from the newest back, a question matches the newest run of the same text. */
 function withRuns(turns: readonly Omit<PastTurn, 'run'>[], runs: readonly RunView[]): readonly PastTurn[] {
   const left = runs.filter(({ input }) => input.kind === 'chat')
   const found = turns.toReversed().map((turn) => {
@@ -87,7 +87,7 @@ function withRuns(turns: readonly Omit<PastTurn, 'run'>[], runs: readonly RunVie
     const run = left[at]
     if (run === undefined) return { ...turn, run: null }
     left.splice(0, at + 1)
-    // The run's own outcome says why it gave no answer.
+    // The page shows the run's outcome with its reason, so the history's note that no answer came is left out.
     const isSaid = (block: PastBlock) => block.kind === 'text' && block.text.startsWith(unansweredMark)
     const blocks = isTerminal(run.state) ? turn.blocks.filter((block) => !isSaid(block)) : turn.blocks
     return { ...turn, blocks, run }

@@ -67,9 +67,9 @@ type Take<K extends Kind> = (
   whose: Whose,
 ) => readonly TurnBlock[]
 
-/** The events of a run that a conversation shows. The run page and the activity list show the others. */
+/** How a conversation shows each event of its runs; events without an entry are only on other pages. */
 const taken: { readonly [K in Kind]?: Take<K> } = {
-  // Text of other agents is left out; the agent itself reports their results.
+  // Streamed text of other agents is left out, because the asked agent reports their results.
   'text.streamed': (blocks, { run_id, content }, { runId }) =>
     run_id === runId ? withText(blocks, content) : blocks,
   'tool.started': (blocks, event, { asked }) => [
@@ -111,7 +111,7 @@ function toolKey(event: { readonly run_id: string; readonly step: number; readon
   return `${event.run_id}:${event.step}:${event.name}`
 }
 
-/** Ends the oldest open call of that step: the same tool may be called twice at once. */
+/** Ends the first unfinished call with this step and tool: a step may call the same tool twice. */
 function endTool(
   blocks: readonly TurnBlock[],
   event: Extract<FleetEventBody, { type: 'tool.ended' }>,
@@ -155,7 +155,7 @@ function withNote(blocks: readonly TurnBlock[], text: string): readonly TurnBloc
   return last?.kind === 'note' && last.tone === 'warn' ? [...blocks.slice(0, -1), note] : [...blocks, note]
 }
 
-/** The ledger's outcome is complete; streamed text may lack chunks. */
+/** Replaces the streamed answer by the outcome in the ledger, because streamed text may lack chunks. */
 function withAnswer(blocks: readonly TurnBlock[], { outcome }: RunView): readonly TurnBlock[] {
   if (!outcome || outcome.status !== 'done' || outcome.text === '') return blocks
   const last = blocks.at(-1)

@@ -24,7 +24,7 @@ export function useOtherRuns(agent: string, session: string, turns: readonly Tur
   )
   const own = new Set(turns.map(({ runId }) => runId))
   const others = all.filter(({ id }) => !own.has(id))
-  // A turn that is being sent has a run whose id the page does not know yet.
+  // While a turn is being sent, the page does not know the run's id, so an unknown run may be its own.
   const isSending = turns.some(({ state }) => state === 'sending')
   const isBusy = turns.some(({ state }) => state === 'sending' || state === 'working')
   const ended = others.find(({ state }) => isTerminal(state))?.id

@@ -5,7 +5,7 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { AgentCard } from './agent-card.tsx'
 import { EditAgent } from './edit-agent.tsx'
 
-/** Up to this number, all cards are rendered, and the browser's search finds them; of more, only the visible ones. */
+/** With more agents only visible cards are rendered, and the browser's search finds no others. */
 const drawnMax = 30
 /** Minimum width of a card in pixels, as in `.cards`. */
 const cardMinPx = 260
@@ -22,7 +22,7 @@ interface CardsProps {
 
 /** Shows agents as cards, in as many columns as fit. */
 export function AgentCards({ agents, useOf, label }: CardsProps) {
-  // The state is here and not in the card, which unmounts when it scrolls out of view.
+  // This component keeps the state, because a card unmounts when it scrolls out of view.
   const [editing, setEditing] = useState<string | null>(null)
   const edited = agents.find(({ id }) => id === editing)
   const card = (agent: AgentView) => (
@@ -65,7 +65,7 @@ function ManyCards({
     look()
     const watched = new ResizeObserver(look)
     watched.observe(element)
-    // Content above the element changes its position.
+    // The body is observed too, because a resize of content above the cards moves them.
     watched.observe(document.body)
     return () => watched.disconnect()
   }, [])

@@ -10,8 +10,8 @@ export interface AgentSettings {
 }
 
 /**
- * The edits that make `after` of `before`, one for each changed field. The mesh rejects an edit whose `seen` is no longer
- * current. Pure.
+ * Returns the edits from `before` to `after`, one for each changed field. The mesh rejects an edit if its `seen` is
+ * not the current value. Pure.
  */
 export function editsOf(before: AgentSettings, after: AgentSettings): readonly AgentEdit[] {
   const edits: AgentEdit[] = []

@@ -10,7 +10,7 @@ import { Failed, Loading } from '../../design/parts.tsx'
 import { editsOf, settingsText } from './agent-settings.ts'
 import type { AgentSettings } from './agent-settings.ts'
 
-/** Role, model and budget of an agent: edited, shown as a difference, saved, and undone if needed. */
+/** Edits an agent's role, model and budget, shows the difference before saving, and offers to undo. */
 export function EditAgent({ agent, onClose }: { readonly agent: AgentView; readonly onClose: () => void }) {
   const config = useMesh('agentConfig', { params: { id: agent.id } })
   return (

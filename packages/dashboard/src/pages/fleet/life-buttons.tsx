@@ -20,7 +20,7 @@ export function useLife(agent: AgentView) {
       done: `${id} is no longer archived.`,
     }),
   })
-  // All four actions need the same role.
+  // Restart, hibernate, archive and unarchive need the same role, so one check covers all.
   const refusal = useRefusal({ call: 'agentRestart', agent: id })
   const busy = [restart, hibernate, unarchive, archive].some(({ isPending }) => isPending)
   const offered = [

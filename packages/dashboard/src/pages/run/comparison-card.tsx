@@ -29,7 +29,7 @@ export function ComparisonCard({ run }: { readonly run: RunView }) {
           <Link href={`/runs/${of}`}>{of}</Link>
         </p>
         {differences.map((difference, index) => (
-          // Differences have no id but their index.
+          // The index is the key, because differences have no ids.
           <details key={index} className="tool">
             <summary>
               <Badge>{difference.step === 0 ? 'end' : `step ${difference.step}`}</Badge>

@@ -102,7 +102,7 @@ function Recorded({ run }: { readonly run: RunView }) {
                   </div>
                   {step.text !== '' && <p className="plain-text">{step.text}</p>}
                   {step.calls.map((call, index) => (
-                    // Calls of one step have no id but their index.
+                    // The index is the key, because calls of one step have no ids.
                     <div key={index} className="stack">
                       <span className="mono">{call.tool}</span>
                       <Code value={call.arguments} label={`Arguments of ${call.tool}`} />

@@ -6,7 +6,7 @@ export interface TraceScale {
   readonly until: number
 }
 
-/** The scale spans from the first start to the last end; open spans end now. Pure. */
+/** Returns the scale from the first start to the last end; open spans end now. Pure. */
 export function scaleOf(spans: readonly SpanView[], now: number): TraceScale {
   let [from, until] = [Infinity, -Infinity]
   for (const span of spans) {

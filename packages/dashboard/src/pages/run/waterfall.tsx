@@ -124,7 +124,7 @@ function Scale({ scale }: { readonly scale: TraceScale }) {
       <span>Span</span>
       <span className="trace-lane">
         {lines.map((ms, index) => (
-          // A phone has room for two labels only.
+          // On a phone only two labels have room, so the others have the class `minor`.
           <span
             key={ms}
             className={index % Math.ceil(lines.length / 2) === 0 ? '' : 'minor'}

@@ -18,7 +18,7 @@ export function ChannelForm({
   onDone,
 }: {
   readonly name: ChannelName
-  /** True while the channel is off, when the reader may have no bot on the platform yet. */
+  /** True if the channel is off, so that the form explains how to create a bot on the platform. */
   readonly isNew: boolean
   readonly onDone: (made: Made['values']) => void
 }) {

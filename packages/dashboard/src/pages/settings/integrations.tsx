@@ -12,7 +12,7 @@ interface Shown {
   readonly secret: string
 }
 
-/** Webhooks: only this page creates them, out of reach for agents. */
+/** Lists webhooks and creates them; agents cannot create webhooks. */
 export function Integrations() {
   const hooks = useMesh('webhooks')
   const [making, setMaking] = useState(false)

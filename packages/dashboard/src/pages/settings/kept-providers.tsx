@@ -65,7 +65,7 @@ export function KeptProviders({ providers }: { readonly providers: readonly Prov
   )
 }
 
-/** Where a setting that this page cannot change is set; null if this page can change it. Pure. */
+/** Says where a provider is configured if this page cannot change it; null if it can. Pure. */
 function keptElsewhere({ key, address }: ProviderOffer): string | null {
   if (key === 'environment' || address?.from === 'environment') return 'set in the environment'
   return key === 'none' && address?.from === 'settings' ? 'set in config/settings.json' : null

@@ -52,7 +52,7 @@ export function JobForm({
       done: 'The job is as it was.',
     }),
   })
-  // Neither the change nor its undoing overwrites a later change by another person.
+  // Both requests have `seen`, so neither the change nor its undoing overwrites another person's later change.
   const changing = () => {
     const { change: next, back } = jobChange(before ?? newJob, after)
     return { ...next, seen: back }

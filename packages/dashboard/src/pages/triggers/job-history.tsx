@@ -12,7 +12,7 @@ export function JobHistory({ id }: { readonly id: string }) {
   if (history.isPending) return <Loading />
   if (history.error) return <Failed error={history.error} retry={history.refetch} />
   const { rows, why, next, job } = history.data
-  // The list already shows the sentences on single due times, so they are left out here.
+  // Sentences that the list of due times shows are left out of the reasons above the list.
   const told = new Set(rows.map(({ words }) => words))
   return (
     <div className="stack">

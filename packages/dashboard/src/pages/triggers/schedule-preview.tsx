@@ -39,7 +39,7 @@ export function SchedulePreview({
 }: {
   readonly schedule: string
   readonly next: readonly number[]
-  /** The times still belong to the previous schedule. */
+  /** True while `next` contains the times of the schedule before the last change. */
   readonly isOld: boolean
 }) {
   if (next.length === 0) return null

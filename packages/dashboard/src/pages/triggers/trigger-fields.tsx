@@ -12,7 +12,7 @@ export function AgentChoice({ agents, value, onChange }: Field & { readonly agen
   return <ChoiceField label="Agent" value={value} onChange={onChange} choices={agents} />
 }
 
-/** The message of the trigger to its agent. */
+/** The input field for the message that the trigger sends to its agent. */
 export function ToldWords({
   value,
   onChange,

@@ -8,7 +8,7 @@ import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { WatcherForm } from './watcher-form.tsx'
 
-/** The mesh checks folders at this interval, and publishes no event while they are readable. */
+/** The polling interval: the mesh checks folders as often, and publishes no event for a check without error. */
 const pollEveryMs = 5000
 
 /** Lists file watchers, whose file changes start runs. */

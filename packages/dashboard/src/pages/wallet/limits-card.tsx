@@ -71,7 +71,7 @@ function OfAgent({ agent }: { readonly agent: Spent }) {
   )
 }
 
-/** A limit of 0 means no limit. */
+/** Shows how much of a payment limit is used; a limit of 0 means no limit. */
 function Used({
   name,
   whose,

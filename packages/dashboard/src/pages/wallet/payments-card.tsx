@@ -67,7 +67,7 @@ export function Payments() {
   )
 }
 
-/** Returns the same bytes as the output of the command. */
+/** Returns the same bytes as the command that exports payments as CSV. */
 function csvText(payments: readonly PaymentView[]): string {
   return `${formatPaymentsCsv(payments).join('\n')}\n`
 }

@@ -24,7 +24,7 @@ const words = {
   },
 } as const satisfies Record<How, object>
 
-/** For a payment that no block has taken, on a chain whose transactions have numbers; elsewhere it expires by itself. */
+/** Replaces or cancels a payment that is in no block yet, on EVM chains; on others such a payment expires. */
 export function ReplacePayment({ payment }: { readonly payment: PaymentView }) {
   const [asking, setAsking] = useState<How | null>(null)
   const stale = ['walletPayments', 'walletLimitsNow'] as const

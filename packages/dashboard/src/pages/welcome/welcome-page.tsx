@@ -19,7 +19,7 @@ export function WelcomePage() {
   const [way, setWay] = useState<Way>('key')
   const demo = useAction('setupDemo', { stale: ['setup', 'status', 'models'] })
   const model = setup.data?.default_model ?? null
-  // The demo brings its own question, also after the page is loaded again.
+  // If the demo is selected, its question is suggested, also after a reload of the page.
   const played = setup.data?.demo ?? null
   const ask = played ?? { agent: operatorAgentId, question: firstQuestion }
   return (
@@ -131,7 +131,7 @@ function FleetStep({ isDemo }: { readonly isDemo: boolean }) {
   const apply = useAction('templateApply', { stale: ['status'] })
   const workers = (status.data?.agents ?? []).filter(({ kind }) => kind === 'worker')
   const whole = (templates.data?.templates ?? []).filter(({ broken }) => broken === null)
-  // The demo's recording needs its own fleet.
+  // The demo works only with its own fleet, so no other template is offered for it.
   const first = whole.filter(({ name }) => name === firstFleet)
   const offered = isDemo ? first : [...first, ...whole.filter(({ name }) => name !== firstFleet)]
   const name = chosen ?? firstFleet

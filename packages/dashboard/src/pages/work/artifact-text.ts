@@ -1,20 +1,20 @@
-/** Of one artifact that is shown on a page, bytes; the whole is in the download. */
+/** The maximum number of bytes of an artifact that a page shows; the download has all of it. */
 export const artifactShownMaxBytes = 256 * 1024
 
 export interface ArtifactText {
-  /** Null where the bytes are no text. */
+  /** Null if the bytes are no text. */
   readonly text: string | null
   /** There is more than is shown. */
   readonly cut: boolean
 }
 
 /**
- * The bytes as text, whatever they claim to be. What an agent saved is hostile: a picture in SVG or a page in HTML is shown
- * as it is written, and is never made into something that runs or loads. Pure.
+ * Decodes the bytes of an artifact as text, whatever type they claim. An artifact of an agent may be hostile: SVG and
+ * HTML are shown as source text and never rendered. Pure.
  */
 export function artifactText(bytes: Uint8Array): ArtifactText {
   const cut = bytes.length > artifactShownMaxBytes
-  // Cut within a character, the rest of it is left out.
+  // If the limit cuts a character, decoding as a stream leaves out its incomplete bytes.
   const shown = bytes.subarray(0, artifactShownMaxBytes)
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(shown, { stream: cut })

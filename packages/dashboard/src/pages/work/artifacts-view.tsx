@@ -12,7 +12,7 @@ import { artifactShownMaxBytes, artifactText } from './artifact-text.ts'
 
 type Artifact = Reply<'artifacts'>['artifacts'][number]
 
-/** Rows that are drawn; the search looks at all. */
+/** The maximum number of rows that are rendered; the search covers all artifacts. */
 const drawnMax = 100
 
 /** What agents saved for people. */
@@ -95,12 +95,12 @@ export function ArtifactsView() {
   )
 }
 
-/** As text, whatever it claims to be; nothing of it is ever drawn, run or loaded. */
+/** Shows an artifact as text, whatever type it claims; nothing of it is rendered, run or loaded. */
 function Opened({ artifact, close }: { readonly artifact: Artifact; readonly close: () => void }) {
   const { client } = useServices()
   const { agent_id: agent, name } = artifact
   const read = useQuery({
-    // The digest is of these bytes, so that a file that is saved again is read again.
+    // The key contains the digest of the content, so that a newly saved version is requested.
     queryKey: ['artifact', agent, name, artifact.sha256],
     queryFn: ({ signal }) => client.bytes('artifact', { params: { agent, name }, signal }),
   })
@@ -133,7 +133,7 @@ function Opened({ artifact, close }: { readonly artifact: Artifact; readonly clo
   )
 }
 
-/** The mesh answers with an attachment under a policy that lets nothing in it run. */
+/** Downloads an artifact. The mesh sends it as an attachment, with a policy that forbids all scripts in it. */
 function Download({ artifact: { agent_id: agent, name } }: { readonly artifact: Artifact }) {
   return (
     <a

@@ -12,7 +12,7 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 /** Of each list. */
 const shownMax = 60
 
-/** Finished tasks without feedback, and the feedback on the others. */
+/** Lists finished tasks that wait for feedback, and the feedback on reviewed tasks. */
 export function FeedbackView() {
   const found = useMesh('tasks', { query: { limit: tasksListed } })
   if (found.isPending) return <Loading />

@@ -5,7 +5,7 @@ import { ChoiceField } from '../../design/fields.tsx'
 import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 
-/** Gives an agent a task; it begins by itself. */
+/** Gives a task to an agent, which starts on the task without further action. */
 export function GiveTask({ close }: { readonly close: () => void }) {
   const [to, setTo] = useState('')
   const [title, setTitle] = useState('')

@@ -3,7 +3,7 @@ import type { ProjectSummary } from '@flotilla/protocol/project-api'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Ago, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 
-/** What each project is to reach, and how far its tasks are. */
+/** Lists the goal of each project, and how many of its tasks are done. */
 export function GoalsView() {
   const projects = useMesh('projects')
   if (projects.isPending) return <Loading />

@@ -56,7 +56,7 @@ export function ProjectDetail({ name }: { readonly name: string }) {
   )
 }
 
-/** Offered for a project that is put away; the mesh refuses it for any other. */
+/** Deletes an archived project; the mesh rejects the deletion of any other project. */
 function DeleteProject({ project: { name, members, sections, budget } }: { readonly project: ProjectView }) {
   const [asking, setAsking] = useState(false)
   const [, goTo] = useLocation()

@@ -6,8 +6,8 @@ import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 
 /**
- * Writes the goal (`section` null) or one section, over the version that was read when the dialog opened: a text that another
- * person wrote meanwhile is never overwritten. An empty name is a new section.
+ * Writes the goal (`section` null) or one section. The mesh rejects the text if another person has written since the
+ * dialog opened. An empty section name creates a section.
  */
 export function ProjectText({
   project,

@@ -27,7 +27,7 @@ type Asked =
   | { readonly kind: 'manage'; readonly action: ManageAction }
   | { readonly kind: 'review'; readonly outcome: TaskOutcome }
 
-/** What may be done with the task now; what needs words asks for them first. */
+/** Buttons for the actions that the task's state allows; actions that need a text ask for it first. */
 export function TaskButtons({
   task,
   again,

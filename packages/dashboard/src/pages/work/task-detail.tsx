@@ -118,7 +118,7 @@ function History({ history }: { readonly history: TaskDetailView['history'] }) {
     <Card title="History">
       <ol className="timeline of-moments">
         {history.map(({ at, actor, action, state, words }) => (
-          // The steps of one task have a moment and an action of their own.
+          // Time, action and actor together identify a step of a task.
           <li key={`${at}:${action}:${formatActor(actor)}`}>
             <span className="muted number small">{formatMoment(at)}</span>
             <span className="small only-wide">

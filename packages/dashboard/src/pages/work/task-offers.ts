@@ -12,13 +12,13 @@ import type { Tone } from '../../live/state-tone.ts'
 
 type Judged = Pick<TaskView, 'id' | 'state' | 'outcome'>
 
-/** What a person may do with a task now, by the one table of tasks. */
+/** The actions and review outcomes that a person can choose for a task in its current state. */
 export interface TaskOffers {
   readonly manage: readonly ManageAction[]
   readonly review: readonly TaskOutcome[]
 }
 
-/** `again`: ids of tasks that were given anew already, each of which is given anew once. Pure. */
+/** Returns the actions for a task. `again`: ids of tasks that were given again, possible once each. Pure. */
 export function offersOf(task: Judged, again: ReadonlySet<string>): TaskOffers {
   const isGivenAnew = again.has(task.id)
   return {
@@ -31,7 +31,7 @@ export function offersOf(task: Judged, again: ReadonlySet<string>): TaskOffers {
   }
 }
 
-/** Whether what was handed in is yet to be judged; who takes a task back has nothing to judge. Pure. */
+/** True if the task has ended with a result that was not reviewed; a cancelled task has no result. Pure. */
 export function waitsForVerdict({ state, outcome }: Pick<Judged, 'state' | 'outcome'>): boolean {
   return !isTaskOpen(state) && state !== 'cancelled' && outcome === null
 }
@@ -40,12 +40,12 @@ function isAsNew(state: TaskState): boolean {
   return (triedAgainAsNew as readonly TaskState[]).includes(state)
 }
 
-/** Ids of tasks of which the others were made. Pure. */
+/** Returns the ids of tasks that were given again as a new task. Pure. */
 export function givenAnew(tasks: readonly Pick<TaskView, 'previous_task_id'>[]): ReadonlySet<string> {
   return new Set(tasks.flatMap(({ previous_task_id: id }) => id ?? []))
 }
 
-/** Tasks by their states, in the order of the table. Pure. */
+/** Groups tasks by state, in the order of `taskStates`. Pure. */
 export function columnsOf<Task extends Pick<TaskView, 'state'>>(
   tasks: readonly Task[],
 ): readonly { readonly state: TaskState; readonly tasks: readonly Task[] }[] {

@@ -13,7 +13,7 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 
 /** The maximum number of tasks that are read, newest first. */
 export const tasksListed = 500
-/** Of one column; the list has the others. */
+/** The maximum number of cards in one column of the board; the list shows all tasks. */
 const cardsMax = 40
 const rowHeightPx = 44
 

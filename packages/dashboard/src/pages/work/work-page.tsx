@@ -20,7 +20,7 @@ const tabs = [
   { path: '/work/feedback', title: 'Feedback' },
 ] as const
 
-/** `view` as the address has it; tasks where it has none. */
+/** `view` comes from the address; without it the page shows the tasks. */
 export function WorkPage({ view = 'tasks', item }: { readonly view?: string; readonly item?: string }) {
   const [giving, setGiving] = useState(false)
   return (

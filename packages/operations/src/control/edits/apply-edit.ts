@@ -17,7 +17,7 @@ import { holdPage } from './hold-page.ts'
 
 export interface AskedEdit {
   readonly edit: AgentEdit
-  /** The same key of the same caller gives the same change. */
+  /** A repeated call of the same caller with the same key returns the change of the first call. */
   readonly idempotencyKey?: string
   /** Writes the answer in the transaction of the change's row. */
   readonly step?: Resumable<ChangeRow>
@@ -25,7 +25,7 @@ export interface AskedEdit {
 
 /**
  * Applies an edit at once. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request`,
- * `edit-overtaken`, `conflict` for a reused key, `unprocessable` for a broken permissions file, those of connecting.
+ * `edit-overtaken`, `conflict` for a reused key, `unprocessable` for broken permissions, or no connection.
  */
 export type ApplyEdit = (caller: Caller, agentId: string, asked: AskedEdit) => Promise<ChangeRow>
 
@@ -79,14 +79,14 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
   }
 }
 
-/** The mesh died during the edit, and the edit has not been undone since. */
+/** True if the mesh was killed during the edit, and the edit has not been undone since. */
 function isCutOff(row: ChangeRow): boolean {
   return row.state === 'applied' && row.cut_off === 1
 }
 
 /**
- * The current value shows whether the edit was made. Problem `outcome-unknown` if it is neither the old nor the new
- * value.
+ * Throws the Problem `outcome-unknown` if the current value is neither the old nor the new one: it does not show then
+ * whether the interrupted edit was made.
  */
 function requireOurs(known: ChangeRow, { before: now }: Difference): void {
   if (sameJson(now, known.before) || sameJson(now, known.after)) return
@@ -96,10 +96,10 @@ function requireOurs(known: ChangeRow, { before: now }: Difference): void {
   })
 }
 
-/** Compares with the value that the editor saw, so that another's later change is not overwritten unseen. */
+/** Rejects the edit if the value is not the one that the editor saw, so that no later change is overwritten. */
 function requireSeen({ seen }: AgentEdit, { before: now }: Difference): void {
   if (seen === undefined || sameJson(now, seen)) return
-  // Texts that agents keep are shown cleaned.
+  // Editors see texts of agents sanitized, so the sanitized value is compared.
   if (typeof now === 'string' && sameJson(sanitizeForPrompt(now), seen)) return
   throw new Problem('edit-overtaken', {
     detail: 'another person or agent changed the value since you read it, so your change was not written',
@@ -144,7 +144,7 @@ function sameChange(known: ChangeRow, digest: string): ChangeRow {
   throw new Problem('conflict', { detail: 'this idempotency key was used for another edit' })
 }
 
-/** Computed from the request and not from the written value, which may be another text or cover several edits. */
+/** Returns a digest of the request; the written value may be another text or cover several edits. */
 function digestOf(agentId: string, edit: AgentEdit): string {
   return createHash('sha256').update(JSON.stringify({ agentId, edit })).digest('hex')
 }

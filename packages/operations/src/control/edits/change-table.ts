@@ -23,7 +23,7 @@ const rowSchema = z.object({
   expires_at: z.number(),
   undone_at: z.number().nullable(),
   undone_by: z.string().nullable(),
-  /** Set if the mesh died during the change: the current value shows whether it was made. */
+  /** Set if the mesh was killed during the change: the agent's current value shows whether the change was made. */
   cut_off: z.number(),
 })
 /** A stored change of an agent. `applying` until its effect is known to be written. */
@@ -43,7 +43,7 @@ export function createChangeTable(database: Database) {
   const { many } = readRows(database, rowSchema)
 
   return {
-    /** Written before the change is made, and again if the edit restarts on a new current value. */
+    /** Stores the change before it is made, and again if the edit restarts with a newer current value. */
     begin: (change: NewChange): void => {
       database
         .prepare(
@@ -116,7 +116,7 @@ export function createChangeTable(database: Database) {
   }
 }
 
-/** Equal as JSON, whatever the order of keys in memory. Pure. */
+/** True if both values are equal as JSON, whatever the order of keys in memory. Pure. */
 export function sameJson(one: JsonValue, other: JsonValue): boolean {
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((entry, index) => sameJson(entry, other[index] ?? null))

@@ -10,7 +10,7 @@ import { undoConflict } from './undo-conflict.ts'
 
 type FileEdit = Extract<AgentEdit, { field: (typeof editableFiles)[number] }>
 
-/** Connects to an agent's texts; starts its sandbox if necessary. */
+/** Connects to an agent to read and write its text files; starts the agent's sandbox if necessary. */
 export type ReachTexts = (
   agentId: string,
   signal: AbortSignal,
@@ -25,7 +25,7 @@ export type EditedAgents = Pick<AgentAdmin, 'change'> &
  * restored, but no decision depends on it.
  */
 export function editFile(fleet: EditedAgents, name: FileEdit['field']): Editable<FileEdit> {
-  /** Joins the transaction in which the edit counts as made. */
+  /** Stores the text as the last one given to the agent, in the transaction that marks the edit as made. */
   function noteGiven(agentId: string, text: string): void {
     // Memory belongs to the agent, even after a correction, and is not exported.
     if (name === 'MEMORY.md') return

@@ -54,7 +54,7 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
     putBack: async (caller, { agentId, before, after }) => {
       return () => {
         const now = picked(servers.of(agentId), Object.keys(objectOf(after)))
-        // A caller that only undoes must not see the contents.
+        // Names only: a caller that may undo the change must not see the configurations.
         if (!sameJson(now, after)) throw undoConflict(byName(now), byName(after))
         write(caller, agentId, { before: after, after: before })
         return 'next-run'

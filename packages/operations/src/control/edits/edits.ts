@@ -36,7 +36,7 @@ export interface Edits {
   forget(agentId: string): void
 }
 
-/** Long texts in lists and replies, characters. */
+/** The maximum length of a text in lists and replies, in characters. */
 const shownMaxChars = 4000
 
 /**
@@ -99,7 +99,7 @@ function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editab
   }
 }
 
-/** Agents and people who are not owners see only the names of servers, as in the audit log. */
+/** Returns a change for this caller: agents and people who are not owners see only the names of MCP servers. */
 function changeView(caller: Caller, row: ChangeRow): ChangeView {
   const isOwner = caller.kind !== 'agent' && (caller.kind !== 'human' || caller.role === 'owner')
   const isPrivate = !isOwner && row.field === 'mcpServers'

@@ -53,8 +53,8 @@ export function listenersOn(table: string, { port, host }: Place): readonly stri
 }
 
 /**
- * A socket on all IPv6 addresses usually takes the IPv4 ones too; the kernel's table does not show whether it was
- * restricted.
+ * True if `held` blocks `wanted`. A socket on all IPv6 addresses counts as blocking IPv4 too: it usually does, and
+ * the kernel's table does not show an exception.
  */
 function isInTheWay(held: string, wanted: string): boolean {
   if (held === everySix || wanted === '::') return true
@@ -70,7 +70,7 @@ function isMapped(address: string): boolean {
   return address.startsWith('0000:0000:0000:0000:0000:FFFF:')
 }
 
-/** One address can be written in several ways, and an IPv4 address as a mapped IPv6 address. */
+/** True if both texts are the same address: there are several notations, and IPv4 addresses mapped to IPv6. */
 function areSame(one: string, other: string): boolean {
   if (isIP(one) === 0 || isIP(other) === 0) return false
   const list = new BlockList()
@@ -78,14 +78,14 @@ function areSame(one: string, other: string): boolean {
   return list.check(other, isIPv4(other) ? 'ipv4' : 'ipv6')
 }
 
-/** The kernel writes each four bytes as one number in host byte order, with the last byte first. */
+/** Converts an address of the kernel's table, whose bytes are reversed in each group of four. */
 function addressOf(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => (word.match(/../g) ?? []).toReversed())
   if (bytes.length === 4) return bytes.map((byte) => Number.parseInt(byte, 16)).join('.')
   return (bytes.join('').match(/.{4}/g) ?? []).join(':')
 }
 
-/** Processes end and close files during the search, and those of other users may be unreadable. */
+/** Returns true if the process has one of the sockets open. Ignores files that cannot be read or are gone. */
 async function holdsOne(folder: string, sockets: ReadonlySet<string>): Promise<boolean> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (sockets.has(await readlink(join(folder, name)).catch(() => ''))) return true

@@ -1,7 +1,7 @@
 import { ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Below this number, one program that watches many folders can exhaust what other agents need by accident. */
+/** With fewer, one program that watches many folders can accidentally use up the watches of other agents. */
 const watchersEnough = 1024
 
 /** Kernel limits shared by all containers, because their users have one id on the host. */

@@ -3,7 +3,7 @@ export const smallestCall = { prompt: 4000, answer: 500 } as const
 
 /** One budget, as it was set. */
 export interface SetLimit {
-  /** How people call it, such as `the daily budget of scout`. */
+  /** The name of the budget in texts for people, such as `the daily budget of scout`. */
   readonly name: string
   readonly usd: number | null
 }

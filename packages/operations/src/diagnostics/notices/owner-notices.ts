@@ -45,7 +45,7 @@ export interface OwnerNotices {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Answers `setNotices` for the use cases that set one thing, and follows the files that owners edit by hand. */
+/** Answers the hook `setNotices` after a use case changed a setting, and checks files that owners edit by hand. */
 export function createOwnerNotices(
   kernel: Pick<Kernel, 'clock' | 'hooks' | 'log' | 'settings'>,
   { catalog, vault, permissions, registry, proxies, ...deps }: NoticeDeps,
@@ -96,7 +96,7 @@ export function createOwnerNotices(
 
   function ofSharedBudgets(): readonly string[] {
     return deps.budgets().flatMap(({ scope, id, daily, monthly }) => {
-      // Those of agents are in their records.
+      // The budgets of agents are in the agents' records, which another function checks.
       if (scope === 'agent') return []
       const name = scope === 'fleet' ? 'the fleet' : `project ${id}`
       const limits = { dailyUsd: daily.limit_usd, monthlyUsd: monthly.limit_usd }

@@ -18,8 +18,8 @@ export interface KnownThings {
 }
 
 /**
- * One sentence for each setting of `config/settings.json` that is taken and has no effect as things are now, with its repair.
- * Such a setting may become right later: an agent may be created, a credential added, an address opened. Pure.
+ * One sentence with a repair for each valid setting of `config/settings.json` that currently has no effect. Such a
+ * setting may take effect later: an agent may be created, a credential added, an address allowed. Pure.
  */
 export function settingNotices(settings: Settings, known: KnownThings): readonly string[] {
   return [
@@ -76,7 +76,7 @@ function modelNotices(settings: Settings, { modelFault }: KnownThings): readonly
   })
 }
 
-/** Addresses to which a client appends its own paths. */
+/** Matches a full endpoint, which is no base address, because clients append these paths themselves. */
 const wholeEndpoint = /\/(?:chat\/completions|completions|messages|embeddings|responses)\/?$/
 
 function providerNotices({ providers }: Settings, { systemNames }: KnownThings): readonly string[] {
