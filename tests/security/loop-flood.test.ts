@@ -90,6 +90,8 @@ const floods: readonly BoardFlood[] = [
   {
     what: 'prompts at their bound',
     atOnce: 3,
+    // The model is judged after the whole prompt was read, so the refusal is no proof that nothing was read.
+    isRefusedLate: true,
     call: (by) =>
       httpCall({
         method: 'POST',

@@ -35,6 +35,8 @@ export interface Flood {
   readonly isEnded?: boolean
   /** True if the mesh ends an answer that it has begun. */
   readonly isCutOff?: boolean
+  /** The mesh refuses the call only after it has read the whole body. */
+  readonly isRefusedLate?: boolean
   call(by: AgentAtWork): Promise<{ readonly status: number }>
 }
 
@@ -132,10 +134,10 @@ export async function startFloodedMesh(options: {
       }
       const answers = await flooding
       const all = await stretches()
-      // A flood that was refused at the gate would show nothing. A model that the agent may not ask is known later.
+      // A flood that was refused at the gate would show nothing.
       const refused = [
         401,
-        403,
+        ...(flood.isRefusedLate === true ? [] : [403]),
         ...(flood.isCutOff === true ? [] : [cutOff]),
         ...(flood.isEnded === true ? [] : [429]),
       ]

@@ -54,7 +54,7 @@ export interface SandboxGone {
 /** An agent that is about to be created; its row does not exist yet. */
 interface PlannedAgent {
   readonly agentId: string
-  /** The heartbeat schedule; null for no heartbeats; undefined for the default, which is none for a worker. */
+  /** The heartbeat schedule; null for no heartbeats; undefined for the default: a worker has no heartbeats. */
   readonly heartbeat: string | null | undefined
 }
 
