@@ -29,7 +29,9 @@ withEngine(
       const images = await engine.docker.listImages({ filters: { reference: [reference] } })
       expect(images).toEqual([])
       expect(JSON.stringify((await write(file)).lines)).toContain('already exists')
-      expect(JSON.stringify((await write(join(folder, 'none', 'agent.tar'))).lines)).toContain('does not exist')
+      expect(JSON.stringify((await write(join(folder, 'none', 'agent.tar'))).lines)).toContain(
+        'does not exist',
+      )
       // An image with the mesh is built from an installed package, and this is a checkout.
       const both = meshArguments('image-with-mesh', '--home', join(folder, 'home'), '--file', file)
       expect(JSON.stringify((await runMeshCommand(both, environment)).lines)).toContain('npm pack')
