@@ -1,3 +1,5 @@
+import { createLineSplitter } from './stream-lines.ts'
+
 /** One server-sent event, as far as our APIs use the format. */
 export interface ServerSentEvent {
   /** `message` where the sender gave none. */
@@ -23,7 +25,6 @@ export function createServerSentEventParser(eventMaxChars: number): ServerSentEv
   let event = ''
   let data: string[] = []
   let heldChars = 0
-  let afterReturn = false
   let atStart = true
 
   function take(part: string): void {
@@ -56,21 +57,11 @@ export function createServerSentEventParser(eventMaxChars: number): ServerSentEv
     heldChars += text.length
   }
 
+  const split = createLineSplitter<ServerSentEvent[]>({ take, endLine })
   return {
     push: (piece) => {
       const events: ServerSentEvent[] = []
-      // Skips the LF of a CRLF whose CR ended the previous piece.
-      let from = afterReturn && piece.startsWith('\n') ? 1 : 0
-      if (piece !== '') afterReturn = false
-      const ends = /\r\n|\n|\r/g
-      ends.lastIndex = from
-      for (let end = ends.exec(piece); end; end = ends.exec(piece)) {
-        take(piece.slice(from, end.index))
-        from = end.index + end[0].length
-        endLine(events)
-        afterReturn = end[0] === '\r' && from === piece.length
-      }
-      take(piece.slice(from))
+      split(piece, events)
       return events
     },
   }

@@ -1,3 +1,5 @@
+import { createLineSplitter } from '@flotilla/protocol/stream-lines'
+
 /** One text of an answer: the data of an event, one line, or the whole body. */
 export interface Frame {
   /** The name of the event; `message` without one, `stray` for text outside of the format, `whole` for a body of one JSON text. */
@@ -36,7 +38,6 @@ const strayMaxChars = 16 * 1024
 export function createEventLines(eventMaxChars: number): EventLines {
   let line: string[] = []
   let chars = 0
-  let afterReturn = false
   let isFirst = true
   let event = ''
   let data: string[] = []
@@ -95,21 +96,11 @@ export function createEventLines(eventMaxChars: number): EventLines {
     }
   }
 
+  const split = createLineSplitter<Frame[]>({ take, endLine })
   return {
     push(piece) {
       const frames: Frame[] = []
-      // If the previous piece ended with `\r`, a `\n` at the start of this piece belongs to the same line end.
-      let from = afterReturn && piece.startsWith('\n') ? 1 : 0
-      if (piece !== '') afterReturn = false
-      const ends = /\r\n|\n|\r/g
-      ends.lastIndex = from
-      for (let end = ends.exec(piece); end; end = ends.exec(piece)) {
-        take(piece.slice(from, end.index))
-        from = end.index + end[0].length
-        endLine(frames)
-        afterReturn = end[0] === '\r' && from === piece.length
-      }
-      take(piece.slice(from))
+      split(piece, frames)
       return frames
     },
     end() {
