@@ -40,6 +40,23 @@ export interface NewAgent {
   readonly mcpServers?: McpServers | undefined
 }
 
+/** Returns the record of a new worker, with defaults for omitted fields. Pure. */
+export function workerRecord(
+  input: Pick<NewAgent, 'id' | 'role' | 'instructions' | 'model' | 'budget' | 'project'>,
+  createdAt: number,
+): AgentRecord {
+  return {
+    id: input.id,
+    kind: 'worker',
+    role: sanitizeForPrompt(input.role),
+    model: input.model ?? null,
+    instructions: sanitizeForPrompt(input.instructions ?? ''),
+    budget: input.budget ?? defaultBudget,
+    project: input.project ?? null,
+    createdAt,
+  }
+}
+
 /**
  * Creates an agent and returns its record. With `step`, a retry of the call is safe: the row of the agent and the
  * stored answer of the call are written in one transaction; a retry writes the permissions again.
@@ -78,16 +95,7 @@ export function createAgent(deps: {
       if (!isAtTerminal(caller)) throw new Problem('human-only', { detail: above })
       requireProof(caller, 'create an agent with more permissions than the operator can grant')
     }
-    const record: AgentRecord = {
-      id: input.id,
-      kind: 'worker',
-      role: sanitizeForPrompt(input.role),
-      model: input.model ?? null,
-      instructions: sanitizeForPrompt(input.instructions ?? ''),
-      budget: input.budget ?? defaultBudget,
-      project: input.project ?? null,
-      createdAt: deps.context.clock.now(),
-    }
+    const record = workerRecord(input, deps.context.clock.now())
     const { agentPlanned, agentUnplanned } = deps.context.hooks
     const plan = {
       // Stores the heartbeat before the agent's row, because a worker must never run with another heartbeat.

@@ -4,8 +4,8 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf, requireAtTerminal } from '@flotilla/identity/access'
 import type { AgentContext } from '../lifecycle/agent-context.ts'
 import { changeAgent } from './change-agent.ts'
-import type { AgentBudget, AgentRecord } from '../registry/agent-record.ts'
-import { defaultBudget, insertAgent, requireFreeId, requireRoom } from './create-agent.ts'
+import type { AgentBudget } from '../registry/agent-record.ts'
+import { insertAgent, requireFreeId, requireRoom, workerRecord } from './create-agent.ts'
 import type { NewAgent, RequireModel } from './create-agent.ts'
 
 /** Changes to an existing agent; omitted fields are unchanged. */
@@ -99,16 +99,7 @@ export function writeAgents(deps: {
 
 function insert(context: AgentContext, caller: Caller, input: CreatedAgent): void {
   requireRoom(context, input.id)
-  const record: AgentRecord = {
-    id: input.id,
-    kind: 'worker',
-    role: sanitizeForPrompt(input.role),
-    model: input.model ?? null,
-    instructions: sanitizeForPrompt(input.instructions ?? ''),
-    budget: input.budget ?? defaultBudget,
-    project: input.project ?? null,
-    createdAt: context.clock.now(),
-  }
+  const record = workerRecord(input, context.clock.now())
   insertAgent(context, { record, mcpServers: input.mcpServers, actor: actorOf(caller) })
   context.seedFiles.put(input.id, input.files)
 }
