@@ -20,6 +20,11 @@ const bomb = gzipSync('%4'.repeat(32 * 1024 * 1024))
 let flooded: FloodedMesh
 let web: WebServer
 
+const answerOfModel = JSON.stringify({
+  choices: [{ index: 0, message: { role: 'assistant', content: 'read' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+})
+
 /** The most expensive patterns that a record may hold, none of which matches. */
 const worstPatterns = Array.from({ length: permissionListLimits.entriesMax }, (_, index) =>
   `${'**/'.repeat(60)}x${index}`.slice(0, permissionListLimits.entryMaxChars),
@@ -37,11 +42,23 @@ beforeAll(async () => {
       response.end()
       return
     }
+    if (request.url === '/v1/chat/completions') {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(answerOfModel)
+      return
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(`data: ${'%4'.repeat(1.75 * 1024 * 1024)}\n\n`)
   })
   flooded = await startFloodedMesh({
-    settings: { egress: { allowed_private: [`127.0.0.1:${web.port}`] } },
+    settings: {
+      egress: { allowed_private: [`127.0.0.1:${web.port}`] },
+      agents: Object.fromEntries(floods.map((_, index) => [`flooder-${index}`, { models: ['flooded/m'] }])),
+      models: { 'flooded/m': { price: { input_per_mtok: 0.01, output_per_mtok: 0.01 } } },
+      providers: {
+        flooded: { kind: 'openai-compatible', base_url: `http://127.0.0.1:${web.port}/v1`, local: true },
+      },
+    },
     // Keys as agents would have written them.
     writeRows: (database) => {
       const insert = database.prepare(
@@ -90,15 +107,13 @@ const floods: readonly BoardFlood[] = [
   {
     what: 'prompts at their bound',
     atOnce: 3,
-    // The model is judged after the whole prompt was read, so the refusal is no proof that nothing was read.
-    isRefusedLate: true,
     call: (by) =>
       httpCall({
         method: 'POST',
         url: `${by.api}/v1/chat/completions`,
         headers: { authorization: `Bearer ${by.programToken}`, 'content-type': 'application/json' },
         body: JSON.stringify({
-          model: 'none',
+          model: 'flooded/m',
           messages: [{ role: 'user', content: 'x'.repeat(wireLimits.modelBodyMaxBytes - 1000) }],
         }),
       }),

@@ -35,8 +35,6 @@ export interface Flood {
   readonly isEnded?: boolean
   /** True if the mesh ends an answer that it has begun. */
   readonly isCutOff?: boolean
-  /** The mesh refuses the call only after it has read the whole body. */
-  readonly isRefusedLate?: boolean
   call(by: AgentAtWork): Promise<{ readonly status: number }>
 }
 
@@ -137,7 +135,7 @@ export async function startFloodedMesh(options: {
       // A flood that was refused at the gate would show nothing.
       const refused = [
         401,
-        ...(flood.isRefusedLate === true ? [] : [403]),
+        403,
         ...(flood.isCutOff === true ? [] : [cutOff]),
         ...(flood.isEnded === true ? [] : [429]),
       ]
