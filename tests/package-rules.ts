@@ -8,17 +8,17 @@ export interface Edge {
 
 /** Which package of this repository may import which other. */
 export const packageEdges: readonly Edge[] = [
-  { from: 'protocol', to: [], why: 'what both sides agree on depends on nobody' },
+  { from: 'protocol', to: [], why: 'both sides of a boundary depend on it, so it depends on no package' },
   { from: 'client', to: ['protocol'], why: 'speaks the people’s API and nothing else' },
   {
     from: 'agent',
     to: ['protocol'],
-    why: 'lives behind the wall; the mesh’s code must not be in its container',
+    why: 'runs in the container, which must not contain code of the mesh',
   },
   {
     from: 'browser',
     to: ['protocol'],
-    why: 'pages of strangers live beside it; neither the mesh’s nor the agent’s code does',
+    why: 'runs beside pages of strangers, without code of the mesh or the agent',
   },
   { from: 'dashboard', to: ['client', 'protocol'], why: 'speaks the people’s API and nothing else' },
   { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },

@@ -99,7 +99,7 @@ describe('a plan', () => {
 test('the text of a result distinguishes done, refused and unknown', () => {
   expect(outcomeOf('{"version": 1}')).toBe('done')
   expect(outcomeOf('exit code 0\n')).toBe('done')
-  expect(outcomeOf('Error (version-conflict): somebody wrote it')).toBe('refused')
+  expect(outcomeOf('Error (version-conflict): the entry has another version')).toBe('refused')
   expect(outcomeOf('Error (outcome-unknown): it had begun')).toBe('unknown')
   expect(outcomeOf('Error: this call was skipped')).toBe('unknown')
 })

@@ -108,7 +108,7 @@ describe('of effects, the checks find', () => {
     ['one that was told as refused and is there', 'effect-denied', { calls: [aCall({ told: 'refused' })] }],
     [
       'one that no model asked for',
-      'effect-of-nobody',
+      'effect-without-request',
       { effects: [board, { callId: 'c9.0.9', where: 'request 1' }] },
     ],
     [

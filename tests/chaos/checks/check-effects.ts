@@ -17,7 +17,9 @@ export function checkEffects(facts: Facts): Finding[] {
       .flatMap((call) => checkCall(call, byCall.get(call.id) ?? [])),
     ...[...byCall]
       .filter(([id]) => !known.has(id))
-      .map(([id, found]) => finding('effect-of-nobody', `no model asked for ${id}`, describeEffects(found))),
+      .map(([id, found]) =>
+        finding('effect-without-request', `no model asked for ${id}`, describeEffects(found)),
+      ),
     ...checkSteps(facts),
     ...checkVersions(facts),
   ]

@@ -142,7 +142,7 @@ describe('find_tools', () => {
     ['start another agent for one task', 'spawn_fleet_agent'],
     ['run something every morning at a set time', 'set_cron'],
     ['remember a value on the blackboard', 'write_blackboard'],
-    ['pay somebody from my wallet', 'wallet_transfer'],
+    ['pay a supplier from my wallet', 'wallet_transfer'],
     ['balance', 'wallet_balance'],
     ['click in the browser', 'browser_click'],
     ['take a screenshot', 'browser_screenshot'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { judgeRefusal } from './judge-refusal.ts'
-import { isEchoed } from './echoed-words.ts'
+import { isEchoed } from './echoed-text.ts'
 import { readRefusal } from './read-refusal.ts'
 
 /**
