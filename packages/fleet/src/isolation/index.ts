@@ -28,7 +28,7 @@ export function isolationModule(
   }
 }
 
-/** At the start, warns an owner who requires a level above containers if that level is not available. */
+/** At the start, warns an owner whose settings request a level above containers if it is not available. */
 async function noticesOf({ settings }: Kernel, { atLeast, place }: Isolation): Promise<readonly string[]> {
   const wish = isolationWish(settings(), '', { start: atLeast, record: 'container' })
   try {

@@ -32,7 +32,7 @@ export interface Placing {
   forget(): void
 }
 
-/** The maximum length of a trial's error in the reason that people read, characters. */
+/** The maximum length of the reason for a fallback, which people read, characters. */
 const reasonMaxChars = 400
 
 export function createPlacing(deps: {

@@ -134,7 +134,7 @@ export interface SandboxState {
   /** The agent's address for the mesh; present while the sandbox is running. */
   readonly address?: { readonly host: string; readonly port: number }
   readonly labels: Readonly<Record<string, string>>
-  /** Set when the sandbox is not running: the exit code, and whether the memory limit ended the process. */
+  /** Set when the sandbox is not running: the exit code, and whether lack of memory ended the process. */
   readonly exit?: { readonly code: number; readonly outOfMemory: boolean }
   /** What this start requested and could not get, as sentences for the owner. */
   readonly warnings?: readonly string[]
@@ -160,7 +160,7 @@ export interface DataUse {
   readonly bytes: number
   /** The number of files and folders. */
   readonly files: number
-  /** False if the time limit ended the counting: both numbers are then lower bounds. */
+  /** False if a limit of time or files ended the counting: both numbers are then lower bounds. */
   readonly complete: boolean
 }
 

@@ -1,7 +1,7 @@
 /** The maximum number of waiting callers; above it, callers are rejected at once. */
 const waitingMax = 2_000
 
-/** Returns a function that runs up to `width` actions at once; others wait. `RangeError` above 2,000 waiting. */
+/** Returns a function that runs up to `width` actions at once; others wait in order, above 2,000: `RangeError`. */
 export function createStartGate(width: number): <Value>(action: () => Promise<Value>) => Promise<Value> {
   const waiting: (() => void)[] = []
   let inside = 0

@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
 import type { SandboxSpec } from './sandbox-spec.ts'
 
-/** Longest time for which a sandbox has more than its own share, from the begin of its process. Milliseconds. */
+/** Longest time for which a sandbox has more than its own share, from the beginning of its process. Milliseconds. */
 export const startShareMs = 2_000
 /**
  * The same limit for a virtual machine, whose kernel boots before its agent: seven processor seconds with software
@@ -10,7 +10,7 @@ export const startShareMs = 2_000
  */
 export const machineShareMs = 90_000
 /**
- * The maximum wait for a start share, milliseconds. Afterwards the start goes on at its own share, mostly in vain.
+ * The maximum wait for a start share, milliseconds; then a machine starts at its own share, seldom in time.
  */
 const turnMaxMs = 600_000
 /** The number of processors that one start may use. */

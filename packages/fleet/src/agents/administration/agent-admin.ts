@@ -19,7 +19,7 @@ export interface AgentAdmin {
   readonly create: CreateAgent
   /** Changes an agent's record; a running sandbox is re-created before its next run if the change requires that. */
   readonly change: ChangeAgent
-  /** Changes many agents in one transaction of the caller; waits for earlier operations on each agent. */
+  /** Creates and changes many agents in one transaction of the caller, after earlier operations on each of them. */
   readonly write: WriteAgents
   readonly archive: Archive
   readonly delete: DeleteAgent

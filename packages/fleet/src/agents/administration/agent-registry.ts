@@ -22,7 +22,7 @@ export interface AgentRegistry {
   failureOf(agentId: string): string | null
   /**
    * Throws if an agent may get no work. Problems `unknown-agent`, `agent-archived`; with `waits`, because the asker
-   * waits for the result, also `agent-quarantined`. Otherwise work is queued until the agent is healthy.
+   * waits for the result, also `agent-quarantined`. Without `waits`, work is queued until the agent is healthy.
    */
   requireWorking(agentId: string, asker?: 'waits'): void
   /** Sets an agent's budget without checks and audit log, which the callers add. Problem `unknown-agent`. */

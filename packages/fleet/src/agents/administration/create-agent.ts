@@ -131,7 +131,7 @@ export function addAgent(
   const { context, grants } = deps
   const { record, step = onceOnly(context.database) } = added
   return context.mutex.take(record.id, async () => {
-    // Rejects an existing id before permissions are written, so that they keep those of the first agent.
+    // Rejects an existing id before permissions are written, so that the first agent keeps its permissions.
     requireRoom(context, record.id)
     try {
       await grants.grantDefaults(record.id, record.kind, added.overrides)

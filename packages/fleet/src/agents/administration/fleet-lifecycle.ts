@@ -25,7 +25,7 @@ export interface FleetLifecycle {
   /** Reconciles agents and sandboxes. Call it first, once the runtime is prepared and the agent API has its port. */
   reconcile(): Promise<ReconcileReport>
   ensureOperator(): Promise<void>
-  /** Returns the model that the agent's sandbox uses: the record's, or the previous one until a running run ends. */
+  /** Returns the model of the agent's sandbox; after a change, the previous one until the sandbox is re-created. */
   modelInUse(agentId: string): string | null
   readonly restart: RestartAgent
   readonly stop: StopAgent

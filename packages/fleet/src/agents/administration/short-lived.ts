@@ -13,7 +13,7 @@ import { deleteInTurn } from './delete-agent.ts'
  * exist.
  */
 export interface ShortLived {
-  /** Writes agent row, permissions and the rows of `step` in one transaction. Problems `conflict`, `unprocessable` */
+  /** Writes permissions, then agent row and `step` rows in one transaction. Problems `conflict`, `unprocessable`. */
   make(
     made: Pick<AgentRecord, 'id' | 'role' | 'model' | 'instructions' | 'budget' | 'project'> & {
       readonly permissions: PermissionRecord

@@ -23,7 +23,7 @@ export interface AgentRewrite {
 type CreatedAgent = NewAgent & { readonly files: Readonly<Record<string, string>> }
 
 /**
- * Writes the rows of several agents together. `requireMay` checks that the caller may create or change each agent,
+ * Writes the rows of several agents together. `requireMay` checks all that creating or changing each agent requires,
  * except for the ceilings of permissions and budgets, which the caller checks. `inTurns` runs `work` while no other
  * operation changes these agents. `rows` joins the caller's transaction. Problems as for `createAgent`.
  */

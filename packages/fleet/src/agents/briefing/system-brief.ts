@@ -128,7 +128,7 @@ function roster(colleagues: readonly Colleague[], maxChars: number): PromptText 
   return joinPromptText([title, ...lines, ...more], '\n')
 }
 
-/** Lists no operator tools: the agent's prompt names those that its permission record allows. */
+/** Describes how to manage the fleet, without a list of tools: the agent's prompt names those that it may use. */
 function managing(record: PermissionRecord | null): PromptText[] {
   if (!operatorTools.some((tool) => record?.[operatorFlags[tool.needs]] === true)) return []
   return [

@@ -64,7 +64,7 @@ export interface AgentRuns {
     onFrame: (frame: ChatFrame) => void,
     signal: AbortSignal,
   ): Promise<TaskResult | null>
-  /** Sends a heartbeat as `chatStream` sends a chat turn; its result has the form `heartbeatResultSchema`. */
+  /** Sends a heartbeat like `chatStream`; a completed one has a `result` of the form `heartbeatResultSchema`. */
   heartbeat(
     request: HeartbeatRequest,
     onFrame: (frame: ChatFrame) => void,

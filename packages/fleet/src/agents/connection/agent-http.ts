@@ -12,7 +12,7 @@ const uploadDeadlineMs = 300_000
 /** Time limit for reading the largest allowed file out of a container with a small processor share, milliseconds. */
 const downloadDeadlineMs = 60_000
 
-/** Creates the connection to an agent's process; each function sends one HTTP request. */
+/** Creates the connection to an agent's process; each function sends one kind of HTTP request. */
 export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
   const { bytes, call, callPatiently, stream, watch } = createAgentLine(deps)
   return {

@@ -98,7 +98,7 @@ export interface Send {
 
 /** The HTTP connection to an agent's process. Replies are untrusted: bounded and parsed. */
 interface AgentLine {
-  /** Sends a call and returns its parsed reply. Rejects with `agent-unavailable`, or a problem for a person. */
+  /** Sends a call and returns its parsed reply. Rejects with `agent-unavailable` or a problem that people may see. */
   call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
   /**
    * Returns a complete binary reply, which counts as memory in use until the caller releases it. Problems

@@ -8,7 +8,7 @@ import type { MeshIdentity } from './mesh-identity.ts'
 
 /** Maximum connections to one agent: a stream, a status request, a health check and some spare ones. */
 const socketsPerAgentMax = 16
-/** Separates agent id and start id in an identity; no id contains this character. */
+/** Separates start id and agent id in an identity; neither id contains this character. */
 const separator = '.'
 
 /** Pooled connections to agents. For agents on other machines, keys authenticate both sides of a connection. */

@@ -102,7 +102,7 @@ function placedLabels({ rung, wish, fallback }: Placed): Record<string, string> 
 }
 
 /**
- * Reads the isolation level from a sandbox's labels. Without these labels, an older release made a container. Pure.
+ * Reads the isolation level from a sandbox's labels; without them it is a container of an older release. Pure.
  */
 export function placedOf(labels: Readonly<Record<string, string>>): Placed {
   const rung = (name: 'rung' | 'wanted' | 'floor') =>
@@ -133,7 +133,7 @@ function proxyVariables(
   )
 }
 
-/** Returns a mark of API address and mesh key. A sandbox with an equal mark can be adopted by this mesh. */
+/** Returns a mark of API address, proxy port and mesh key; a sandbox with an equal mark can be adopted. */
 export function meshEndpointMark(endpoint: MeshEndpoint): string {
   return createHash('sha256')
     .update(`${endpointUrl(endpoint)} ${endpoint.proxyPort} ${endpoint.publicKeyBase64url}`)

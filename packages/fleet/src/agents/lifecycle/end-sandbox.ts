@@ -18,7 +18,7 @@ export async function endSandbox(
   const { id } = looked.record
   const row = context.agents.find(id)
   if (row === null || !isLive(row.state.kind) || row.startId !== looked.startId) return
-  // Before the sandbox can report refused calls, one transaction marks its run as interrupted and not as failed.
+  // No await until `sandboxGone`: its subscribers interrupt the run before refused calls can make the run fail.
   context.database.transaction(() => {
     context.tokens.revoke(id)
     loseSandbox(context, id, why.reason)

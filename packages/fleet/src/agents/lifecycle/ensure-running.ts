@@ -71,7 +71,7 @@ export function createAgentConnections(
     return connection
   }
 
-  /** Returns whether the sandbox has an outdated model: the owner may change the default model at any time. */
+  /** Returns whether agent, default model or isolation level changed so that the sandbox must be re-created. */
   const isOutdated = (agentId: string): boolean => {
     const model = modelOf(context.agents.require(agentId))
     const startedWith = context.sandboxes.startedModels.get(agentId)

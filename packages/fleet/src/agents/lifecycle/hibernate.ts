@@ -14,7 +14,7 @@ export function createHibernate(context: AgentContext): {
   /** Hibernates the agent now and returns true; returns false if the agent is busy. */
   readonly now: (agentId: string, reason: string) => Promise<boolean>
 } {
-  /** Returns whether the agent is busy. No await follows before its row is written, so no run can begin between. */
+  /** Returns whether the agent is busy. Under the mutex no await follows before the row is written: no run begins. */
   const isBusy = (agentId: string): boolean => context.hooks.reasonsToStayAwake.ask(agentId).length > 0
 
   function isIdle({ record, state }: AgentRow): boolean {

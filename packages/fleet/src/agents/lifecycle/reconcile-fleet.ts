@@ -5,7 +5,7 @@ import { meshEndpointLabel, meshEndpointMark, modelLabel, placedOf, startIdLabel
 import type { AgentRow } from '../registry/agent-table.ts'
 
 export interface ReconcileReport {
-  /** Agents whose sandboxes were still running after the previous mesh and continue. */
+  /** Agents whose sandboxes continued to run after the previous mesh ended, and are in use again. */
   readonly adopted: readonly string[]
   /** Sandboxes of this home that belong to no agent, or to an earlier start. Their data is kept. */
   readonly removed: readonly string[]

@@ -90,7 +90,7 @@ export function createAgentTable(
   database: Database,
   onMoved: (move: AgentMove) => void = () => {},
 ): AgentTable {
-  /** Rows by agent id, cached because the model gateway reads the agent on every call; only this table writes them */
+  /** Rows by agent id, cached as the model gateway reads the agent on every call; only this table writes them. */
   const known = new Map<string, AgentRow>()
 
   function find(agentId: string): AgentRow | null {

@@ -25,8 +25,8 @@ export interface DataOfAgent {
 const volumesSchema = z.looseObject({ Volumes: z.array(z.looseObject({ Name: z.string() })).nullish() })
 
 /**
- * Reads the agent's volume through a helper container that never runs, while the agent's own container is paused. The
- * agent's container is not read: the engine locks it until the archive ends, and could not unpause it before.
+ * Reads the agent's volume through a helper container that never runs; the agent's own container, if it runs, is
+ * paused. That container is not read: the engine locks it until the archive ends, and could not unpause it before.
  */
 export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Promise<DataReading | null> {
   const { docker } = to.engine
@@ -66,7 +66,7 @@ export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Pr
   }
 }
 
-/** Reads an agent's disk in a second virtual machine, while the agent's running machine is frozen. */
+/** Reads an agent's disk in a second virtual machine; the agent's own machine, if it runs, is frozen. */
 async function readOfMachine(
   to: PreparedEngine,
   of: DataOfAgent,

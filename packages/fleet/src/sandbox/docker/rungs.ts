@@ -8,7 +8,7 @@ import type { RungTrial } from '../sandbox-runtime.ts'
 export interface Rungs {
   /** Tests an isolation level. A machine image may be built first, which takes minutes; `progress` gets each step. */
   tryIt(rung: IsolationRung, on: MachineBase, progress?: (step: string) => void): Promise<RungTrial>
-  /** Returns the last result of `tryIt` before `forget`. Rejects with `SandboxError` (`gvisor-absent`, ...). */
+  /** Returns the last result; without one, tests the level. Rejects with `gvisor-absent` or `machine-absent`. */
   behind(rung: IsolationRung, on: MachineBase): Promise<Behind>
   /** Forgets all results: an engine that was unreachable may have other runtimes now. */
   forget(): void

@@ -4,8 +4,8 @@ import { runOnce } from '../run-once.ts'
 const warmTimeoutMs = 60_000
 
 /**
- * Reads the files that every agent start needs. The kernel charges a file's pages to the first cgroup that reads the
- * file, and these 108 MB would use most of the first agent's memory.
+ * A command that reads the files that every agent start needs. The kernel charges a file's pages to the first cgroup
+ * that reads the file, and these 108 MB would use most of the first agent's memory.
  */
 export const warmCommand = 'cat /usr/local/bin/node /opt/flotilla/*.cjs > /dev/null; node -e 0'
 

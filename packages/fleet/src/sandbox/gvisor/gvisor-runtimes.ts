@@ -53,7 +53,7 @@ export function runtimeEntries(
   )
 }
 
-/** Makes gVisor apply the seccomp filter inside, too: otherwise programs create user namespaces without any limit. */
+/** Makes gVisor apply the seccomp filter inside: otherwise programs create user namespaces, where no limit holds. */
 export const filterArgument = '--oci-seccomp'
 
 const prefix = 'flotilla-gvisor-'

@@ -29,7 +29,7 @@ const triedRepair =
 export interface Gvisor {
   /** Concurrent callers share one trial. */
   tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial>
-  /** Returns the last result of the test, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
+  /** Returns the last result, until `forget`; without one, tests. Rejects with `SandboxError` `gvisor-absent`. */
   ground(engine: Engine, ground: ContainerGround): Promise<GvisorGround>
   /** Forgets the result: an engine that was unreachable may have other runtimes now. */
   forget(): void

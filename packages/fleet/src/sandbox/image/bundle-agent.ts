@@ -23,7 +23,7 @@ export interface BundledFile {
 }
 
 export interface AgentBundle {
-  /** The files, `agent.cjs` first. Their paths contain a hash, so the content under a path never changes. */
+  /** The files, `agent.cjs` first. If built here, their path contains a hash and their content never changes. */
   readonly files: readonly BundledFile[]
   /** SHA-256 of all files, in hex. */
   readonly hash: string

@@ -86,7 +86,7 @@ export async function knownHomes(cacheDirectory: string): Promise<readonly Known
   )
 }
 
-/** Reads a home's record; null without one. Rejects on a read error, since the record may name used images. */
+/** Reads a home's record; null if missing or invalid. Rejects on a read error: the record may name used images. */
 async function readUse(path: string) {
   const text = await readTextFile(path)
   if (text === null) return null

@@ -79,7 +79,7 @@ export async function imageId(engine: Engine, reference: string): Promise<string
   return (await inspectImage(engine, reference))?.Id ?? null
 }
 
-/** Returns the id of the recorded image, whatever image has its name now; null if the engine lacks the image. */
+/** Returns the id of the recorded image, whatever has its name; null without a record or if the engine lacks it. */
 export async function heldById(
   engine: Engine,
   cacheDirectory: string,

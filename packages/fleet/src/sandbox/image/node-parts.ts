@@ -25,7 +25,7 @@ export interface PinnedNode {
   readonly version: string
 }
 
-/** Finds the Node version of the lock file, as a registry package for the engine's architecture. */
+/** Finds the lock file's Node, installed for this architecture. Throws `SandboxError` `pinned-node-missing`. */
 export function findPinnedNode(packageDirectory: string, architecture: 'x64' | 'arm64'): PinnedNode {
   const name = `node-linux-${architecture}`
   try {

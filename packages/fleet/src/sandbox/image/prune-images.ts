@@ -78,7 +78,7 @@ export interface ImageFacts extends KnownImage {
   readonly noted: boolean
 }
 
-/** Returns the recorded images of agents, browsers and machines that no home uses. Pure. */
+/** Returns the agent, browser and machine images that no home uses; if never noted as used, only old ones. Pure. */
 export function outdatedImages(
   known: readonly ImageFacts[],
   inUse: ReadonlySet<string>,

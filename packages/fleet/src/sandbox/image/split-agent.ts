@@ -65,8 +65,8 @@ export async function splitAgent(entry: string): Promise<readonly SplitFile[]> {
 }
 
 /**
- * Rejects a module of this project in both files: its classes would exist twice, and `instanceof` would fail across
- * the two.
+ * Rejects a module of this project with a class that is in both files: the class would exist twice, and `instanceof`
+ * would fail across the two.
  */
 async function refuseTwins(first: ReadonlySet<string>, second: ReadonlySet<string>): Promise<void> {
   for (const path of first) {
@@ -94,7 +94,7 @@ export async function bundlePart(source: string, name: string): Promise<SplitFil
   return (await make(entryOf(dirname(source), `module.exports = require(${quoted(source)})`), name, [])).file
 }
 
-/** Loads the shared modules before the entry, because the entry may already run when `late.cjs` needs them. */
+/** Returns code that loads the shared modules before the entry, which may already run when `late.cjs` needs them. */
 function startEntry(entry: string, shared: readonly string[]): string {
   const imports = shared.map((path, at) => `import * as shared${at} from ${quoted(path)}`)
   const members = shared.map((path, at) => `${quoted(nameOf(entry, path))}: shared${at}`)

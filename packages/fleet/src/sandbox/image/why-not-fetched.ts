@@ -12,7 +12,7 @@ const causes: readonly (readonly [RegExp, string])[] = [
     /toomanyrequests|too many requests|rate limit/i,
     'the registry of the image has limited further downloads for now',
   ],
-  // Checked before registry refusals, because an unreachable proxy may also report that it requires a login.
+  // Checked before registry refusals, because the error of a proxy that requires a login resembles a refusal.
   [
     /proxyconnect|dial tcp|no such host|lookup |connection refused|unreachable|time(?:d )?out|\bEOF\b/i,
     'the engine cannot reach the registry of the image',

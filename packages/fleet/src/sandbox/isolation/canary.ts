@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 
 const reachTimeoutMs = 1_000
 
-/** Listens on every IPv4 address of the host and sends a greeting; tests that no sandbox reaches this listener. */
+/** Listens on every IPv4 address of the host and sends a greeting; no sandbox must be able to reach this listener. */
 export async function openCanary(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)

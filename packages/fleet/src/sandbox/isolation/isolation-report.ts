@@ -66,7 +66,7 @@ export type ProbeGroup = keyof typeof closedToBrowsers | 'mesh'
  */
 const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED']
 
-/** The probe's targets that the host could reach: failing to reach any other target proves nothing. */
+/** Test targets that the host itself reached, without which a probe's failed attempt would prove nothing. */
 export interface Controls {
   /** Targets of the groups `host`, `sibling` or `agents` that the host itself reached. */
   readonly reachedFromHost: readonly string[]

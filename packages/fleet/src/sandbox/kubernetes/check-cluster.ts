@@ -98,7 +98,7 @@ async function tryNodes(
   return { walls: joinedWalls([...tried.values()]), triedNodes: [...tried.keys()], lostNodes }
 }
 
-/** Joins the reports of all nodes into one, which names the nodes with failed walls. Pure. */
+/** Joins the reports of all nodes into one, with the details of nodes where the wall failed, else of all. Pure. */
 export function joinedWalls(reports: readonly (readonly WallReport[])[]): readonly WallReport[] {
   const ids = [...new Set(reports.flat().map(({ id }) => id))]
   return ids.map((id) => {

@@ -98,7 +98,7 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
 /** Returns the path of a namespace's pods in the Kubernetes API. */
 const podsPath = (namespace: string): string => ['', 'api', 'v1', 'namespaces', namespace, 'pods'].join('/')
 
-/** Folder with the token of a pod's own service account. */
+/** File with the token of a pod's own service account. */
 const ownAccount = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
 /**

@@ -36,7 +36,7 @@ export interface DataOfPod {
 }
 
 /**
- * Reads data through a helper pod that mounts the claim read-only, on the node of the agent's running pod. The
+ * Reads data through a helper pod that mounts the claim read-only, on the node of the agent's pod if it runs. The
  * agent's processes cannot reach the helper pod, so they cannot write into the archive. The agent is not frozen while
  * `tar` reads: `tar` reports changed files, and the backup lists the agent as not held.
  */

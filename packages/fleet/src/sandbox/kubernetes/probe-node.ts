@@ -14,7 +14,7 @@ import { PodWaitOver, type PodWatch } from './pod-watch.ts'
 const probeMaxMs = 120_000
 /** Attempts on one node that still accepts agents: the node may have restarted, or the probe's pod been deleted. */
 const probesMax = 3
-/** While a node runs no probe, how often the mesh checks that the node still accepts agents, milliseconds. */
+/** How often the mesh checks, while it waits for a pod, that the node still accepts agents, milliseconds. */
 const nodeAskMs = 5_000
 const siblingReadyMs = 30_000
 const siblingAskMs = 100
@@ -243,7 +243,7 @@ async function takesAgents({ name }: AgentNode, options: ProbeOptions): Promise<
   return (await answered(options.nodesNow(), options)).some((node) => node.name === name)
 }
 
-/** Resolves once the node accepts no more agents; while it accepts them, waits until the signal aborts. */
+/** Resolves once the node accepts no more agents; never resolves if the signal aborts before that. */
 async function untilLost(node: AgentNode, options: ProbeOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await options.clock.sleep(nodeAskMs, signal).catch(() => undefined)

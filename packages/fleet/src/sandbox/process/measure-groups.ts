@@ -36,7 +36,7 @@ export async function measureGroups(
 export function processUse(
   stat: string,
 ): { readonly group: number; readonly memoryBytes: number; readonly cpuSeconds: number } | null {
-  // The process name is in brackets and may contain anything; after the last bracket are only numbers.
+  // The process name is in brackets and may contain anything; after the last bracket are only simple fields.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const numbers = [2, 11, 12, 13, 14, 21].map((index) => Number(fields[index] ?? Number.NaN))
   if (numbers.some((value) => !Number.isFinite(value))) return null

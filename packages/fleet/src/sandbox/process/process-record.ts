@@ -87,7 +87,7 @@ export async function bootId(): Promise<string | null> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null))?.trim() ?? null
 }
 
-/** Returns the start time of a live process; null if it ended or is a zombie. Rejects if the kernel gives an error */
+/** Returns the start time of a live process; null if it ended or is a zombie. Rejects on an error of the kernel. */
 export async function startTicksOf(pid: number): Promise<string | null> {
   return (await readProcess(pid))?.startTicks ?? null
 }
