@@ -53,7 +53,7 @@ export const channelPairing = {
   triesMax: 5,
   /** Number of senders whose tries are counted separately; further ones only count in the total. */
   sendersMax: 10_000,
-  /** After this many wrong codes of all senders the code ends; a right one among them has odds of 1 to 10^6. */
+  /** After this many wrong codes of all senders the code ends; so many tries find it with odds of 1 to 10^6. */
   allTriesMax: 1_000_000,
 } as const
 

@@ -2,7 +2,7 @@
 const wordsMaxChars = 1000
 /** Plausible context windows in tokens: no agent could work with less, and no provider offers more. */
 const windowRangeTokens = { min: 2000, max: 20_000_000 } as const
-/** A refusal is not believed if its prompt is more than this many times longer than its context window. */
+/** The stated length of a prompt is ignored if it is this many times the stated context window, or more. */
 const promptMaxWindows = 50
 
 const tooLong =
@@ -71,7 +71,7 @@ function form(source: string): RegExp {
   return new RegExp(pattern, 'i')
 }
 
-/** Returns the limit that a refusal states, or null if it is not plausible. A provider may claim anything. Pure. */
+/** Returns the limit that a refusal states; null without a plausible one. It is only a provider's claim. Pure. */
 export function statedWindow(words: string): StatedWindow | null {
   const start = words.slice(0, wordsMaxChars)
   for (const one of forms) {

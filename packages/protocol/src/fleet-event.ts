@@ -143,7 +143,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
   }),
   /**
    * A model call delays its run: the call is retried after `seconds` because of `code` (`retries`), or its provider
-   * was `silent` for `seconds`. `over` follows the answer; any later event of the run except a steer implies it.
+   * was `silent` for `seconds`. `over` follows the answer; any later run event but a steer implies it. Not stored.
    */
   z.strictObject({
     type: z.literal('model.delayed'),

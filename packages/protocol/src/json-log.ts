@@ -3,7 +3,7 @@ import { createLineOutput, lossSentence } from './line-output.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** A log of facts: a constant sentence, ids, an error under `err`. Without tokens and text of pages or agents. */
+/** A log of facts: a constant sentence, ids first, an error under `err`. Never tokens or text of pages or agents. */
 export interface Log {
   info(fields: LogFields, sentence: string): void
   warn(fields: LogFields, sentence: string): void

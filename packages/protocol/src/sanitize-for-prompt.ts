@@ -29,7 +29,7 @@ const invisible =
 /** Invisible joiners and selectors in a row can hide data: one selector and one joiner are kept, others removed. */
 const joinerRun = /([\uFE0E\uFE0F]?[\u200C\u200D]?)[\u200C\u200D\uFE0E\uFE0F]*/gu
 
-/** Text without any character to remove; most text matches, which saves three further passes. */
+/** ASCII text without any character to remove; most text matches, which saves three further passes. */
 const plain = /^[\t\n\r\x20-\x7E]*$/
 
 /** Returns the text without invisible characters; the empty text for any value that is not text. */

@@ -18,8 +18,8 @@ const listens = '00010000'
 const askedMax = 32
 
 /**
- * Returns the answer of a socket's holder whose process this user cannot read, as only root can for other users. It
- * counts if it names a process of another trusted user whose command line `isMeant`; null if no answer counts.
+ * Returns the answer of a socket's holder whose process this user cannot read: only root reads those of other users.
+ * An answer counts if it names a process of another trusted user whose command line `isMeant`; null if none counts.
  */
 export async function unreadableHolder<Answer extends { readonly pid: number }>(
   files: ProcFiles,

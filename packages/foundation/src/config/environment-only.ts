@@ -10,7 +10,7 @@ export const environmentOnlyNames = [
   'CAPTCHA_SOLVER_PROXY_PASSWORD',
 ] as const
 
-/** Returns a JSON text without the names of `environmentOnlyNames`, in either case, and the removed names. Pure. */
+/** Returns a JSON text without `environmentOnlyNames`, at any depth and in either case, and those removed. Pure. */
 export function withoutEnvironmentOnly(text: string): {
   readonly text: string
   readonly removed: readonly string[]

@@ -219,7 +219,7 @@ export function readEnvironment(
   }
 }
 
-/** Reads the environment, ignoring invalid values of `.env`. Throws for invalid values of the process itself. */
+/** Reads the environment, ignoring invalid values of `.env`. Throws for invalid ones of the process's environment. */
 export function readWhatHolds(
   record: Variables,
   userHome: string = homedir(),

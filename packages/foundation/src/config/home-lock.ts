@@ -29,7 +29,7 @@ export interface HomeLock {
 const attemptsMax = 5
 /** The maximum number of clients that are answered at the same time; further ones are disconnected. */
 const askersMax = 16
-/** Milliseconds until a client is disconnected. The kernel buffers the answer, so a Flotilla client has read it. */
+/** Milliseconds until a client is disconnected. The kernel buffers the answer, so a slower client is a stranger. */
 const tellMaxMs = 2000
 
 /**
@@ -50,7 +50,7 @@ export async function lockHome(
   throw inUse(home, null)
 }
 
-/** Returns the lock, or null if the holder that refused it has ended since. */
+/** Returns the lock; null if the holder that refused it has ended, or if strangers hold all names of the lock. */
 async function takeFreeName(
   place: string,
   { home, own }: { readonly home: string; readonly own: { readonly pid: number; readonly deed: Deed } },

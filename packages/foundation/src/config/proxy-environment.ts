@@ -122,7 +122,7 @@ function authorizationOf({ username, password }: URL): string | null {
   return `Basic ${Buffer.from(plain, 'utf8').toString('base64')}`
 }
 
-/** Decodes percent escapes; keeps a percent sign that starts no escape. */
+/** Decodes percent escapes; returns the whole text unchanged if a percent sign starts no valid escape. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

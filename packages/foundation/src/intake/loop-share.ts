@@ -133,9 +133,9 @@ export function createLoopShare(deps: LoopShareDeps): LoopShare {
 }
 
 interface Used {
-  /** The unused part of the agent's share per minute, in milliseconds. */
+  /** The used part of the agent's share per minute that is not restored yet, in milliseconds. */
   ms: number
-  /** The unused part of the agent's burst, in milliseconds. */
+  /** The used part of the agent's burst that is not restored yet, in milliseconds. */
   lately: number
   /** The time at which `ms` and `lately` were computed. */
   at: number

@@ -104,7 +104,7 @@ const backslash = 0x5c
 /** Longer texts are searched with `indexOf`, whose call costs as much as scanning this many bytes. */
 const nearBytes = 64
 
-/** Returns the position after the closing quote of the text that starts at `from`; past the end if none. Pure. */
+/** Returns the position after the closing quote of the text that starts at `from`; `length + 1` if none. Pure. */
 export function afterText(bytes: Uint8Array, from: number): number {
   const { length } = bytes
   // The byte before `at` is never the first half of an escape.

@@ -18,7 +18,7 @@ export function parseFirst<S extends Schema>(schema: S, value: unknown): z.ZodSa
 
 const prepared = new WeakSet<Schema>()
 
-/** Changes the schema: its lists and records at any depth stop at the first step with an invalid member. */
+/** Changes and returns the schema: its lists and records, at any depth, stop at the first step with a bad member. */
 export function endingAtFirst<S extends Schema>(schema: S): S {
   if (prepared.has(schema)) return schema
   prepared.add(schema)

@@ -13,7 +13,7 @@ import { journalRowSchema, rowsAfter } from './read-journal.ts'
 export interface AcceptedBlock {
   /** The block contains the rows after this number, up to `last`. */
   readonly after: number
-  /** ... up to this one. */
+  /** The number of the last row in the block. */
   readonly last: number
   readonly digest: string
 }

@@ -129,8 +129,8 @@ function endToAnchor({ database, seal }: JournalKeeperDeps): JournalHead | null 
 }
 
 /**
- * Seals the given head, even if rows were appended since. Writes the anchor file before the table: the row is on the
- * disk already, and in the other order a crash in between would look like a removed file.
+ * Stores a sealed checkpoint on the given head, even if rows were appended since. Writes the anchor file before the
+ * table: the row is on the disk already, and in the other order a crash in between would look like a removed file.
  */
 function place(deps: JournalKeeperDeps, kind: Checkpoint['kind'], head: JournalHead): void {
   const made = sealed({ seq: head.seq, hash: head.hash, kind, at: deps.clock.now() }, deps.seal)

@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Milliseconds since the machine started, including sleep, whatever clock changes; precise to 10 milliseconds. */
+/** Milliseconds since the machine started, including sleep, unaffected by clock changes; precise to 10 ms. */
 export function steadyMs(): number {
   return uptime() * 1_000
 }

@@ -32,7 +32,7 @@ export function byFlag(record: PermissionRecord, field: FlagField): Decision {
   return record[field] ? { allowed: true, field } : denied(`${field} is not set`, field)
 }
 
-/** Decides an action in the browser: null and a lone `*` allow every action, an empty list allows none. */
+/** Allows no action without `can_use_browser`; with it, null and `*` allow every action, an empty list none. */
 export function byBrowserAction(record: PermissionRecord, browserAction: string): Decision {
   const flag = byFlag(record, 'can_use_browser')
   const actions = record.browser_actions

@@ -4,7 +4,7 @@ import type { DataPaths } from '@flotilla/foundation/config'
 
 /**
  * Writes a permission file that allows nothing, for a new home only. If the file of an existing home is missing,
- * everything is denied until its owner restores the file.
+ * agents are denied everything until the owner restores the file.
  */
 export async function writeFirstPermissions(paths: DataPaths): Promise<void> {
   if (existsSync(paths.permissionsFile) || existsSync(paths.database)) return

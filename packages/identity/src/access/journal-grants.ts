@@ -44,7 +44,7 @@ export function createJournalGrants(deps: {
       journal.append({ actor, action, subject: agentId, detail: fields })
   }
 
-  /** Records the changes. Returns true if this call is the first, which alone records the new defaults. */
+  /** Records the changes. Returns true if it recorded the new defaults too, which happens once in a home's life. */
   function tell(text: string, actor: string, leftOut: readonly ControlPlaneFlag[]): boolean {
     const row = database.prepare('SELECT records, defaults_told FROM permissions_seen WHERE id = 1').get()
     const before = seenSchema.parse(JSON.parse(row === undefined ? '{}' : String(row['records'])))

@@ -45,7 +45,7 @@ export function decideInProject(
   return { allowed: true }
 }
 
-/** Denies work between members of different projects; returns null if the permission records decide. Pure. */
+/** Denies work between different projects and in an archived one; null if the permission records decide. Pure. */
 export function decideAcrossProjects(projectOf: ProjectOf, agentId: string, to: string): Decision | null {
   if (agentId === operatorAgentId || to === operatorAgentId) return null
   const [own, other] = [projectOf(agentId), projectOf(to)]
@@ -61,7 +61,7 @@ export function decideAcrossProjects(projectOf: ProjectOf, agentId: string, to: 
   )
 }
 
-/** Denies managing a project of which the agent is no member; null for the operator and members. Pure. */
+/** Denies managing a project to agents other than its members and the operator; null if the record decides. Pure. */
 export function decideManaged(
   projectOf: ProjectOf,
   agentId: string,

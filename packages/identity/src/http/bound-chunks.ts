@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
  * must have this many bytes on average. Packets of the network count as chunks.
  */
 const bytesPerChunk = 16
-/** Chunks that may be of any size: of a request, as clients send large chunks, and of another server's answer. */
+/** How many chunks may be of any size: of a request, as clients send large ones, and of another server's answer. */
 const freeChunks = { ofRequest: 1024, ofAnswer: 4096 } as const
 
 /** The detail of the problem for a request that was refused for its chunks. */

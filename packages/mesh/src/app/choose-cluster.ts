@@ -9,7 +9,7 @@ import type { Environment } from '@flotilla/foundation/config'
 import { productVersion } from '@flotilla/foundation/platform'
 
 const namespaceUsual = 'flotilla'
-/** Default path of the mesh's seccomp profile on nodes; and the setting for the container runtime's own profile. */
+/** Default path of the seccomp profile below the kubelet's profile folder; and the setting for the runtime's own. */
 const profileUsual = 'flotilla.json'
 const runtimeProfile = 'runtime-default'
 

@@ -153,7 +153,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
     composed.journalKeeper.verify()
   }
 
-  /** Records the end of the mesh and a checkpoint of the audit log. On a full disk, only logs the failure. */
+  /** Records the end of the mesh and a checkpoint of the audit log. If the disk takes no writes, only logs that. */
   function reportEnd(): void {
     try {
       kernel.journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })

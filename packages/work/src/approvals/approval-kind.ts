@@ -30,7 +30,7 @@ export interface ApprovalKind {
   /**
    * Carries the action out on behalf of the person who confirmed it, and returns a description of the result. If it
    * throws a Problem, the action has failed with that detail. `ifCutOff` says what a restarted mesh does with an
-   * interrupted action. The kind calls `requireInTime` again before its first irreversible step, if time has passed.
+   * interrupted action. `carryOut` calls `requireInTime` right before an irreversible step if time passes before.
    */
   carryOut(person: PersonAtTerminal, args: JsonObject, requireInTime?: RequireInTime): Promise<string>
   readonly ifCutOff: 'again' | 'unknown'

@@ -59,7 +59,7 @@ export function createEndSpawned(deps: {
       const run = id === null ? null : runs.find(id)
       if (run !== null && !isTerminal(run.state)) runs.cancelRun({ kind: 'system' }, run.id, `${reason}.`)
     }
-    // Cancels the task if it is blocked and still the agent's: the creator knows, and no other agent can continue it.
+    // Cancels the task if it is open and still the agent's: the creator knows of the question, and no agent goes on.
     const left = taskId === null ? null : tasks.table.find(taskId)
     if (left !== null && left.assignee === agentId && isTaskOpen(left.state)) {
       tasks.moveTask(left, { action: 'cancel', actor: 'system', words: `${reason}.`, tell: null })

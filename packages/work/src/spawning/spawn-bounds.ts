@@ -1,7 +1,7 @@
 import { spawnLimits } from '@flotilla/protocol/limits'
 import type { SpawnedAgent } from './spawned-table.ts'
 
-/** The part of the fleet's limit that is reserved for agents without children, so that few parents cannot use all. */
+/** Part of the fleet's limit for agents without parent and children, so that a few parents cannot use all of it. */
 const reservedPart = 0.25
 
 /** What decides whether one more agent may be spawned. */

@@ -70,7 +70,7 @@ function refusedEnd({ state }: TaskRecord): Problem {
   return new Problem('conflict', { detail, repair })
 }
 
-/** Returns a task of the calling agent, requested in its live run. Problems `stale-fence` and `not-found`. */
+/** Returns a task of the calling agent, which must call in its live run. Problems `stale-fence` and `not-found`. */
 export function requireOwn(
   { ledger, table }: { readonly ledger: Pick<RunLifecycle, 'live'>; readonly table: Pick<TaskTable, 'find'> },
   caller: Extract<Caller, { kind: 'agent' }>,

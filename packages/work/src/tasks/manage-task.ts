@@ -118,7 +118,7 @@ interface GivenAnew {
   readonly spawned?: boolean
 }
 
-/** Starts another round of the same task with a new run, and ends the previous run. */
+/** Starts another round of the same task with a new run. A reroute also cancels the previous run. */
 function giveAnew(
   deps: ManageTaskDeps,
   caller: Caller,

@@ -8,7 +8,7 @@ import type { MoveTask } from './move-task.ts'
 import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
-/** The summary of a task that failed because its run ended without a result. */
+/** The summary of a task that failed because its run, although it succeeded, ended without a text. */
 const endedSilent = 'The agent ended without complete_task and without an answer.'
 /** Limits of the history that an agent gets when it continues or takes over a task: entries and characters. */
 const earlierMax = 20
@@ -39,7 +39,7 @@ export function createTasksOfRuns({
       ? task
       : null
   }
-  /** Returns the task of the run; null if the task has another run now. */
+  /** Returns the task of the run; null if the run has no task, or if the task has another run now. */
   const workedOn = (run: RunRecord): TaskRecord | null => {
     const task = run.taskId === null ? null : table.find(run.taskId)
     return task?.run_id === run.id ? task : null
@@ -155,7 +155,7 @@ interface TaskEnd {
 
 /**
  * Returns the effect of a run's end on its task; null if the task does not change. A blocked task stays blocked when
- * its run ends. Pure.
+ * its run ends well. Pure.
  */
 function endOf(outcome: RunOutcome, state: TaskState): TaskEnd | null {
   const { status, code = '', text } = outcome

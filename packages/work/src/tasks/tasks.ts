@@ -27,7 +27,7 @@ export interface TaskAgents {
   readonly requireAgent: (agentId: string) => void
   /** Returns why an agent cannot be reached now; null if no reason is known. */
   readonly unreachable: (agentId: string) => string | null
-  /** Called with the agent's id after a review was stored. */
+  /** Called with the agent's id after the commit of a review. */
   readonly feedbackGiven: (agentId: string) => void
 }
 

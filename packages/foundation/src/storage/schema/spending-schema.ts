@@ -3,7 +3,7 @@
  * both change in one transaction. Scopes are `agent:<id>`, `project:<name>` and `fleet` with a day or a month (UTC)
  * as period, and `run:<id>` and `task:<id>` without one. `life` is the process start that made a reservation: only
  * that process releases it. Calls of unknown cost are settled with the whole reservation: `unconfirmed` says why. A
- * write that would make a sum negative fails. (An upsert inserts a difference: one trigger runs after it.)
+ * write that would make a sum negative fails as a whole. (An upsert inserts a difference: one trigger runs after it.)
  */
 export const spendingSchema = `
 CREATE TABLE spend (

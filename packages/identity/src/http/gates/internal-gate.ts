@@ -9,7 +9,7 @@ import type { OwnHome } from './meant-home.ts'
 
 export type InternalGate = (request: FastifyRequest) => Caller
 
-/** Admits this machine's own programs: direct calls with the marker header. All refusals give one reason. */
+/** Admits this machine's programs: direct calls from loopback with the marker header. One reason for all refusals. */
 export function createInternalGate(direct: DirectCallDeps, home: OwnHome): InternalGate {
   return (request) => {
     try {

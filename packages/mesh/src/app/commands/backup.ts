@@ -188,7 +188,7 @@ async function openResting(
   }
 }
 
-/** Returns the runtime of a stopped home: Kubernetes if a cluster is recorded, else processes or containers. */
+/** Returns the runtime of a stopped home: Kubernetes if noted, processes if agent folders exist, else containers. */
 async function runtimeOf({ agentsFolder, clusterFile }: DataPaths): Promise<RuntimeName> {
   if (notedCluster(clusterFile) !== null) return 'kubernetes'
   const folders = await readdir(agentsFolder).catch(() => [])

@@ -15,7 +15,7 @@ import { printStep } from './tell-step.ts'
 /** The name in place of a home's id under which the built images count as used, so that no home prunes them. */
 const user = 'cluster-image'
 
-/** Returns the name of the mesh image. Throws in a git checkout: that image contains an installed package. */
+/** Returns the name of the mesh image. Throws in a git checkout: the image needs the installed package. */
 function requirePackage({ repositoryRoot }: CommandContext): string {
   if (packedFile(fs, repositoryRoot, 'mesh/main.mjs') !== null) return meshImage
   throw new Problem('conflict', {

@@ -22,7 +22,7 @@ import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * Runs the mesh until the process is asked to stop. Reports that the mesh is ready once it has answered a request.
+ * Runs the mesh until the process is asked to stop. Reports that the mesh is ready once it answered its own request.
  */
 export async function serve(context: CommandContext, output: LineOutput): Promise<number> {
   const { environment, print, stopped } = context

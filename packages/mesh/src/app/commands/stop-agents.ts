@@ -22,7 +22,7 @@ export async function stopAgents(context: CommandContext): Promise<number> {
   try {
     const homeId = (await readTextFile(homeIdPath(paths)))?.trim() ?? ''
     const { ended, left } = await endAgents(context, { homeId, paths })
-    // No agent of the crashed mesh is left, so its state file is deleted; a failure on a full disk is ignored.
+    // No agent of the crashed mesh is left, so its state file is deleted; a disk that takes no writes keeps it.
     if (left === null) await rm(paths.stateFile, { force: true }).catch(() => undefined)
     context.print({ ended, left })
     return 0
@@ -33,7 +33,7 @@ export async function stopAgents(context: CommandContext): Promise<number> {
 
 interface EndedAgents {
   readonly ended: readonly string[]
-  /** The command that ends agents that may still run; null if none can. */
+  /** The command that ends agents that may still run; null if no agent may still run. */
   readonly left: string | null
 }
 

@@ -104,7 +104,7 @@ function turnOrigin(run: RunRecord): Origin {
 }
 
 /**
- * Writes the entries that the run promotes while it is live; a rejected entry is logged and does not delay the
+ * While the run is live, writes the entries that it promotes; a rejected entry is logged and does not delay the
  * outcome. Throws if the disk refuses the write: the outcome then has to wait for the disk too.
  */
 function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): void {

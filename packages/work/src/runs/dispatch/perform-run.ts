@@ -84,7 +84,7 @@ function isLive(table: RunTable, run: RunRecord): boolean {
   return row?.state === 'running' && row.fence === run.fence
 }
 
-/** Connects to the agent and starts its sandbox if needed; null on failure, after the run was changed. */
+/** Connects to the agent and starts its sandbox if needed; null on abort, or on failure (see `unreachable`). */
 async function reach(
   deps: PerformRunDeps,
   run: RunRecord,

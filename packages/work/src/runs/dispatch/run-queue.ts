@@ -15,7 +15,7 @@ export interface RunQueue {
   proactiveOf(agentId: string): readonly RunRecord[]
   /** Returns queued and running heartbeats of the agent, oldest first, but none that waits for handed-off work. */
   heartbeatsUnderWay(agentId: string): readonly RunRecord[]
-  /** True if a chat or task of the agent was submitted or ended since its last heartbeat started, or if none did. */
+  /** True if a chat or task came or ended since the last started heartbeat was submitted, or if none ever started. */
   actedSinceHeartbeat(agentId: string): boolean
   /** Restarts the waiting time of runs that a pause held, and wakes their lane. Joins the caller's transaction. */
   releaseProactive(agentId: string): void

@@ -38,8 +38,8 @@ export function createRunQueries(database: Database) {
         agentId,
       ),
     /**
-     * Returns true if a chat or task of the agent was submitted or ended since its last heartbeat started, or if no
-     * heartbeat ever started. Calls of tools without a model do not count.
+     * Returns true if a chat or task of the agent was submitted or ended since the last started heartbeat was
+     * submitted, or if no heartbeat ever started. Calls of tools without a model do not count.
      */
     actedSinceHeartbeat: (agentId: string): boolean => {
       const last = one(

@@ -2,7 +2,7 @@ import type { Origin } from '@flotilla/protocol/origin'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
-/** Maximum runs that one query reads. If there are more, the result also contains an unknown person. */
+/** Maximum runs that one query reads. If there are more, `unknownRequester` represents the rest. */
 const checkedMax = 200
 const unknownRequester: Origin = { kind: 'system', channel: 'mesh' }
 
