@@ -47,7 +47,7 @@ export interface ActDeps {
   readonly handOvers: HandOvers
   readonly captchas: Pick<AnswerCaptchas, 'begin'>
   readonly files: BrowserFiles
-  /** The share of the event loop on which cleaning the browser's answers is charged. */
+  /** The agents' shares of the event loop, to which cleaning the answers of their browsers is charged. */
   readonly loop: Pick<LoopShare, 'spend'>
   readonly credentials: OpenCredentials
   readonly holdLease: (run: RunTicket | null) => () => void
@@ -85,7 +85,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     of: { readonly caller: AgentCaller; readonly credentials: CredentialCall; readonly signal: AbortSignal },
   ): Promise<Readonly<Record<string, unknown>>> {
     const { agentId } = of.caller
-    // Checks a credential against the current page. The browser checks the origin of the field's frame when it types.
+    // Returns a credential for the current page. The browser checks the field's frame again when it types.
     const secretIn = (text: string) => of.credentials.fillField(text, sessions.of(agentId).page.url)
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the mesh adds something to three alone
     switch (action) {

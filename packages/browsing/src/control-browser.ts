@@ -24,7 +24,7 @@ export interface ControlBrowser {
   close(caller: Caller, agentId: string): Promise<ClosedBrowser>
   /** Opens the browser if needed. Problem `conflict` if another person has it, or its agent may not use a browser. */
   takeOver(caller: Caller, agentId: string, signal: AbortSignal): Promise<BrowserView>
-  /** Gives the browser back to its agent. Problem `conflict` if no person has it. */
+  /** Gives the browser back to its agent. Problem `conflict` if the browser is not handed over. */
   giveBack(caller: Caller, agentId: string): Promise<BrowserView>
   /** Ends a hand-over and records the page that the browser shows then. */
   end(handOver: HandOver, how: HandOverEnd, by: string): Promise<void>

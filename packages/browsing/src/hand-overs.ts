@@ -37,7 +37,7 @@ export interface HandOvers {
    * already. Joins the caller's transaction.
    */
   beginSolving(agentId: string, page: ShownPage): HandOver | null
-  /** Asks a person to take over after the solver failed, if a run still waits. */
+  /** After the solver failed, asks a person to take over; ends the hand-over if no run waits any more. */
   askAfterAll(handOver: HandOver): void
   /** Records that a person has the browser now. */
   take(agentId: string, by: string, page: ShownPage): HandOver

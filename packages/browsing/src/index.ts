@@ -51,7 +51,7 @@ interface Needs {
   /** The environment of the process, from which the CAPTCHA solver's keys are read, and never from a file. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly credentials: { readonly api: { readonly open: OpenCredentials } }
-  /** The share of each agent's event loop time on which reading and cleaning its browser's answers is charged. */
+  /** The agents' shares of the event loop, to which reading and cleaning the answers of their browsers is charged. */
   readonly shares: { readonly calls: Pick<LoopShare, 'spend'> }
   readonly briefsFolder: string
   /** The folder from which packages are resolved. */

@@ -1,6 +1,6 @@
 import type { Action, Caller, Decision } from '@flotilla/identity/access'
 
-/** Returns a function that says why an agent may not use a browser now; null if the agent may use one. */
+/** Returns a function that says why an agent may not use a browser: deleted, archived or denied; null if it may. */
 export function createWithheld(deps: {
   readonly find: (agentId: string) => object | null
   readonly isArchived: (agentId: string) => boolean

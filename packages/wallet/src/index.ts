@@ -68,7 +68,7 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
   kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
   await seed.load(table.seed()?.ownerAddress ?? null)
   const header = seed.header()
-  // The previous process ended after it wrote the seed's files and before the row; its caller never got the words.
+  // A previous process may have ended between the seed's files and this row; its caller never got the words then.
   if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
   function halt(): WalletHalt | null {
     const fault = seed.fault()

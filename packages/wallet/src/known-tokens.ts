@@ -49,8 +49,8 @@ export function knownTokensOf(chain: ChainName): Readonly<Record<string, string>
 }
 
 /**
- * Returns the symbol under which exchanges trade a token; null if no price source lists the token by symbol. Tokens
- * of test chains have no value. WETH counts as its coin ETH, for which it can be exchanged at any time. Pure.
+ * Returns the symbol under which exchanges trade a token; null for tokens that are not well known and for tokens of
+ * test chains, which have no value. WETH counts as ETH, for which it can be exchanged at any time. Pure.
  */
 export function soldAs({
   chain,

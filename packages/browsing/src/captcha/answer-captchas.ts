@@ -115,7 +115,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
         ...(unconfirmed === null ? {} : { unconfirmed }),
       })
     }
-    // When the mesh stops, the reservation counts as spent, and the next start of the mesh ends the hand-over.
+    // When the mesh stops, the daily limit keeps the whole reservation, and the next start ends the hand-over.
     if (stopped.aborted) return
     const isSolved = answer.kind === 'solved'
     const isAnswered = isSolved && isOurs(handOver) && (await putIn(of, answer.token))

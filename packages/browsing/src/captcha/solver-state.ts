@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 const hourMs = 60 * 60_000
 const dayMs = 24 * hourMs
-/** The part of the hourly and daily limits that is reserved for agents without a recent call. */
+/** The part of the hourly and daily limits for agents without a recent call, so that one agent cannot use all. */
 const reservedPart = 0.25
 
 const failuresSchema = z.object({

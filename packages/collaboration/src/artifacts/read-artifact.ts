@@ -102,7 +102,7 @@ function isShared(
   return sharedByTask(caller.agentId, artifact)
 }
 
-/** True if the project of the artifact's owner hides it from the caller; only the operator sees all projects. */
+/** True if the project of the artifact's owner hides it from the caller; of all agents only the operator sees all. */
 function isWalledOff(projectOf: ArtifactWalls['projectOf'], caller: Caller, ownerId: string): boolean {
   if (caller.kind !== 'agent' || caller.agentId === operatorAgentId || caller.agentId === ownerId)
     return false

@@ -37,7 +37,7 @@ export interface BlackboardTable {
   sizeOf(key: string): { readonly writtenBy: string; readonly bytes: number } | null
   /** The rows and bytes of each writer; a row counts for the last writer of its key, also if it has expired. */
   readonly sums: WriterSums
-  /** Returns the number of entries under `history/`, which are append-only: those of this writer, and all. */
+  /** Counts the append-only entries below `history/`, of the fleet and of projects: those of this writer, and all. */
   historyCounts(writtenBy: string): { readonly own: number; readonly total: number }
   /** Makes the entry expire but keeps its version number in use. Returns false if the entry did not exist. */
   remove(key: string, now: number): boolean

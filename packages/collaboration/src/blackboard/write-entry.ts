@@ -53,7 +53,7 @@ export function writeEntry(deps: {
     if (appends) requireAppend(write)
     const now = deps.clock.now()
     const writtenBy = caller.kind === 'agent' ? caller.agentId : actorOf(caller)
-    // A refusal is thrown after the transaction, because it would roll back a transaction of the caller.
+    // A refusal is thrown after this transaction: within it, the error would roll back the caller's transaction too.
     const written = database.transaction(() => {
       const full = whyFull(table, {
         writtenBy,

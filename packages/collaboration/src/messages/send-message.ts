@@ -80,7 +80,7 @@ function askingOf({ runs }: MessageDeps, caller: Caller): Asking {
   return { agentId: caller.agentId, run, chain, root }
 }
 
-/** Returns the message that an earlier call with the same key created, in its current state; otherwise null. */
+/** Returns the message that this key created before, in its current state, or null. `conflict` for another call. */
 function earlier({ table }: MessageDeps, asking: Asking, input: SendMessageInput): MessageRecord | null {
   const key = input.idempotencyKey ?? null
   const known = key === null ? null : table.findByKey(asking.agentId, asking.run.id, key)
@@ -105,7 +105,7 @@ function requireRoom({ table }: MessageDeps, { run, root }: Asking): void {
   }
 }
 
-/** Throws a problem for a recipient in the chain of askers, because it already waits for this run's result. */
+/** Refuses the sender itself, too long a chain, and agents in the chain: they wait for this run's result already. */
 function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
   if (to === agentId)
     throw new Problem('bad-request', { detail: 'an agent may not send a message to itself' })
@@ -122,8 +122,8 @@ function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
 }
 
 /**
- * Returns an agent that declares the capability and works now. Considers only agents that the
- * caller may message, so that the caller learns nothing about others.
+ * Returns an agent that declares the capability, works now and accepts work. Considers only agents that
+ * the caller may message, so that the caller learns nothing about others. Problem `no-capable-agent`.
  */
 function findCapableAgent(
   deps: MessageDeps,
@@ -195,7 +195,7 @@ function enter(
   }
   const run = runs.submitRun(caller, {
     agentId: addressee.recipient,
-    // Both agents use one session, regardless of which agent sent the first message.
+    // The recipient has one session for each sender, so all messages of this sender continue one conversation.
     input: {
       kind: 'chat',
       message: asPrompt(asking.agentId, input.text),
@@ -206,7 +206,7 @@ function enter(
   return { ...fresh, state: 'sent', run_id: run.id }
 }
 
-/** Limits the kept messages of each worker, so that a worker with many messages does not block other workers. */
+/** Limits kept messages, in total and of each worker, so that one worker with many does not block the others. */
 function requireRoomToKeep(table: MessageDeps['table'], sender: string): void {
   const { keptMax, keptPerSenderMax } = messageLimits
   if (table.keptCountOf(sender, operatorAgentId) >= keptPerSenderMax) {

@@ -36,7 +36,7 @@ export function destinationOf(url: string): URL {
   return parsedWith(url, placeholderFor(url))
 }
 
-/** Replaces each handle by its value, encoded as that part of the request requires. Problem `bad-request`. Pure. */
+/** Replaces each handle by its value, encoded for its place. `bad-request` if a value does not fit there. Pure. */
 export function fillRequest(request: HandledRequest, valueOf: ValueOf): FilledParts {
   const { url, authorization } = fillUrl(request.url, valueOf)
   const headers: Record<string, string> = {}
@@ -66,7 +66,7 @@ export function fillRequest(request: HandledRequest, valueOf: ValueOf): FilledPa
   }
 }
 
-/** Fills a URL. User name and password become a Basic Authorization header, the only form that servers see. */
+/** Fills a URL. A user name or password with a handle becomes a Basic Authorization header, as servers see it. */
 function fillUrl(text: string, valueOf: ValueOf): { url: URL; authorization: string | null } {
   const placeholder = placeholderFor(text)
   const url = parsedWith(text, placeholder)

@@ -39,7 +39,7 @@ const fingerprintDigits = 8
 export interface Credentials {
   /** Opens the credentials of an agent for one request that leaves the mesh. */
   readonly open: OpenCredentials
-  /** Returns a keyed digest of a few characters, which distinguishes values and does not let anyone guess a value. */
+  /** Returns a keyed digest of a few characters, which distinguishes values; values cannot be guessed offline. */
   readonly fingerprint: (secret: Secret) => string
 }
 

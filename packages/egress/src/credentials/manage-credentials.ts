@@ -35,7 +35,7 @@ export interface ManageCredentialsDeps {
   readonly bindings: BindingStore
   readonly guard: Guard
   readonly journal: Journal
-  /** Returns a keyed digest of a few characters, which distinguishes values and does not let anyone guess a value. */
+  /** Returns a keyed digest of a few characters, which distinguishes values; values cannot be guessed offline. */
   readonly fingerprint: (value: string) => string
   /** Returns why the mesh would refuse an agent's request to this address, and how the owner can allow it. */
   readonly doubts: (url: URL) => readonly string[]

@@ -13,7 +13,7 @@ export interface MeshSecretDeps {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly envFilePath: string
   readonly secretPath: string
-  /** Returns `own` if the secret sealed this home's data, `foreign` if another one did, `none` if no secret did. */
+  /** Returns `own` if the secret sealed this home's data, `foreign` if another did (for null, any), else `none`. */
   readonly sealed: (secret: Secret | null) => 'none' | 'own' | 'foreign'
 }
 

@@ -67,7 +67,7 @@ interface KeyBegin {
 
 /** Finds the first key that begins between `from` and `to`. */
 function nextBegin(text: string, from: number, to: number): KeyBegin | null {
-  // The slice also has the character before `from`, which shows whether a word begins at `from`, and room after `to`.
+  // Includes the character before, which shows whether a word begins at `from`, and the longest beginning of a key.
   const before = from === 0 ? 0 : 1
   keyBegins.lastIndex = before
   const found = keyBegins.exec(text.slice(from - before, to + beginMaxUnits))

@@ -69,7 +69,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
   return { name: told.name, description: told.description, parameters: told.parameters }
 }
 
-/** Returns the local name under which this source imports `skill`. */
+/** Returns the local name under which this source imports `skill`; null if it does not import `skill`. */
 function importedName(program: AnyNode): string | null {
   for (const { node } of walkNodes(program)) {
     if (node.type !== 'ImportDeclaration' || node.source.value !== skillModule) continue

@@ -119,7 +119,7 @@ function resultsOf({ messages, answer }: Exchange, next: Exchange | undefined): 
 
 /**
  * Returns the step that a conversation asks for, if it began with `asked` at step `from` and continued with recorded
- * answers. Call ids of other replays, and of live models after a fork, may look like ours. So ids count only after
+ * answers. Call ids of other replays, and of live models after a fork, may look the same. So ids count only after
  * the question and within the turn, and never lower the step below the number of answers after the question.
  */
 export function stepAskedFor(

@@ -17,7 +17,7 @@ export interface RecordedResult {
   readonly ended: boolean
 }
 
-/** Returns the recorded result of a call to the agent of a replay. Problem `not-found` in every other run. */
+/** Gives the agent of a replay the recorded result of a call. Problem `not-found` in every other run. */
 export async function recordedCall(
   context: ReplayContext,
   runId: string | null,
@@ -29,7 +29,7 @@ export async function recordedCall(
   return result
 }
 
-/** Returns the messages before and during the turn to the agent of a replay; nothing in every other run. */
+/** Gives the agent of a replay the messages before and during the turn; empty in every other run. */
 export async function recordedHistory(
   context: ReplayContext,
   runId: string | null,

@@ -87,7 +87,7 @@ export function createHolds(deps: {
     return holds.get(keyOf(hold.row)) === hold
   }
 
-  /** Sets the reserved amount of a hold to the taken amount, and deletes a hold without any taken money. */
+  /** Sets the reserved amount of a hold to the taken amount, and deletes the hold if both are 0. */
   function fit(hold: OwnHold): void {
     const free = freeIn(hold)
     if (free !== 0 && !resize(hold, -free)) return

@@ -85,7 +85,7 @@ function actionOn(caller: Caller, { scope, id }: BudgetScope): Action {
   return { do: scope === 'project' ? 'manage-projects' : 'manage-fleet' }
 }
 
-/** Refuses a change that the caller may not make. Nothing can change before the transaction: same event loop turn. */
+/** Refuses a raise that the caller may not make. Nothing can change before the transaction: same event loop turn. */
 function holdBudget(
   deps: BudgetDeps,
   caller: Caller,
@@ -130,7 +130,7 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
   }
 }
 
-/** Refuses to let an agent change its own membership, or the operator join a project: it works for all projects. */
+/** Refuses to change the project of the calling agent itself, or of the operator, which works for all projects. */
 function refuseOwnMembership(caller: Caller, agentId: string): void {
   if (agentId === operatorAgentId) {
     throw new Problem('reserved-agent-id', {

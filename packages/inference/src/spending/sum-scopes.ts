@@ -1,4 +1,4 @@
-/** Returns the scope of an agent's sums. Sums are kept per scope and period: a UTC day, a UTC month, or none. */
+/** Returns the scope of an agent's sums. Sums are kept per scope and period: a UTC day, month, or none. Pure. */
 export function agentScope(agentId: string): string {
   return `agent:${agentId}`
 }

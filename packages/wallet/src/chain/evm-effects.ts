@@ -201,7 +201,7 @@ function grantOf(
     const raw = word(data, 0)
     const [of, taker] = [addressIn(second), addressIn(third)]
     return {
-      // Permit2 wrote this log, so the log does not change the allowance in the token itself.
+      // Another contract, such as Permit2, wrote this log, so it does not change the token's own allowances.
       place: `${of} ${taker} by ${asset}`,
       asset: of,
       spender: taker,

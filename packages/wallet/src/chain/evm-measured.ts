@@ -3,7 +3,7 @@ import { sameEvmAddress } from './evm-address.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
 import type { Effects, Grant } from './paying-chain.ts'
 
-/** A word of at least this value counts as an address. Amounts are smaller; no key is known for a smaller address. */
+/** A word of at least this value counts as an address. Amounts are smaller; a smaller address has no findable key. */
 const addressFrom = 2n ** 96n
 const selectorChars = 8
 /** The maximum depth of nested calls that are decoded. Deeper ones are detected only by the assets that they move. */

@@ -99,7 +99,7 @@ export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Pr
   return told.kind === 'moves' ? { ...told, others: othersOf(call, told.effects, done.logs) } : told
 }
 
-/** Returns addresses besides payees and spenders that a call names or that gain from it, and the tokens involved. */
+/** Returns addresses that a call names or that gain from it, without its payees, spenders and the tokens involved. */
 function othersOf(call: EvmCallRequest, effects: Effects, logs: readonly EvmLog[]): readonly string[] {
   const told = [
     call.to,
@@ -135,7 +135,7 @@ async function measured(
   if (both.calls.length !== 2 * asks.length + 1) {
     return { kind: 'unknown', reason: 'the simulation contains another number of calls than requested' }
   }
-  // Returns the simulated call's number; null means that the contract is not a fungible token.
+  // Returns the number that a simulated call returned; null means that the contract is not a fungible token.
   const told = (at: number): bigint | null => {
     const answer = both.calls[at]
     return answer?.status === 1n && answer.returnData.length === 66 ? BigInt(answer.returnData) : null
@@ -270,7 +270,7 @@ function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boole
   )
 }
 
-/** Returns the logs of a call and its inner calls, without reverted calls. */
+/** Returns the logs of a call and its inner calls, without reverted calls; null if they are nested too deeply. */
 function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
   if (depth > traceDepthMax) return null
   const logs: EvmLog[] = [...coinsOf(frame), ...(frame.logs ?? [])]

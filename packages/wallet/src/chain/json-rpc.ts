@@ -10,7 +10,7 @@ import { productVersion } from '@flotilla/foundation/platform'
 
 /** The time limit for one request with its whole answer, in milliseconds. */
 const answerTimeoutMs = 10_000
-/** The maximum size of a decompressed answer, in bytes. Only answers to simulations come near it. */
+/** The maximum size of a decompressed answer, in bytes. Calls other than simulations need 0.1 % of it. */
 const replyMaxBytes = 1024 * 1024
 /** The maximum length of an error message of the endpoint, in characters. */
 const refusalMaxChars = 200

@@ -127,7 +127,7 @@ export interface Replacement {
 
 /** Foreign signatures of an address on a chain without nonces. */
 export interface SignedElsewhere {
-  /** The first transaction that the caller did not sign; null if the caller signed all. */
+  /** The first transaction that the caller did not sign; null if the check found no such transaction. */
   readonly foreign: string | null
   /** The adapter's own marker of how far it has checked. */
   readonly seen: string

@@ -62,7 +62,7 @@ export function createAssessPayment(deps: {
       seen,
       await orderedOfTokens(chain, orderedBy(plan, order), signal),
     )
-    // If the simulation showed no effects, they stay unknown, although the ordered amounts are counted.
+    // If the call could not be simulated, its effects stay unknown, although the ordered amounts are counted.
     const effects = seen === null ? null : counted
     const on = { name, chain, priceOf, ownNames: settings.known_addresses }
     const valued = await valueMoves(on, { plan, counted }, signal)

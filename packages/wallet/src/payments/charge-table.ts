@@ -25,7 +25,7 @@ export function createChargeTable(database: Database) {
       )
       for (const agentId of chargedTo) insert.run(agentId, signedAt, id)
     },
-    /** Returns the charges without refund of an agent and its descendants since a time, in micro-dollars. */
+    /** Returns what an agent and its descendants were charged since a time and not refunded, in micro-dollars. */
     chargedSince: (agentId: string, since: number): number =>
       sumSince('coalesce(sum(charged_micro_usd), 0)', agentId, since),
     countSince: (agentId: string, since: number): number => sumSince('count(*)', agentId, since),

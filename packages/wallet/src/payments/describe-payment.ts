@@ -13,7 +13,7 @@ import type { Worth } from './value-assets.ts'
 export interface DescribedPayment extends Understood {
   readonly chain: ChainName
   readonly from: string
-  /** Assets that the simulation moved less of than was ordered; null is the coin. Absent for an empty list. */
+  /** Assets of which the simulation showed less than was ordered; null is the coin. Absent or empty without any. */
   readonly short?: readonly (string | null)[]
   readonly payees: Payees
   readonly leaving: readonly Worth[]

@@ -112,7 +112,7 @@ export function createFollowPayments(
   async function check(intent: IntentRecord, signal: AbortSignal): Promise<void> {
     try {
       const { isUnsent, ...learned } = await newsOf(intent, signal)
-      // If the payment must be sent again, the note about its last broadcast error is not replaced before.
+      // If the payment must be sent again, the note about its last broadcast error stays until it is sent.
       const after = learn(intent, isUnsent ? { ...learned, note: intent.note } : learned)
       if (isUnsent && after !== null) await send(after, signal)
     } catch (error) {

@@ -74,7 +74,7 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
   }
 }
 
-/** Returns the called contract, also a token's for a transfer; null for a transfer of the coin. Pure. */
+/** Returns the called contract, for a token transfer the token's; null for a transfer of the coin. Pure. */
 function contractOf(order: Order): string | null {
   return order.do === 'call' ? order.contract : order.asset
 }

@@ -33,7 +33,7 @@ export function readEffects(
   throw new Problem('not-simulated', { detail: `${name}: ${simulation.reason}` })
 }
 
-/** Returns the function's name as the chain decodes it, because the agent's text could mislead a reader. */
+/** Returns the function's name by the chain's plan if known, because the agent's own text could mislead a reader. */
 export function calledIn({ called }: Plan, order: Extract<Order, { do: 'call' }>): string {
   return called ?? plainLine(order.call.function)
 }

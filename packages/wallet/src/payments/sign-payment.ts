@@ -68,7 +68,7 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
     return [agentId, ...makers]
   }
 
-  /** Returns what an agent and its descendants have spent. */
+  /** Returns what an agent and its descendants have spent today (UTC), and how often in the last hour. */
   function spentBy(agentId: string) {
     const now = clock.now()
     return {
@@ -130,7 +130,7 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
       deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
     },
     spentBy,
-    /** Signs and stores a payment. Joins the caller's transaction, which a refusal must not roll back. */
+    /** Signs and stores a payment. Joins the caller's transaction, which must also keep what a refusal wrote. */
     sign: (asked: PaymentAsked, assessed: Assessed): IntentRecord => {
       const known = table.findByKey(asked.key)
       if (known !== null) return known

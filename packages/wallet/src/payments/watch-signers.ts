@@ -29,7 +29,7 @@ export function createWatchSigners({
   readonly seen: SeenTable
   readonly chain: (name: ChainName) => PayingChain
 }) {
-  /** Returns how many transactions are still unchecked. Rejects if the chain fails, because that proves nothing. */
+  /** Returns how many transactions are unchecked. Rejects if the chain fails: a foreign signer may exist then. */
   async function check(name: ChainName, address: string, signal: AbortSignal): Promise<number> {
     const since = seen.seen(name, address)
     const isOwn = (id: string): boolean => seen.isOwn(name, id)

@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { PriceSource } from './price-source.ts'
 
-/** A price source for tests. `attoUsd` has prices by token, in lower case; null gives an invalid answer. */
+/** A price source for tests. `knows` returns `attoUsd` by token, in lower case; null makes the source fail. */
 export function createFakePriceSource(
   name: string,
   knows: () => ReadonlyMap<string | null, bigint> | null,

@@ -68,7 +68,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
     url: 'https://api.coinbase.com',
     path: (asset) => {
       const name = exchangeName(asset)
-      // Coinbase quotes USDC at exactly one dollar whatever its market price, so Coinbase is not asked about USDC.
+      // Coinbase always quotes USDC at one dollar and not at its market price, so Coinbase is not asked about USDC.
       return name === null || name === 'USDC' ? null : `v2/prices/${name}-USD/spot`
     },
     read: (reply, asset) => {

@@ -1,7 +1,7 @@
 import type { Effects } from '../chain/paying-chain.ts'
 import type { TransactionRecord } from './solana-calls.ts'
 
-/** Returns a transaction's effects on its payer without the fee, by the chain's record; null if it has none. Pure. */
+/** Returns a transaction's effects on its payer, without the fee; null without a usable record of it. Pure. */
 export function landedEffects(record: TransactionRecord | null, payer: string): Effects | null {
   if (record === null || record.meta === null) return null
   const { meta, transaction } = record

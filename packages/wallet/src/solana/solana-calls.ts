@@ -41,7 +41,7 @@ const finalized = { commitment: 'finalized' } as const
 
 const at = <T>(value: z.ZodType<T>) => z.looseObject({ context: z.looseObject({ slot: u64 }), value })
 
-/** Returns at most `accountsMax` accounts at the newest confirmed block, in the addresses' order; null if missing. */
+/** Reads accounts of at most `accountsMax` addresses at the newest confirmed block, in order; null if missing. */
 export async function readAccounts(
   { ask, failed }: SolanaRpc,
   addresses: readonly string[],

@@ -8,7 +8,7 @@ import { textOf } from './destination.ts'
  * connect a hundred times a second.
  */
 export const exceptionWrittenEveryMs = 60_000
-/** The maximum number of remembered uses. Above it all are forgotten, which only causes more records. */
+/** How many pairs of caller and place are remembered; above that all are forgotten, which only adds records. */
 const rememberedMax = 1000
 
 /** Records in the audit log that an agent, or the mesh itself, used a place that the owner opened. */

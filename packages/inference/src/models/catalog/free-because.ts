@@ -15,8 +15,8 @@ interface CostSaid {
 
 /**
  * Returns why a model is free, or null. The owner's most specific setting wins: a price, then `local` of the model,
- * then `local` of its provider. Without any, the configured address decides as it is written: no name is resolved
- * except `localhost`. A local proxy that forwards calls to a paid provider needs a price or `local: false`. Pure.
+ * then `local` of its provider. Without any, the configured address decides: no name but `localhost` is resolved, and
+ * no server's answer counts. A local proxy to a paid provider needs a price or `local: false`. Pure.
  */
 export function freeBecause({ hasPrice, modelLocal, providerLocal, baseUrl }: CostSaid): FreeBecause {
   if (baseUrl === null) return 'played'

@@ -98,7 +98,7 @@ function behindWord(text: Buffer, from: number): number {
   return at
 }
 
-/** Whether a byte is part of a number or keyword: any byte but a comma or bracket; blanks fail a later check. */
+/** Whether a byte is part of a number or keyword: all but a comma or closing bracket; blanks fail a later check. */
 function isOfWord(byte: number): boolean {
   return byte !== comma && byte !== 0x7d && byte !== 0x5d
 }

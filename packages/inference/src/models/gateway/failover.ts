@@ -43,7 +43,7 @@ export interface Choice {
   readonly isLastResort: boolean
 }
 
-/** Returns the first model without cooldown, else the model whose cooldown ends first; never one with `isShut`. */
+/** Returns the first model without cooldown, else the one without `isShut` that is free first; else null. Pure. */
 export function chooseModel(candidates: readonly Candidate[]): Choice | null {
   const rested = candidates.find(({ coolDownLeftMs }) => coolDownLeftMs === 0)
   if (rested) return { index: rested.index, isLastResort: false }

@@ -62,7 +62,7 @@ export interface AskedCall {
   readonly input: { readonly hold?: Hold; readonly keep?: () => () => void }
 }
 
-/** Returns the limit learned from this model's answers to this agent; null for callers that cannot ask again. */
+/** Returns the limit learned from this model's answers to this agent; null if unknown or of no use to this call. */
 function learnedBound(
   { answerBounds, apiFormat }: OpenCallDeps,
   agentId: string,

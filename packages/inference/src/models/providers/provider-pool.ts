@@ -7,7 +7,7 @@ import type { Answering, Connection, ConnectionBounds } from './provider-connect
 
 export interface ProviderTimeouts {
   readonly connectMs: number
-  /** The limit from the request to the end of the response head, which without streaming comes after the answer. */
+  /** The limit from the request to the end of the head; without streaming, providers make the whole answer first. */
   readonly headersMs: number
   /** The longest silence within the body. */
   readonly bodyIdleMs: number
@@ -21,7 +21,7 @@ const providerTimeouts: ProviderTimeouts = {
 
 /** The most calls that wait for a connection; far more than agents may have open. */
 const waitingMax = 4096
-/** How long an idle connection is kept. Load balancers usually wait longer, so no call meets a closing connection. */
+/** How long an idle connection is kept. Load balancers usually wait longer, so calls meet no closing connection. */
 const keepAliveMs = 30_000
 /** The margin by which the mesh closes a connection before the idle timeout that the provider states. */
 const keepAliveMarginMs = 2000

@@ -9,7 +9,7 @@ export interface ProviderPreset {
   readonly kind: 'openai-compatible' | 'anthropic' | SdkKind
   /** The base address; null if it depends on the owner's region or resource. */
   readonly baseUrl: string | null
-  /** True if the server usually runs on the owner's machine. It may run anywhere, so it is not free by that. */
+  /** True if the server usually runs on the owner's machine. This does not make it free: it may run anywhere. */
   readonly needsNoKey?: boolean
   readonly extras?: Omit<ChatExtras, 'boundField'>
   /** How the provider reports usage, if the general rule of `usage.ts` would price it too low. */

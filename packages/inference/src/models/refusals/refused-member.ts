@@ -78,7 +78,7 @@ interface Asked {
   readonly request: JsonObject
 }
 
-/** Returns the place where the message rejects the member; -1 if the message names no place or the request has the same words. */
+/** Returns the place where the message rejects the member; -1 if it does not, or the request has the same words. */
 function placeInWords({ named }: Member, asked: Asked): number {
   for (const name of named) {
     const pattern = new RegExp(

@@ -74,8 +74,8 @@ const none: readonly string[] = ['', 'null', 'none', 'false', '0', 'unknown', 'f
 const shownMaxChars = 60
 
 /**
- * Returns the normal form of a reason; null if the value names no end. Google may write a general word, a colon and
- * its own word, which is looked up first. An unknown reason is `stop`. Throws `upstream-failed` for a failure.
+ * Returns the normal form of a reason; null if the value names no end. Google may add a colon and its own word, which
+ * is looked up first. An unknown reason is `stop`. Throws `upstream-failed` for a failure of the provider. Pure.
  */
 export function endOf(reason: string): NormalEnd | null {
   const words = [reason, ...reason.split(':').toReversed()].map(plainWord)

@@ -116,7 +116,7 @@ function mendedCandidate({ content, finishReason, finishMessage }: Members): Mem
   }
 }
 
-/** Returns the part without members that the package does not know; an empty list if no other content remains. */
+/** Returns the part without members that the package does not know; an empty list if nothing remains. */
 function mendedPart(part: Members): readonly Members[] {
   const { text, thought, inlineData, functionCall } = part
   const seal = part['thoughtSignature']

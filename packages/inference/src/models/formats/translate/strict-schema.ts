@@ -44,8 +44,8 @@ const named = ['properties', '$defs', 'definitions'] as const
 const nested = ['items', 'anyOf'] as const
 
 /**
- * Returns whether a provider accepts the schema in strict mode. The provider would reject every call with any other
- * strict schema, so such a schema is sent without strictness: the model's output is then not forced to fit. Pure.
+ * Returns whether a provider accepts the schema in strict mode. A provider rejects every call with another schema, so
+ * that schema is sent without strictness: the model still gets it, but its output is not forced to fit. Pure.
  */
 export function isStrictSchema(schema: JsonValue | undefined, mode: StrictMode): boolean {
   const keywords = mode === 'anthropic' ? [...refused, ...refusedByAnthropic] : refused
