@@ -2,7 +2,7 @@
 export interface Interrupts {
   /** Aborts if no listener handles an interrupt, or at the second interrupt during the same listener. */
   readonly signal: AbortSignal
-  /** Must be called whenever the process receives an interrupt (Ctrl-C). */
+  /** Must be called for each signal that interrupts the process: SIGINT (Ctrl-C), SIGTERM and SIGHUP. */
   readonly interrupt: () => void
   readonly onInterrupt: (listener: () => void) => () => void
 }

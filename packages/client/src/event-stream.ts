@@ -43,7 +43,7 @@ export async function* readServerSentEvents(
 /** The shortest and the longest wait before a connection is tried again. */
 const backoff = { firstMs: 250, maxMs: 5000 } as const
 
-/** Returns the wait in ms before the next connection; `null` means that the last one delivered events. */
+/** Returns the wait in ms before the next connection. `null`, after one that delivered events, starts over. */
 export function nextWaitMs(previousMs: number | null): number {
   return previousMs === null ? backoff.firstMs : Math.min(backoff.maxMs, previousMs * 2)
 }

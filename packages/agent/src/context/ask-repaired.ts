@@ -57,8 +57,8 @@ export async function askRepaired(
 }
 
 /**
- * True if the provider rejects the conversation. A rejection with an unknown reason counts if the turn before was
- * also rejected.
+ * True if the provider rejects the conversation. A rejection with an unknown reason counts if the turn before ended
+ * without an answer too.
  */
 function isRefusal(error: unknown, messages: readonly PromptMessage[]): error is Problem {
   if (!(error instanceof Problem)) return false
@@ -93,8 +93,8 @@ function repairsOf(
 }
 
 /**
- * Stores the repaired conversation. A compaction may have changed it since the repair, so its position is searched
- * again. Never throws: the answer is paid for, and the loop stores the conversation again with the answer.
+ * Stores the repaired conversation, with a note where the turn begins; a compaction may have moved that place. Never
+ * throws: the answer is paid for, and the loop stores the conversation again with the answer.
  */
 async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Repair): Promise<void> {
   const { state, pinFirst } = turn

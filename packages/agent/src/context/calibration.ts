@@ -27,7 +27,7 @@ export const windowMinTokens = 2000
 const countedMinTokens = 200
 const refusalFactor = 1.2
 
-/** Returns the new ratio: a higher one applies at once, a lower one by half of the difference each time. Pure. */
+/** Adapts the ratio. The first count sets it; later a higher one applies at once, a lower one by half. Pure. */
 export function learnFromUsage(
   calibration: Calibration,
   call: { readonly counted: number; readonly told: number },

@@ -16,7 +16,7 @@ import { shortenMessages } from './shorten-messages.ts'
 
 /** How often one request may be rejected for its length; each rejection makes the conversation smaller. */
 const overflowsMax = 4
-/** Maximum number of steps: a flush, a clearing, a compaction and a prune. More mean that a step had no effect. */
+/** Maximum number of steps: a flush, a clearing, a compaction and a prune. More would mean that one had no effect. */
 const stepsMax = 5
 /** Clearing results changes the prompt, so that a provider's cache is lost: it must save this share of the window. */
 const clearMinShare = 0.15
@@ -209,8 +209,8 @@ function isOfStandIn({ extra }: Problem, model: string): boolean {
 }
 
 /**
- * Returns the size of a conversation that cannot be made smaller, to send it anyway if only an earlier rejection,
- * which may be outdated, contradicts. Throws if it was rejected just now, or is surely too long.
+ * Returns the size of a conversation that cannot be made smaller, so that it is sent although it seems too long: the
+ * rejection that says so may be outdated. Throws if it was rejected just now, or is surely too long.
  */
 function lastResort(size: ContextSize, belowCounted: number): ContextSize {
   if (belowCounted !== Infinity || size.isSurelyTooLong) throw exhausted(size)

@@ -13,7 +13,7 @@ export interface FactRun {
 /**
  * PORT. Stores facts that a conversation yielded, to be found after the conversation is gone. With `runOk` false it
  * stores none: a run in which nothing worked yields no facts. Equal texts are one fact, and texts without visible
- * characters are ignored. Returns the number of stored facts; if it rejects, no fact was stored.
+ * characters are ignored. Returns how many of the given facts are stored; if it rejects, no fact was stored.
  */
 export interface FactKeeper {
   saveFacts(facts: readonly PromptText[], run: FactRun): Promise<{ readonly saved: number }>

@@ -17,7 +17,7 @@ const goOn = sanitizeForPrompt('Go on.')
 
 /**
  * Returns the same conversation without what was rejected. Pictures become text, calls and results become
- * sentences, text becomes valid, and no role speaks twice in a row. `part` is null where the provider does
+ * sentences, text becomes valid, and the model never speaks twice in a row. `part` is null where the provider does
  * not say what it rejects. Null where nothing changes, so that asking again would be useless. Pure.
  */
 export function rewriteHistory(
@@ -51,7 +51,7 @@ function withoutImages(message: PromptMessage): PromptMessage {
   return { role: 'tool', toolCallId, content: words(content + note) }
 }
 
-/** Returns a message with valid text that is not empty, and without fields unknown to this file. */
+/** Returns a message with valid text, not empty unless it has calls; an answer loses fields unknown to this file. */
 function cleaned(message: PromptMessage): PromptMessage {
   if (message.role === 'assistant') {
     const toolCalls = message.toolCalls.map((call) => ({
@@ -79,8 +79,8 @@ function inWords(message: PromptMessage, names: Map<string, string>): PromptMess
 }
 
 /**
- * Returns messages that begin and end with the user, without two of one role in a row. Joined messages keep their
- * speaker if both have the same.
+ * Returns messages that do not begin or end with the assistant, and joins consecutive messages of the assistant.
+ * Consecutive messages of the user stay separate.
  */
 function alternating(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const joined: PromptMessage[] = []

@@ -6,7 +6,7 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constant
 
 /** How often the temporary file is tried again if a program in this container takes its name each time. */
 const namesMax = 20
-/** The maximum size in bytes, far above any conversation: the agent has not written a larger file. */
+/** The maximum size in bytes, far above any conversation: a larger file cannot come from the agent. */
 const stateFileMaxBytes = 32 * 1024 * 1024
 
 /**

@@ -1,6 +1,6 @@
 /**
- * How messages begin that correct someone. Each pattern must end before a space, a punctuation mark or the end of the
- * message. "No" counts only if words follow that contradict, unlike "no problem".
+ * How messages begin that correct someone. Each pattern ends with a whole word, or with the mark or space after it.
+ * "No" counts before a punctuation mark or a word that contradicts, but not in "no problem" or "no, thanks".
  */
 const beginnings: readonly string[] = [
   'no[,.;:!–-]+(?![,.;:!–-]| *(?:problem|worries|need|thanks|thank|rush|hurry))',

@@ -8,7 +8,7 @@ import { isCorrection } from './is-correction.ts'
 import { correctionLine, failureLine, feedbackLine, isSameLearning, newestWithin } from './learning-lines.ts'
 import type { ReadFeedback } from './read-feedback.ts'
 
-/** A file with more bytes is rotated: it is renamed as the older file, and its newest lines start a new one. */
+/** A file with more bytes is rotated: its lines replace the older file, and the newest ones also start a new file. */
 export const rotateAboveBytes = 50_000
 /** Most lines of each file in a prompt; as many survive a rotation. */
 export const injectedLinesMax = 20

@@ -13,7 +13,7 @@ export interface Feedback {
   readonly by: string
 }
 
-/** Resolves to all feedback, oldest first; empty if the file is missing or malformed. Only the mesh can write it. */
+/** Resolves to all feedback, oldest first; empty without a file. Only the mesh can write it; invalid JSON rejects. */
 export type ReadFeedback = () => Promise<readonly Feedback[]>
 
 export function createReadFeedback(briefingDirectory: string): ReadFeedback {

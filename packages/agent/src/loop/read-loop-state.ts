@@ -78,7 +78,7 @@ function readMessage(value: unknown): PromptMessage | null {
   }
 }
 
-/** Parses stored thoughts. Invalid ones are left out: a provider that wants them back works without them. */
+/** Parses stored thoughts; all are left out if one is invalid. A provider that wants them back works without them. */
 function readThoughts(value: unknown): readonly Thought[] {
   const thoughts = list(value).map((entry) => thoughtSchema.safeParse(entry))
   return thoughts.every((one) => one.success) ? joinThoughts(thoughts.map((one) => one.data)) : []

@@ -42,8 +42,8 @@ export type Admission =
  *   `stale-fence`.
  * - **D4** An outcome is on disk before it is published. An attempt that was taken over, or stopped with the
  *   process, leaves its checkpoint and no outcome. If the outcome cannot be written at all, nothing is
- *   published and the process ends: the next process has files and memory that this one may lack. If only
- *   the disk is full or the path is taken, the outcome is kept in memory and published.
+ *   published and the process ends: the next one starts with the file handles and memory that this one may lack. If
+ *   only the disk is full or the path is taken, the outcome is kept in memory and published.
  * - **D5** No client can end a run by disconnecting.
  */
 export interface RunSlot {

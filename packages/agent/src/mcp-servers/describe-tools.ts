@@ -14,7 +14,7 @@ export const toolBounds = {
   schemaTextMaxChars: 300,
   schemaMaxChars: 8000,
   schemaDepthMax: 8,
-  /** The maximum number of properties and of list entries on one level of a schema. */
+  /** The maximum number of properties, of keywords and of list entries on one level of a schema. */
   schemaWidthMax: 64,
 } as const
 

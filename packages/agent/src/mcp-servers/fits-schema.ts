@@ -20,7 +20,7 @@ export function whyNotOf(parameters: ToolDefinition['parameters'], input: JsonOb
   return null
 }
 
-/** True for unknown types too, because the server itself checks each value. */
+/** True if the value has this type. An unknown type fits every value, because the server itself checks it. */
 function isOfType(value: JsonValue, type: string): boolean {
   switch (type) {
     case 'string':

@@ -40,7 +40,7 @@ function formatBlock(block: JsonValue): string {
   }
 }
 
-/** Describes a picture or sound as text; pictures of servers are not passed to the model. */
+/** Describes a picture, a sound or a binary resource as text; their bytes are not passed to the model. */
 function formatMedia(kind: string, block: Readonly<Record<string, JsonValue>>): string {
   const bytes = Math.floor((textOf(block['data']).length * 3) / 4)
   return `[${kind} ${textOf(block['mimeType']) || 'of unknown type'}, ${bytes} bytes]`

@@ -37,7 +37,7 @@ export interface MeshCall {
   readonly hasEffect?: boolean
   /** Longest silence of the mesh in one attempt. */
   readonly timeoutMs?: number
-  /** False for calls that are repeated anyway, such as the renewal of the lease: no waiting for an absent mesh. */
+  /** False to fail at once if the mesh is away, as for the renewal of the lease, which is repeated anyway. */
   readonly waitForMesh?: boolean
   readonly signal: AbortSignal
 }

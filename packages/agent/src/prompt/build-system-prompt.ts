@@ -5,7 +5,7 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 /** The kind of work: a turn of a conversation, a task, a heartbeat, or a part of any as a sub-agent. */
 export type PromptMode = 'chat' | 'task' | 'heartbeat' | 'subagent'
 
-/** Modes whose prompt contains the date. In other modes messages have times, and the prompt never changes. */
+/** Modes whose prompt contains the date. In others each message has its time, so a new day changes no prompt. */
 const datedModes: readonly PromptMode[] = ['task', 'subagent']
 
 export interface SystemPromptParts {

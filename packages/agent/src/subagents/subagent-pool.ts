@@ -72,7 +72,7 @@ export interface Supervisor {
     readonly trust: Trust
   }): SpawnAnswer
   list(): SubagentList
-  /** Waits until all or the first of these sub-agents (no ids: all unread ones) have ended, or the timeout. */
+  /** Waits until all or the first of these sub-agents (no ids: all unread) end, a steer comes or the time is over. */
   wait(
     wish: {
       readonly ids: readonly string[]

@@ -55,7 +55,7 @@ function putIn(
   field.setAttribute('autocomplete', 'off')
   field.style.setProperty('-webkit-text-security', 'disc', 'important')
   field.focus()
-  // Uses the setter of the element's class: a framework that replaced the setter would miss the change event.
+  // Uses the setter of the element's class: after a call of its own setter, a framework would ignore these events.
   Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value')?.set?.call(field, value)
   for (const event of ['input', 'change']) field.dispatchEvent(new Event(event, { bubbles: true }))
   return true

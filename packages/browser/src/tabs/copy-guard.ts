@@ -18,7 +18,7 @@ import { findShownSecrets } from './shown-secrets.ts'
 export interface CopyGuard {
   readonly origins: readonly string[]
   guard(origin: string): Promise<void>
-  /** Empties the selections if necessary. Must be awaited before and after each action. Rejects with `internal`. */
+  /** Must be awaited before and after each action. Rejects with `internal` if the selections cannot be emptied. */
   settle(front: Page): Promise<void>
   /** Records that a person used the browser, so that the next `settle` empties the selections. */
   doubt(): void

@@ -72,7 +72,7 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   context.setExitCode(exitCodeOfRun(end.run))
 }
 
-/** Returns a sentence on the cost of a day at the model's price. Never rejects: callers may not see prices. */
+/** Says what a day costs at the model's price. Never rejects, because the caller may be denied the prices. */
 export async function heartbeatCost(
   { mesh, signal }: CommandContext,
   agentId: string,

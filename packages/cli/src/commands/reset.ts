@@ -8,7 +8,7 @@ import { holdsWallet } from '../mesh-process/mesh-paths.ts'
 import { meshToStop } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
-/** The time limit, long enough for a large fleet and a killed mesh's lease: it would leave a half-removed fleet. */
+/** Long enough for a large fleet and a killed mesh's lease, because a timeout would leave a half-removed fleet. */
 const timeoutMs = 24 * 3600_000
 
 export function addResetCommand(program: Command, deps: CliDeps): void {

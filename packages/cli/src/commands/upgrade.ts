@@ -184,7 +184,7 @@ async function replace(
   } catch (error) {
     terminal.progress.fail()
     terminal.progress.step(`Going back to ${from}`)
-    // A mesh of the new release may still be starting, and would hold the lock of the home.
+    // A mesh of the new release that started too late would still hold the lock of the home.
     const late = await runningFleet(place.home)
     if (late !== null) await stopFleet(context, late)
     await replacement.swapBack()

@@ -43,7 +43,7 @@ const nextWords = (command: string) =>
 
 const scriptedModel = 'scripted/licence-audit'
 
-/** Runs the whole demo in a temporary home, and removes everything afterwards, also after a failure or interrupt. */
+/** Runs the demo in a temporary home. Then removes everything (with `keep`: stops it), also after an interrupt. */
 export async function runDemo(context: CommandContext, options: DemoOptions): Promise<DemoReport> {
   const { terminal, clock } = context
   const model = chooseModel(context)

@@ -20,7 +20,7 @@ export interface TriedWall extends Verdict {
 
 export interface TryWallsOptions {
   readonly isolates: boolean
-  /** True in an emulated machine: it is many times slower, so the attempts run one after the other. */
+  /** True in a virtual machine: an emulated one is many times slower, so the attempts run one after the other. */
   readonly inMachine: boolean
   readonly secrets: readonly KnownSecret[]
   readonly control: KnownSecret

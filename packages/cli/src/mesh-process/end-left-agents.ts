@@ -14,8 +14,8 @@ export interface LeftAgents {
 }
 
 /**
- * Ends the agents that a crashed mesh has left running. It has crashed if its mesh file is still in the home, which a
- * mesh removes at an orderly end. Rejects with CommandFailed.
+ * Ends the agents that a crashed mesh has left running. A mesh crashed if its process has ended and its mesh file,
+ * which an orderly end removes, is still in the home. Rejects with CommandFailed.
  */
 export async function endLeftAgents({ place, environment, signal }: CommandContext): Promise<LeftAgents> {
   const found = await readMeshFile(place.home)

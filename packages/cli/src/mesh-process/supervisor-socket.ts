@@ -46,7 +46,7 @@ export async function answerAsSupervisor(home: string, state: () => SupervisorSt
     const holder = holderOf(fs, inodesOf(listenersOn(fs, isWanted)), trusted)
     if (holder === null && server === null) continue
     if (holder === null) return true
-    // Another supervisor holds a further name, because a foreign process held this one; both starts may be refused.
+    // Another supervisor holds this name or a further one; of two simultaneous starts, both may be refused.
     server?.close()
     return false
   }

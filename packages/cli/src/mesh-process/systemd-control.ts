@@ -37,7 +37,7 @@ export interface ServiceState {
   readonly home: string | null
 }
 
-/** Returns the state of Flotilla's unit; null if no such unit exists. */
+/** Returns the state of Flotilla's unit; null if no such unit exists or systemctl fails. */
 export async function serviceState(): Promise<ServiceState | null> {
   const unit = await readFile(unitPath(), 'utf8').catch(() => null)
   if (unit === null) return null

@@ -33,7 +33,7 @@ const takersOf = (commands: readonly CommandReference[]): readonly string[] =>
     options.flatMap(({ names, takesValue }) => (takesValue ? names.map((name) => `${path} ${name}`) : [])),
   )
 
-/** The first operand of these commands is the name of a new agent, so existing names are not offered. */
+/** These commands take the name of a new agent as operand or option, so existing names are not offered. */
 const newAgentCommands = ['create', 'agent add', 'init']
 
 /** The kind of an operand or option value: `agent`, choices separated by commas, or `-` for anything. */

@@ -25,7 +25,7 @@ export function renderTable(
   return fitted === null ? asRecords(columns, rows, tableColumnsMax) : asGrid(fitted, rows)
 }
 
-/** Returns the columns with widths that fit the table; null if no widths fit. */
+/** Returns the columns with widths that fit into `tableColumnsMax`; null if no widths fit. */
 function fitColumns(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

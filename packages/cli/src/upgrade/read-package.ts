@@ -39,7 +39,7 @@ export async function readPackage(file: string, sha256Wanted: string | undefined
   const names = new Set((await tar(file, ['--list'])).split('\n'))
   const wanted = [...parts, `node_modules/node-linux-${process.arch}/bin/node`]
   const missing = wanted.filter((name) => !names.has(`package/${name}`))
-  // Names that lead out of the folder, where tar would write outside of the folder.
+  // Names with which tar would write outside of the package's folder.
   const strange = [...names].filter(
     (name) => name !== '' && (!name.startsWith('package/') || /(^|\/)\.\.(\/|$)/.test(name)),
   )

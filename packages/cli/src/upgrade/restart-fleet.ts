@@ -96,7 +96,7 @@ export async function databaseCopies(home: string): Promise<readonly DatabaseCop
 
 /**
  * Restores the database copy that the failed upgrade made, because the older release rejects an upgraded database.
- * False if this upgrade made no copy. Copies in `before` are of earlier upgrades, and are ignored.
+ * False if this upgrade made no copy. Ignores copies in `before`: an earlier try may have left one of the same name.
  */
 export async function databaseBack(home: string, before: readonly DatabaseCopy[]): Promise<boolean> {
   const known = new Set(before.map(({ name, madeAs }) => `${name} ${madeAs}`))

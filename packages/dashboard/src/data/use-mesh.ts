@@ -57,8 +57,8 @@ export interface Undoing {
 }
 
 /**
- * Returns a function that makes a call that changes something. Errors appear above the page, unless the form shows
- * them. `done` is the message after success, or null for no message.
+ * Returns the mutation for a call that changes something. Errors appear above the page, unless the form shows them.
+ * `done` is the message after success, or returns it; null for no message.
  */
 export function useAction<N extends PeopleEndpointName>(
   name: N,

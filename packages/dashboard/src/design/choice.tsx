@@ -1,4 +1,4 @@
-/** A filter with one of a few values, or an option that accepts any value. */
+/** A selection field for a filter: one of a few values, or `any`, whose value is empty. */
 export function Choice({
   name,
   value,

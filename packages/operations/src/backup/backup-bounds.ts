@@ -2,7 +2,7 @@ import type { TarBounds } from './filter-tar.ts'
 
 const gb = 1024 ** 3
 
-/** The maximum number of one agent's files and folders in a backup; at the next one, reading the agent ends. */
+/** The maximum number of one agent's files and folders in a backup; a count of its data ends there too. */
 const agentEntriesMax = 2_000_000
 /** The maximum when a backup is read: earlier releases put more entries of one agent into a backup. */
 const agentEntriesReadMax = 5_000_000

@@ -223,7 +223,7 @@ async function readAgentData(
   }
 }
 
-/** Returns the entries that the backup's maker skipped, or that this reader skips in a backup of format 1. */
+/** Returns what this reader skips if it skips any or has no note (format 1); else what the backup's maker skipped. */
 function saidOf({ skipped, endedBy }: FilteredData, note: DataNote | undefined) {
   const here = { skipped, endedBy }
   return note === undefined || skipped.count > 0 ? here : { skipped: note.skipped, endedBy: note.ended_by }

@@ -92,7 +92,7 @@ export async function takeCut(paths: DataPaths, folder: string, options: BackupS
 
 const goneWords = 'it was deleted, or changed again and again, while it was read'
 
-/** Links or copies the files; null if one changed. With `gone`, changed artifacts are listed in it instead. */
+/** Links or copies the files; null if one changed. With `gone`, artifacts may be newer; it lists lost ones. */
 function named(
   seen: readonly HomeFile[],
   place: string,

@@ -167,7 +167,7 @@ function nameIn(block: Buffer): string {
   return prefix === '' ? name : `${prefix}/${name}`
 }
 
-/** Reads a number: octal, or two's complement (first bit set), as GNU writes large and negative numbers. */
+/** Reads a number: octal, or binary if the first bit is set, as GNU writes large and negative numbers. */
 function numberIn(block: Buffer, at: number, length: number): number {
   if (((block[at] ?? 0) & 0x80) === 0) {
     const text = textIn(block, at, length).trim()

@@ -16,8 +16,8 @@ export interface ArchiveTarget {
 }
 
 /**
- * Writes an archive and syncs it to the disk. Throws the Problem `disk-full`, naming the disk of the target, if
- * writing would leave less than `keepFreeBytes` free.
+ * Writes an archive and syncs it to the disk. Throws the Problem `disk-full`, which names the target's disk, as soon
+ * as it finds less than `keepFreeBytes` free there.
  */
 export async function writeArchive(archive: AsyncIterable<Buffer>, target: ArchiveTarget): Promise<void> {
   const { path, keepFreeBytes, signal } = target

@@ -12,7 +12,7 @@ import type { Spending } from '@flotilla/inference/spending'
 /** Characters of a run's input and outcome that are shown, because the operator reads many at once. */
 const shownMaxChars = 300
 
-/** The operator's views of runs and other data; views of agents are in other files. */
+/** The operator's views of runs and budgets; its views of agents are in other files. */
 export function createOperatorViews(
   { guard }: Pick<Kernel, 'guard'>,
   needs: {

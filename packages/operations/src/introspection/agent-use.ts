@@ -68,7 +68,7 @@ export function createAgentUse(deps: {
   }
 }
 
-/** Returns the share of one processor between two samples; null if the sandbox started in between. Pure. */
+/** Returns the use of one processor in percent between two samples; null if the sandbox started in between. Pure. */
 export function cpuPercent(agentId: string, before: Reading, last: Reading): number | null {
   const [was, is] = [before.uses.get(agentId), last.uses.get(agentId)]
   const seconds = (last.at - before.at) / 1000

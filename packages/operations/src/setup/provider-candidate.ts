@@ -57,7 +57,7 @@ export function addressSourceOf(
   return vault.systemSourceOf(credentialNamesOf(settings(), provider).baseUrl)
 }
 
-/** True if two addresses are equal except for trailing slashes. Pure. */
+/** True if two addresses are equal without trailing slashes and without query. Pure. */
 export function isSameAddress(one: string, other: string): boolean {
   return plainAddress(one) === plainAddress(other)
 }

@@ -12,7 +12,7 @@ import { JobForm } from '../triggers/job-form.tsx'
 
 const rowsShown = 5
 
-/** Shows an agent's heartbeat and jobs: their next times, and why an earlier one started no run. */
+/** Shows an agent's heartbeat and jobs: when each is due next, and why an earlier due time started no run. */
 export function ScheduleTab({ agentId }: { readonly agentId: string }) {
   const jobs = useMesh('cronJobs', { query: { agent: agentId } })
   const now = useNow()

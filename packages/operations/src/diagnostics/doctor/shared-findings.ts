@@ -1,7 +1,7 @@
 import { ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** With fewer, one program that watches many folders can accidentally use up the watches of other agents. */
+/** With fewer inotify instances, one program that watches many folders can by accident use up those of the others. */
 const watchersEnough = 1024
 
 /** Kernel limits shared by all containers, because their users have one id on the host. */
