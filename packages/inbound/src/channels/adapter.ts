@@ -27,7 +27,7 @@ export interface ChannelAdapter {
    * the file, `refused` if the reference points to another host. Absent if users of the platform cannot send files.
    */
   readonly download?: (reference: string, maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>
-  /** Sends a file of at most `fileBytesMax` and resolves as `send` does. Absent if the platform accepts no files. */
+  /** Sends a file up to `fileBytesMax`; resolves and rejects as `send`. Absent if the platform accepts no files. */
   readonly upload?: (file: OutgoingFile, signal: AbortSignal) => Promise<SentMessage>
   /** Shows the typing indicator for a few seconds. Callers ignore its failures. */
   readonly showTyping?: (place: ConversationPlace) => Promise<void>
@@ -36,7 +36,7 @@ export interface ChannelAdapter {
    * themselves.
    */
   readonly receiveRequest?: (request: CallbackRequest) => Promise<CallbackReply>
-  /** Closes the connection. Then no more messages arrive; unfinished ones are acknowledged or will be redelivered. */
+  /** After `close` resolves, no more messages arrive; those in progress were acknowledged or will be redelivered. */
   readonly close: () => Promise<void>
 }
 

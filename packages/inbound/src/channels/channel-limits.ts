@@ -62,7 +62,7 @@ export const channelLimits = {
    * sender.
    */
   fileTryMaxMs: 2 * 60_000,
-  /** The longest wait that a platform may ask for, in milliseconds. After a longer one the file is omitted. */
+  /** The longest wait that a platform may ask for, in milliseconds. If it asks for more, the file is omitted. */
   fileWaitMaxMs: 5 * 60_000,
   /** The maximum number of files of a run that are sent with its answer. Further files are only counted. */
   filesPerAnswerMax: 5,

@@ -19,8 +19,8 @@ export function conversationOf({ conversationId, threadId }: ConversationPlace):
 }
 
 /**
- * Returns the session that an agent uses. In a direct conversation that is the person's session on this channel.
- * In a group each person and thread has its own session, so that people do not see each other's text. Pure.
+ * Returns the session that an agent uses. In a direct conversation that is the person's session on this channel. In a
+ * group or a thread each person has a separate session, so that people do not see each other's text. Pure.
  */
 export function sessionAt(caller: HumanCaller, place: ConversationPlace): string {
   const own = defaultSession(originOf(caller))

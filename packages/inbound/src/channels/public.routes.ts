@@ -28,7 +28,7 @@ export function channelPublicRoutes(
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _body, done) => done(null))
 
-  /** Returns a channel's handler. Problem `not-found` for a channel that is off, and the same for an unknown name. */
+  /** Returns a channel's handler. Throws the same Problem `not-found` for a channel that is off or unknown. */
   function required(name: string) {
     const receive = lifeOf(name)?.receiveRequest ?? null
     if (receive === null) throw new Problem('not-found', { detail: 'no channel receives requests here' })

@@ -40,7 +40,7 @@ function isElsewhere({ status }: Response): boolean {
   return status >= 300 && status < 400
 }
 
-/** Returns the whole response body; null if it is too large. */
+/** Returns the whole response body; null if it is too large or exceeds the limits for JSON. */
 async function readAnswer(response: Response): Promise<Uint8Array | null> {
   try {
     const bytes = await readBounded(response, answerMaxBytes)

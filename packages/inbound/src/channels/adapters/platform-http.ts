@@ -7,7 +7,7 @@ import { failureOfCall } from './call-failure.ts'
 
 /** Calls to one platform over its own connection pool. */
 export interface PlatformHttp {
-  /** Makes a call, reads up to `maxBytes`. Rejects with a `ChannelFailure`: `too-large`, `unreachable`, `unsure`. */
+  /** Makes a call. Reads up to `maxBytes`. Rejects with a `ChannelFailure`: `too-large`, `unreachable`, `unsure`. */
   readonly call: (call: PlatformCall, signal: AbortSignal) => Promise<PlatformAnswer>
   /** Closes open connections. */
   readonly close: () => Promise<void>

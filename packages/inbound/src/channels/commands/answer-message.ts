@@ -26,7 +26,7 @@ export function createAnswerMessage(deps: Deps): {
   /** Finishes commands that the previous process persisted but did not complete. */
   readonly resume: () => Promise<void>
 } {
-  /** Stores a message that was not stored before, its effect and the reply, in one transaction. */
+  /** Stores a new message, its effect and the reply, in one transaction. Does nothing for a stored message. */
   function atOnce(call: CommandCall, work: () => CommandReply): void {
     const { channel, message, person } = call
     deps.database.transaction(() => {

@@ -38,7 +38,7 @@ export const steer: ChannelCommand = {
   name: 'steer',
   usage: '[@agent] text',
   help: 'send a message to an agent that is working',
-  // Only owners may steer: a steer can change a run of another person, and an account does not prove who types.
+  // Only owners may steer: a steer can change a run of another person; a chat account does not prove who types.
   role: 'owner',
   when: 'at-once',
   asks: (deps, call) => [{ do: 'steer-agent', to: steered(deps, call).agentId, gave: false }],

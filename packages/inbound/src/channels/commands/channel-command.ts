@@ -59,7 +59,7 @@ export interface ChannelCommand {
   readonly help: string
   /** Set if the answer has figures or a list of the fleet, so that it is sent only to a direct conversation. */
   readonly answersAlone?: true
-  /** The minimum role of the person. `run` also checks access to the agent. */
+  /** The minimum role of the person. The functions that `run` calls check access to the agent. */
   readonly role: PersonRole
   /**
    * `at-once`: only database writes, in one transaction with the message's row. `later`: an effect outside the

@@ -21,7 +21,7 @@ export function agentsFor(
     .filter(({ id }) => deps.decide(call.caller, { do: 'submit-run', to: id }).allowed)
 }
 
-/** Returns the named agent's id, ignoring case if unambiguous. Problem `unknown-agent` with the nearest name. */
+/** Returns the agent's id, ignoring case if unambiguous. Throws Problem `unknown-agent` with the nearest name. */
 export function namedAgent(deps: Pick<CommandDeps, 'agents'>, name: string): string {
   const all = deps.agents().map(({ id }) => id)
   if (all.includes(name)) return name

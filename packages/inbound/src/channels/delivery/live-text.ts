@@ -90,7 +90,7 @@ export function createLiveText(deps: {
     const text = isFull ? first : first + ending
     if (text === live.shown) return
     const { place: where } = place
-    // `live.stop` does not abort this call, so that the mesh always learns whether the message is shown.
+    // `live.stop` does not abort this call, because then it would be unknown whether the message is shown.
     if (live.messageId === null) {
       const message = {
         place: where,

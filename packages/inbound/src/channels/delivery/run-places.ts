@@ -96,7 +96,7 @@ export function createRunPlaces(database: Database) {
         .prepare(`SELECT ${columns} FROM channel_runs WHERE ended_at IS NULL ORDER BY created_at LIMIT ?`)
         .all(limit)
         .map((row) => rowSchema.parse(row)),
-    /** Returns how many unfinished runs people on channels have at an agent. */
+    /** Counts unfinished runs of people on channels, and the other people who have such runs at the agent. */
     shares: (agentId: string, person: string) => ({
       ofPerson: count('AND agent_id = ? AND person = ?', agentId, person),
       ofAgent: count('AND agent_id = ?', agentId),

@@ -4,7 +4,7 @@ import type { ChannelAdapter, ConversationPlace } from '../adapter.ts'
 import { conversationOf } from '../conversation.ts'
 import type { RunPlaces } from './run-places.ts'
 
-/** How often the indicator is shown, in milliseconds; platforms show it for a longer time. */
+/** The interval at which the indicator is shown again, in milliseconds; platforms show it for a longer time. */
 const typingEveryMs = 4000
 /** Runs that are checked each time. */
 const checkedMax = 500

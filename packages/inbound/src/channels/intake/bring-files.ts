@@ -28,7 +28,7 @@ export interface BringFilesDeps extends WriteDeps {
   readonly guard: Guard
   readonly log: Log
   readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
-  /** Stores a file in the files of an agent, by the same function as the dashboard, whose Problems it throws. */
+  /** Stores a file in the files of an agent, as an upload in the dashboard does. Throws the Problems of uploads. */
   readonly writeFile: (
     caller: HumanCaller,
     file: { readonly agentId: string; readonly path: string; readonly content: Uint8Array },

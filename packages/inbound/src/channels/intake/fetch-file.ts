@@ -49,7 +49,7 @@ export async function fetchFile(
   }
 }
 
-/** Returns the reason, and the delay before a retry in milliseconds; null if a retry does not help. Pure. */
+/** Returns the reason, and the least delay before a retry in milliseconds; null if a retry does not help. Pure. */
 export function whyNoFile(
   { kind: fileKind }: PlainFile,
   error: unknown,

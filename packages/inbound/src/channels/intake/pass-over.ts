@@ -42,7 +42,7 @@ export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what:
 }
 
 /**
- * Receives messages as `receive` does, but skips a message that repeatedly causes an internal
+ * Creates a function that works as `receive`, but skips a message that repeatedly causes an internal
  * error, so that later messages are processed. Failures that affect all messages (disk full,
  * people.json broken, database not writable) are not counted against the message.
  */

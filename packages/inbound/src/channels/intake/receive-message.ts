@@ -120,7 +120,7 @@ function refuseStranger(deps: ReceiveDeps, channel: ChannelName, message: PlainM
   const { senderId } = message
   const identity = `${channel}:${senderId}`
   deps.database.transaction(() => {
-    // A stranger who got the reply before gets no second reply.
+    // A stranger gets the reply only once, and only while the replies of this minute are not used up.
     if (!deps.strangers.refuse(channel, senderId, deps.clock.now())) return
     const text = [
       `I do not know you. Your id here is ${identity}.`,

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { channelLimits } from '../channel-limits.ts'
 
 export interface LaneShares {
-  /** Unfinished runs of this person at the agent; then of all people at the agent, and of all people at all. */
+  /** Unfinished runs: of this person at the agent, of all people at the agent, and of all people at all agents. */
   readonly ofPerson: number
   readonly ofAgent: number
   readonly ofAll: number

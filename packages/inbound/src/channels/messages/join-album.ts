@@ -7,7 +7,7 @@ export function albumTimes(now: number, since = now): NonNullable<FileWork['albu
   return { since, until: Math.min(now + channelLimits.albumQuietMs, since + channelLimits.albumMaxMs) }
 }
 
-/** Returns the album with one more message: files are appended, text and agent are used if it has none. Pure. */
+/** Returns the album with files and text of one more message, and with its agent if the album had no text. Pure. */
 export function joinAlbum(
   album: FileWork,
   message: PlainMessage,

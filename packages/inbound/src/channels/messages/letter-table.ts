@@ -114,8 +114,8 @@ export function createLetterTable(database: Database) {
       return hasRoom(held, channelLimits.openLetters)
     },
     /**
-     * Counts the letters whose source has this prefix, written at or after `since`. `;` follows `:`
-     * in the index order and ends the range.
+     * Counts the letters whose source has this prefix, written after `since`. `;` follows `:` in the index order and
+     * ends the range.
      */
     countSince: (channel: string, sourcePrefix: string, since: number): number =>
       Number(

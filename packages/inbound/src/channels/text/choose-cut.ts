@@ -22,8 +22,8 @@ const blank = /\s/
 const attached = /\p{M}|\u200C|\u200D|\uFE0E|\uFE0F/u
 
 /**
- * Returns where to end a message that begins at `from` and has space up to `to`. `fits` returns whether a
- * part fits into one message. Such a part is not divided, even if much of this message stays empty. Pure.
+ * Returns where to end a message that begins at `from`: after `from`, at most `to`. `fits` returns whether a part
+ * fits into one message. Such a part is not divided, even if much of this message stays empty. Pure.
  */
 export function chooseCut(
   whole: RunText,

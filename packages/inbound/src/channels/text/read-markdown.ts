@@ -14,9 +14,9 @@ const languageChars = /[^A-Za-z0-9+#_.-]/g
 const languageCharsMax = 32
 
 export interface ReadMarkdown extends RunText {
-  /** True if at least one link of the text was not written as a link. */
+  /** True if `judgeLink` did not allow at least one link of the text. */
   readonly refusedLink: boolean
-  /** The fence that closes the last code block; empty if the text already closes the block. */
+  /** The fence that would close the last code block; empty if no block is open at the end of the text. */
   readonly openFence: string
 }
 
@@ -72,7 +72,7 @@ export function createReadMarkdown(): (
   }
 }
 
-/** Returns the fence of an unclosed last block, or ''. A list's or quote's end closes the blocks in it. */
+/** Returns the fence of an unclosed last block, or ''. Only a block outside of lists and quotes can stay open. */
 function openFenceOf(tokens: readonly Token[], markdown: string): string {
   const last = tokens.at(-1)
   if (last?.type !== 'fence' || last.map === null) return ''

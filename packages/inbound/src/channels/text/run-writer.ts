@@ -3,8 +3,8 @@ import type { CodeBlock, RunLink, RunStyle, TextRun } from './text-run.ts'
 import { plainStyle } from './text-run.ts'
 
 /**
- * How much text link targets and tables may add to an answer, in UTF-16 code units. A link
- * reference that is defined once can be used a thousand times.
+ * How much text link targets may add to an answer, in UTF-16 code units. A link reference that is defined once can be
+ * used a thousand times.
  */
 const addedCharsMax = 64_000
 
@@ -22,7 +22,7 @@ export interface RunWriter {
   readonly closeLink: () => void
   readonly isInLink: () => boolean
   readonly runs: readonly TextRun[]
-  /** True if at least one link of the text was not written as a link. */
+  /** True if `judgeLink` did not allow at least one link of the text. */
   readonly refusedLink: () => boolean
 }
 
@@ -126,7 +126,7 @@ export function createRunWriter(keepsLinks: boolean): RunWriter {
   }
 }
 
-/** The style of an address, because a platform would read markup next to an address as part of the address. */
+/** The style of an address: no emphasis, because a platform would read marks next to an address as part of it. */
 const unmarked: Partial<RunStyle> = { bold: false, italic: false, strike: false }
 
 /** Matches an address that can be written between `<` and `>`. */

@@ -1,4 +1,4 @@
-/** The maximum padding of a column, in characters. Longer cells stick out, so that padding cannot grow a table. */
+/** The maximum padding of a column, in characters. Longer cells stick out, so padding cannot grow without bound. */
 const columnCharsMax = 32
 
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })

@@ -16,7 +16,7 @@ const patterns = {
   sign: /==|!=|<=|>=|[<>().[\]]/y,
 } as const
 
-/** Returns the tokens of a text. Problem `bad-request` with the position of the first invalid character. Pure. */
+/** Returns the tokens of a text. Throws Problem `bad-request` with the position of an invalid character. Pure. */
 export function conditionTokens(text: string): readonly ConditionToken[] {
   const tokens: ConditionToken[] = []
   let at = 0

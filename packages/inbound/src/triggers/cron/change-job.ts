@@ -31,9 +31,9 @@ export function newJob(
 }
 
 /**
- * Returns the changed job. The caller becomes the job's maker, whose permissions and trust the job
- * has, in two cases: an agent changes what the job does; or a person changes that or enables the
- * job, unless an agent made the job.
+ * Returns the changed job. The caller becomes the job's maker, whose permissions and trust the job has, if an agent
+ * changes what the job does, or if a person changes that or enables the job. A person does not become the maker of a
+ * heartbeat or of a job that an agent made.
  */
 export function changedBy(caller: Caller, job: CronJob, change: CronChange): CronJob {
   const next = changed(job, change)

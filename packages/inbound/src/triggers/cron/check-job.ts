@@ -8,8 +8,8 @@ import type { CronJob, ReadCondition } from './cron-job.ts'
 import { isOperatorHeartbeat, lockFault } from './operator-heartbeat.ts'
 
 /**
- * Returns a job that is valid for the file. Throws the Problem `bad-request` with the field. Starts
- * the agent if the job calls a new tool.
+ * Validates a job and returns it in the form of the file. Throws the Problem `bad-request` with the field. Starts the
+ * agent if the job calls a new tool.
  */
 export async function checkJob(
   deps: { readonly agents: Pick<CronDeps['agents'], 'toolsOf'>; readonly readCondition: ReadCondition },

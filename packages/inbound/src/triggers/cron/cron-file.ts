@@ -55,7 +55,7 @@ export interface CronFile {
    * Corrects the operator's heartbeat if it is the only error, before the first poll. Resolves with the error's text.
    */
   putHeartbeatBack(): Promise<string | null>
-  /** Reads the file if it was changed by hand. True if the file has new content. */
+  /** Reads the file if it was changed by hand. True if the file has new, valid content. */
   poll(): Promise<boolean>
 }
 
@@ -102,7 +102,7 @@ export function createCronFile(deps: {
           ? null
           : writeJobs(written)
       })
-      // The next poll reads the file again. That is cheap and detects an edit by hand at the same time.
+      // The next poll reads the file again, which is cheap and detects a concurrent edit by hand.
       keep(written)
     },
     requireWhole: async () => void wholeJobs(await readTextFile(path), lock()),

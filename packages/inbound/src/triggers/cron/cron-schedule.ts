@@ -66,7 +66,7 @@ function nextUnrepeated({ expression, timezone }: Omit<CronSchedule, 'kind'>, af
   return null
 }
 
-/** How far ahead a change of the clocks can repeat wall times that are next, in milliseconds. */
+/** How far ahead the code searches for a change of the clocks that repeats wall times, in milliseconds. */
 const changeReachMs = 86_400_000
 
 /** Returns the expression's first wall time after a wall time. croner computes in UTC, whose clocks never change. */

@@ -39,7 +39,7 @@ export function createCronTicker({
   const { clock, log } = kernel
   const isPaused = (agentId: string): boolean => pausedReason(agentId) !== null
 
-  /** Fires all due jobs and returns their number. Called before changed jobs of the file replace the current jobs. */
+  /** Fires due jobs, up to the limits, and returns their number. Called before changed jobs replace current jobs. */
   async function fireAll(signal?: AbortSignal): Promise<number> {
     const heartbeatsMax = heartbeatsAtOnceMax - fire.pending()
     const due = dueNow(schedule.all(), { now: clock.now(), heartbeatsMax, isPaused })

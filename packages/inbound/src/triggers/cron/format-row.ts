@@ -1,7 +1,7 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { CronRow } from './cron-table.ts'
 
-/** From this delay on a firing is late, in milliseconds: two ticks, as a due time normally fires at the next tick. */
+/** Above this delay a firing is late, in milliseconds: two ticks, as a due time normally fires at the next tick. */
 const lateAfterMs = 10_000
 
 /** Returns the result of a due time as one sentence for people, with times in UTC. Pure. */

@@ -55,7 +55,7 @@ export interface ManageCron {
     signal: AbortSignal,
   ): Promise<CronJobView>
   remove(caller: Caller, jobId: string, step?: Resumable<void>): Promise<void>
-  /** Fires now, ignoring schedule, condition, `enabled` and earlier runs. For people and callers on this machine. */
+  /** Fires now, ignoring schedule, condition, `enabled` and earlier runs. Only the routes for people call it. */
   runNow(caller: Caller, jobId: string): Promise<CronRowView>
   /** Returns rows, newest first, with an explanation of the latest ones. */
   history(

@@ -12,14 +12,14 @@ export function isOperatorHeartbeat(job: Pick<CronJob, 'agent' | 'heartbeat'>): 
 
 /** The state of the operator's heartbeat that `config/cron.json` must preserve. */
 export interface HeartbeatLock {
-  /** The heartbeat in the last valid file, or null if no file was read yet. */
+  /** The heartbeat in the last valid file that had it; null if no such file was read yet. */
   readonly held: CronJob | null
   /** True if the file must contain the heartbeat. A new home's file does not contain it yet. */
   readonly required: boolean
 }
 
 interface LockFault {
-  /** The position of the fault in the file: the longest part of the path that exists in the file. */
+  /** The position of the fault in the file. Its last step, the field, may be missing in the file. */
   readonly path: readonly (string | number)[]
   readonly field: string
   readonly reason: string

@@ -17,7 +17,7 @@ const fieldNames = ['minute', 'hour', 'day of month', 'month', 'day of week'] as
 const lastValues = [59, 23, 31, 12, 7] as const
 const months = 'JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC'
 const days = 'SUN|MON|TUE|WED|THU|FRI|SAT'
-/** The accepted form of each field. The library's additions to cron (`L`, `W`, `#`, `?`, `@daily`, `+`) are not. */
+/** The accepted form of each field, without the additions of the library (`L`, `W`, `#`, `?`, `@daily`, `+`). */
 const valueOf = ['\\d{1,2}', '\\d{1,2}', '\\d{1,2}', `\\d{1,2}|${months}`, `\\d|${days}`] as const
 const grammars = valueOf.map((value) => {
   const part = `(?:\\*|(?:${value})(?:-(?:${value}))?)(?:/\\d{1,3})?`

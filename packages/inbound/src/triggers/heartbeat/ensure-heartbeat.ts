@@ -28,9 +28,9 @@ export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }
 }
 
 /**
- * Returns a function that writes the heartbeat of an agent before it is created. A repeated call
- * writes the same; an existing job belongs to an agent whose creation failed. Rejects only if a
- * requested schedule cannot be written. Without a request the next start of the mesh adds the default.
+ * Returns a function that writes the heartbeat of an agent before it is created. A repeated call writes the same; an
+ * existing job belongs to an agent whose creation failed. Rejects only if a request (a schedule or null) cannot be
+ * written. If the default cannot be written, the next start of the mesh adds it.
  */
 export function createPlanHeartbeat({ jobs, log }: { readonly jobs: HeartbeatJobs; readonly log: Log }) {
   return async (agentId: string, wanted: WantedHeartbeat): Promise<void> => {

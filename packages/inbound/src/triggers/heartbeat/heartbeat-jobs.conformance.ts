@@ -4,7 +4,7 @@ import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
 export interface HeartbeatJobsUnderTest {
   readonly jobs: HeartbeatJobs
-  /** Corrupts the stored jobs, as a half-written file would be corrupt. */
+  /** Corrupts the stored jobs, as an interrupted write of the file would do. */
   spoil(): Promise<void>
 }
 

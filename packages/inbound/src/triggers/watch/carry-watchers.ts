@@ -89,8 +89,8 @@ export function createFileWatches(deps: {
           if (before === null) await rm(path, { force: true })
           return before
         }
-        // The file was edited by hand after this edit. Entries that this edit wrote and that are
-        // unchanged are reverted.
+        // The file was edited by hand after this edit. Those changes stay; entries of this edit that are unchanged
+        // since then are reverted.
         const back = changes.map((change) => ({ before: change.after, after: change.before }))
         return editWatchers(now, back.toReversed(), { skipMissing: true })
       })

@@ -1,7 +1,7 @@
 import type { FileStat } from './seen-files.ts'
 
 export type ScanEnd =
-  /** The scan ended. `leftOut`: there were more files than one scan accepts. */
+  /** The folder was scanned. `leftOut`: there were more files than the scan accepted. */
   | { readonly kind: 'whole'; readonly leftOut: boolean }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly reason: string }

@@ -12,7 +12,7 @@ const messageMaxChars = 10_000
 
 /** One entry of `config/watchers.yaml`. */
 export interface WatchRule {
-  /** The key of the watch's stored changes. The key depends only on folder and pattern. */
+  /** The key of the watch's stored changes: a digest of folder, pattern and the order among equal entries. */
   readonly id: string
   readonly path: string
   readonly pattern: string

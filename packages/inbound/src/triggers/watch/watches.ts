@@ -211,7 +211,7 @@ interface FireRoom {
   readonly heldAgents: Map<string, string>
 }
 
-/** Reports each problem of the file or a watch once, and the end of the problem once. */
+/** Reports each problem of the file or of a watch once, and once that a watch has recovered. */
 function createTroubleReport({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
   let toldFile: string | null = null
   const told = new WeakMap<ActiveWatch, string>()

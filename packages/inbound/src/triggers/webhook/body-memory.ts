@@ -22,7 +22,7 @@ export const memoryBounds: MemoryBounds = {
 /** The maximum number of bodies of deleted webhooks that one sweep removes; more would block the mesh. */
 const sweptMax = 5000
 
-/** For this time a body is never removed to store another one, in milliseconds. Equals the history's maximum age. */
+/** How long at least a body is kept, in milliseconds, if its webhook refuses repeats. The history's maximum age. */
 export const bodiesKeptMs = 30 * dayMs
 
 /**

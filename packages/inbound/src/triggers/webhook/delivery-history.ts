@@ -21,7 +21,7 @@ export interface DeliveryHistory {
   ): readonly DeliveryRow[]
   /** Delivers a test payload of the owner. Ignores signature, rate limit and whether the webhook is enabled. */
   test(caller: Caller, hookId: string, payload: Uint8Array): DeliveryRow
-  /** Repeats a delivery with the current instructions. Problem `conflict` if its payload is no longer stored. */
+  /** Repeats a delivery with the current instructions. Throws Problem `conflict` if its payload is gone. */
   replay(caller: Caller, hookId: string, number: number): DeliveryRow
 }
 

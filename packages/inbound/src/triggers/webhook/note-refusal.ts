@@ -4,7 +4,7 @@ import type { Log } from '@flotilla/foundation/platform'
 import type { Hook } from './hook-table.ts'
 import type { RefusalStore } from './refusal-store.ts'
 
-/** Records a rejection in the history, and a new kind of refused signature in the audit log. Never throws. */
+/** Records a rejection in the history. Audits a refused signature too, if it began a new row. Never throws. */
 export function noteRefusal(
   deps: { readonly refusals: RefusalStore; readonly journal: Journal; readonly log: Log },
   hook: Hook,

@@ -9,7 +9,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** A valid body and its text, with numbers as the sender wrote them. */
 export interface Payload {
   readonly text: string
-  /** Parses the text. Most webhooks have no condition, and parsing can take ten times as long as validation. */
+  /** Parses the text on demand: few webhooks have a condition, and parsing can take ten times as long as checking. */
   readonly value: () => JsonValue
 }
 

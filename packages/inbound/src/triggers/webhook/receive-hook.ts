@@ -110,8 +110,8 @@ interface Arrived {
 }
 
 /**
- * Decides on a delivery. The order of checks matters: a caller without the secret learns nothing
- * and uses up nothing, and a known delivery is not counted again.
+ * Decides on a delivery. The order of checks matters: a caller without the secret learns nothing and uses up nothing,
+ * and a known delivery does not use up the rate limit again.
  */
 async function judge(
   deps: ReceiveHookDeps & { readonly turns: Turns },

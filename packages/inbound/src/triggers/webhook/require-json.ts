@@ -90,7 +90,7 @@ function afterPlain(text: string, at: number): number {
   }
   let end = at + 1
   while (isDigit(text.charCodeAt(end))) end++
-  // Integers are checked without the regular expression, which is faster.
+  // Integers are checked without the regular expression, because that is faster.
   const isWhole = !'.eE'.includes(text[end] ?? ' ')
   return isWhole && (first !== 0x30 || end === at + 1) ? end : afterMatch(number, text, at)
 }

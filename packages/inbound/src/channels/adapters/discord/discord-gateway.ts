@@ -133,7 +133,7 @@ interface GatewaySession {
   readonly end: () => Promise<void>
 }
 
-/** Opens one discord.js client. It only maintains the session; messages are read from the packets by the guard. */
+/** Opens one discord.js client. It only maintains the session; messages are read from packets behind the guard. */
 async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<GatewaySession> {
   const discord = await loadDiscord()
   const { Client, Events, GatewayIntentBits, SimpleShardingStrategy } = discord
@@ -231,7 +231,7 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     },
   }
 
-  /** Waits while the socket connects, because discord.js could crash the process if it destroyed the socket then. */
+  /** Destroys the client after its socket has connected: discord.js can crash the process if it does so earlier. */
   async function destroy(): Promise<void> {
     while ((await strategy?.fetchStatus())?.first() === discord.WebSocketShardStatus.Connecting) {
       await deps.clock.sleep(pollEveryMs)

@@ -11,8 +11,8 @@ import { before, isLater, latest, snowflakeAt, timeOfSnowflake } from './snowfla
  * Later messages that were missed or failed are read again from the history.
  * 2. A channel that is behind passes on only messages from its history, in order, until it has caught up.
  * 3. A channel without a mark had no message while the bot was connected. The global mark counts then: the time until
- * which the bot was connected, or since which it should be. Discord does not list direct conversations to bots.
- * A conversation that began while the bot was offline is found by its next message and read from the global mark on.
+ * which the bot was connected, or since which it should have been. Discord does not list direct conversations to
+ * bots. One that began while the bot was offline is found by its next message and read from the global mark on.
  */
 export interface DiscordHistory {
   /** Called at start; from then on the history covers missed messages. Returns true at the very first start. */

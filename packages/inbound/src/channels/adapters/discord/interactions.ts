@@ -36,7 +36,7 @@ export function createInteractions({ rest, lanes, channels, signal, received }: 
     await rest.ask({ method: 'post', path, body, auth: false }, z.unknown(), signal)
   }
 
-  /** Shows a text to the user of an interaction. A failure is ignored, because no text is necessary. */
+  /** Shows a text to the user of an interaction. Ignores failures, because the text is only a best effort. */
   async function say(interaction: DiscordInteraction, content: string): Promise<void> {
     const { application_id: applicationId, token } = interaction
     const body = { content, flags: ephemeral, allowed_mentions: { parse: [] } }

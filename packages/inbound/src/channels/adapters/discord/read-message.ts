@@ -56,7 +56,7 @@ function withoutMention(text: string, ourUserId: string): string {
   return text
 }
 
-/** Returns a command or button press as a message. Null if it names no user. Pure. */
+/** Returns a command or button press as a message. Null if it names no user, or a bot. Pure. */
 export function readInteraction(
   interaction: DiscordInteraction,
   channel: KnownChannel,

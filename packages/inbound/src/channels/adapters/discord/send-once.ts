@@ -23,7 +23,7 @@ const clocksDifferMs = 60_000
 /** How many pages of a channel are searched for a message that may have been delivered. */
 const pagesMax = 5
 const pageMax = 100
-/** How many messages of this process are remembered, to recognize them when Discord reports them. */
+/** How many ids and nonces of this process are remembered, to recognize its messages when Discord reports them. */
 const sentMax = 2000
 const unsureKey = 'discord:unsure'
 

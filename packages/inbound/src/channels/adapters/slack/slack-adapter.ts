@@ -27,7 +27,7 @@ export interface SlackOptions {
   readonly appToken: Secret
   readonly clock: Clock
   readonly proxies: OutboundProxies
-  /** The registered command. An owner can choose it, because other apps use names and Slack reserves some. */
+  /** The registered command; `/flotilla` by default. Another app may use a name already, and Slack reserves some. */
   readonly command?: string
   readonly apiUrl?: string
   /** Stores until when messages were processed, so that a restart reads only later messages. In memory by default. */

@@ -2,7 +2,7 @@ import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelFailureKind } from '../../adapter.ts'
 import { failureOfCall, rateLimited, waitWithoutWordMs } from '../call-failure.ts'
 
-/** The failure kind of each Slack error name. */
+/** The failure kinds of Slack error names. Any other name means `refused`. */
 const kinds: Readonly<Record<string, ChannelFailureKind>> = {
   channel_not_found: 'gone',
   is_archived: 'gone',

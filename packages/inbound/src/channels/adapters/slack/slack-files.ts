@@ -40,7 +40,7 @@ function kindOf({ mimetype, subtype }: SlackFile): ReceivedAttachment['kind'] {
   return mimetype.startsWith('image/') ? 'picture' : 'document'
 }
 
-/** True if the address belongs to Slack. The user who shared the file may have chosen it, and the token is sent. */
+/** True if the token may be sent to this address: to Slack only, because the user who shared a file may choose it. */
 function isSlacks(address: string, apiUrl: string): boolean {
   if (!URL.canParse(address)) return false
   const url = new URL(address)

@@ -122,7 +122,7 @@ interface Connection {
   readonly connections: number
 }
 
-/** Returns the state. With two connections of the app, each gets only a part of the envelopes. Pure. */
+/** Returns the state. If the app has several connections, each gets only a part of the envelopes. Pure. */
 function stateAmong(connections: number): ChannelState {
   if (connections <= 1) return { state: 'connected', detail: '', repair: '' }
   return {
