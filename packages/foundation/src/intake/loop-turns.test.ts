@@ -77,3 +77,19 @@ test('an agent that has used much lately waits for its turn, and another does no
   expect(share.turn('b')).toBeNull()
   await turn
 })
+
+test('short calls one after the other use up the burst, though a part of their time is not charged', () => {
+  let now = 0
+  let cpuMs = 0
+  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const turns = { next: () => Promise.resolve() }
+  const share = createLoopShare({ clock, cpuMs: () => cpuMs, msPerMinute: 20_000, turns, what: 'calls' })
+  const callsBeforeTurn = Array.from({ length: 100 }, () => {
+    const mustWait = share.turn('a') !== null
+    share.spend('a', () => (cpuMs += 2.5))
+    now += 4.5
+    return mustWait
+  }).indexOf(true)
+  expect(callsBeforeTurn).toBeGreaterThan(5)
+  expect(callsBeforeTurn).toBeLessThan(20)
+})

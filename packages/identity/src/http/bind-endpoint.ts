@@ -110,7 +110,8 @@ export function createBinder(scope: FastifyInstance, share: CallShare = plainly)
         const printingTurn = share.turn(raw)
         if (printingTurn !== null) await printingTurn
         void reply.type('application/json; charset=utf-8')
-        return reply.send(share.spend(raw, () => JSON.stringify(result)))
+        share.spend(raw, () => reply.send(JSON.stringify(result)))
+        return reply
       },
     })
   }

@@ -54,7 +54,7 @@ export function createHoldLease(deps: {
       held.delete(key)
       deps.log.warn(
         { runId: run.runId, err: error },
-        'stopped renewing the lease of a run for an open call or a starting agent',
+        'failed to renew the lease of a run that waits for an open call or for its agent to start; gave up renewing it',
       )
     }
   }
