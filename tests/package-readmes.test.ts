@@ -24,7 +24,7 @@ function namesIn(name: string, line: string): readonly string[] {
   return [...found.matchAll(/`([^`]+)`/g)].map(([, one = '']) => one)
 }
 
-/** The tables that the README of a package claims; `wallet_*` stands for all with this beginning. */
+/** The tables that the README of a package claims; `wallet_*` names all with this beginning. */
 function claimedBy(name: string): readonly string[] {
   return namesIn(name, 'Rows and files:').flatMap((claim) =>
     claim.endsWith('*')
