@@ -10,6 +10,7 @@ import {
 } from '../support/billed-conversation.ts'
 import { startCachingProvider } from '../support/caching-provider.ts'
 import type { Body } from '../support/caching-provider.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 
 const costShareMax = 0.25
@@ -29,6 +30,19 @@ test.each(['anthropic', 'openai'] as const)(
     const readsAllOf = (at: number, of = bills) =>
       expect(of[at]?.read).toBeGreaterThan((of[at - 1]?.tokens ?? 0) * 0.9)
     for (let at = 1; at < bills.length; at += 1) readsAllOf(at)
+
+    // People see what the cache saved, in the costs and in the trace.
+    const costs = await flotilla(mesh, 'costs')
+    expect(costs.out).toMatch(
+      /Saved by prompt caches: \$\d\.\d\d\. \d+ tokens read \(\d\d % of the tokens in\)/,
+    )
+    const { total } = JSON.parse((await flotilla(mesh, 'costs', '--json')).out)
+    const read = bills.reduce((all, bill) => all + bill.read, 0)
+    expect(total.cache).toMatchObject({ read_tokens: read, read_usd: expect.closeTo((read * 0.3) / 1e6, 6) })
+    expect(total.cache.saved_usd).toBeGreaterThan(total.usd)
+    const runs = JSON.parse((await flotilla(mesh, 'runs', '--agent', 'operator', '--json')).out)
+    const trace = await flotilla(mesh, 'trace', runs.runs[0].id)
+    expect(trace.out).toContain(`${bills.at(-1)?.read} from the cache`)
 
     // A changed permission changes the tools: one call has no cache hit, and the next ones have again.
     await editPermissions(mesh, 'operator', { can_edit_agent_config: false })

@@ -28,7 +28,10 @@ export async function startBilledMesh(
       providers: { bench: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
       // The window is large, so that the agent makes no extra call to extract facts.
       models: {
-        [`bench/${model}`]: { context: 1_000_000, price: { input_per_mtok: 3, output_per_mtok: 15 } },
+        [`bench/${model}`]: {
+          context: 1_000_000,
+          price: { input_per_mtok: 3, cached_input_per_mtok: 0.3, output_per_mtok: 15 },
+        },
       },
     },
   })

@@ -75,6 +75,30 @@ const costs = {
   calls: z.int(),
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
+  /** What the providers' prompt caches did; the tokens are part of `prompt_tokens`, the costs of `usd`. */
+  cache: z.strictObject({
+    read_tokens: z.int(),
+    written_tokens: z.int(),
+    read_usd: z.number(),
+    written_usd: z.number(),
+    /** The cost of the same calls without a cache, minus their cost; negative if reads did not pay for writes. */
+    saved_usd: z.number(),
+  }),
+}
+
+type Costs = z.infer<z.ZodMiniObject<typeof costs>>
+
+/** Returns the share of the prompt tokens that were read from a cache, 0 to 1; 0 without prompt tokens. Pure. */
+export function cacheHitRate({
+  prompt_tokens: prompt,
+  cache,
+}: Pick<Costs, 'prompt_tokens' | 'cache'>): number {
+  return prompt === 0 ? 0 : Math.min(1, cache.read_tokens / prompt)
+}
+
+/** True if a provider read from its cache or wrote to it. Pure. */
+export function hasCacheUse({ cache }: Pick<Costs, 'cache'>): boolean {
+  return cache.read_tokens > 0 || cache.written_tokens > 0
 }
 
 export const moneyApi = {

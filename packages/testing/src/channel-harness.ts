@@ -168,7 +168,15 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     spending: {
       report: (caller, { by }) => {
         guard(caller, { do: 'view-fleet' })
-        const total = { usd: 1.5, unconfirmed_usd: 0, calls: 1, prompt_tokens: 1, completion_tokens: 1 }
+        const cache = { read_tokens: 0, written_tokens: 0, read_usd: 0, written_usd: 0, saved_usd: 0 }
+        const total = {
+          usd: 1.5,
+          unconfirmed_usd: 0,
+          calls: 1,
+          prompt_tokens: 1,
+          completion_tokens: 1,
+          cache,
+        }
         return { by, from: '', to: '', total, rows: [{ ...total, key: 'scout', daily_usd: [1.5] }] }
       },
     },

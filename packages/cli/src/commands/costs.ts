@@ -1,4 +1,4 @@
-import { costDaysMax, costKeys } from '@flotilla/protocol/money-api'
+import { cacheHitRate, costDaysMax, costKeys, hasCacheUse } from '@flotilla/protocol/money-api'
 import type { CostKey } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
 import { Option } from 'commander'
@@ -43,12 +43,26 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.printJson({ ...report, budgets })
   terminal.print(
     `${report.from} to ${report.to} (UTC): ${formatUsd(report.total.usd)}, ${formatCount(report.total.calls, 'call')}, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
+    ...cacheWords(report.total),
     ...unconfirmedWords(report.total.unconfirmed_usd),
     '',
   )
   if (report.rows.length > 0) terminal.print(...costTable(report), '')
   terminal.print(...budgetRows(budgets.filter(isTold), terminal.color))
   terminal.print(...freeHereWords(models))
+}
+
+/** A note on what the prompt caches of providers did, if they did anything. */
+function cacheWords(total: Reply<'costReport'>['total']): string[] {
+  if (!hasCacheUse(total)) return []
+  const { read_tokens: read, written_tokens: written, ...usd } = total.cache
+  const verdict =
+    usd.saved_usd < 0
+      ? `Prompt caches cost ${formatUsd(-usd.saved_usd)} more than they saved`
+      : `Saved by prompt caches: ${formatUsd(usd.saved_usd)}`
+  return [
+    `${verdict}. ${read} tokens read (${percent(cacheHitRate(total))} of the tokens in) for ${formatUsd(usd.read_usd)}, ${written} written for ${formatUsd(usd.written_usd)}.`,
+  ]
 }
 
 /** A note on unconfirmed costs, if there are any. Budgets count them as spent. */
@@ -75,6 +89,7 @@ const titles: Readonly<Record<CostKey, string>> = {
 function costTable(report: Reply<'costReport'>): string[] {
   const largest = Math.max(...report.rows.map((row) => row.usd))
   const isUnsure = report.total.unconfirmed_usd > 0
+  const isCached = hasCacheUse(report.total)
   const overTime = report.by !== 'day' && report.rows.some((row) => row.daily_usd.length > 1)
   return renderTable(
     [
@@ -85,6 +100,12 @@ function costTable(report: Reply<'costReport'>): string[] {
       { title: 'CALLS', align: 'right' },
       { title: 'TOKENS IN', align: 'right' },
       { title: 'OUT', align: 'right' },
+      ...(isCached
+        ? [
+            { title: 'CACHED', align: 'right' as const },
+            { title: 'SAVED', align: 'right' as const },
+          ]
+        : []),
       ...(overTime ? [{ title: 'OVER THE DAYS' }] : []),
     ],
     report.rows.map((row) => [
@@ -95,6 +116,7 @@ function costTable(report: Reply<'costReport'>): string[] {
       `${row.calls}`,
       `${row.prompt_tokens}`,
       `${row.completion_tokens}`,
+      ...(isCached ? [percent(cacheHitRate(row)), formatUsd(row.cache.saved_usd)] : []),
       ...(overTime ? [sparkline(condensed(row.daily_usd, sparkColumnsMax))] : []),
     ]),
   )
@@ -102,5 +124,9 @@ function costTable(report: Reply<'costReport'>): string[] {
 
 function share(usd: number, of: number): string {
   const part = of > 0 ? usd / of : 0
-  return `${shareBar(part, shareColumns)} ${`${Math.round(part * 100)} %`.padStart(5)}`
+  return `${shareBar(part, shareColumns)} ${percent(part).padStart(5)}`
+}
+
+function percent(part: number): string {
+  return `${Math.round(part * 100)} %`
 }

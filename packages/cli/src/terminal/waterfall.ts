@@ -67,6 +67,8 @@ function afterWords(span: SpanView): string {
   if (state !== undefined) words.push(String(state))
   const [input, output] = [attributes['gen_ai.usage.input_tokens'], attributes['gen_ai.usage.output_tokens']]
   if (input !== undefined) words.push(`${input} → ${output ?? 0} tokens`)
+  const cached = attributes['gen_ai.usage.cache_read.input_tokens']
+  if (typeof cached === 'number' && cached > 0) words.push(`${cached} from the cache`)
   const cost = attributes['flotilla.cost_usd']
   if (typeof cost === 'number' && cost > 0) words.push(formatUsd(cost))
   const error = attributes['error.type']

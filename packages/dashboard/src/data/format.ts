@@ -32,6 +32,11 @@ export function formatUsd(usd: number): string {
   })
 }
 
+/** Formats a part of a whole, 0 to 1, in percent. */
+export function formatShare(part: number): string {
+  return `${Math.round(part * 100)} %`
+}
+
 export function formatTokens(count: number): string {
   if (count < 1000) return String(count)
   // From 999,500 tokens on, the unit is M: rounded to thousands, the number would read 1000k.

@@ -1,7 +1,8 @@
 import { Suspense, lazy } from 'react'
+import { cacheHitRate, hasCacheUse } from '@flotilla/protocol/money-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
-import { formatTokens, formatUsd } from '../data/format.ts'
+import { formatShare, formatTokens, formatUsd } from '../data/format.ts'
 import { useChoice } from '../data/use-choice.ts'
 import { useMesh } from '../data/use-mesh.ts'
 import { useNow } from '../data/use-now.ts'
@@ -61,6 +62,7 @@ export function CostsPage() {
             <Figure label="Model calls" value={formatTokens(data.total.calls)} />
             <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
             <Figure label="Tokens written" value={formatTokens(data.total.completion_tokens)} />
+            {hasCacheUse(data.total) && <SavedByCache total={data.total} />}
             <Forecast fleet={budgets.data?.budgets.find(({ scope }) => scope === 'fleet')} />
           </div>
           <Card
@@ -130,16 +132,24 @@ function Figure({ label, value }: { readonly label: string; readonly value: stri
   )
 }
 
-interface CostRow {
-  readonly key: string
-  readonly usd: number
-  readonly unconfirmed_usd: number
-  readonly calls: number
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
+type CostRow = Reply<'costReport'>['rows'][number]
+
+function SavedByCache({ total }: { readonly total: Reply<'costReport'>['total'] }) {
+  const { read_usd: readUsd, written_usd: writtenUsd, saved_usd: savedUsd } = total.cache
+  return (
+    <div className="card figure">
+      <span className="small muted">Saved by cache</span>
+      <span className="value number">{formatUsd(savedUsd)}</span>
+      <span className="small muted number">
+        {formatShare(cacheHitRate(total))} of the tokens read; reads cost {formatUsd(readUsd)}, writes{' '}
+        {formatUsd(writtenUsd)}
+      </span>
+    </div>
+  )
 }
 
 function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostRow[] }) {
+  const isCached = rows.some(hasCacheUse)
   return (
     <Card title={`By ${by}`}>
       <Scrolls label="Table of costs">
@@ -151,6 +161,8 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
               <th className="right">Calls</th>
               <th className="right">Tokens read</th>
               <th className="right">Tokens written</th>
+              {isCached && <th className="right">From the cache</th>}
+              {isCached && <th className="right">Saved by cache</th>}
             </tr>
           </thead>
           <tbody>
@@ -172,6 +184,16 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
                 <td className="right" data-label="Tokens written">
                   {formatTokens(row.completion_tokens)}
                 </td>
+                {isCached && (
+                  <td className="right" data-label="From the cache">
+                    {formatShare(cacheHitRate(row))}
+                  </td>
+                )}
+                {isCached && (
+                  <td className="right" data-label="Saved by cache">
+                    {formatUsd(row.cache.saved_usd)}
+                  </td>
+                )}
               </tr>
             ))}
           </tbody>

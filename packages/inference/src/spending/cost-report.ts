@@ -3,7 +3,9 @@ import type { CostKey } from '@flotilla/protocol/money-api'
 import * as z from 'zod'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { Database } from '@flotilla/foundation/storage'
-import { summed } from './ledger-bounds.ts'
+import { addCacheUse, noCacheUse } from './cache-use.ts'
+import type { CacheUse } from './cache-use.ts'
+import { readable, summed } from './ledger-bounds.ts'
 import { usdFromNano } from './money.ts'
 import { utcDay } from './sum-scopes.ts'
 
@@ -15,6 +17,14 @@ export interface CostRow {
   readonly calls: number
   readonly prompt_tokens: number
   readonly completion_tokens: number
+  /** What the prompt caches of providers did: tokens, and US dollars. */
+  readonly cache: {
+    readonly read_tokens: number
+    readonly written_tokens: number
+    readonly read_usd: number
+    readonly written_usd: number
+    readonly saved_usd: number
+  }
   /** US dollars of each day, oldest first. */
   readonly daily_usd: number[]
 }
@@ -51,6 +61,7 @@ interface Sum {
   calls: number
   prompt: number
   completion: number
+  cache: CacheUse
 }
 
 /** The spending of the last days including today; deleted agents are still listed. Problem `denied`. */
@@ -71,14 +82,16 @@ export function createReportCosts(deps: {
       )
       .all(from)
       .map((row) => foundSchema.parse(row))
+    const caches = cachesBy(deps.database, columns[by], from)
     const place = new Map(listed.map((day, index) => [day, index]))
     const byKey = new Map<string, { sum: Sum; daily: number[] }>()
     const total = emptySum()
     for (const row of found) {
       let known = byKey.get(row.key)
       if (!known) byKey.set(row.key, (known = { sum: emptySum(), daily: listed.map(() => 0) }))
-      add(known.sum, row)
-      add(total, row)
+      const more = { ...row, cache: caches(row.key, row.day) }
+      add(known.sum, more)
+      add(total, more)
       const at = place.get(row.day)
       if (at !== undefined) known.daily[at] = (known.daily[at] ?? 0) + usdFromNano(row.nano)
     }
@@ -88,8 +101,32 @@ export function createReportCosts(deps: {
   }
 }
 
+const cacheSchema = z.object({
+  key: z.string(),
+  day: z.string(),
+  readTokens: z.number(),
+  writtenTokens: z.number(),
+  readNano: z.number(),
+  writtenNano: z.number(),
+  savedNano: z.number(),
+})
+
+/** Reads what the caches did since a day; returns the look-up of one group and day. */
+function cachesBy(database: Database, column: string, from: string): (key: string, day: string) => CacheUse {
+  const rows = database
+    .prepare(
+      `SELECT ${column} AS key, day, ${summed('read_tokens')} AS readTokens, ${summed('written_tokens')} AS writtenTokens,
+        ${summed('read_nano')} AS readNano, ${summed('written_nano')} AS writtenNano,
+        CAST(${readable('total(saved_nano)')} AS INTEGER) AS savedNano FROM spend_cache WHERE day >= ? GROUP BY ${column}, day`,
+    )
+    .all(from)
+    .map((row) => cacheSchema.parse(row))
+  const found = new Map(rows.map(({ key, day, ...use }) => [`${day} ${key}`, use]))
+  return (key, day) => found.get(`${day} ${key}`) ?? noCacheUse
+}
+
 function emptySum(): Sum {
-  return { nano: 0, unconfirmed: 0, calls: 0, prompt: 0, completion: 0 }
+  return { nano: 0, unconfirmed: 0, calls: 0, prompt: 0, completion: 0, cache: noCacheUse }
 }
 
 function add(sum: Sum, more: Sum): void {
@@ -98,15 +135,23 @@ function add(sum: Sum, more: Sum): void {
   sum.calls += more.calls
   sum.prompt += more.prompt
   sum.completion += more.completion
+  sum.cache = addCacheUse(sum.cache, more.cache)
 }
 
-function told({ nano, unconfirmed, calls, prompt, completion }: Sum) {
+function told({ nano, unconfirmed, calls, prompt, completion, cache }: Sum) {
   return {
     usd: usdFromNano(nano),
     unconfirmed_usd: usdFromNano(unconfirmed),
     calls,
     prompt_tokens: prompt,
     completion_tokens: completion,
+    cache: {
+      read_tokens: cache.readTokens,
+      written_tokens: cache.writtenTokens,
+      read_usd: usdFromNano(cache.readNano),
+      written_usd: usdFromNano(cache.writtenNano),
+      saved_usd: usdFromNano(cache.savedNano),
+    },
   }
 }
 

@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
+import { isWithoutCache, noCacheUse } from './cache-use.ts'
+import type { CacheUse } from './cache-use.ts'
 import { bookable, grown, readable, summable } from './ledger-bounds.ts'
 import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './sum-scopes.ts'
 import type { UnknownCost } from './unknown-cost.ts'
@@ -34,6 +36,8 @@ export interface SpendClosing {
   readonly completionTokens: number
   /** Why the cost is unknown; `costNano` is then the whole reserved amount. */
   readonly unconfirmed?: UnknownCost
+  /** Absent if the provider used no cache. */
+  readonly cache?: CacheUse
 }
 
 /** The amounts that are added to each sum to which a row belongs. */
@@ -47,6 +51,7 @@ interface SpendSum {
   readonly calls: number
   readonly promptTokens: number
   readonly completionTokens: number
+  readonly cache: CacheUse
 }
 
 /**
@@ -103,6 +108,8 @@ const grownReport = ['cost_nano', 'unconfirmed_nano', 'calls', 'prompt_tokens', 
   .map(grown)
   .join(', ')
 
+const cacheColumns = ['read_tokens', 'written_tokens', 'read_nano', 'written_nano', 'saved_nano']
+
 /** Complete SQL statements, so that no call has to build the text of a statement. */
 const sql = {
   openRow: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, opened_at, life)
@@ -126,6 +133,9 @@ const sql = {
   daily: `INSERT INTO spend_daily (day, agent_id, project, model, cost_nano, unconfirmed_nano, calls,
       prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (day, agent_id, project, model) DO UPDATE SET ${grownReport}`,
+  cache: `INSERT INTO spend_cache (day, agent_id, project, model, ${cacheColumns.join(', ')})
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (day, agent_id, project, model) DO UPDATE SET ${cacheColumns.map(grown).join(', ')}`,
   unjournaled: `INSERT INTO spend_unjournaled (agent_id, run_id, project, model, cost_nano, unconfirmed_nano, calls,
       prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (agent_id, run_id, project, model) DO UPDATE SET ${grownReport}`,
@@ -164,6 +174,10 @@ export function createSpendTable(database: Database): SpendTable {
     const sums = [costNano, unconfirmedNano, calls, promptTokens, completionTokens].map(summable)
     database.prepare(sql.daily).run(day, agentId, project, model, ...sums)
     database.prepare(sql.unjournaled).run(agentId, runId ?? '', project, model, ...sums)
+    if (isWithoutCache(sum.cache)) return
+    const { readTokens, writtenTokens, readNano, writtenNano, savedNano } = sum.cache
+    const used = [readTokens, writtenTokens, readNano, writtenNano, savedNano].map(summable)
+    database.prepare(sql.cache).run(day, agentId, project, model, ...used)
   }
 
   return {
@@ -195,7 +209,7 @@ export function createSpendTable(database: Database): SpendTable {
       const { reservedNano: costNano } = row
       const paid = { unconfirmedNano: costNano, calls: 1 }
       addToTotals(row, { ...nothing, ...paid, openNano: -costNano, spentNano: costNano })
-      report({ row, ...paid, costNano, promptTokens: 0, completionTokens: 0 })
+      report({ row, ...paid, costNano, promptTokens: 0, completionTokens: 0, cache: noCacheUse })
       return true
     },
     openRowsOfOthers: (life) =>

@@ -2,6 +2,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { limitsFor } from './budget-limits.ts'
 import type { BudgetOf } from './budget-limits.ts'
 import type { BudgetWarnings } from './budget-warnings.ts'
+import { addCacheUse, noCacheUse } from './cache-use.ts'
+import type { CacheUse } from './cache-use.ts'
 import type { Hold, Holds } from './holds.ts'
 import { usdFromNano } from './money.ts'
 import type { Reservation } from './reservation.ts'
@@ -35,6 +37,7 @@ interface Sum {
   calls: number
   promptTokens: number
   completionTokens: number
+  cache: CacheUse
 }
 
 /** Runs inside a transaction. Writes budget sums once per run and day, and report sums once per model. */
@@ -75,7 +78,8 @@ function add(
   let sum = sums.get(key)
   if (!sum) {
     const { row, hold } = reservation
-    sum = { row, hold, costNano: 0, unconfirmedNano: 0, calls: 0, promptTokens: 0, completionTokens: 0 }
+    const nothing = { costNano: 0, unconfirmedNano: 0, calls: 0, promptTokens: 0, completionTokens: 0 }
+    sum = { row, hold, ...nothing, cache: noCacheUse }
     sums.set(key, sum)
   }
   sum.costNano += closing.costNano
@@ -83,4 +87,5 @@ function add(
   sum.calls++
   sum.promptTokens += closing.promptTokens
   sum.completionTokens += closing.completionTokens
+  if (closing.cache) sum.cache = addCacheUse(sum.cache, closing.cache)
 }

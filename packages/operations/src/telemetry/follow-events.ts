@@ -252,12 +252,22 @@ function modelSpan(one: Followed, body: ModelCalled, event: FleetEvent): Span {
     [genAi.requestModel]: body.model,
     [genAi.inputTokens]: body.prompt_tokens ?? 0,
     [genAi.outputTokens]: body.completion_tokens ?? 0,
+    ...(body.cached_tokens === undefined ? {} : cacheAttributes(body)),
     [own.costUsd]: body.cost_usd,
     ...(body.unconfirmed === undefined ? {} : { [own.unconfirmed]: true }),
   }
   const name = `${operation} ${body.model}`
   const part = String(event.seq)
   return { ...partOf(one, { name, at: Math.min(began, end), end, part, attributes }), kind: 'client' }
+}
+
+/** Attributes of a call whose provider used its cache. Pure. */
+function cacheAttributes(body: ModelCalled): SpanAttributes {
+  return {
+    [genAi.cacheReadTokens]: body.cached_tokens ?? 0,
+    [genAi.cacheWriteTokens]: body.cache_write_tokens ?? 0,
+    [own.cacheSavedUsd]: body.cache_saved_usd ?? 0,
+  }
 }
 
 /** `ok` is null for a call whose end was not reported. */

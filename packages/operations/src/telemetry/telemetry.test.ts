@@ -90,6 +90,25 @@ describe('spans', () => {
     expect(call?.attributes).toMatchObject({ [genAi.inputTokens]: 10, [genAi.outputTokens]: 5 })
   })
 
+  test('the span and the metrics of a model call state what the cache of the provider did', () => {
+    const { begin, events, spans, metrics } = aFollowedLedger()
+    const run = begin('a')
+    events.publish(called(run.id, 90))
+    const cached = { cached_tokens: 700, cache_write_tokens: 20, cache_saved_usd: -0.5 }
+    events.publish({ ...called(run.id, 90), ...cached })
+    const [without, used] = spans
+    expect(without?.attributes).not.toHaveProperty(genAi.cacheReadTokens)
+    expect(used?.attributes).toMatchObject({
+      [genAi.cacheReadTokens]: 700,
+      [genAi.cacheWriteTokens]: 20,
+      'flotilla.cache_saved_usd': -0.5,
+    })
+    const text = prometheusText(metrics.read())
+    expect(text).toContain('flotilla_model_cache_tokens_total{model="openai/gpt-5",access="read"} 700')
+    expect(text).toContain('flotilla_model_cache_tokens_total{model="openai/gpt-5",access="write"} 20')
+    expect(text).toContain('flotilla_model_cache_saved_usd{model="openai/gpt-5"} -0.5')
+  })
+
   test('the span of a model call starts when the call started, however late its cost was stored', async () => {
     const { begin, events, spans, clock } = aFollowedLedger()
     const run = begin('a')
@@ -163,6 +182,8 @@ describe('spans', () => {
       agentId: official.ATTR_GEN_AI_AGENT_ID,
       agentName: official.ATTR_GEN_AI_AGENT_NAME,
       requestModel: official.ATTR_GEN_AI_REQUEST_MODEL,
+      cacheReadTokens: official.ATTR_GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS,
+      cacheWriteTokens: official.ATTR_GEN_AI_USAGE_CACHE_CREATION_INPUT_TOKENS,
       inputTokens: official.ATTR_GEN_AI_USAGE_INPUT_TOKENS,
       outputTokens: official.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
       toolName: official.ATTR_GEN_AI_TOOL_NAME,

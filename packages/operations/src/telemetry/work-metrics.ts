@@ -26,6 +26,10 @@ export interface WorkMetrics {
   read(): readonly Metric[]
 }
 
+function noSums() {
+  return { input: 0, output: 0, read: 0, written: 0, savedUsd: 0, usd: 0 }
+}
+
 export function createWorkMetrics(): WorkMetrics {
   const runs = createHistogram({
     name: 'flotilla_run_duration_seconds',
@@ -47,7 +51,7 @@ export function createWorkMetrics(): WorkMetrics {
     description: 'Duration of settled model calls',
     others: { model: otherName },
   })
-  const models = new Map<string, { input: number; output: number; usd: number }>()
+  const models = new Map<string, ReturnType<typeof noSums>>()
   let droppedSpans = 0
   let refusedSpans = 0
 
@@ -64,9 +68,12 @@ export function createWorkMetrics(): WorkMetrics {
     },
     modelCalled: (call) => {
       const model = boundedModel(call.model)
-      const known = models.get(model) ?? { input: 0, output: 0, usd: 0 }
+      const known = models.get(model) ?? noSums()
       known.input += call.prompt_tokens ?? 0
       known.output += call.completion_tokens ?? 0
+      known.read += call.cached_tokens ?? 0
+      known.written += call.cache_write_tokens ?? 0
+      known.savedUsd += call.cache_saved_usd ?? 0
       known.usd += call.cost_usd
       models.set(model, known)
       calls.observe({ model }, call.duration_ms)
@@ -90,6 +97,24 @@ export function createWorkMetrics(): WorkMetrics {
           { labels: { model, direction: 'input' }, value: input },
           { labels: { model, direction: 'output' }, value: output },
         ]),
+      },
+      {
+        name: 'flotilla_model_cache_tokens_total',
+        kind: 'counter',
+        description:
+          'Input tokens that providers read from their prompt caches or wrote to them since the mesh started, by model',
+        samples: [...models].flatMap(([model, { read, written }]) => [
+          { labels: { model, access: 'read' }, value: read },
+          { labels: { model, access: 'write' }, value: written },
+        ]),
+      },
+      {
+        // A gauge, because a write that no call reads costs more than no cache.
+        name: 'flotilla_model_cache_saved_usd',
+        kind: 'gauge',
+        description:
+          'What settled model calls would have cost more without prompt caches since the mesh started, US dollars',
+        samples: [...models].map(([model, { savedUsd }]) => ({ labels: { model }, value: savedUsd })),
       },
       {
         name: 'flotilla_model_cost_usd_total',

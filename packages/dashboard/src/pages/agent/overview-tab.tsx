@@ -1,6 +1,8 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { cacheHitRate, hasCacheUse } from '@flotilla/protocol/money-api'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { formatShare, formatUsd } from '../../data/format.ts'
 import { useMesh, useRefusal } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { Ago, Card, Failed, HowLong, Loading } from '../../design/parts.tsx'
@@ -113,6 +115,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
             </div>
           </Card>
           <Budget agentId={agent.id} />
+          <CacheUse agentId={agent.id} />
         </div>
       </div>
       {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
@@ -169,6 +172,27 @@ function Budget({ agentId }: { readonly agentId: string }) {
             <BudgetPeriod name="This month" whose={budget.id || 'the fleet'} period={budget.monthly} />
           </div>
         ))}
+      </div>
+    </Card>
+  )
+}
+
+const cacheDays = 30
+
+/** What the providers' prompt caches saved for this agent; nothing until one was used. */
+function CacheUse({ agentId }: { readonly agentId: string }) {
+  const report = useMesh('costReport', { query: { by: 'agent', days: cacheDays } })
+  const row = report.data?.rows.find(({ key }) => key === agentId)
+  if (!row || !hasCacheUse(row)) return null
+  return (
+    <Card title="Prompt cache" more={<span className="small muted">{cacheDays} days</span>}>
+      <div className="body">
+        <dl className="facts">
+          <dt>Hit rate</dt>
+          <dd className="number">{formatShare(cacheHitRate(row))} of the tokens read</dd>
+          <dt>Saved by cache</dt>
+          <dd className="number">{formatUsd(row.cache.saved_usd)}</dd>
+        </dl>
       </div>
     </Card>
   )

@@ -1,6 +1,7 @@
 import type { Migration } from '../migrate.ts'
 import { baselineMigration } from './20261128101500-baseline.ts'
 import { blackboardBytesMigration } from './20261128102000-blackboard-bytes.ts'
+import { cacheUseMigration } from './20261128170500-cache-use.ts'
 import { generatedCredentialsMigration } from './20261128134500-generated-credentials.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
@@ -14,4 +15,5 @@ export const allMigrations: readonly Migration[] = [
   blackboardBytesMigration,
   walletChargesMigration,
   generatedCredentialsMigration,
+  cacheUseMigration,
 ]

@@ -2,6 +2,7 @@ import { calcPrice, TieredPrices } from '@pydantic/genai-prices'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { nanoFromUsd, nanoPerUsd } from '../../spending/index.ts'
+import type { PromptCache } from '../formats/prompt-cache.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 
 /** The price of a model: bounds for the reservation, and the cost of a usage. */
@@ -24,6 +25,7 @@ export interface PricedModel {
   readonly free: boolean
   /** The owner's own price, US dollars per million tokens. */
   readonly price: OwnPrice | null
+  readonly promptCache?: PromptCache
 }
 
 interface OwnPrice {
@@ -48,7 +50,7 @@ export const freePrice: Price = {
  */
 export function priceOf(model: PricedModel, now: number): Price {
   if (model.free) return freePrice
-  if (model.price) return ownPrice(model.price, model.model)
+  if (model.price) return ownPrice(model.price, writesDear(model))
   const listed = listedPrice(model, now)
   if (listed) return listed
   throw new Problem('model-unpriced', {
@@ -76,25 +78,26 @@ export function createPriceList(clock: Clock): (model: PricedModel) => Price {
 /** Price factor of writing to a cache for minutes or for an hour, for providers that charge for it. */
 const cacheWriteFactor = 1.25
 const cacheWriteLongFactor = 2
-/** Models whose providers charge extra for writing to the cache. */
-const writesDear = /claude/i
 
-function ownPrice(price: OwnPrice, model: string): Price {
+/** True for models whose providers charge extra for writing to the cache. */
+function writesDear({ model, promptCache }: PricedModel): boolean {
+  // Behind a provider that speaks Anthropic's protocol, Claude may have any name.
+  return /claude/i.test(model) || (promptCache?.by === 'marks' && promptCache.onTools)
+}
+
+function ownPrice(price: OwnPrice, chargesWrites: boolean): Price {
   const inputNano = nanoPerToken(price.input_per_mtok)
   const cachedNano = nanoPerToken(price.cached_input_per_mtok ?? price.input_per_mtok)
   const outputNanoPerToken = nanoPerToken(price.output_per_mtok)
-  const dearestNano = writesDear.test(model) ? inputNano * cacheWriteLongFactor : inputNano
+  const writeFactor = chargesWrites ? cacheWriteFactor : 1
+  const longFactor = chargesWrites ? cacheWriteLongFactor : 1
   return {
-    inputNanoPerToken: Math.max(dearestNano, cachedNano),
+    inputNanoPerToken: Math.max(inputNano * longFactor, cachedNano),
     outputNanoPerToken,
     callNano: 0,
     costNano: (usage) => {
       const { read, written, long } = cacheParts(usage)
-      const full =
-        usage.promptTokens -
-        read +
-        written * (cacheWriteFactor - 1) +
-        long * (cacheWriteLongFactor - cacheWriteFactor)
+      const full = usage.promptTokens - read + written * (writeFactor - 1) + long * (longFactor - writeFactor)
       const input = full * inputNano + read * cachedNano
       return Math.ceil(input + usage.completionTokens * outputNanoPerToken - 1e-3)
     },

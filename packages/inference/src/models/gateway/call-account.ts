@@ -3,6 +3,7 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Log } from '@flotilla/foundation/platform'
 import { bookable, usdFromNano } from '../../spending/index.ts'
+import { cacheUseOf } from '../catalog/cache-costs.ts'
 import type { Price } from '../catalog/price-list.ts'
 import type { Reservation, SpendClosing, Spending, UnknownCost } from '../../spending/index.ts'
 import { billedUsage } from '../formats/usage.ts'
@@ -64,7 +65,7 @@ export function openCallAccount(
   function pay(told: SpendClosing): void {
     const closing = booked(told)
     const durationMs = deps.clock.now() - startedAt
-    const { costNano, promptTokens, completionTokens, unconfirmed } = closing
+    const { costNano, promptTokens, completionTokens, unconfirmed, cache } = closing
     const event: FleetEventBody = {
       type: 'model.called',
       agent_id: input.agentId,
@@ -74,6 +75,13 @@ export function openCallAccount(
       tokens: promptTokens + completionTokens,
       prompt_tokens: promptTokens,
       completion_tokens: completionTokens,
+      ...(cache === undefined
+        ? {}
+        : {
+            cached_tokens: cache.readTokens,
+            cache_write_tokens: cache.writtenTokens,
+            cache_saved_usd: usdFromNano(cache.savedNano),
+          }),
       cost_usd: usdFromNano(costNano),
       ...(unconfirmed === undefined ? {} : { unconfirmed }),
       duration_ms: durationMs,
@@ -104,10 +112,12 @@ export function openCallAccount(
   return {
     settle: (told) =>
       close(() => {
-        const { promptTokens, completionTokens, ...more } = billed(told)
-        const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
+        const usage = billed(told)
+        const { promptTokens, completionTokens } = usage
+        const costNano = input.price.costNano(usage)
+        const cache = cacheUseOf(input.price, usage)
         input.answered({ promptTokens: bookable(promptTokens), completionTokens: bookable(completionTokens) })
-        pay({ costNano, promptTokens, completionTokens })
+        pay({ costNano, promptTokens, completionTokens, ...(cache === null ? {} : { cache }) })
       }),
     // Settles calls that are not billed by tokens, such as transcriptions, which are billed by duration.
     settleCost: (told) => close(() => pay(told)),
