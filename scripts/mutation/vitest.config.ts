@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer } from 'vitest/node'
 import type { TestSpecification } from 'vitest/node'
 import { patience } from '../../tests/support/patience.ts'
+import { packageAliases } from './package-aliases.ts'
 
 /** The root of the copy that contains the mutants. */
 const root = join(import.meta.dirname, '..', '..')
@@ -24,16 +25,7 @@ class SmallestFirst extends BaseSequencer {
 /** The tests of one group, as `npm run mutate` names them. */
 export default defineConfig({
   root,
-  resolve: {
-    // The links in node_modules lead out of the copy, to the packages without mutants.
-    alias: [
-      {
-        find: '@flotilla/protocol/built-program',
-        replacement: `${root}/packages/protocol/src/built-program.mjs`,
-      },
-      { find: /^@flotilla\/([a-z]+)\/(.+)$/, replacement: `${root}/packages/$1/src/$2.ts` },
-    ],
-  },
+  resolve: { alias: [...packageAliases(root)] },
   test: {
     globalSetup: ['tests/temporary-folder.ts'],
     include: (process.env['FLOTILLA_MUTATION_TESTS'] ?? '').split(','),

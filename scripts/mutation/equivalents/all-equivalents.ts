@@ -39,6 +39,18 @@ export const equivalents: readonly Equivalent[] = [
       becomes: 'const runId = true ? (caller.run?.runId ?? null) : null',
       reason: 'a caller that is no agent has no run, so both ways it is null',
     },
+    {
+      line: "agent_id: askedBy.replace(/^agent:/, ''),",
+      becomes: "agent_id: askedBy.replace(/agent:/, ''),",
+      reason: 'names of people and channels contain no colon, so only an agent has the prefix, at the start',
+    },
+  ]),
+  ...inFile('packages/work/src/approvals/settle-approval.ts', [
+    {
+      line: "agent_id: row.askedBy.replace(/^agent:/, ''),",
+      becomes: "agent_id: row.askedBy.replace(/agent:/, ''),",
+      reason: 'names of people and channels contain no colon, so only an agent has the prefix, at the start',
+    },
   ]),
   ...inFile('packages/inference/src/models/gateway/answer-bounds.ts', [
     {

@@ -4,6 +4,7 @@ import { collectEvents, collectJournal } from '../../../../tests/support/collect
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createHooks } from '../../../identity/src/kernel/hooks.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
+import type { Log } from '../../../foundation/src/platform/log.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
 import { migrated } from '../../../testing/src/ledger-harness.ts'
 import type { NotifyRun } from '../runs/ledger/run-tasks.ts'
@@ -15,7 +16,7 @@ import { approvalWaitsMs } from './ask-approval.ts'
 import { createMoveApproval } from './settle-approval.ts'
 
 const person: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
-const operator: Caller = {
+const operator = {
   kind: 'agent',
   agentId: 'operator',
   token: 'door',
@@ -28,14 +29,14 @@ const operator: Caller = {
     budgetUsd: null,
     budgetTokens: null,
   },
-}
+} as const satisfies Caller
 
 function whatOf({ what }: JsonObject): string {
   return typeof what === 'string' ? what : ''
 }
 
 /** Approvals over real rows; notifications to audit log, events and runs are recorded. */
-function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wiped.') {
+function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wiped.', log: Log = silentLog) {
   const database = migrated()
   const clock = createManualClock()
   const journal = collectJournal()
@@ -67,7 +68,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
     originOf: (caller) => originOf(caller),
     runCosts: () => null,
     newId: (prefix) => `${prefix}_${++ids}`,
-    log: silentLog,
+    log,
   })
   const ask = (what = 'all', caller: Caller = operator) =>
     approvals.ask(caller, { kind: 'wipe', args: { what } })
@@ -121,6 +122,23 @@ describe('the trail of what waits for a person', () => {
     ask()
     ask()
     expect([journal.entries.length, events.bodies.length]).toEqual([1, 1])
+  })
+
+  test('another run that requests the same action is recorded once with that run, and a request without a run is not', () => {
+    const { ask, journal } = aDesk()
+    const row = ask()
+    const inRun8 = { ...operator, run: { ...operator.run, runId: 'run_8' } }
+    for (const caller of [inRun8, { ...operator, run: null }, operator]) {
+      expect(ask('all', caller)).toMatchObject({ id: row.id, joined: true })
+    }
+    expect(journal.entries.slice(1)).toEqual([
+      {
+        actor: 'agent:operator',
+        action: 'approval.joined',
+        subject: row.id,
+        detail: { kind: 'wipe', subject: 'all', digest: row.digest, run: 'run_8' },
+      },
+    ])
   })
 
   test('the trail of what waits for a person records each step with its actor, and notifies the requesting run only of the end', async () => {
@@ -208,6 +226,33 @@ describe('a confirmed action', () => {
     expect(failed.detail).not.toContain('secret')
   })
 
+  test('a confirmed action that failed is logged with its approval, kind and error', async () => {
+    const lines: unknown[] = []
+    const broken = new Error('the disk broke')
+    const { approvals, ask } = aDesk(
+      async () => {
+        throw broken
+      },
+      { ...silentLog, error: (fields) => void lines.push(fields) },
+    )
+    const row = ask()
+    await approvals.confirm(person, row)
+    expect(lines).toEqual([{ approvalId: row.id, kind: 'wipe', err: broken }])
+  })
+
+  test('a confirmed action that another process settled meanwhile is returned as that process left it', async () => {
+    const desk = aDesk(async () => {
+      const row = desk.table.find('appr_1')
+      if (row) desk.move(row, { to: 'failed', by: 'system', detail: 'the mesh was stopped' })
+      return 'Wiped.'
+    })
+    const row = desk.ask()
+    expect(await desk.approvals.confirm(person, row)).toMatchObject({
+      state: 'failed',
+      detail: 'the mesh was stopped',
+    })
+  })
+
   test('a confirmed action and that this release does not know is failed and not done', async () => {
     for (const forgotten of ['wipe', 'constructor']) {
       const { approvals, kinds, ask, table } = aDesk()
@@ -286,10 +331,10 @@ describe('a request', () => {
     expect(again.id).not.toBe(row.id)
     expect(table.find(row.id)?.state).toBe('expired')
     expect(table.find(again.id)?.state).toBe('pending')
-    expect(journal.entries.map((entry) => entry.action)).toEqual([
-      'approval.asked',
-      'approval.expired',
-      'approval.asked',
+    expect(journal.entries.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+      'agent:operator approval.asked',
+      'system approval.expired',
+      'agent:operator approval.asked',
     ])
   })
 
