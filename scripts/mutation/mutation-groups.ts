@@ -218,6 +218,16 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
   },
   {
+    name: 'bindings',
+    decides: 'to which hosts a credential goes, and which values are removed from what comes back',
+    files: [
+      'packages/egress/src/credentials/binding-file.ts',
+      'packages/egress/src/credentials/redact.ts',
+      'packages/egress/src/credentials/use-credentials.ts',
+    ],
+    tests: ['packages/egress/src/credentials/*.test.ts'],
+  },
+  {
     name: 'egress',
     decides: 'which addresses of the world are reached, and with which headers',
     files: [

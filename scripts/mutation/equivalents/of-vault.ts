@@ -66,6 +66,16 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: allPatternsLookedFor,
     },
     {
+      line: 'if (pattern) for (const one of yield* occurrences(units, { index, pattern })) found.push(one)',
+      becomes: 'if (true) for (const one of yield* occurrences(units, { index, pattern })) found.push(one)',
+      reason: 'every index in the table is that of a pattern',
+    },
+    {
+      line: 'yield* through(units.length - patternMinUnits + 1, (from, to) => {',
+      becomes: 'yield* through(units.length + patternMinUnits + 1, (from, to) => {',
+      reason: 'beginnings behind the end of the text are refuted by the search for the whole pattern',
+    },
+    {
       line: 'function slotOf(hash: number): number {',
       becomes: 'function slotOf(hash: number): number {}',
       reason: 'the sieve only spares the look into the table',
@@ -111,6 +121,11 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       line: 'return patterns[pattern]?.isBase64 ?? false',
       becomes: 'return patterns[pattern]?.isBase64 ?? true',
       reason: 'only patterns that are there are found',
+    },
+    {
+      line: 'else if (range.to > last.to) result[result.length - 1] = { from: last.from, to: range.to }',
+      becomes: 'else if (range.to >= last.to) result[result.length - 1] = { from: last.from, to: range.to }',
+      reason: 'two ranges with the same end are replaced by an equal one',
     },
     {
       line: 'if (ranges.length === 0) return text',

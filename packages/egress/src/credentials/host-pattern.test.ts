@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hostMatches, parseHostPattern } from './host-pattern.ts'
+import { coverageOf, hostMatches, originOf, parseHostPattern, patternFor } from './host-pattern.ts'
 
 const goes = (pattern: string, url: string) => {
   const parsed = parseHostPattern(pattern)
@@ -86,4 +86,31 @@ describe('a host pattern', () => {
   ])('%j is not a host pattern', (text) => {
     expect(parseHostPattern(text)).toBe(null)
   })
+
+  test.each([
+    ['api.example.org', 'https://api.example.org', 'https://api.example.org'],
+    ['api.example.org:8443', 'https://api.example.org:8443', 'https://api.example.org:8443'],
+    ['http://nas.lan', 'http://nas.lan', 'http://nas.lan'],
+    ['http://nas.lan:443', 'http://nas.lan:443', 'http://nas.lan:443'],
+    ['*.example.org', null, 'https://*.example.org'],
+    ['http://*.nas.lan:5000', null, 'http://*.nas.lan:5000'],
+    ['[::1]:8080', 'https://[::1]:8080', 'https://[::1]:8080'],
+  ])('%s has the origin %s and covers %s', (text, origin, covers) => {
+    const pattern = parseHostPattern(text)!
+    expect(originOf(pattern)).toBe(origin)
+    expect(coverageOf(pattern)).toBe(covers)
+  })
+
+  test.each([
+    ['https://api.example.org/x?y', 'api.example.org'],
+    ['https://api.example.org:8443/', 'api.example.org:8443'],
+    ['http://127.0.0.1:5000/x', 'http://127.0.0.1:5000'],
+    ['http://nas.lan/', 'http://nas.lan'],
+  ])(
+    'the pattern that a person is offered for %s is %s, which lets it have the credential',
+    (url, pattern) => {
+      expect(patternFor(new URL(url))).toBe(pattern)
+      expect(goes(patternFor(new URL(url)), url)).toBe(true)
+    },
+  )
 })

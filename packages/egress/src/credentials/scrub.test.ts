@@ -46,6 +46,22 @@ describe('scrubbing', () => {
     expect(scrub.isIn(spelled)).toBe(true)
   })
 
+  test('scrubbing says where a value is, in order, once where its spellings overlap', () => {
+    const text = `a ${value} b ${value.toUpperCase()} c`
+    const [first, second] = [text.indexOf(value), text.indexOf(value.toUpperCase())]
+    expect(scrubOf(value).find(text)).toEqual([
+      { from: first, to: first + value.length },
+      { from: second, to: second + value.length },
+    ])
+    expect(scrubOf(value).find('nothing of it')).toEqual([])
+  })
+
+  test('scrubbing leaves a text whose beginning is a value without its blanks, because so little may be anything', () => {
+    const text = 'abcdef\u0000\u0000'
+    expect(scrubOf('a b c d e f').text(text)).toBe(text)
+    expect(scrubOf('a b c d e f').text('x a b c d e f x')).toBe('x [secret] x')
+  })
+
   test('scrubbing takes base64 out at every alignment, with the digits that it shares', () => {
     for (const before of ['', 'a', 'ab', 'abc']) {
       for (const after of ['', 'z', 'zz']) {

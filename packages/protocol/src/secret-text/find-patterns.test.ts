@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPatternFinder, patternMinUnits } from './find-patterns.ts'
 import type { Occurrence } from './find-patterns.ts'
-import { inOneGo } from './in-steps.ts'
+import { inOneGo, stepUnits } from './in-steps.ts'
 import { unitsOf } from './text-views.ts'
 
 const find = (text: string, ...patterns: string[]) =>
@@ -53,6 +53,22 @@ describe('the search for patterns', () => {
     ['after most of itself', 'passwopassword', 6],
   ])('the search for patterns finds one that is %s', (_where, text, from) => {
     expect(find(text, 'password')).toEqual([{ pattern: 0, from, to: from + 8 }])
+  })
+
+  test.each(Array.from({ length: 9 }, (_, before) => before))(
+    'the search for patterns finds one that begins %i units before a step ends, and one in the last step',
+    (before) => {
+      const from = stepUnits - before
+      const text = `${'-'.repeat(from)}password${'-'.repeat(stepUnits)}pasthepass`
+      expect(find(text, 'password', 'pasthepass')).toEqual([
+        { pattern: 0, from, to: from + 8 },
+        { pattern: 1, from: text.length - 10, to: text.length },
+      ])
+    },
+  )
+
+  test('the search for patterns does not take one for found whose first unit differs', () => {
+    expect(find('Xassword password', 'password')).toEqual([{ pattern: 0, from: 9, to: 17 }])
   })
 
   test('the search for patterns finds each of several that begin alike, and one within another', () => {
