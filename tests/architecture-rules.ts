@@ -140,6 +140,13 @@ export const meshModules: readonly MeshModule[] = [
     folder: 'packages/operations/src/dashboard',
     holds: 'pages for people, and the socket that updates them',
   },
+  { folder: 'packages/identity/src', holds: 'the modules of identity, created together' },
+  { folder: 'packages/fleet/src', holds: 'the modules of fleet, created together' },
+  { folder: 'packages/work/src', holds: 'the modules of work, created together' },
+  { folder: 'packages/egress/src', holds: 'the modules of egress, created together' },
+  { folder: 'packages/inference/src', holds: 'the modules of inference, created together' },
+  { folder: 'packages/inbound/src', holds: 'the modules of inbound, created together' },
+  { folder: 'packages/operations/src', holds: 'the modules of operations, created together' },
   { folder: 'packages/mesh/src/app', holds: 'the composition, the process, its commands' },
 ]
 

@@ -57,6 +57,8 @@ function packageOf(path: string): string | undefined {
 
 const meshNames = meshPackages.map(({ name }) => name)
 const isOfMesh = (path: string): boolean => meshNames.includes(packageOf(path) ?? '')
+/** The composition fits on two screens. */
+const composeLinesMax = 130
 /** Packages of which a file is read by its path and never imported. */
 const readByPath: readonly string[] = ['@novnc/novnc']
 const moduleFolders = meshModules.map(({ folder }) => folder)
@@ -125,10 +127,14 @@ describe('the architecture', () => {
     expect(offenders).toEqual([])
   })
 
-  test('the composition is a list of modules: it makes no decisions and rejects no caller', () => {
+  test('the composition calls each context once, in their order, and spreads, decides and rejects nothing', () => {
     const compose = sources.find(({ path }) => path === 'packages/mesh/src/app/compose.ts')
     const text = withoutComments(compose?.text ?? '')
-    expect(text.split('\n').length).toBeLessThan(150)
+    const called = [...text.matchAll(/= (?:await )?(\w+)Modules\(kernel, /g)].map(([, name]) => name)
+    const contexts = meshNames.filter((name) => name !== 'foundation' && name !== 'mesh')
+    expect(called).toEqual(contexts)
+    expect(text.split('\n').length).toBeLessThan(composeLinesMax)
+    expect(text).not.toMatch(/\.\.\./)
     expect(text).not.toMatch(/\bguard\b|\bProblem\b|\bthrow\b/)
   })
 

@@ -42,7 +42,7 @@ const agent = (agentId: string): Caller => ({
 })
 const never = new AbortController().signal
 const aJob = (parts: Composed) =>
-  parts.modules.cron.api.create(
+  parts.contexts.inbound.cron.create(
     agent('left'),
     { agent: 'left', schedule: '0 9 * * *', message: 'look' },
     never,
@@ -113,7 +113,8 @@ const cases: readonly Case[] = [
   {
     title: 'the end of a task',
     before: (parts) =>
-      parts.modules.tasks.api.handOff(owner, { to: 'left', title: 't', description: 'd', data: {} }).task_id,
+      parts.contexts.work.tasks.handOff(owner, { to: 'left', title: 't', description: 'd', data: {} })
+        .task_id,
     call: (id) => ({
       endpoint: meshAgentEndpoints.completeTask,
       params: { id },
@@ -123,7 +124,8 @@ const cases: readonly Case[] = [
   {
     title: 'a note on a task',
     before: (parts) =>
-      parts.modules.tasks.api.handOff(owner, { to: 'left', title: 't', description: 'd', data: {} }).task_id,
+      parts.contexts.work.tasks.handOff(owner, { to: 'left', title: 't', description: 'd', data: {} })
+        .task_id,
     call: (id) => ({
       endpoint: meshAgentEndpoints.updateTask,
       params: { id },
@@ -134,7 +136,8 @@ const cases: readonly Case[] = [
     title: 'a task that is cancelled',
     caller: 'operator',
     before: (parts) =>
-      parts.modules.tasks.api.handOff(owner, { to: 'right', title: 't', description: 'd', data: {} }).task_id,
+      parts.contexts.work.tasks.handOff(owner, { to: 'right', title: 't', description: 'd', data: {} })
+        .task_id,
     call: (id) => ({
       endpoint: meshAgentEndpoints.manageTask,
       params: { id },
@@ -144,10 +147,10 @@ const cases: readonly Case[] = [
   {
     title: 'a verdict on a task',
     caller: 'operator',
-    before: ({ modules: { tasks } }) => {
+    before: ({ contexts: { work } }) => {
       const given = { to: 'right', title: 't', description: 'd', data: {} }
-      const { task_id: taskId } = tasks.api.handOff(owner, given)
-      return tasks.api.manageTask(owner, { taskId, action: 'cancel', note: '' }).id
+      const { task_id: taskId } = work.tasks.handOff(owner, given)
+      return work.tasks.manageTask(owner, { taskId, action: 'cancel', note: '' }).id
     },
     call: (id) => ({
       endpoint: meshAgentEndpoints.reviewTask,
@@ -167,8 +170,8 @@ const cases: readonly Case[] = [
   {
     title: 'the goal of a project',
     caller: 'operator',
-    before: ({ modules: { projects } }) =>
-      projects.api.manage(owner, 'acme', { action: 'create', agents: [] }).name,
+    before: ({ contexts: { collaboration } }) =>
+      collaboration.projects.manage(owner, 'acme', { action: 'create', agents: [] }).name,
     call: (name) => ({
       endpoint: projectAgentEndpoints.projectWrite,
       params: { name },
@@ -177,9 +180,14 @@ const cases: readonly Case[] = [
   },
   {
     title: 'a saved artifact',
-    before: async ({ modules: { artifacts } }) =>
-      (await artifacts.api.save(agent('left'), { name: 'r.md', contentBase64: 'YQ==', description: '' }))
-        .name,
+    before: async ({ contexts: { collaboration } }) =>
+      (
+        await collaboration.artifacts.save(agent('left'), {
+          name: 'r.md',
+          contentBase64: 'YQ==',
+          description: '',
+        })
+      ).name,
     call: (name) => ({ endpoint: meshAgentEndpoints.saveArtifact, body: { name, content_base64: 'Yg==' } }),
   },
   {
@@ -188,14 +196,16 @@ const cases: readonly Case[] = [
   },
   {
     title: 'a published signal',
-    before: ({ modules: { topics } }) => topics.api.subscribe(agent('right'), 'news').join(),
+    before: ({ contexts: { collaboration } }) =>
+      collaboration.topics.subscribe(agent('right'), 'news').join(),
     call: () => ({ endpoint: topicAgentEndpoints.signalPublish, body: { topic: 'news', text: 'Rain.' } }),
   },
   {
     title: 'signals that are read',
-    before: ({ modules: { topics } }) => {
-      topics.api.subscribe(agent('left'), 'news')
-      return topics.api.publish(agent('right'), { topic: 'news', text: 'Rain.', data: null }).signalId
+    before: ({ contexts: { collaboration } }) => {
+      collaboration.topics.subscribe(agent('left'), 'news')
+      return collaboration.topics.publish(agent('right'), { topic: 'news', text: 'Rain.', data: null })
+        .signalId
     },
     call: () => ({ endpoint: topicAgentEndpoints.signalsRead, body: { limit: 1 } }),
   },
@@ -205,7 +215,7 @@ const cases: readonly Case[] = [
   },
   {
     title: 'the end of a subscription',
-    before: ({ modules: { topics } }) => topics.api.subscribe(agent('left'), 'news').join(),
+    before: ({ contexts: { collaboration } }) => collaboration.topics.subscribe(agent('left'), 'news').join(),
     call: () => ({ endpoint: topicAgentEndpoints.topicUnsubscribe, body: { topic: 'news' } }),
   },
   {
@@ -267,8 +277,8 @@ const cases: readonly Case[] = [
     title: `the undoing of an edit of the ${edit.field}`,
     ...recordedBefore(edit.field),
     caller: 'operator',
-    before: async ({ modules: { control } }) =>
-      (await control.api.edits.apply(agent('operator'), 'left', { edit })).undo_token,
+    before: async ({ contexts: { operations } }) =>
+      (await operations.control.edits.apply(agent('operator'), 'left', { edit })).undo_token,
     call: (token) => ({ endpoint: operatorEndpoints.changeUndo, params: { token } }),
   })),
   {
@@ -288,12 +298,12 @@ const cases: readonly Case[] = [
   {
     title: 'what was asked for, taken back',
     caller: 'operator',
-    before: ({ modules: { approvals, agents } }) =>
-      approvals.api.ask(agent('operator'), {
+    before: ({ contexts: { work, fleet } }) =>
+      work.approvals.ask(agent('operator'), {
         kind: 'delete-agent',
         args: {
           agent_id: 'right',
-          created_at: agents.api.registry.find('right')?.createdAt ?? 0,
+          created_at: fleet.agents.registry.find('right')?.createdAt ?? 0,
           reason: '',
         },
       }).id,
@@ -385,24 +395,24 @@ test.each([null, 'every 1h'])(
   'an agent that is to have the heartbeat %s has it wherever the power cuts its making off, also in the place of one that left its own',
   async (heartbeat) => {
     const create = (parts: Composed) =>
-      parts.modules.agents.api.admin.create(owner, { id: 'third', role: 'sums', heartbeat })
+      parts.contexts.fleet.agents.admin.create(owner, { id: 'third', role: 'sums', heartbeat })
     let there = 0
     // The short tests try only the boundaries after a write.
     const [from, step] = share === 1 ? [0, 1] : [1, 2]
     for (let endsAt = from; ; endsAt += step) {
       const wasCut = await onFork(base, async (home) => {
-        await home.with(({ modules: { cron } }) =>
-          cron.api.heartbeatJobs.put({ agentId: 'third', schedule: 'every 2m', enabled: true }),
+        await home.with(({ contexts: { inbound } }) =>
+          inbound.cron.heartbeatJobs.put({ agentId: 'third', schedule: 'every 2m', enabled: true }),
         )
         const isCut = await home.with(
           async (parts) => (await runUntilCut(endsAt, () => create(parts))).result === null,
         )
         await home.with(async (parts) => {
-          if (parts.modules.agents.api.registry.find('third')) there++
+          if (parts.contexts.fleet.agents.registry.find('third')) there++
           else await create(parts)
           // The next start does the same.
-          await parts.modules.heartbeats.api.ensureAll()
-          const job = parts.modules.cron.api.heartbeatJobs.find('third')
+          await parts.contexts.inbound.heartbeats.ensureAll()
+          const job = parts.contexts.inbound.cron.heartbeatJobs.find('third')
           expect({ endsAt, schedule: job?.schedule, enabled: job?.enabled }).toEqual({
             endsAt,
             schedule: heartbeat ?? 'every 15m',

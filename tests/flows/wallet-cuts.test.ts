@@ -149,7 +149,7 @@ describe.each([
       await rig?.close()
     })
 
-    async function giveWallet({ kernel, paths, permissions }: Composed): Promise<void> {
+    async function giveWallet({ kernel, paths, access }: Composed): Promise<void> {
       const { walletSeed: seedPath, walletKey: keyPath } = paths
       const files = createSeedFiles({ seedPath, keyPath, log: kernel.log })
       const manage = createManageWallet({
@@ -162,7 +162,7 @@ describe.each([
       const mnemonic = `${'test '.repeat(11)}junk`
       await manage.import(owner, { mnemonic, passphrase: null, firstIndex: undefined })
       manage.give(owner, 'left')
-      await permissions.edit((records) => ({
+      await access.permissions.edit((records) => ({
         ...records,
         left: {
           ...permissionRecordSchema.parse(records['left']),
@@ -179,14 +179,14 @@ describe.each([
 
     /** Runs the reconciler until it has looked once at every open payment; null if the power was cut before. */
     async function pollOnce(home: PowerCutHome, endsAt: number | null = null) {
-      return home.with(async ({ modules: { wallet }, kernel: { database } }) => {
+      return home.with(async ({ contexts, kernel: { database } }) => {
         database.exec('UPDATE wallet_intents SET next_look_at = 0 WHERE ended_at IS NULL')
         // A payment that is missing on the chain is checked again before it is sent.
         const due = "SELECT id FROM wallet_intents WHERE next_look_at = 0 OR state = 'signed'"
         const done = new AbortController()
         let running: Promise<void> | undefined
         const { cut, result } = await runUntilCut(endsAt, async () => {
-          running = wallet.run?.(done.signal).catch(() => {})
+          running = contexts.wallet.modules.wallet.run?.(done.signal).catch(() => {})
           await eventually('it looked', () => home.rows(due).length === 0 || done.signal.aborted, pollMs)
           return 'whole'
         })
@@ -298,10 +298,10 @@ describe.each([
     })
 
     test('an approved payment is carried out once after a kill, by the next start', async () => {
-      const confirms = ({ modules: { approvals } }: Composed) => {
-        const [row] = approvals.api.list(owner, { open: true, limit: 9 })
+      const confirms = ({ contexts }: Composed) => {
+        const [row] = contexts.work.approvals.list(owner, { open: true, limit: 9 })
         if (row?.state !== 'pending') return null
-        return approvals.api.confirm(owner, { id: row.id, digest: row.digest })
+        return contexts.work.approvals.confirm(owner, { id: row.id, digest: row.digest })
       }
       await everywhere(
         'an approval',
@@ -311,7 +311,7 @@ describe.each([
           const { cut, result } = await home.with((parts) => runUntilCut(endsAt, async () => confirms(parts)))
           if (endsAt !== null && result !== null) return null
           await home.with(async (parts) => {
-            await parts.modules.approvals.begin?.()
+            await parts.contexts.work.modules.approvals.begin?.()
             await confirms(parts)
           })
           return cut.passed

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { modulesOf } from '../../packages/mesh/src/app/named-modules.ts'
 import { rolesOfRoutes } from '@flotilla/protocol/people-roles'
 import { allEndpoints } from '../support/all-endpoints.ts'
 import { aPowerCutHome } from '../support/power-cut-home.ts'
@@ -11,7 +12,7 @@ beforeAll(async () => void (home = await aPowerCutHome([])))
 afterAll(() => home.close())
 
 test('every route has exactly the gate that the table names', async () => {
-  const offered = await home.with(({ modules }) => offeredRoutes(Object.values(modules)))
+  const offered = await home.with(({ contexts }) => offeredRoutes(modulesOf(contexts)))
   const { people, ...others } = authenticationTable
   expect(offered).toEqual({ ...others, people: Object.keys(people) })
   const all = Object.values(offered).flat()
@@ -25,7 +26,7 @@ test('every route of people wants the least role that the table names, and no ot
 })
 
 test('no body is read of a call that method and path refuse already', async () => {
-  const needed = await home.with(({ modules }) => neededActions(Object.values(modules)))
+  const needed = await home.with(({ contexts }) => neededActions(modulesOf(contexts)))
   const llm = { do: 'call-api', api: 'llm' }
   expect(needed).toEqual({
     'POST /mesh/tasks': { do: 'route-tasks' },

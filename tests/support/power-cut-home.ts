@@ -65,10 +65,10 @@ export async function aPowerCutHome(
   await openHomeFolder(paths)
   await writeFile(paths.settingsFile, JSON.stringify({ default_model: 'scripted/none', ...settings }))
   await home.with(async (parts) => {
-    await parts.modules.agents.api.lifecycle.ensureOperator()
+    await parts.contexts.fleet.agents.lifecycle.ensureOperator()
     for (const id of workers)
-      await parts.modules.agents.api.admin.create(owner, { id, role: 'works', heartbeat: null })
-    await parts.permissions.edit((records) =>
+      await parts.contexts.fleet.agents.admin.create(owner, { id, role: 'works', heartbeat: null })
+    await parts.access.permissions.edit((records) =>
       Object.fromEntries(
         Object.entries(records).map(([id, record]) => [
           id,
@@ -77,7 +77,7 @@ export async function aPowerCutHome(
       ),
     )
     for (const id of ['operator', ...workers])
-      parts.modules.runs.api.queue.submitRun(owner, {
+      parts.contexts.work.runs.queue.submitRun(owner, {
         agentId: id,
         input: { kind: 'chat', message: 'work', session: 's' },
       })
@@ -113,19 +113,20 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): PowerCutHo
     const opened = await openHomeFolder(paths)
     const parts = await composeMesh({ context, home: opened, paths, log: silentLog, fence: null })
     // The mesh opens no network before it knows which networks are its own.
-    await parts.modules.egress.prepare?.()
+    await parts.contexts.egress.modules.egress.prepare?.()
     return parts
   }
 
   async function shut(parts: Composed): Promise<void> {
-    const { models, credentials } = parts.modules
+    const { models } = parts.contexts.inference.modules
+    const { credentials } = parts.contexts.egress.modules
     // Closes only the parts that poll files. Closing others would wait for work that the power cut interrupted,
     // which never ends.
     await Promise.allSettled([
       models.close?.(),
       credentials.close?.(),
-      parts.permissions.close(),
-      parts.settings.close(),
+      parts.access.permissions.close(),
+      parts.foundation.settings.close(),
     ])
     parts.kernel.database.close()
   }

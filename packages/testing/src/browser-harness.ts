@@ -9,7 +9,7 @@ import type { BrowserActReply } from '@flotilla/protocol/browser-api'
 import { authorize } from '../../identity/src/access/authorize.ts'
 import type { Action, Decision, Guard } from '../../identity/src/access/action.ts'
 import type { Caller } from '../../identity/src/access/caller.ts'
-import { browserModule } from '../../browsing/src/index.ts'
+import { browserModule } from '../../browsing/src/browser-module.ts'
 import { settingsSchema } from '../../foundation/src/config/settings-file.ts'
 import type { CredentialCall } from '../../egress/src/credentials/index.ts'
 import type { Kernel } from '../../identity/src/kernel/index.ts'
@@ -110,38 +110,32 @@ export async function aBrowserHarness({
     },
     runs: { delivery: ledger.ledger.delivery, holdLease: () => () => {} },
     egress: {
-      api: {
-        fetchForMesh: solver.fetch,
-        browsers: {
-          proxy: { listen: async () => {}, port: () => 8421, close: async () => {} },
-          identifyBy: (given) => {
-            browserOf = given
-          },
+      fetchForMesh: solver.fetch,
+      browsers: {
+        proxy: { listen: async () => {}, port: () => 8421, close: async () => {} },
+        identifyBy: (given) => {
+          browserOf = given
         },
       },
     },
-    credentials: {
-      api: {
-        open: (): CredentialCall => ({
-          fillIn: () => {
-            throw new Error('browsers fill in fields alone')
-          },
-          fillField: (text) => secrets.get(text) ?? null,
-          scrub: {
-            text: (text) =>
-              [...secrets.values()].reduce((rest, { value }) => rest.replaceAll(value, '[secret]'), text),
-            inSteps: () => {
-              throw new Error('not asked for here')
-            },
-            cutText: (text) => text,
-            record: (record) => ({ ...record }),
-            isIn: () => false,
-            find: () => [],
-            reachChars: 0,
-          },
-        }),
+    openCredentials: (): CredentialCall => ({
+      fillIn: () => {
+        throw new Error('browsers fill in fields alone')
       },
-    },
+      fillField: (text) => secrets.get(text) ?? null,
+      scrub: {
+        text: (text) =>
+          [...secrets.values()].reduce((rest, { value }) => rest.replaceAll(value, '[secret]'), text),
+        inSteps: () => {
+          throw new Error('not asked for here')
+        },
+        cutText: (text) => text,
+        record: (record) => ({ ...record }),
+        isIn: () => false,
+        find: () => [],
+        reachChars: 0,
+      },
+    }),
     spending,
     env,
     shares: { calls: ownLoop() },

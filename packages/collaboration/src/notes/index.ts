@@ -9,5 +9,6 @@ export type { Notes } from './notes.ts'
 export function notesModule(kernel: Kernel): MeshModule<Notes> {
   const notes = createNotes(kernel)
   kernel.hooks.ownerNoticed.subscribe(({ agentId, message }) => void notes.tellOwner(agentId, message))
+  kernel.hooks.agentNotedOwner.subscribe(({ caller, message }) => void notes.notifyOwner(caller, { message }))
   return { api: notes, routes: { agent: (surface) => noteAgentRoutes(surface, notes) } }
 }

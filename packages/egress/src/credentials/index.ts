@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Caller, RateLimits } from '@flotilla/identity/access'
+import type { RateLimits } from '@flotilla/identity/access'
 import type { FileEditor } from '@flotilla/foundation/config'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import { credentialAgentRoutes } from './agent.routes.ts'
@@ -51,18 +51,17 @@ interface Needs {
   readonly path: string
   readonly rates: Pick<RateLimits, 'take'>
   readonly runs: Parameters<typeof createSendAnswer>[0]['runs']
-  readonly notes: { notifyOwner(caller: Caller, note: { readonly message: string }): unknown }
 }
 
 /** Credentials of agents: their destinations, their users, and requests to the owner. */
 export async function credentialsModule(
   kernel: Kernel,
-  { vault, meshSecret, editor, path, rates, runs, notes }: Needs,
+  { vault, meshSecret, editor, path, rates, runs }: Needs,
 ): Promise<MeshModule<Credentials>> {
   const bindings = await createBindingFile({ ...kernel, path, editor })
   const requests = createCredentialRequests({
     ...kernel,
-    note: (caller, message) => void notes.notifyOwner(caller, { message }),
+    note: (caller, message) => kernel.hooks.agentNotedOwner.publish({ caller, message }),
     deliver: createSendAnswer({ ...kernel, bindings, runs }),
   })
   kernel.hooks.agentDeleted.subscribe(requests.forget)

@@ -48,7 +48,7 @@ export interface Agents extends Fleet {
   readonly measureUse: SandboxRuntime['measureUse']
 }
 
-type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
+export type AgentsNeeds = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
   readonly isolation: Pick<Isolation, 'state' | 'atLeast'> & Omit<AgentPlacing, 'wishOf'>
   readonly models: Pick<FleetDeps, 'missingModel' | 'requireModel'> & {
     readonly catalog: Pick<FleetDeps, 'defaultModel'>
@@ -60,7 +60,7 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
 }
 
 /** Creates the agents module: which agents exist and run, and how other modules reach them. */
-export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
+export function agentsModule(kernel: Kernel, needs: AgentsNeeds): MeshModule<Agents> {
   const { permissions, isolation, models, secret, ...given } = needs
   const meshIdentity = createMeshIdentity({ secret, clock: kernel.clock })
   const fleet = createFleet({

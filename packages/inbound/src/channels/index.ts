@@ -34,8 +34,8 @@ interface Needs {
   readonly approvals: CommandDeps['approvals']
   readonly spending: Pick<Spending, 'report'>
   readonly agents: Pick<Agents, 'files'>
-  readonly artifacts: { readonly api: Pick<Artifacts, 'read'> }
-  readonly models: { readonly api: Pick<Models, 'transcribe'> }
+  readonly artifacts: Pick<Artifacts, 'read'>
+  readonly models: Pick<Models, 'transcribe'>
   readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
   readonly settings: Pick<SettingsFile, 'edit'>
   readonly environment: { readonly proxies: OutboundProxies }
@@ -66,8 +66,8 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     },
     control: needs,
     files: needs.agents.files,
-    artifacts: needs.artifacts.api,
-    transcribe: needs.models.api.transcribe,
+    artifacts: needs.artifacts,
+    transcribe: needs.models.transcribe,
     codes,
   })
   const turns = createChannelSwitch({ create: lifeOf, serve: desk.serve, clock: kernel.clock })

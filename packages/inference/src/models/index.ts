@@ -68,18 +68,20 @@ export interface KnownModels {
   readonly tryProvider: TryProvider
 }
 
+export interface CatalogNeeds {
+  readonly environment: Pick<Environment, 'defaultModel' | 'defaultModelFrom' | 'proxies'>
+  readonly vault: Vault
+  readonly envFile: string
+  /** The folders with cassettes, searched in this order. */
+  readonly cassetteFolders: readonly string[]
+  readonly refuseAbove: RefuseAboveCeiling
+  /** Wraps every provider so that runs are recorded. */
+  readonly listen: (provider: LlmProvider) => LlmProvider
+}
+
 export function modelCatalog(
   { clock, newId, settings, log }: Pick<Kernel, 'clock' | 'newId' | 'settings' | 'log'>,
-  needs: {
-    readonly environment: Pick<Environment, 'defaultModel' | 'defaultModelFrom' | 'proxies'>
-    readonly vault: Vault
-    readonly envFile: string
-    /** The folders with cassettes, searched in this order. */
-    readonly cassetteFolders: readonly string[]
-    readonly refuseAbove: RefuseAboveCeiling
-    /** Wraps every provider so that runs are recorded. */
-    readonly listen: (provider: LlmProvider) => LlmProvider
-  },
+  needs: CatalogNeeds,
 ): KnownModels {
   const { environment, vault, cassetteFolders: folders } = needs
   const recorder = createCassetteRecorder()

@@ -3,6 +3,8 @@ import { spendingPeopleRoutes } from './people.routes.ts'
 import { createSpending } from './spending.ts'
 import type { Spending, SpendingNeeds } from './spending.ts'
 
+export { createAgentViews } from './agent-views.ts'
+export type { AgentViews } from './agent-views.ts'
 export { checkSums } from './check-sums.ts'
 export { isWithoutCache } from './cache-use.ts'
 export type { CacheUse } from './cache-use.ts'

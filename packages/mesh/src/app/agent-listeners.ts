@@ -15,17 +15,17 @@ export interface AgentListener extends Listener {
  * authenticates each connection.
  */
 export function agentListeners(
-  { runtime, modules, kernel: { log } }: Composed,
+  { runtime, contexts, kernel: { log } }: Composed,
   server: FastifyInstance,
 ): { readonly agents: AgentListener; readonly proxy: AgentListener } {
-  const { proxy } = modules.egress.api
+  const { proxy } = contexts.egress.outbound
   const agents: AgentListener = {
     listen: (at) => server.listen(at),
     port: () => portOf(server),
     close: () => server.close(),
   }
   if (!runtime.crossesMachines) return { agents, proxy }
-  const keyOf = modules.agents.api.connection.findLink
+  const keyOf = contexts.fleet.agents.connection.findLink
   const linked = (inner: Pick<AgentListener, 'close'> & { readonly server: FastifyInstance['server'] }) => {
     const listener = createLinkedListener({ server: inner.server, keyOf, bounds: agentConnectionBounds, log })
     const close = async (): Promise<void> => {

@@ -97,21 +97,12 @@ export async function createKernel({ env, paths, log, fence, agentPort }: Kernel
   for (const forget of [denials.forget, rates.forget, shares.calls.forget, shares.replies.forget]) {
     hooks.agentDeleted.subscribe(forget)
   }
+  const refuseAbove = createRefuseAboveCeiling({ denials, journal, events, log })
   return {
     kernel,
-    editor,
-    diskSpace,
-    meshSecret,
-    vault,
-    settings,
-    journalKeeper,
-    permissions,
-    denials,
-    effects,
-    rates,
-    shares,
-    downloads: createDownloadRoom(),
-    refuseAbove: createRefuseAboveCeiling({ denials, journal, events, log }),
+    foundation: { editor, diskSpace, settings, journalKeeper, effects, shares },
+    access: { permissions, denials, rates, refuseAbove, downloads: createDownloadRoom() },
+    secrets: { vault, meshSecret },
   }
 }
 
@@ -152,6 +143,3 @@ async function openPermissions(
   const projectOf = (agentId: string) => hooks.projectOf.ask(rootOf(hooks, agentId))[0] ?? null
   return { ...file, snapshot: () => ({ ...file.snapshot(), projectOf }) }
 }
-
-/** Objects besides the kernel that only few modules need, by name. */
-export type Foundation = Omit<Awaited<ReturnType<typeof createKernel>>, 'kernel'>

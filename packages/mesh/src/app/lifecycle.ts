@@ -3,8 +3,8 @@ import type { ReportStep } from '@flotilla/fleet/sandbox'
 import { agentListeners } from './agent-listeners.ts'
 import { keepRunning } from './keep-running.ts'
 import type { Composed } from './compose.ts'
+import { namedModules } from './named-modules.ts'
 import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
-import type { MeshModule } from '@flotilla/identity/kernel'
 import { agentServer, openOutside, peopleServer, portOf } from './open-servers.ts'
 import { productVersion } from '@flotilla/foundation/platform'
 import { storageFaultOf, writeAgain } from '@flotilla/foundation/storage'
@@ -30,10 +30,11 @@ export interface Lifecycle {
 
 /** Starts and stops the composed modules. */
 export function createLifecycle(composed: Composed): Lifecycle {
-  const { kernel, context, effects, paths, runtime, modules } = composed
+  const { kernel, foundation, access, context, paths, runtime, contexts } = composed
+  const { effects, journalKeeper } = foundation
   const { log, ports } = kernel
-  const { lifecycle, connection } = modules.agents.api
-  const named: readonly (readonly [string, MeshModule])[] = Object.entries(modules)
+  const { lifecycle, connection } = contexts.fleet.agents
+  const named = namedModules(contexts)
   const inOrder = named.map(([, module]) => module)
   const people = peopleServer(composed)
   const listeners = agentListeners(composed, agentServer(composed))
@@ -49,7 +50,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
     ports.proxy = listeners.proxy.port()
     ports.open.push(portOf(people), ports.agentApi, ports.proxy)
     if (runtime.isolates) progress('Testing the isolation from inside a probe container')
-    await modules.isolation.api.require(context.stopped)
+    await contexts.fleet.isolation.require(context.stopped)
   }
 
   return {
@@ -67,11 +68,11 @@ export function createLifecycle(composed: Composed): Lifecycle {
       for (const [name, { run }] of named) if (run) loops.push(keepRunning({ name, run }, kept))
       loops.push(
         maintain(),
-        composed.diskSpace.watch(() => writeAgain(kernel.database), closing.signal),
+        foundation.diskSpace.watch(() => writeAgain(kernel.database), closing.signal),
       )
       tellStart()
       composed.serving.now = true
-      const { atLeast } = modules.isolation.api
+      const { atLeast } = contexts.fleet.isolation
       if (runtime.isolates && atLeast !== 'container')
         progress(
           `Testing whether agents can run at isolation level ${atLeast}, which takes minutes the first time`,
@@ -104,7 +105,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       await effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
       await closeModules()
-      await Promise.allSettled([runtime.close(), composed.permissions.close(), composed.settings.close()])
+      await Promise.allSettled([runtime.close(), access.permissions.close(), foundation.settings.close()])
       reportEnd()
       kernel.database.close()
     },
@@ -123,7 +124,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
   async function maintain(): Promise<void> {
     const tidy = [
       ['effects', { maintain: effects.forgetOld }],
-      ['journal', { maintain: composed.journalKeeper.maintain }],
+      ['journal', { maintain: journalKeeper.maintain }],
       ...named,
     ] as const
     while (!closing.signal.aborted) {
@@ -150,14 +151,14 @@ export function createLifecycle(composed: Composed): Lifecycle {
       detail: { version: productVersion, pid: context.pid, runtime: runtime.kind },
     })
     // The first rows of a home's audit log get a checkpoint at once: rows without one could be replaced.
-    composed.journalKeeper.verify()
+    journalKeeper.verify()
   }
 
   /** Records the end of the mesh and a checkpoint of the audit log. If the disk takes no writes, only logs that. */
   function reportEnd(): void {
     try {
       kernel.journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })
-      composed.journalKeeper.close()
+      journalKeeper.close()
     } catch (error) {
       if (storageFaultOf(error) === null) throw error
       log.warn({ err: error }, 'failed to record the end of the mesh in the audit log; exiting')
@@ -169,7 +170,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
    * nothing starts: the first question reports that.
    */
   function warmOperator(): void {
-    if (modules.models.api.modelOf(operatorAgentId) === null) return
+    if (contexts.inference.models.modelOf(operatorAgentId) === null) return
     connection.reach(operatorAgentId, closing.signal).catch((error: unknown) => {
       log.warn(
         { agentId: operatorAgentId, err: error },

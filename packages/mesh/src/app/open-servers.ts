@@ -22,6 +22,7 @@ import { systemClock } from '@flotilla/foundation/platform'
 import { inEnvFile } from './listen.ts'
 import type { ListenAt } from './listen.ts'
 import type { Composed } from './compose.ts'
+import { modulesOf } from './named-modules.ts'
 
 /** Creates the server for people, probes and local programs, on loopback. */
 export function peopleServer(parts: Composed): FastifyInstance {
@@ -34,13 +35,13 @@ export function peopleServer(parts: Composed): FastifyInstance {
     userOf: createPeerUsers(),
     isOwner: (user) => user === uid || user === 0 || kernel.settings().local_users.includes(user),
   }
-  const people = parts.modules.people.api
+  const people = parts.contexts.identity.people
   serve(
     server,
     parts,
     createHumanGate({ clock: systemClock, accessToken: readAccessToken, home, direct, people }),
   )
-  openInternal(server, Object.values(parts.modules), createInternalGate(direct, home))
+  openInternal(server, modulesOf(parts.contexts), createInternalGate(direct, home))
   return server
 }
 
@@ -70,7 +71,7 @@ export async function openOutside(
       accessToken: readAccessToken,
       home,
       direct: null,
-      people: parts.modules.people.api,
+      people: parts.contexts.identity.people,
     }),
   )
   await listen(server, { ...publicBind, otherwise: inEnvFile('FLOTILLA_PUBLIC_BIND') })
@@ -79,16 +80,14 @@ export async function openOutside(
   return () => server.close()
 }
 
-function serve(
-  server: FastifyInstance,
-  { modules, kernel: { guard }, downloads }: Composed,
-  gate: HumanGate,
-): void {
-  openPublic(server, Object.values(modules))
-  const people = modules.people.api
-  const { keepAliveMs } = modules.models.api
+function serve(server: FastifyInstance, parts: Composed, gate: HumanGate): void {
+  openPublic(server, modulesOf(parts.contexts))
+  const { guard } = parts.kernel
+  const { downloads } = parts.access
+  const { people } = parts.contexts.identity
+  const { keepAliveMs } = parts.contexts.inference.models
   const surface = { gate, guard, people, keepAliveMs, downloads, clock: systemClock }
-  openPeople(server, Object.values(modules), surface)
+  openPeople(server, modulesOf(parts.contexts), surface)
 }
 
 function ownHome({ homeId, paths }: Composed): OwnHome {
@@ -97,11 +96,13 @@ function ownHome({ homeId, paths }: Composed): OwnHome {
 
 /** Creates the server for containers, on the gateway address of the private network. */
 export function agentServer(parts: Composed): FastifyInstance {
-  const { kernel, modules, effects, rates, shares } = parts
-  const { live } = modules.runs.api.lifecycle
+  const { kernel, contexts } = parts
+  const { effects, shares } = parts.foundation
+  const { rates } = parts.access
+  const { live } = contexts.work.runs.lifecycle
   const server = createServer(kernel.log, agentConnectionBounds)
   const gate = createAgentGate({
-    verifyToken: modules.agents.api.connection.verifyToken,
+    verifyToken: contexts.fleet.agents.connection.verifyToken,
     ticketOf: (agentId, runId, fence) => {
       const ticket = live.ticketOf(runId, fence)
       // A run of another agent gives the same problem as a run that has ended.
@@ -109,13 +110,13 @@ export function agentServer(parts: Composed): FastifyInstance {
       return ticket
     },
     liveRunOf: live.liveRunOf,
-    readingOn: modules.models.api.readingOn,
+    readingOn: contexts.inference.models.readingOn,
     countCall: (agentId, method, path) => rates.take(agentId, rateBucketOf(method, path)),
     guard: kernel.guard,
     loop: shares.calls,
     held: shares.held.calls,
   })
-  openAgents(server, Object.values(modules), { gate, effects })
+  openAgents(server, modulesOf(parts.contexts), { gate, effects })
   return server
 }
 

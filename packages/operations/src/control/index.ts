@@ -4,12 +4,10 @@ import type { AgentRegistry, Agents, RequireModel } from '@flotilla/fleet/agents
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
-import { createAgentViews } from './agent-views.ts'
-import type { AgentViews } from './agent-views.ts'
 import { approvalKinds } from './approval-kinds.ts'
 import { createEdits } from './edits/edits.ts'
 import type { Edits } from './edits/edits.ts'
-import type { Spending } from '@flotilla/inference/spending'
+import type { AgentViews, Spending } from '@flotilla/inference/spending'
 import { createLifeActions } from './life-actions.ts'
 import { createLookUpAgents } from './look-up-agents.ts'
 import { createOperatorViews } from './operator-views.ts'
@@ -17,11 +15,9 @@ import { createOperatorActions } from './operator-actions.ts'
 import { archiveRoutes, operatorRoutes } from './operator.routes.ts'
 import { controlPeopleRoutes } from './people.routes.ts'
 
-export type { AgentViews } from './agent-views.ts'
-
+/** The edits that people and the operator make, and undo. */
 export interface Control {
   readonly edits: Edits
-  readonly views: AgentViews
 }
 
 interface Needs {
@@ -32,16 +28,16 @@ interface Needs {
   readonly denials: DenialCounts
   readonly refuseAbove: RefuseAboveCeiling
   readonly requireModel: RequireModel
-  readonly spending: Pick<Spending, 'budgets' | 'costs'>
+  readonly spending: Pick<Spending, 'budgets'>
+  readonly views: AgentViews
 }
 
 /** Wires the module for actions of people and the operator on agents. */
 export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control> {
-  const { approvals, runs, spending } = needs
+  const { approvals, runs, spending, views } = needs
   const { registry, admin, lifecycle, connection, briefing, files } = needs.agents
   const agents = { ...registry, ...admin, ...lifecycle, ...connection, ...briefing }
   const { hooks } = kernel
-  const views = createAgentViews(kernel, { agents, runs: runs.queue, spentTodayUsd: spending.costs.todayUsd })
   const lookUp = createLookUpAgents({ ...kernel, ...needs, agents: registry })
   const holdCeiling = createHoldCeiling({ ...kernel, ...needs })
   for (const [name, kind] of Object.entries(approvalKinds(agents))) approvals.addKind(name, kind)
@@ -57,7 +53,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   const operatorViews = createOperatorViews(kernel, { ...needs, agents: registry, runs: runs.queries })
   hooks.agentDeleted.subscribe(edits.forget)
   return {
-    api: { edits, views },
+    api: { edits },
     routes: {
       people: (surface) =>
         controlPeopleRoutes(surface, {

@@ -2,7 +2,7 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { AgentAdmin, FleetLifecycle } from '@flotilla/fleet/agents'
 import type { Resumable } from '@flotilla/foundation/storage'
-import type { AgentViews } from './agent-views.ts'
+import type { AgentViews } from '@flotilla/inference/spending'
 
 type Step = Pick<Resumable<unknown>, 'begun' | 'begin'>
 

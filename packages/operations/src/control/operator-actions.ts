@@ -10,7 +10,7 @@ import { defaultBudget } from '@flotilla/fleet/agents'
 import type { Kernel } from '@flotilla/identity/kernel'
 import { answering } from '@flotilla/foundation/storage'
 import type { Resumable } from '@flotilla/foundation/storage'
-import type { AgentViews } from './agent-views.ts'
+import type { AgentViews } from '@flotilla/inference/spending'
 import type { Approvals } from '@flotilla/work/approvals'
 
 type NewWorker = z.output<(typeof operatorApi)['agentCreate']['request']>

@@ -5,7 +5,7 @@ import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-
 import type { AgentAdmin } from '@flotilla/fleet/agents'
 import { idempotencyKeyIn } from '@flotilla/identity/http'
 import type { PeopleSurface } from '@flotilla/identity/http'
-import type { AgentViews } from './agent-views.ts'
+import type { AgentViews } from '@flotilla/inference/spending'
 import type { Edits } from './edits/edits.ts'
 import type { LifeActions } from './life-actions.ts'
 import type { LookUpAgents } from './look-up-agents.ts'

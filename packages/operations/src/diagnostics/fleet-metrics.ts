@@ -1,6 +1,6 @@
 import { agentStates } from '@flotilla/protocol/agent-lifecycle'
 import type { DenialCounts } from '@flotilla/identity/access'
-import type { AgentViews } from '../control/index.ts'
+import type { AgentViews } from '@flotilla/inference/spending'
 import type { Metric } from '@flotilla/identity/kernel'
 
 /** Metrics about agents that no other module counts. */

@@ -4,7 +4,7 @@ import type * as z from 'zod'
 import type { Caller, DenialCounts } from '@flotilla/identity/access'
 import type { AgentRegistry } from '@flotilla/fleet/agents'
 import type { CrossProjectCounts } from '@flotilla/collaboration/blackboard'
-import type { AgentViews } from '../control/index.ts'
+import type { AgentViews } from '@flotilla/inference/spending'
 import type { Kernel } from '@flotilla/identity/kernel'
 import type { RunQueries } from '@flotilla/work/runs'
 

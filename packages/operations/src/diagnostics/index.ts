@@ -4,14 +4,13 @@ import type { Blackboard } from '@flotilla/collaboration/blackboard'
 import { isolationWish } from '@flotilla/foundation/config'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
-import type { Control } from '../control/index.ts'
 import type { Pauses } from '@flotilla/work/pauses'
 import type { Isolation } from '@flotilla/fleet/isolation'
 import type { createJournalKeeper } from '@flotilla/foundation/journal'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { Kernel, MeshModule, Metric } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
-import type { Spending } from '@flotilla/inference/spending'
+import type { AgentViews, Spending } from '@flotilla/inference/spending'
 import type { DiskSpace } from '@flotilla/foundation/storage'
 import type { Tasks } from '@flotilla/work/tasks'
 import type { Wallet } from '@flotilla/wallet'
@@ -43,27 +42,35 @@ export { portHolder } from './doctor/port-holder.ts'
 export type { PortHolder } from './doctor/port-holder.ts'
 export { sharedFindings } from './doctor/shared-findings.ts'
 
-/** The modules that the status is read from. */
-interface Asked {
-  readonly isolation: MeshModule<Isolation>
-  readonly agents: MeshModule<Agents>
-  readonly runs: MeshModule<Runs>
-  readonly tasks: MeshModule<Tasks>
-  readonly spending: MeshModule<Spending>
-  readonly blackboard: MeshModule<Blackboard>
-  readonly control: MeshModule<Control>
-  readonly approvals: MeshModule<ApprovalDesk>
-  readonly pauses: MeshModule<Pauses>
-  readonly cron: MeshModule<{
-    broken(): string | null
-    list(caller: Caller): { readonly jobs: ReturnType<NoticeDeps['jobs']> }
-  }>
-  readonly wallet: MeshModule<Wallet>
+export type JournalKeeper = ReturnType<typeof createJournalKeeper>
+
+/** What the status is read from. */
+interface ReportedContexts {
+  readonly fleet: { readonly isolation: Isolation; readonly agents: Pick<Agents, 'registry'> }
+  readonly work: {
+    readonly runs: Pick<Runs, 'queries'>
+    readonly tasks: Pick<Tasks, 'listStaleTasks'>
+    readonly approvals: Pick<ApprovalDesk, 'pendingCount'>
+    readonly pauses: Pick<Pauses, 'view'>
+  }
+  readonly inference: {
+    readonly spending: Pick<Spending, 'costs' | 'budgets' | 'found'>
+    readonly agentViews: AgentViews
+  }
+  readonly collaboration: { readonly blackboard: Pick<Blackboard, 'crossProject'> }
+  readonly wallet: { readonly wallet: Wallet }
+  readonly inbound: {
+    readonly cron: {
+      broken(): string | null
+      list(caller: Caller): { readonly jobs: ReturnType<NoticeDeps['jobs']> }
+    }
+  }
 }
 
 interface Needs {
-  /** All modules with metrics. */
-  readonly modules: Asked & Readonly<Record<string, MeshModule>>
+  readonly contexts: ReportedContexts
+  /** The metrics of all other modules. */
+  readonly metrics: () => readonly Metric[]
   readonly home: { readonly id: string; readonly folder: string; readonly pid: number }
   /** True while the mesh is working; false while it starts. */
   readonly serving: { readonly now: boolean }
@@ -73,42 +80,43 @@ interface Needs {
   }
   readonly vault: NoticeDeps['vault']
   readonly environment: { readonly proxies: NoticeDeps['proxies'] }
-  readonly permissions: PermissionStore
-  readonly denials: DenialCounts
+  readonly access: { readonly permissions: PermissionStore; readonly denials: DenialCounts }
   readonly settings: SettingsFile
   readonly diskSpace: Pick<DiskSpace, 'trouble'>
-  readonly journalKeeper: ReturnType<typeof createJournalKeeper>
+  readonly journalKeeper: JournalKeeper
 }
 
 /** Wires the module that reports health, status and metrics to people, probes, the operator and local programs. */
 export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null> {
-  const { modules, home } = needs
-  const { agents, approvals, runs, control, spending, cron } = modules
+  const { contexts, home } = needs
+  const { fleet, work, inference, inbound } = contexts
+  const { spending, agentViews: views } = inference
   const startedAt = kernel.clock.now()
   const uptimeSeconds = () => (kernel.clock.now() - startedAt) / 1000
   const readiness = () => readinessOf(needs)
   const counted = {
-    views: control.api.views,
-    denials: needs.denials,
-    crossProject: modules.blackboard.api.crossProject,
+    views,
+    denials: needs.access.denials,
+    crossProject: contexts.collaboration.blackboard.crossProject,
     uptimeSeconds,
   }
   const stats = createFleetStats(kernel, {
     ...counted,
-    agents: agents.api.registry,
-    runs: runs.api.queries,
-    spentThisMonthUsd: spending.api.costs.monthUsd,
-    listStaleTasks: modules.tasks.api.listStaleTasks,
-    pendingApprovals: approvals.api.pendingCount,
+    agents: fleet.agents.registry,
+    runs: work.runs.queries,
+    spentThisMonthUsd: spending.costs.monthUsd,
+    listStaleTasks: work.tasks.listStaleTasks,
+    pendingApprovals: work.approvals.pendingCount,
   })
   const journal = createReadOutJournal({ ...kernel, homeId: home.id, journalKeeper: needs.journalKeeper })
   const ownMetrics = () => fleetMetrics(counted)
   const notices = createOwnerNotices(kernel, {
     ...needs,
-    registry: agents.api.registry,
+    permissions: needs.access.permissions,
+    registry: fleet.agents.registry,
     proxies: needs.environment.proxies,
-    budgets: () => spending.api.budgets.list({ kind: 'system' }),
-    jobs: () => cron.api.list({ kind: 'system' }).jobs,
+    budgets: () => spending.budgets.list({ kind: 'system' }),
+    jobs: () => inbound.cron.list({ kind: 'system' }).jobs,
   })
   const status = createFleetStatus(kernel, {
     notices: notices.list,
@@ -117,11 +125,11 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
     readiness,
     runtime: () => runtimeOf(needs, kernel),
     defaultModel: needs.catalog.preset,
-    pauses: modules.pauses.api.view,
-    walletHalt: modules.wallet.api.halt,
-    agents: control.api.views.all,
-    runs: runs.api.queries.countByState,
-    metrics: () => [...ownMetrics(), ...Object.values(modules).flatMap(({ metrics }) => metrics?.() ?? [])],
+    pauses: work.pauses.view,
+    walletHalt: contexts.wallet.wallet.halt,
+    agents: views.all,
+    runs: work.runs.queries.countByState,
+    metrics: () => [...ownMetrics(), ...needs.metrics()],
   })
   return {
     api: null,
@@ -142,27 +150,27 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
 
 /** The current readiness. */
 function readinessOf({
-  modules,
-  permissions,
+  contexts: { fleet, inference, inbound },
+  access,
   settings,
   diskSpace,
   journalKeeper,
   serving,
 }: Needs): Readiness {
   return judgeReadiness({
-    permissions: permissions.snapshot().broken,
+    permissions: access.permissions.snapshot().broken,
     settings: settings.broken(),
-    walls: modules.isolation.api.state().broken,
+    walls: fleet.isolation.state().broken,
     journal: journalKeeper.broken(),
     disk: diskSpace.trouble(),
-    jobs: modules.cron.api.broken(),
-    money: modules.spending.api.found.words,
+    jobs: inbound.cron.broken(),
+    money: inference.spending.found.words,
     serving: serving.now,
   })
 }
 
-function runtimeOf({ runtime, serving, modules }: Needs, { settings }: Kernel) {
-  const { rungs, atLeast } = modules.isolation.api
+function runtimeOf({ runtime, serving, contexts }: Needs, { settings }: Kernel) {
+  const { rungs, atLeast } = contexts.fleet.isolation
   const { wanted, floor } = isolationWish(settings(), '', { start: atLeast, record: 'container' })
   return {
     kind: runtime.kind,

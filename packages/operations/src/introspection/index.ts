@@ -25,7 +25,7 @@ interface Needs {
   readonly models: Pick<Models, 'modelOf' | 'seesImages' | 'windowOf'>
   readonly spending: Pick<Spending, 'costs'>
   readonly requireSearch: Egress['requireSearch']
-  readonly browser: Pick<MeshModule<Browsers>, 'api'>
+  readonly browsers: Browsers
 }
 
 /**
@@ -34,7 +34,7 @@ interface Needs {
  */
 export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<null> {
   const { guard, clock, hooks } = kernel
-  const { models, spending, requireSearch, runs, browser } = needs
+  const { models, spending, requireSearch, runs, browsers } = needs
   const refusedTools = createRefusedTools({ ...kernel, ...needs })
 
   const use = createAgentUse({
@@ -79,7 +79,7 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
         bind(endpoints.toolsHeld, api.toolsHeld, ({ caller }) => ({
           refused: withMissing(refusedTools(caller), [
             { tools: ['web_search'], require: requireSearch },
-            { tools: browserActionNames.map(browserToolName), require: browser.api.require },
+            { tools: browserActionNames.map(browserToolName), require: browsers.require },
           ]),
           sees_images: models.seesImages(caller.agentId),
         }))

@@ -26,11 +26,11 @@ interface Needs {
   readonly agents: Pick<Agents, 'registry' | 'admin' | 'briefing'>
   readonly permissions: PermissionStore
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits' | 'set'> }
-  readonly webhooks: { readonly api: Pick<Webhooks, 'all' | 'prepare'> }
+  readonly webhooks: Pick<Webhooks, 'all' | 'prepare'>
   readonly jobs: CronJobs
-  readonly blackboard: { readonly api: { readonly watches: BlackboardWatches } }
-  readonly watch: { readonly api: FileWatches }
-  readonly projects: { readonly api: Pick<Projects, 'textsOf' | 'give'> }
+  readonly blackboard: { readonly watches: BlackboardWatches }
+  readonly fileWatches: FileWatches
+  readonly projects: Pick<Projects, 'textsOf' | 'give'>
   readonly settingsFile: SettingsFile
   /** The folders of templates, the owner's first. */
   readonly folders: readonly string[]
@@ -39,13 +39,10 @@ interface Needs {
 /** The templates module: list, plan, apply and export. */
 export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<TemplateUses> {
   const { guard, log } = kernel
-  const { blackboard, watch, webhooks, projects } = needs
-  const watches = { watches: blackboard.api.watches, fileWatches: watch.api, webhooks: webhooks.api }
   const deps = {
     ...needs,
-    ...watches,
+    watches: needs.blackboard.watches,
     agents: { ...needs.agents.registry, ...needs.agents.admin, ...needs.agents.briefing },
-    projects: projects.api,
     grants: createPermissionGrants(needs.permissions),
   }
   const application = createApplyTemplate({

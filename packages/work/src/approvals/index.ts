@@ -22,6 +22,8 @@ export interface ApprovalDesk extends Approvals {
   addKind(name: string, kind: ApprovalKind): void
   /** Returns approvals of a kind that have this text as an argument and are undecided or being carried out. */
   readonly openWith: ApprovalTable['openWith']
+  /** Sets the source of the costs that approvals show; called once, while the modules are created. */
+  readCostsFrom(costs: RunCosts): void
 }
 
 /** What limits the next model call of a run. */
@@ -31,23 +33,26 @@ interface WaitingRun {
   readonly taskId: string | null
 }
 
+/** What runs have cost, and what limits their next model calls. */
+export interface RunCosts {
+  ofRun(runId: string): Pick<WaitingRunCosts, 'calls' | 'spentUsd'>
+  limitsOf(agentId: string, run: WaitingRun): WaitingRunCosts['limits']
+}
+
 interface Needs {
   readonly runs: Pick<Runs, 'queries' | 'delivery'>
-  readonly costs: {
-    ofRun(runId: string): Pick<WaitingRunCosts, 'calls' | 'spentUsd'>
-    limitsOf(agentId: string, run: WaitingRun): WaitingRunCosts['limits']
-  }
 }
 
 export function approvalsModule(kernel: Kernel, needs: Needs): MeshModule<ApprovalDesk> {
   const { hooks } = kernel
   const kinds: Record<string, ApprovalKind> = {}
+  let costs: RunCosts | null = null
   const approvals = createApprovals({
     ...kernel,
     kinds,
     notifyRun: needs.runs.delivery.notifyRun,
     originOf: (caller) => originOfWork(needs.runs.queries, caller),
-    runCosts: (runId) => costsOfWaiting(needs, runId),
+    runCosts: (runId) => (costs === null ? null : costsOfWaiting(needs.runs.queries, costs, runId)),
   })
   const table = createApprovalTable(kernel.database)
   hooks.runAwaits.subscribe(table.openOf)
@@ -60,6 +65,9 @@ export function approvalsModule(kernel: Kernel, needs: Needs): MeshModule<Approv
         kinds[name] = kind
       },
       openWith: table.openWith,
+      readCostsFrom: (given) => {
+        costs = given
+      },
     },
     routes: { people: (surface) => approvalPeopleRoutes(surface, approvals) },
     metrics: () => [
@@ -83,10 +91,11 @@ function originOfWork(runs: Pick<RunQueries, 'find'>, caller: Caller) {
 
 /** Returns the costs of a run that waits for an approval; null if the run no longer waits. */
 function costsOfWaiting(
-  { runs, costs }: Pick<Needs, 'runs' | 'costs'>,
+  runs: Pick<RunQueries, 'find'>,
+  costs: RunCosts,
   runId: string,
 ): WaitingRunCosts | null {
-  const run = runs.queries.find(runId)
+  const run = runs.find(runId)
   if (!run || isTerminal(run.state)) return null
   const { agentId, budgetUsd, taskId } = run
   return { agentId, ...costs.ofRun(runId), limits: costs.limitsOf(agentId, { runId, budgetUsd, taskId }) }

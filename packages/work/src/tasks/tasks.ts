@@ -78,6 +78,8 @@ export function createTasks(
     /** Returns true if a file is attached to a task that the agent gave or was given. */
     sharesArtifact: table.shares,
     countsOf: table.countsOf,
+    openOf: table.openOf,
+    openCount: table.openCount,
     ofProject: table.list,
     /** Starts all waiting tasks that can start. */
     release: queue.releaseAll,

@@ -9,7 +9,7 @@ import { reasonToPause } from '@flotilla/identity/kernel'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import type { RunOutcomes, Runs } from '@flotilla/work/runs'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
-import type { TaskTable } from '@flotilla/work/tasks'
+import type { Tasks } from '@flotilla/work/tasks'
 import { createEnsureHeartbeat, createPlanHeartbeat } from './ensure-heartbeat.ts'
 import { factsOf } from './fleet-changes.ts'
 import { createFireHeartbeat } from './fire-heartbeat.ts'
@@ -39,7 +39,7 @@ export interface HeartbeatNeeds {
   readonly runs: Pick<Runs, 'queue' | 'queries'>
   /** The outcomes of runs, for callers who wait for the end of a heartbeat that they requested. */
   readonly outcomes: RunOutcomes
-  readonly tasks: Pick<TaskTable, 'openOf' | 'openCount'>
+  readonly tasks: Pick<Tasks, 'openOf' | 'openCount'>
   readonly topics: Pick<Topics, 'unreadSignals'>
   readonly messages: Pick<Messages, 'keptFor' | 'deliverKept'>
   readonly views: { all(): readonly AgentView[] }

@@ -1,0 +1,75 @@
+import type { Vault } from '@flotilla/egress/credentials'
+import type { Egress } from '@flotilla/egress/egress'
+import type { Agents } from '@flotilla/fleet/agents'
+import type { LoopShare } from '@flotilla/foundation/intake'
+import type { RefuseAboveCeiling } from '@flotilla/identity/access'
+import type { Kernel } from '@flotilla/identity/kernel'
+import type { ApprovalDesk } from '@flotilla/work/approvals'
+import type { Runs } from '@flotilla/work/runs'
+import type { Tasks } from '@flotilla/work/tasks'
+import { modelCatalog, modelsModule } from './models/index.ts'
+import type { CatalogNeeds, KnownModels } from './models/index.ts'
+import { replayModule, runRecords } from './replay/index.ts'
+import type { RunRecords } from './replay/index.ts'
+import { createAgentViews, spendingModule } from './spending/index.ts'
+
+/** The models of the owner's providers, and the records of what runs exchange with them. */
+export interface OpenedModels {
+  readonly known: KnownModels
+  readonly records: RunRecords
+}
+
+/** Opens what exists before the agents, which start with a model. */
+export function openModels(kernel: Kernel, needs: OpenModelsNeeds): OpenedModels {
+  const { environment, vault, envFile, cassetteFolders, refuseAbove } = needs
+  const records = runRecords(kernel, { vault })
+  const listen = records.recorder.wrap
+  const given = { environment, vault, envFile, cassetteFolders, refuseAbove, listen }
+  return { records, known: modelCatalog(kernel, given) }
+}
+
+export interface OpenModelsNeeds extends Omit<CatalogNeeds, 'listen'> {
+  readonly vault: Vault
+}
+
+export interface InferenceNeeds {
+  readonly fleet: { readonly agents: Pick<Agents, 'registry' | 'lifecycle' | 'briefing'> }
+  readonly work: {
+    readonly runs: Pick<Runs, 'queries' | 'queue' | 'lifecycle' | 'holdLease'>
+    readonly tasks: Pick<Tasks, 'capsOf'>
+    readonly approvals: Pick<ApprovalDesk, 'readCostsFrom'>
+  }
+  readonly egress: { readonly outbound: Pick<Egress, 'fetchMedia'> }
+  readonly access: { readonly refuseAbove: RefuseAboveCeiling }
+  readonly shares: { readonly calls: LoopShare }
+  readonly models: OpenedModels
+}
+
+/** Creates the modules of inference: money, the replay of runs, and the model gateway. */
+export function inferenceModules(kernel: Kernel, needs: InferenceNeeds) {
+  const { fleet, work, egress, access, shares } = needs
+  const { known, records } = needs.models
+  const { agents } = fleet
+  const { runs, tasks, approvals } = work
+  const { refuseAbove } = access
+  const spending = spendingModule(kernel, { agents, runs, tasks, refuseAbove })
+  approvals.readCostsFrom(spending.api.costs)
+  const replay = replayModule(kernel, { records, runs, requireModel: known.requireModel })
+  const models = modelsModule(kernel, {
+    catalog: known.catalog,
+    recorder: known.recorder,
+    missingModel: known.missingModel,
+    agents,
+    spending: spending.api,
+    standIn: replay.api.standIn,
+    holdLease: runs.holdLease,
+    fetchMedia: egress.outbound.fetchMedia,
+    onShareOf: shares.calls.spend,
+  })
+  const agentViews = createAgentViews(kernel, {
+    agents: agents.registry,
+    runs: runs.queue,
+    spentTodayUsd: spending.api.costs.todayUsd,
+  })
+  return { modules: { spending, replay, models }, spending: spending.api, models: models.api, agentViews }
+}

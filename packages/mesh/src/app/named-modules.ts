@@ -1,0 +1,18 @@
+import type { MeshModule } from '@flotilla/identity/kernel'
+
+/** A context of the mesh, as the process sees it. */
+interface Context {
+  readonly modules: Readonly<Record<string, MeshModule>>
+}
+
+/** Returns the modules of all contexts with their names, in the order in which they start. Pure. */
+export function namedModules(
+  contexts: Readonly<Record<string, Context>>,
+): readonly (readonly [name: string, module: MeshModule])[] {
+  return Object.values(contexts).flatMap(({ modules }) => Object.entries(modules))
+}
+
+/** Returns the modules of these contexts, in the same order. Pure. */
+export function modulesOf(contexts: Readonly<Record<string, Context>>): readonly MeshModule[] {
+  return namedModules(contexts).map(([, module]) => module)
+}

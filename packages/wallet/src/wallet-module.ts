@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import type { WalletHalt } from '@flotilla/protocol/wallet-api'
+import type { PermissionStore } from '@flotilla/identity/access'
+import type { Agents } from '@flotilla/fleet/agents'
+import { noSuchAgent } from '@flotilla/fleet/agents'
+import type { ApprovalDesk } from '@flotilla/work/approvals'
+import type { Vault } from '@flotilla/egress/credentials'
+import type { Egress } from '@flotilla/egress/egress'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import { walletAgentRoutes } from './agent.routes.ts'
+import { createManageWallet, ownerIndex } from './manage-wallet.ts'
+import { createOwnWallet } from './own-wallet.ts'
+import { createPayments } from './payments/payments.ts'
+import { walletPeopleRoutes } from './people.routes.ts'
+import { createReadBalances } from './read-balances.ts'
+import { createSeedFiles } from './seed/seed-files.ts'
+import { createSeedStore } from './seed/seed-store.ts'
+import { createWalletChains } from './wallet-chains.ts'
+import { createWalletTable } from './wallet-table.ts'
+
+interface Needs {
+  readonly agents: Pick<Agents, 'registry'>
+  readonly egress: Pick<Egress, 'fetchForMesh'>
+  /** The mesh's own credentials: RPC addresses that contain an API key. */
+  readonly vault: Pick<Vault, 'system'>
+  readonly permissions: Pick<PermissionStore, 'snapshot'>
+  readonly approvals: ApprovalDesk
+  readonly paths: { readonly walletSeed: string; readonly walletKey: string }
+}
+
+export interface Wallet {
+  /** Returns the reason why the wallet cannot sign; null if the wallet can sign or does not exist. */
+  halt(): WalletHalt | null
+}
+
+/** The wallet: its seed, the key index of each agent, and payments. */
+export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshModule<Wallet>> {
+  const { egress, vault, paths } = needs
+  const agents = needs.agents.registry
+  const table = createWalletTable(kernel.database)
+  const files = createSeedFiles({ seedPath: paths.walletSeed, keyPath: paths.walletKey, log: kernel.log })
+  const seed = createSeedStore({ files, now: kernel.clock.now, randomBytes })
+  const manage = createManageWallet({
+    ...kernel,
+    seed,
+    table,
+    randomBytes,
+    requireAgent: (agentId) => {
+      if (agents.find(agentId) === null) {
+        throw noSuchAgent(
+          agentId,
+          agents.list().map(({ id }) => id),
+        )
+      }
+    },
+  })
+  const chains = createWalletChains(kernel, { egress, vault, seed, table })
+  const readBalances = createReadBalances({
+    ...kernel,
+    ...chains,
+    table,
+    ownSolana: () =>
+      seed.state() === 'open'
+        ? seed.opened().solanaAddress(ownerIndex, kernel.settings().wallet.solana_derivation)
+        : null,
+  })
+  const payments = createPayments(kernel, { ...chains, ...needs, fetch: egress.fetchForMesh, table })
+  kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
+  await seed.load(table.seed()?.ownerAddress ?? null)
+  const header = seed.header()
+  // A previous process may have ended between the seed's files and this row; its caller never got the words then.
+  if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
+  function halt(): WalletHalt | null {
+    const fault = seed.fault()
+    if (fault !== null)
+      return { reason: `the seed of the wallet cannot be read: ${fault}`, next: 'flotilla wallet import' }
+    const stopped = payments.stopped()
+    if (stopped !== null) return { reason: stopped, next: 'flotilla wallet resume' }
+    return seed.state() === 'locked'
+      ? { reason: 'the seed of the wallet is locked', next: 'flotilla wallet unlock' }
+      : null
+  }
+  return {
+    api: { halt },
+    routes: {
+      people: (surface) =>
+        walletPeopleRoutes(surface, {
+          manage,
+          readBalances,
+          payments: payments.manage,
+          replace: payments.replace,
+        }),
+      agent: (surface) =>
+        walletAgentRoutes(
+          surface,
+          createOwnWallet({ ...kernel, ...chains, tokens: chains.chain, table }),
+          payments.pay,
+        ),
+    },
+    run: payments.run,
+    metrics: payments.metrics,
+    notices: () => {
+      const halted = halt()
+      return halted === null ? [] : [`The wallet signs no payments: ${halted.reason}. Next: ${halted.next}`]
+    },
+    close: seed.close,
+  }
+}
