@@ -6,17 +6,17 @@ export const backupEndpoints = {
   backups: {
     method: 'GET',
     path: '/api/backups',
-    summary: 'Backups in the folder of the home, and what is being done with one',
+    summary: 'List the backups of the home and the backup operation in progress.',
   },
   backupMake: {
     method: 'POST',
     path: '/api/backups',
-    summary: 'Begins a backup of the whole home; answers before it is made',
+    summary: 'Start a backup of the home. The answer comes before it is complete.',
   },
   backupVerify: {
     method: 'POST',
     path: '/api/backups/{name}/verify',
-    summary: 'Begins to read a backup to its end as a restore would; answers before that is done',
+    summary: 'Start a check that a backup can be restored. The answer comes before the check ends.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -10,34 +10,38 @@ export const blackboardWatchEndpoints = {
   blackboardWatches: {
     method: 'GET',
     path: '/mesh/blackboard-watches',
-    summary: 'What of the blackboard the caller is told of',
+    summary: 'List the key patterns of whose changes the calling agent is notified.',
   },
   blackboardWatch: {
     method: 'POST',
     path: '/mesh/blackboard-watches',
-    summary: 'Has the caller told of changes under a pattern, or ends that',
+    summary: 'Start or stop to notify the calling agent of changes to keys under a pattern.',
   },
 } as const satisfies Record<string, Endpoint>
 
 /** The people's API. */
 export const blackboardHumanEndpoints = {
-  blackboardEntry: { method: 'GET', path: '/api/blackboard/{*key}', summary: 'One entry' },
-  blackboardPut: { method: 'PUT', path: '/api/blackboard/{*key}', summary: 'Writes one entry' },
-  blackboardDelete: { method: 'DELETE', path: '/api/blackboard/{*key}', summary: 'Takes one entry away' },
+  blackboardEntry: { method: 'GET', path: '/api/blackboard/{*key}', summary: 'Return one blackboard entry.' },
+  blackboardPut: { method: 'PUT', path: '/api/blackboard/{*key}', summary: 'Write one blackboard entry.' },
+  blackboardDelete: {
+    method: 'DELETE',
+    path: '/api/blackboard/{*key}',
+    summary: 'Delete one blackboard entry.',
+  },
   blackboardHistory: {
     method: 'GET',
     path: '/api/blackboard-history/{*key}',
-    summary: 'One entry with the versions before it that are kept',
+    summary: 'Return one blackboard entry with its stored earlier versions.',
   },
   blackboardWatchList: {
     method: 'GET',
     path: '/api/blackboard-watches',
-    summary: 'Which agents are told of what',
+    summary: 'List which agents are notified of which blackboard keys.',
   },
   blackboardWatchSet: {
     method: 'POST',
     path: '/api/blackboard-watches',
-    summary: 'Has an agent told of changes under a pattern, or ends that',
+    summary: 'Start or stop to notify an agent of changes to keys under a pattern.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -5,31 +5,35 @@ export const browserAgentEndpoints = {
   browserAct: {
     method: 'POST',
     path: '/mesh/browser/{action}',
-    summary: 'Does one thing in the browser of the caller',
+    summary: 'Carry out one action in the calling agent’s browser.',
   },
 } as const satisfies Record<string, Endpoint>
 
 export const browserHumanEndpoints = {
-  browsers: { method: 'GET', path: '/api/browsers', summary: 'The browsers of agents, and what they show' },
+  browsers: {
+    method: 'GET',
+    path: '/api/browsers',
+    summary: 'List the agents’ browsers and the page that each shows.',
+  },
   browserPicture: {
     method: 'GET',
     path: '/api/agents/{id}/browser/picture',
-    summary: 'What the browser of an agent shows now, as a picture',
+    summary: 'Return a screenshot of an agent’s browser.',
   },
   browserClose: {
     method: 'POST',
     path: '/api/agents/{id}/browser/close',
-    summary: 'Closes the browser of an agent; its tabs come back with its next use',
+    summary: 'Close an agent’s browser. Its next use opens the same tabs again.',
   },
   browserTakeOver: {
     method: 'POST',
     path: '/api/agents/{id}/browser/take-over',
-    summary: 'Gives mouse and keys to a person; the agent waits',
+    summary: 'Give the caller mouse and keyboard of an agent’s browser. The agent waits.',
   },
   browserGiveBack: {
     method: 'POST',
     path: '/api/agents/{id}/browser/give-back',
-    summary: 'Gives the browser back to its agent, which goes on',
+    summary: 'Return control of the browser to its agent, which continues.',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -38,12 +42,28 @@ export const screenEndpoints = {
   screen: {
     method: 'GET',
     path: '/agent-vnc/{agent}/{*path}',
-    summary: 'The screen of an agent’s browser: noVNC and its WebSocket',
+    summary: 'Show the screen of an agent’s browser: the noVNC page and its WebSocket.',
   },
-  screenPost: { method: 'POST', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
-  screenPut: { method: 'PUT', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
-  screenPatch: { method: 'PATCH', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
-  screenDelete: { method: 'DELETE', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
+  screenPost: {
+    method: 'POST',
+    path: '/agent-vnc/{agent}/{*path}',
+    summary: 'Answer 404: the screen has no such method.',
+  },
+  screenPut: {
+    method: 'PUT',
+    path: '/agent-vnc/{agent}/{*path}',
+    summary: 'Answer 404: the screen has no such method.',
+  },
+  screenPatch: {
+    method: 'PATCH',
+    path: '/agent-vnc/{agent}/{*path}',
+    summary: 'Answer 404: the screen has no such method.',
+  },
+  screenDelete: {
+    method: 'DELETE',
+    path: '/agent-vnc/{agent}/{*path}',
+    summary: 'Answer 404: the screen has no such method.',
+  },
 } as const satisfies Record<string, Endpoint>
 
 /** The path of the page on which a person sees the screen. */

@@ -7,18 +7,22 @@ import type { Endpoint } from './endpoint.ts'
  * A page may have taken the container over, so the mesh reads every answer as hostile.
  */
 export const browserServiceEndpoints = {
-  status: { method: 'GET', path: '/status', summary: 'Whether the browser lives, and what it shows' },
-  act: { method: 'POST', path: '/actions/{action}', summary: 'Does one thing in the browser' },
+  status: { method: 'GET', path: '/status', summary: 'Return whether the browser runs and what it shows.' },
+  act: { method: 'POST', path: '/actions/{action}', summary: 'Carry out one action in the browser.' },
   /** Not an action for agents: the mesh inserts the CAPTCHA solver's answer into the page that asked. */
   answerCaptcha: {
     method: 'POST',
     path: '/captcha-answer',
-    summary: 'Answers the CAPTCHA of the page in front',
+    summary: 'Enter the solution of the CAPTCHA on the current page.',
   },
-  picture: { method: 'GET', path: '/picture', summary: 'What the tab in front shows; changes nothing' },
-  watchMode: { method: 'POST', path: '/watch-mode', summary: 'Whether a person controls it' },
-  close: { method: 'POST', path: '/close', summary: 'Closes the browser; its tabs come back' },
-  vnc: { method: 'GET', path: '/vnc', summary: 'WebSocket to the screen, sub-protocol `binary`' },
+  picture: { method: 'GET', path: '/picture', summary: 'Return a screenshot of the current tab.' },
+  watchMode: { method: 'POST', path: '/watch-mode', summary: 'Set whether a person has control.' },
+  close: {
+    method: 'POST',
+    path: '/close',
+    summary: 'Close the browser. Its next start opens the same tabs again.',
+  },
+  vnc: { method: 'GET', path: '/vnc', summary: 'Open a WebSocket to the screen (`binary`).' },
 } as const satisfies Record<string, Endpoint>
 
 export const browserServicePort = 8500

@@ -8,36 +8,40 @@ export const channelPublicEndpoints = {
   channelVerify: {
     method: 'GET',
     path: '/channel/{name}',
-    summary: 'Answers a chat platform that asks whether this address is ours',
+    summary: 'Answer a chat platform’s verification of this address.',
   },
   channelReceive: {
     method: 'POST',
     path: '/channel/{name}',
-    summary: 'Takes what a chat platform delivers, signed',
+    summary: 'Receive signed events from a chat platform.',
   },
 } as const satisfies Record<string, Endpoint>
 
 export const channelEndpoints = {
-  channels: { method: 'GET', path: '/api/channels', summary: 'Chat platforms, and how each is' },
+  channels: {
+    method: 'GET',
+    path: '/api/channels',
+    summary: 'List the chat platforms and the state of each.',
+  },
   channelAdd: {
     method: 'POST',
     path: '/api/channels/{name}',
-    summary: 'Asks the platform whether it knows these tokens, keeps them, and switches the channel on',
+    summary: 'Check tokens with a chat platform, store them and enable the channel.',
   },
   channelRemove: {
     method: 'DELETE',
     path: '/api/channels/{name}',
-    summary: 'Switches a channel off and forgets its tokens',
+    summary: 'Disable a channel and delete its tokens.',
   },
   channelNotices: {
     method: 'PUT',
     path: '/api/channel-notices',
-    summary: 'What owners are told unasked, on which channels, and at which hours not',
+    summary: 'Set which notices owners receive, on which channels, and their quiet hours.',
   },
   channelPair: {
     method: 'POST',
     path: '/api/channels/{name}/pair',
-    summary: 'A code by which whoever shows it on the platform is known as the owner there',
+    summary: 'Create a code. The account that sends it on the platform is linked to the owner.',
   },
 } as const satisfies Record<string, Endpoint>
 

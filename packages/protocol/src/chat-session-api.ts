@@ -14,17 +14,17 @@ export const chatSessionEndpoints = {
   chatSessions: {
     method: 'GET',
     path: '/api/agents/{id}/chat/sessions',
-    summary: 'Conversations that an agent remembers, newest first',
+    summary: 'List an agent’s stored conversations, newest first.',
   },
   chatHistory: {
     method: 'GET',
     path: '/api/agents/{id}/chat/history',
-    summary: 'One conversation as the agent remembers it',
+    summary: 'Return one conversation as its agent stores it.',
   },
   chatReset: {
     method: 'POST',
     path: '/api/agents/{id}/chat/reset',
-    summary: 'Archives a conversation and begins it anew',
+    summary: 'Archive a conversation and start it empty.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -8,57 +8,65 @@ export const controlEndpoints = {
   agentConfig: {
     method: 'GET',
     path: '/api/agents/{id}/config',
-    summary: 'Role, model, budget and permissions of an agent',
+    summary: 'Return role, model, budget and permissions of an agent.',
   },
   agentEdit: {
     method: 'POST',
     path: '/api/agents/{id}/edit',
-    summary: 'Changes one thing of an agent, at once; can be undone for a while',
+    summary: 'Change one field of an agent at once. The caller can undo the edit for a limited time.',
   },
   agentDelete: {
     method: 'DELETE',
     path: '/api/agents/{id}',
-    summary: 'Deletes an agent with its data, tokens and permissions',
+    summary: 'Delete an agent with its data, tokens and permissions.',
   },
   agentArchive: {
     method: 'POST',
     path: '/api/agents/{id}/archive',
-    summary: 'Puts an agent away: stopped, without tokens, given no work; it keeps what it has',
+    summary: 'Archive an agent. It is stopped, loses its tokens and gets no work. Its data stays.',
   },
   agentUnarchive: {
     method: 'POST',
     path: '/api/agents/{id}/unarchive',
-    summary: 'Takes an archived agent back',
+    summary: 'Restore an archived agent.',
   },
   agentStop: {
     method: 'POST',
     path: '/api/agents/{id}/stop',
-    summary: 'Stops the container of an agent; the next work starts it',
+    summary: 'Stop an agent’s container. Its next work starts it again.',
   },
   agentHibernate: {
     method: 'POST',
     path: '/api/agents/{id}/hibernate',
-    summary: 'Puts an idle agent to sleep; the next work wakes it',
+    summary: 'Hibernate an idle agent. Its next work starts it again.',
   },
   permissionsExplain: {
     method: 'GET',
     path: '/api/agents/{id}/permissions/explain',
-    summary: 'Whether an agent may do something, and by which line of which file',
+    summary: 'Return whether an agent may carry out an action, and which line of which file decides it.',
   },
-  changes: { method: 'GET', path: '/api/changes', summary: 'Changes of agents, newest first' },
+  changes: { method: 'GET', path: '/api/changes', summary: 'List changes of agents, newest first.' },
   changeUndo: {
     method: 'POST',
     path: '/api/changes/{token}/undo',
-    summary: 'Takes a change back, once, while it still stands',
+    summary: 'Undo a change, if nothing has changed the same field since.',
   },
-  pending: { method: 'GET', path: '/api/pending', summary: 'What waits for a person' },
-  pendingOne: { method: 'GET', path: '/api/pending/{id}', summary: 'One of them, whatever became of it' },
+  pending: { method: 'GET', path: '/api/pending', summary: 'List the actions that wait for approval.' },
+  pendingOne: {
+    method: 'GET',
+    path: '/api/pending/{id}',
+    summary: 'Return one approval, also after its decision.',
+  },
   pendingConfirm: {
     method: 'POST',
     path: '/api/pending/{id}/confirm',
-    summary: 'Lets it happen, exactly as it was shown',
+    summary: 'Confirm an action, which is then carried out exactly as it was shown.',
   },
-  pendingCancel: { method: 'POST', path: '/api/pending/{id}/cancel', summary: 'Lets it not happen' },
+  pendingCancel: {
+    method: 'POST',
+    path: '/api/pending/{id}/cancel',
+    summary: 'Refuse an action that waits for approval.',
+  },
 } as const satisfies Record<string, Endpoint>
 
 export type ControlEndpointName = keyof typeof controlEndpoints

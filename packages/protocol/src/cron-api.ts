@@ -17,33 +17,49 @@ export const cronLimits = {
 
 /** The people's API of cron jobs. */
 export const cronHumanEndpoints = {
-  cronJobs: { method: 'GET', path: '/api/cron', summary: 'Jobs with their next due time and their counts' },
+  cronJobs: {
+    method: 'GET',
+    path: '/api/cron',
+    summary: 'List cron jobs with their next due time and their counters.',
+  },
   cronPreview: {
     method: 'GET',
     path: '/api/cron/preview',
-    summary: 'When a schedule would be due, or what is wrong with it',
+    summary: 'Return the next due times of a schedule, or why it is invalid.',
   },
-  cronCreate: { method: 'POST', path: '/api/cron', summary: 'Makes a job' },
-  cronUpdate: { method: 'PUT', path: '/api/cron/{id}', summary: 'Changes what of a job may change' },
-  cronRemove: { method: 'DELETE', path: '/api/cron/{id}', summary: 'Removes a job' },
+  cronCreate: { method: 'POST', path: '/api/cron', summary: 'Create a cron job.' },
+  cronUpdate: {
+    method: 'PUT',
+    path: '/api/cron/{id}',
+    summary: 'Change the changeable fields of a cron job.',
+  },
+  cronRemove: { method: 'DELETE', path: '/api/cron/{id}', summary: 'Delete a cron job.' },
   cronRun: {
     method: 'POST',
     path: '/api/cron/{id}/run',
-    summary: 'Fires a job now, whatever its schedule says',
+    summary: 'Fire a cron job now, regardless of its schedule.',
   },
   cronHistory: {
     method: 'GET',
     path: '/api/cron/{id}/history',
-    summary: 'What became of its due times, newest first',
+    summary: 'List what happened at the due times of a cron job, newest first.',
   },
 } as const satisfies Record<string, Endpoint>
 
 /** What an agent may ask: `set_cron`, `list_cron` and `remove_cron`. */
 export const cronAgentEndpoints = {
-  cronSet: { method: 'POST', path: '/mesh/cron', summary: 'Makes a job' },
-  cronList: { method: 'GET', path: '/mesh/cron', summary: 'Jobs of the caller, and of those it may see' },
-  cronChange: { method: 'PUT', path: '/mesh/cron/{id}', summary: 'Changes what of a job may change' },
-  cronDrop: { method: 'DELETE', path: '/mesh/cron/{id}', summary: 'Removes a job' },
+  cronSet: { method: 'POST', path: '/mesh/cron', summary: 'Create a cron job.' },
+  cronList: {
+    method: 'GET',
+    path: '/mesh/cron',
+    summary: 'List the cron jobs of the calling agent and of agents that it may see.',
+  },
+  cronChange: {
+    method: 'PUT',
+    path: '/mesh/cron/{id}',
+    summary: 'Change the changeable fields of a cron job.',
+  },
+  cronDrop: { method: 'DELETE', path: '/mesh/cron/{id}', summary: 'Delete a cron job.' },
 } as const satisfies Record<string, Endpoint>
 
 export type CronHumanEndpointName = keyof typeof cronHumanEndpoints

@@ -5,16 +5,20 @@ import { runViewSchema } from './run.ts'
 
 /** The people's API: heartbeats. */
 export const heartbeatEndpoints = {
-  heartbeats: { method: 'GET', path: '/api/heartbeats', summary: 'When each agent looks around by itself' },
+  heartbeats: {
+    method: 'GET',
+    path: '/api/heartbeats',
+    summary: 'List each agent’s heartbeat schedule with the result of the last heartbeat.',
+  },
   heartbeatRun: {
     method: 'POST',
     path: '/api/agents/{id}/heartbeat',
-    summary: 'Runs a heartbeat of an agent now, or decides on it as if it were due; answers with its outcome',
+    summary: 'Run an agent’s heartbeat now, or decide on it as if it were due, and return its outcome.',
   },
   heartbeatSet: {
     method: 'PUT',
     path: '/api/agents/{id}/heartbeat',
-    summary: 'Sets how often an agent looks around by itself, or that it does not',
+    summary: 'Set the interval of an agent’s heartbeat, or disable it.',
   },
 } as const satisfies Record<string, Endpoint>
 

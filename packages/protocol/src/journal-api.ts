@@ -6,17 +6,17 @@ export const journalEndpoints = {
   journalExport: {
     method: 'GET',
     path: '/api/journal',
-    summary: 'Rows of the journal as JSON lines, oldest first',
+    summary: 'Return audit log rows as JSON lines, oldest first.',
   },
   journalVerify: {
     method: 'GET',
     path: '/api/journal/verify',
-    summary: 'Checks the hash chain of the whole journal, now',
+    summary: 'Verify the hash chain of the whole audit log.',
   },
   journalAccept: {
     method: 'POST',
     path: '/api/journal/accept',
-    summary: 'Goes on with a broken journal as it stands',
+    summary: 'Accept a broken audit log as it is, and continue it.',
   },
 } as const satisfies Record<string, Endpoint>
 

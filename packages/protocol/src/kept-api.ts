@@ -9,53 +9,57 @@ export const keptEndpoints = {
   fleetUse: {
     method: 'GET',
     path: '/api/use',
-    summary: 'Memory, processor and context of each agent as they are now',
+    summary: 'Return the current memory, processor and context use of each agent.',
   },
   identityFiles: {
     method: 'GET',
     path: '/api/agents/{id}/workspace',
-    summary: 'The files that make an agent what it is, with their caps',
+    summary: 'List an agent’s workspace files with their size limits.',
   },
   identityFile: {
     method: 'GET',
     path: '/api/agents/{id}/workspace/{file}',
-    summary: 'The text of one of them',
+    summary: 'Return one workspace file of an agent.',
   },
-  folder: { method: 'GET', path: '/api/agents/{id}/files', summary: 'One folder below /data of an agent' },
+  folder: {
+    method: 'GET',
+    path: '/api/agents/{id}/files',
+    summary: 'List one folder below /data of an agent.',
+  },
   fileRead: {
     method: 'GET',
     path: '/api/agents/{id}/files/{*path}',
-    summary: 'The bytes of a file below /data of an agent',
+    summary: 'Return the bytes of a file below /data of an agent.',
   },
   pictureRead: {
     method: 'GET',
     path: '/api/agents/{id}/pictures/{sha256}',
-    summary: 'A picture that an agent looked at, while it keeps it',
+    summary: 'Return an image that an agent viewed, while the agent stores it.',
   },
   facts: {
     method: 'GET',
     path: '/api/agents/{id}/memory',
-    summary: 'What an agent remembers, newest first, with where it comes from',
+    summary: 'List the facts in an agent’s memory, newest first, with their sources.',
   },
   factForget: {
     method: 'DELETE',
     path: '/api/agents/{id}/memory/{fact}',
-    summary: 'Takes one fact out of the memory of an agent',
+    summary: 'Delete one fact from an agent’s memory.',
   },
   agentTools: {
     method: 'GET',
     path: '/api/agents/{id}/tools',
-    summary: 'The tools of an agent, its skills among them',
+    summary: 'List an agent’s tools and skills.',
   },
   agentLogs: {
     method: 'GET',
     path: '/api/agents/{id}/logs',
-    summary: 'The last lines that the process of an agent printed',
+    summary: 'Return the last lines that an agent’s process printed.',
   },
   permissionOrigins: {
     method: 'GET',
     path: '/api/agents/{id}/permissions',
-    summary: 'Each permission of an agent, and who gave it when',
+    summary: 'List an agent’s permissions, with who granted each and when.',
   },
 } as const satisfies Record<string, Endpoint>
 

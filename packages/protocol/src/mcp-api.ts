@@ -9,7 +9,7 @@ export const mcpAgentEndpoints = {
   mcpExchange: {
     method: 'POST',
     path: '/mesh/mcp',
-    summary: 'One HTTP exchange with an MCP server of the caller; the answer is streamed',
+    summary: 'Forward one HTTP request to an MCP server of the calling agent and stream the answer.',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -31,7 +31,7 @@ export const mcpHumanEndpoints = {
   mcpServers: {
     method: 'GET',
     path: '/api/agents/{id}/mcp',
-    summary: 'MCP servers of an agent, whether they run, and their tools',
+    summary: 'List an agent’s MCP servers with their state and tools.',
   },
 } as const satisfies Record<string, Endpoint>
 

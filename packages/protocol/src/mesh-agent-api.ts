@@ -19,61 +19,73 @@ import {
 
 /** The agent API: the calls of an agent in a container. Plain values; the schemas below have the same names. */
 export const meshAgentEndpoints = {
-  lease: { method: 'POST', path: '/mesh/lease', summary: 'Renews the lease of the run in the headers' },
-  agents: { method: 'GET', path: '/mesh/agents', summary: 'The agents that the caller may message' },
+  lease: { method: 'POST', path: '/mesh/lease', summary: 'Renew the lease of the run in the headers.' },
+  agents: {
+    method: 'GET',
+    path: '/mesh/agents',
+    summary: 'List the agents that the calling agent may message.',
+  },
   blackboardList: {
     method: 'GET',
     path: '/mesh/blackboard',
-    summary: 'Entries under a prefix that the caller may read',
+    summary: 'List blackboard entries under a prefix that the calling agent may read.',
   },
-  blackboardRead: { method: 'GET', path: '/mesh/blackboard/{*key}', summary: 'One entry' },
-  blackboardWrite: { method: 'PUT', path: '/mesh/blackboard/{*key}', summary: 'Writes one entry' },
+  blackboardRead: { method: 'GET', path: '/mesh/blackboard/{*key}', summary: 'Return one blackboard entry.' },
+  blackboardWrite: { method: 'PUT', path: '/mesh/blackboard/{*key}', summary: 'Write one blackboard entry.' },
   handOff: {
     method: 'POST',
     path: '/mesh/tasks',
-    summary: 'Gives a task to another agent; never waits for it',
+    summary: 'Hand a task to another agent. The answer comes before the task is done.',
   },
   steer: {
     method: 'POST',
     path: '/mesh/agents/{id}/steer',
-    summary: 'Says something to an agent that works',
+    summary: 'Add a message to the run that another agent executes.',
   },
   steersTaken: {
     method: 'POST',
     path: '/mesh/steers/taken',
-    summary: 'Steers stand in the conversation of the run in the headers',
+    summary: 'Confirm that steers are in the conversation of the run in the headers.',
   },
   inbox: {
     method: 'GET',
     path: '/mesh/tasks/inbox',
-    summary: 'Open tasks of the caller and what became of those it gave',
+    summary: 'List the calling agent’s open tasks, and the state of the tasks that it handed to others.',
   },
-  completeTask: { method: 'POST', path: '/mesh/tasks/{id}/complete', summary: 'Closes a task of the caller' },
-  readTask: { method: 'GET', path: '/mesh/tasks/{id}', summary: 'One task with what happened to it' },
+  completeTask: {
+    method: 'POST',
+    path: '/mesh/tasks/{id}/complete',
+    summary: 'Complete a task of the calling agent.',
+  },
+  readTask: { method: 'GET', path: '/mesh/tasks/{id}', summary: 'Return one task with its history.' },
   updateTask: {
     method: 'POST',
     path: '/mesh/tasks/{id}/update',
-    summary: 'Takes a task of the caller on, tells how far it is, or asks its giver',
+    summary: 'Accept a task of the calling agent, report its progress, or ask its giver a question.',
   },
   manageTask: {
     method: 'POST',
     path: '/mesh/tasks/{id}/manage',
-    summary: 'Answers, tries again, reroutes or cancels a task',
+    summary: 'Answer, retry, reroute or cancel a task.',
   },
   reviewTask: {
     method: 'POST',
     path: '/mesh/tasks/{id}/review',
-    summary: 'Says what the end of a task is worth',
+    summary: 'Rate the result of a task.',
   },
-  saveArtifact: { method: 'POST', path: '/mesh/artifacts', summary: 'Keeps a file outside the container' },
-  notify: { method: 'POST', path: '/mesh/notify', summary: 'Tells the owner something' },
-  httpRequest: { method: 'POST', path: '/mesh/http', summary: 'Fetches a public address for the agent' },
+  saveArtifact: { method: 'POST', path: '/mesh/artifacts', summary: 'Save a file outside the container.' },
+  notify: { method: 'POST', path: '/mesh/notify', summary: 'Send a notice to the owner.' },
+  httpRequest: {
+    method: 'POST',
+    path: '/mesh/http',
+    summary: 'Send an HTTP request to a public address for the calling agent.',
+  },
   chatCompletions: {
     method: 'POST',
     path: '/v1/chat/completions',
-    summary: 'OpenAI-compatible chat completion',
+    summary: 'Call a model in the format of OpenAI’s chat completions.',
   },
-  models: { method: 'GET', path: '/v1/models', summary: 'The models that the caller may use' },
+  models: { method: 'GET', path: '/v1/models', summary: 'List the models that the caller may use.' },
 } as const satisfies Record<string, Endpoint>
 
 export type MeshAgentEndpointName = keyof typeof meshAgentEndpoints

@@ -8,26 +8,26 @@ import { channelNames } from './people.ts'
 
 /** The internal API: this machine's own programs, by loopback source and marker header. */
 export const meshInternalEndpoints = {
-  wallsVerify: { method: 'POST', path: '/internal/walls/verify', summary: 'Tries the walls again, now' },
+  wallsVerify: { method: 'POST', path: '/internal/walls/verify', summary: 'Check the walls now.' },
   journalVerify: {
     method: 'GET',
     path: '/internal/journal/verify',
-    summary: 'Checks the hash chain of the journal',
+    summary: 'Verify the hash chain of the audit log.',
   },
   browsersFailed: {
     method: 'GET',
     path: '/internal/browsers/failed',
-    summary: 'Browsers that did not come up, or ended unasked, with the reasons',
+    summary: 'List browsers that failed to start or ended unexpectedly, with the reasons.',
   },
   channelsTroubled: {
     method: 'GET',
     path: '/internal/channels/troubled',
-    summary: 'Chat platforms that are on and of which there is something to say, with the repairs',
+    summary: 'List enabled chat platforms that have a problem, with its repair.',
   },
   agentData: {
     method: 'GET',
     path: '/internal/agents/{id}/data',
-    summary: 'What an agent keeps, as a POSIX archive, at one moment; 204 where it keeps nothing',
+    summary: 'Return the data of an agent as one POSIX archive, or 204 if it has none.',
   },
 } as const satisfies Record<string, Endpoint>
 

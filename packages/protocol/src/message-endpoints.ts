@@ -8,17 +8,17 @@ export const messageAgentEndpoints = {
   messageSend: {
     method: 'POST',
     path: '/mesh/messages',
-    summary: 'Asks another agent something, by its id or by what it can; never waits for the answer',
+    summary: 'Ask another agent, by id or by capability. The answer comes before the reply.',
   },
   messageAwait: {
     method: 'POST',
     path: '/mesh/messages/{id}/await',
-    summary: 'Waits a while for the answer to a message of the run in the headers',
+    summary: 'Wait for a limited time for the reply to a message of the run in the headers.',
   },
   capabilitiesDeclare: {
     method: 'PUT',
     path: '/mesh/capabilities',
-    summary: 'What the caller can, in the place of what it declared before',
+    summary: 'Replace the declared capabilities of the calling agent.',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -26,7 +26,7 @@ export type MessageAgentEndpointName = keyof typeof messageAgentEndpoints
 
 /** The people's API of these messages. */
 export const messageHumanEndpoints = {
-  messages: { method: 'GET', path: '/api/messages', summary: 'What agents asked each other, newest first' },
+  messages: { method: 'GET', path: '/api/messages', summary: 'List messages between agents, newest first.' },
 } as const satisfies Record<string, Endpoint>
 
 export type MessageHumanEndpointName = keyof typeof messageHumanEndpoints

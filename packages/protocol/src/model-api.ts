@@ -5,14 +5,22 @@ import type { Endpoint } from './endpoint.ts'
  * parse them and no schema here does.
  */
 export const modelEndpoints = {
-  messages: { method: 'POST', path: '/v1/messages', summary: 'Anthropic-compatible message' },
+  messages: {
+    method: 'POST',
+    path: '/v1/messages',
+    summary: 'Call a model in the format of Anthropic’s messages.',
+  },
   countTokens: {
     method: 'POST',
     path: '/v1/messages/count_tokens',
-    summary: 'How many tokens a message would have; costs nothing',
+    summary: 'Count the tokens of a message, free of charge.',
   },
-  embeddings: { method: 'POST', path: '/v1/embeddings', summary: 'OpenAI-compatible embeddings' },
-  model: { method: 'GET', path: '/v1/models/{*id}', summary: 'One model that the caller may use' },
+  embeddings: {
+    method: 'POST',
+    path: '/v1/embeddings',
+    summary: 'Compute embeddings in the format of OpenAI.',
+  },
+  model: { method: 'GET', path: '/v1/models/{*id}', summary: 'Return one model that the caller may use.' },
 } as const satisfies Record<string, Endpoint>
 
 export const modelApi = { messages: {}, countTokens: {}, embeddings: {}, model: {} } as const

@@ -3,7 +3,11 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
 /** Part of the people's API: the fleet's models and their health. */
 export const modelsEndpoints = {
-  models: { method: 'GET', path: '/api/models', summary: 'Models with price, health and who may use them' },
+  models: {
+    method: 'GET',
+    path: '/api/models',
+    summary: 'List models with price, health and the agents that may use them.',
+  },
 } as const satisfies Record<string, Endpoint>
 
 /** The context window that a provider stated to an agent when it refused a prompt. */

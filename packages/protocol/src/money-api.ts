@@ -4,17 +4,25 @@ import { agentIdSchema } from './ids.ts'
 
 /** The people's API: budgets of agents, projects and the fleet, and what was spent. */
 export const moneyEndpoints = {
-  budgets: { method: 'GET', path: '/api/budgets', summary: 'Every budget, with what is spent and set aside' },
-  budgetSet: { method: 'PUT', path: '/api/budgets', summary: 'Sets one or both periods of a budget' },
+  budgets: {
+    method: 'GET',
+    path: '/api/budgets',
+    summary: 'List all budgets with the amounts spent and reserved.',
+  },
+  budgetSet: {
+    method: 'PUT',
+    path: '/api/budgets',
+    summary: 'Set the daily limit, the monthly limit or both of a budget.',
+  },
   agentProjectSet: {
     method: 'PUT',
     path: '/api/agents/{id}/project',
-    summary: 'The project whose budget an agent is charged to',
+    summary: 'Set the project whose budget an agent’s costs count towards.',
   },
   costReport: {
     method: 'GET',
     path: '/api/costs/report',
-    summary: 'Spend of the last days by agent, project, model or day',
+    summary: 'Return the spend of the last days by agent, project, model or day.',
   },
 } as const satisfies Record<string, Endpoint>
 

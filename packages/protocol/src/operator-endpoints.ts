@@ -5,19 +5,19 @@ import type { Endpoint } from './endpoint.ts'
  * without schemas, so that the operator's first run need not load the schemas of `operator-api.ts`.
  */
 export const operatorViewEndpoints = {
-  metrics: { method: 'GET', path: '/mesh/operator/metrics', summary: 'The whole fleet in figures' },
+  metrics: { method: 'GET', path: '/mesh/operator/metrics', summary: 'Return metrics of the whole fleet.' },
   agentMetrics: {
     method: 'GET',
     path: '/mesh/operator/agents/{id}/metrics',
-    summary: 'One agent in figures',
+    summary: 'Return metrics of one agent.',
   },
   staleTasks: {
     method: 'GET',
     path: '/mesh/operator/stale-tasks',
-    summary: 'Open tasks that nothing happened to for hours',
+    summary: 'List open tasks without any change for hours.',
   },
-  tasks: { method: 'GET', path: '/mesh/operator/tasks', summary: 'Tasks of the fleet, newest first' },
-  audit: { method: 'GET', path: '/mesh/operator/audit', summary: 'Rows of the journal, oldest first' },
+  tasks: { method: 'GET', path: '/mesh/operator/tasks', summary: 'List tasks of the fleet, newest first.' },
+  audit: { method: 'GET', path: '/mesh/operator/audit', summary: 'List audit log rows, oldest first.' },
 } as const satisfies Record<string, Endpoint>
 
 export type OperatorViewEndpointName = keyof typeof operatorViewEndpoints
@@ -27,17 +27,17 @@ export const operatorArchiveEndpoints = {
   archived: {
     method: 'GET',
     path: '/mesh/operator/archive',
-    summary: 'The agents that are archived',
+    summary: 'List the archived agents.',
   },
   archive: {
     method: 'POST',
     path: '/mesh/operator/agents/{id}/archive',
-    summary: 'Puts a worker away with everything it has',
+    summary: 'Archive a worker. Its data stays.',
   },
   unarchive: {
     method: 'POST',
     path: '/mesh/operator/agents/{id}/unarchive',
-    summary: 'Takes an archived worker back',
+    summary: 'Restore an archived worker.',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -48,74 +48,86 @@ export const operatorEndpoints = {
   tools: {
     method: 'GET',
     path: '/mesh/operator/tools',
-    summary: 'Names of the tools that the operator may use now',
+    summary: 'List the names of the tools that the operator may use now.',
   },
-  agents: { method: 'GET', path: '/mesh/operator/agents', summary: 'Every agent with its state and cost' },
-  agentConfig: { method: 'GET', path: '/mesh/operator/agents/{id}', summary: 'How an agent is set up' },
+  agents: { method: 'GET', path: '/mesh/operator/agents', summary: 'List all agents with state and cost.' },
+  agentConfig: {
+    method: 'GET',
+    path: '/mesh/operator/agents/{id}',
+    summary: 'Return the configuration of an agent.',
+  },
   agentFile: {
     method: 'GET',
     path: '/mesh/operator/agents/{id}/files/{file}',
-    summary: 'One workspace text of an agent',
+    summary: 'Return one workspace file of an agent.',
   },
-  agentCreate: { method: 'POST', path: '/mesh/operator/agents', summary: 'Creates a worker' },
+  agentCreate: { method: 'POST', path: '/mesh/operator/agents', summary: 'Create a worker.' },
   agentEdit: {
     method: 'POST',
     path: '/mesh/operator/agents/{id}/edit',
-    summary: 'Changes one thing of an agent, below the ceiling',
+    summary: 'Change one field of an agent within the operator’s ceiling.',
   },
   agentRestart: {
     method: 'POST',
     path: '/mesh/operator/agents/{id}/restart',
-    summary: 'Re-creates the container of an agent',
+    summary: 'Restart an agent in a new container.',
   },
   agentStop: {
     method: 'POST',
     path: '/mesh/operator/agents/{id}/stop',
-    summary: 'Stops the container of an agent',
+    summary: 'Stop an agent’s container.',
   },
   agentHibernate: {
     method: 'POST',
     path: '/mesh/operator/agents/{id}/hibernate',
-    summary: 'Puts an idle agent to sleep',
+    summary: 'Hibernate an idle agent.',
   },
   agentDelete: {
     method: 'POST',
     path: '/mesh/operator/agents/{id}/delete',
-    summary: 'Asks a person to delete an agent',
+    summary: 'Request a person’s approval to delete an agent.',
   },
   changes: {
     method: 'GET',
     path: '/mesh/operator/changes',
-    summary: 'Changes of the operator, newest first',
+    summary: 'List changes by the operator, newest first.',
   },
   changeUndo: {
     method: 'POST',
     path: '/mesh/operator/changes/{token}/undo',
-    summary: 'Takes back a change of the operator',
+    summary: 'Undo a change by the operator.',
   },
-  templates: { method: 'GET', path: '/mesh/operator/templates', summary: 'Names of the templates' },
+  templates: { method: 'GET', path: '/mesh/operator/templates', summary: 'List the names of the templates.' },
   templateApply: {
     method: 'POST',
     path: '/mesh/operator/templates/{name}/apply',
-    summary: 'Creates those agents of a template that are not there, below the ceiling',
+    summary: 'Create the missing agents of a template within the operator’s ceiling.',
   },
   agentRuns: {
     method: 'GET',
     path: '/mesh/operator/agents/{id}/runs',
-    summary: 'The newest runs of an agent, what waits among them',
+    summary: 'List an agent’s newest runs, queued ones included.',
   },
-  budgets: { method: 'GET', path: '/mesh/operator/budgets', summary: 'Every budget and what is spent of it' },
-  messages: { method: 'GET', path: '/mesh/operator/messages', summary: 'What agents asked each other' },
+  budgets: {
+    method: 'GET',
+    path: '/mesh/operator/budgets',
+    summary: 'List all budgets with the amounts spent.',
+  },
+  messages: { method: 'GET', path: '/mesh/operator/messages', summary: 'List messages between agents.' },
   agentHeartbeat: {
     method: 'PUT',
     path: '/mesh/operator/agents/{id}/heartbeat',
-    summary: 'How often a worker looks around by itself',
+    summary: 'Set the interval of a worker’s heartbeat.',
   },
-  pending: { method: 'GET', path: '/mesh/operator/pending', summary: 'What the operator asked a person for' },
+  pending: {
+    method: 'GET',
+    path: '/mesh/operator/pending',
+    summary: 'List the operator’s requests that wait for approval.',
+  },
   pendingCancel: {
     method: 'POST',
     path: '/mesh/operator/pending/{id}/cancel',
-    summary: 'Takes back what the operator asked for',
+    summary: 'Withdraw a request of the operator.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -4,16 +4,16 @@ import { agentIdSchema } from './ids.ts'
 
 /** The people's API: the kill switch of all work that triggers started. */
 export const pauseEndpoints = {
-  pauses: { method: 'GET', path: '/api/pauses', summary: 'What is paused, by whom and why' },
+  pauses: { method: 'GET', path: '/api/pauses', summary: 'List the pauses, with who set each and why.' },
   pause: {
     method: 'POST',
     path: '/api/pauses',
-    summary: 'Holds all proactive work of the fleet or of one agent; people are served as always',
+    summary: 'Pause triggered work of the fleet or of one agent. People’s requests still run.',
   },
   resume: {
     method: 'POST',
     path: '/api/pauses/resume',
-    summary: 'Lets proactive work go on; what came due meanwhile begins once',
+    summary: 'End a pause. Work that came due during the pause runs once.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -11,33 +11,37 @@ import {
 
 /** Who has access to the people's API, and with which role. */
 export const peopleAdminEndpoints = {
-  me: { method: 'GET', path: '/api/me', summary: 'Who the caller is, and what they may' },
-  people: { method: 'GET', path: '/api/people', summary: 'Everybody whom config/people.json names' },
-  personAdd: { method: 'POST', path: '/api/people', summary: 'Adds a person; the reply has the token, once' },
+  me: { method: 'GET', path: '/api/me', summary: 'Return the caller’s name, role and agents.' },
+  people: { method: 'GET', path: '/api/people', summary: 'List all people of config/people.json.' },
+  personAdd: {
+    method: 'POST',
+    path: '/api/people',
+    summary: 'Add a person. Only this answer contains the person’s token.',
+  },
   personChange: {
     method: 'PATCH',
     path: '/api/people/{name}',
-    summary: 'Role, agents or identities of a person',
+    summary: 'Change role, agents or identities of a person.',
   },
   personRotate: {
     method: 'POST',
     path: '/api/people/{name}/token',
-    summary: 'A new token in the place of the old one; the reply has it, once',
+    summary: 'Replace a person’s token. Only this answer contains the new one.',
   },
   proofCode: {
     method: 'POST',
     path: '/api/proof/code',
-    summary: 'A code for a program of the owner’s to print; refused to pages',
+    summary: 'Create a code that a program of the owner prints. Pages cannot call this.',
   },
   proofGive: {
     method: 'POST',
     path: '/api/proof',
-    summary: 'The owner’s proof for the code, which a page brings to what cannot be undone',
+    summary: 'Exchange the code for a proof that pages send with irreversible actions.',
   },
   personRemove: {
     method: 'DELETE',
     path: '/api/people/{name}',
-    summary: 'Removes a person with their token',
+    summary: 'Remove a person and the person’s token.',
   },
 } as const satisfies Record<string, Endpoint>
 

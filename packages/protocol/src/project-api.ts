@@ -6,10 +6,13 @@ import { manageProjectActions, projectLimits } from './project-limits.ts'
 
 /** Methods and summaries that both APIs share. The guard decides which callers may use an endpoint. */
 const [list, one, manage, write] = [
-  { method: 'GET', summary: 'Projects: all that the caller may see, or its own' },
-  { method: 'GET', summary: 'One project with its texts, members and tasks' },
-  { method: 'POST', summary: 'Makes, archives or takes back a project, and decides who belongs to it' },
-  { method: 'PUT', summary: 'Writes the goal or one section of a project, over the version that was read' },
+  { method: 'GET', summary: 'List the projects that the caller may see.' },
+  { method: 'GET', summary: 'Return one project with its texts, members and tasks.' },
+  { method: 'POST', summary: 'Create, archive or restore a project, or change its members.' },
+  {
+    method: 'PUT',
+    summary: 'Write the goal or a section of a project, if it is still the version that was read.',
+  },
 ] as const
 
 export const projectAgentEndpoints = {
@@ -27,7 +30,7 @@ export const projectHumanEndpoints = {
   projectDelete: {
     method: 'DELETE',
     path: '/api/projects/{name}',
-    summary: 'Deletes an archived project with all that it kept to itself',
+    summary: 'Delete an archived project with everything that only it used.',
   },
 } as const satisfies Record<string, Endpoint>
 

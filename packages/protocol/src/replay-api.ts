@@ -10,22 +10,22 @@ export const replayEndpoints = {
   runRecord: {
     method: 'GET',
     path: '/api/runs/{id}/record',
-    summary: 'What models answered in a run, step by step, with the calls of tools and their results',
+    summary: 'Return the recorded model answers of a run, with tool calls and their results.',
   },
   runReplay: {
     method: 'POST',
     path: '/api/runs/{id}/replay',
-    summary: 'Plays one turn of a run again from its record; nothing outside is touched',
+    summary: 'Replay one turn of a run from its record, without outside effects.',
   },
   runFork: {
     method: 'POST',
     path: '/api/runs/{id}/fork',
-    summary: 'Lets another model go on from a step of a run, as a run of its own',
+    summary: 'Start a run in which another model continues from a step of a recorded run.',
   },
   runComparison: {
     method: 'GET',
     path: '/api/runs/{id}/comparison',
-    summary: 'Where a replay or a fork differs from the run that it was made of',
+    summary: 'Return where a replay or fork differs from the recorded run.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -5,12 +5,12 @@ export const replayAgentEndpoints = {
   recordedCall: {
     method: 'POST',
     path: '/mesh/replay/call',
-    summary: 'The result of a call of a tool as it was recorded',
+    summary: 'Return the recorded result of a tool call.',
   },
   recordedHistory: {
     method: 'GET',
     path: '/mesh/replay/history',
-    summary: 'The conversation before the turn that is played again, and what was said in its middle',
+    summary: 'Return the conversation before the replayed turn, and the messages sent during it.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -3,41 +3,45 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
 /** The set-up of the fleet's models: the first run, and Settings afterwards. For owners. */
 export const setupEndpoints = {
-  setup: { method: 'GET', path: '/api/setup', summary: 'What agents think with, and what they could' },
+  setup: {
+    method: 'GET',
+    path: '/api/setup',
+    summary: 'Return the configured model providers and those that can be added.',
+  },
   setupLocal: {
     method: 'POST',
     path: '/api/setup/local',
-    summary: 'Looks for model servers on the usual ports of this machine',
+    summary: 'Search the usual ports of this machine for model servers.',
   },
   setupCheck: {
     method: 'POST',
     path: '/api/setup/check',
-    summary: 'Has a provider answer one word with a key; keeps nothing',
+    summary: 'Check a provider and key with one small model call. Nothing is stored.',
   },
   setupProvider: {
     method: 'POST',
     path: '/api/setup/provider',
-    summary: 'Checks a provider and keeps its key; its model may become the default',
+    summary: 'Check a provider and store its key. Its model can become the default.',
   },
   setupProviderRemove: {
     method: 'DELETE',
     path: '/api/setup/provider/{name}',
-    summary: 'Forgets the key and the address of a provider',
+    summary: 'Delete key and address of a provider.',
   },
   setupModel: {
     method: 'PUT',
     path: '/api/setup/model',
-    summary: 'The model of agents that name none of their own',
+    summary: 'Set the default model, for agents without a model of their own.',
   },
   setupDemo: {
     method: 'POST',
     path: '/api/setup/demo',
-    summary: 'Lets a recorded conversation think for the fleet, without a key',
+    summary: 'Let the fleet play a recorded conversation in place of a model.',
   },
   setupPrice: {
     method: 'PUT',
     path: '/api/setup/price',
-    summary: 'What a model costs, where the public list is wrong or silent',
+    summary: 'Set the price of a model that the public price list has wrong or not at all.',
   },
 } as const satisfies Record<string, Endpoint>
 

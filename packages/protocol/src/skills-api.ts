@@ -7,7 +7,7 @@ export const skillEndpoints = {
   skillCheck: {
     method: 'POST',
     path: '/mesh/skills/check',
-    summary: 'Checks the source of a skill and gives back what it says of itself, and JavaScript',
+    summary: 'Check the source of a skill and return its description and its JavaScript.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -9,7 +9,7 @@ export const spawnEndpoints = {
   spawn: {
     method: 'POST',
     path: '/mesh/spawn',
-    summary: 'Makes an agent for one task, with a life that ends; never waits for it',
+    summary: 'Create a temporary agent for one task. The answer comes before the task is done.',
   },
 } as const satisfies Record<string, Endpoint>
 

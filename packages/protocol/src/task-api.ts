@@ -52,17 +52,17 @@ export type TaskDetailView = z.infer<typeof taskDetailSchema>
 
 /** The people's API. */
 export const taskHumanEndpoints = {
-  taskGive: { method: 'POST', path: '/api/tasks', summary: 'Gives a task to an agent' },
-  task: { method: 'GET', path: '/api/tasks/{id}', summary: 'One task with what happened to it' },
+  taskGive: { method: 'POST', path: '/api/tasks', summary: 'Give a task to an agent.' },
+  task: { method: 'GET', path: '/api/tasks/{id}', summary: 'Return one task with its history.' },
   taskManage: {
     method: 'POST',
     path: '/api/tasks/{id}/manage',
-    summary: 'Answers, tries again, reroutes or cancels a task',
+    summary: 'Answer, retry, reroute or cancel a task.',
   },
   taskReview: {
     method: 'POST',
     path: '/api/tasks/{id}/review',
-    summary: 'Says what the end of a task is worth',
+    summary: 'Rate the result of a task.',
   },
 } as const satisfies Record<string, Endpoint>
 

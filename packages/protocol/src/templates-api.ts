@@ -4,28 +4,27 @@ import { templateLimits } from './limits.ts'
 
 /** Fleets as files, at the people's API: list, plan, apply, export. */
 export const templateEndpoints = {
-  templates: { method: 'GET', path: '/api/templates', summary: 'Ready fleets, by name' },
-  template: { method: 'GET', path: '/api/templates/{name}', summary: 'The text of one template' },
+  templates: { method: 'GET', path: '/api/templates', summary: 'List the templates.' },
+  template: { method: 'GET', path: '/api/templates/{name}', summary: 'Return the text of one template.' },
   templatePlan: {
     method: 'POST',
     path: '/api/templates/plan',
-    summary: 'What applying a template would create and change; changes nothing',
+    summary: 'Return what applying a template would create and change, without changing anything.',
   },
   templateApplyPlan: {
     method: 'POST',
     path: '/api/templates/apply',
-    summary: 'Applies a template wholly or not at all',
+    summary: 'Apply a template completely, or not at all.',
   },
   templateApply: {
     method: 'POST',
     path: '/api/templates/{name}/apply',
-    summary: 'Creates what a template names and is not there yet',
+    summary: 'Create the missing agents of a template.',
   },
   fleetExport: {
     method: 'GET',
     path: '/api/export',
-    summary:
-      'The workers as a template, with what the settings say of each, their webhooks, schedules, watches of the blackboard and of folders, files and budgets',
+    summary: 'Return the workers as a template, with triggers, files and budgets.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -7,20 +7,28 @@ export const toolEndpoints = {
   toolsHeld: {
     method: 'GET',
     path: '/mesh/tools',
-    summary: 'The tools that would be refused to the caller now, and what its model can see',
+    summary: 'List the tools that the calling agent may not use now, and whether its model reads images.',
   },
   self: {
     method: 'GET',
     path: '/mesh/self',
-    summary: 'What the mesh knows of the caller: its model, its run and what is left of its money',
+    summary: 'Return the calling agent’s model, current run and remaining budgets.',
   },
   webSearch: {
     method: 'POST',
     path: '/mesh/web-search',
-    summary: 'Searches the web through the provider that the owner has set',
+    summary: 'Search the web through the owner’s search provider.',
   },
-  artifacts: { method: 'GET', path: '/mesh/artifacts', summary: 'The artifacts of one agent, newest first' },
-  artifact: { method: 'GET', path: '/mesh/artifacts/{name}', summary: 'One artifact with its content' },
+  artifacts: {
+    method: 'GET',
+    path: '/mesh/artifacts',
+    summary: 'List the artifacts of one agent, newest first.',
+  },
+  artifact: {
+    method: 'GET',
+    path: '/mesh/artifacts/{name}',
+    summary: 'Return one artifact with its content.',
+  },
 } as const satisfies Record<string, Endpoint>
 
 export const webSearchBounds = {

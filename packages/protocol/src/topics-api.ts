@@ -20,26 +20,34 @@ export const topicLimits = {
 
 /** Signals that agents publish to subscribers. */
 export const topicAgentEndpoints = {
-  signalPublish: { method: 'POST', path: '/mesh/signals', summary: 'Says something on a topic' },
+  signalPublish: { method: 'POST', path: '/mesh/signals', summary: 'Publish a signal on a topic.' },
   signalsRead: {
     method: 'POST',
     path: '/mesh/signals/read',
-    summary: 'Unread signals of the caller, oldest first',
+    summary: 'Return the calling agent’s unread signals, oldest first, and mark them read.',
   },
-  topics: { method: 'GET', path: '/mesh/topics', summary: 'Topics that the caller is subscribed to' },
-  topicSubscribe: { method: 'POST', path: '/mesh/topics/subscribe', summary: 'Subscribes to a topic' },
-  topicUnsubscribe: { method: 'POST', path: '/mesh/topics/unsubscribe', summary: 'Ends a subscription' },
+  topics: {
+    method: 'GET',
+    path: '/mesh/topics',
+    summary: 'List the topics that the calling agent is subscribed to.',
+  },
+  topicSubscribe: { method: 'POST', path: '/mesh/topics/subscribe', summary: 'Subscribe to a topic.' },
+  topicUnsubscribe: {
+    method: 'POST',
+    path: '/mesh/topics/unsubscribe',
+    summary: 'Unsubscribe from a topic.',
+  },
 } as const satisfies Record<string, Endpoint>
 
 /** The people's API of topics. */
 export const topicHumanEndpoints = {
-  topicsView: { method: 'GET', path: '/api/topics', summary: 'Topics and who is subscribed' },
+  topicsView: { method: 'GET', path: '/api/topics', summary: 'List topics and their subscribers.' },
   topicSignals: {
     method: 'GET',
     path: '/api/topics/{*topic}',
-    summary: 'What was said on one topic, newest first',
+    summary: 'List the signals of one topic, newest first.',
   },
-  signalsOf: { method: 'GET', path: '/api/agents/{id}/signals', summary: 'Unread signals of one agent' },
+  signalsOf: { method: 'GET', path: '/api/agents/{id}/signals', summary: 'List one agent’s unread signals.' },
 } as const satisfies Record<string, Endpoint>
 
 export const topicSchema = z

@@ -6,7 +6,7 @@ export const traceEndpoints = {
   runTrace: {
     method: 'GET',
     path: '/api/runs/{id}/trace',
-    summary: 'The trace that a run is part of, from what the mesh itself has kept',
+    summary: 'Return the trace of a run, built from the mesh’s own records.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -4,51 +4,59 @@ import { agentIdSchema, idSchema } from './ids.ts'
 
 /** The agent API of the vault: names and handles, never a value. */
 export const vaultAgentEndpoints = {
-  vaultList: { method: 'GET', path: '/mesh/credentials', summary: 'Credentials that the caller may use' },
+  vaultList: {
+    method: 'GET',
+    path: '/mesh/credentials',
+    summary: 'List the credentials that the calling agent may use.',
+  },
   vaultGenerate: {
     method: 'POST',
     path: '/mesh/credentials/generate',
-    summary: 'Makes a random credential and returns its handle',
+    summary: 'Create a random credential and return its handle.',
   },
   credentialRequest: {
     method: 'POST',
     path: '/mesh/credentials/requests',
-    summary: 'Asks the owner for a credential',
+    summary: 'Ask the owner for a credential.',
   },
 } as const satisfies Record<string, Endpoint>
 
 /** The owner's API for credentials. */
 export const vaultHumanEndpoints = {
-  credentials: { method: 'GET', path: '/api/credentials', summary: 'Names, bindings and fingerprints' },
+  credentials: {
+    method: 'GET',
+    path: '/api/credentials',
+    summary: 'List credentials with their hosts and fingerprints, without values.',
+  },
   credentialSet: {
     method: 'PUT',
     path: '/api/credentials/{name}',
-    summary: 'Stores an agent-tier credential',
+    summary: 'Store a credential that agents can use by its handle.',
   },
   credentialRemove: {
     method: 'DELETE',
     path: '/api/credentials/{name}',
-    summary: 'Removes it and its binding',
+    summary: 'Delete a credential and its binding to hosts.',
   },
   credentialBind: {
     method: 'PUT',
     path: '/api/credentials/{name}/binding',
-    summary: 'Says to which hosts a credential may go',
+    summary: 'Set the hosts to which a credential may be sent.',
   },
   credentialUnbind: {
     method: 'DELETE',
     path: '/api/credentials/{name}/binding',
-    summary: 'Binds a credential to no host any more',
+    summary: 'Remove the binding of a credential, so that it is sent to no host.',
   },
   credentialRequests: {
     method: 'GET',
     path: '/api/credential-requests',
-    summary: 'What agents asked for, newest first',
+    summary: 'List agents’ requests for credentials, newest first.',
   },
   credentialRequestDeny: {
     method: 'POST',
     path: '/api/credential-requests/{id}/deny',
-    summary: 'Says no to an agent that asked',
+    summary: 'Refuse an agent’s request for a credential.',
   },
 } as const satisfies Record<string, Endpoint>
 

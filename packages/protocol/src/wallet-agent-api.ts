@@ -13,32 +13,36 @@ import {
 
 /** The agent API of the agent's own wallet. */
 export const walletAgentEndpoints = {
-  walletOwnAddress: { method: 'GET', path: '/mesh/wallet/address', summary: 'The address of the caller' },
+  walletOwnAddress: {
+    method: 'GET',
+    path: '/mesh/wallet/address',
+    summary: 'Return the calling agent’s address.',
+  },
   walletOwnBalance: {
     method: 'GET',
     path: '/mesh/wallet/balance',
-    summary: 'What the address of the caller holds of the chain’s own coin or of a token, asked now',
+    summary: 'Return the calling agent’s current balance of a chain’s native coin or of a token.',
   },
   walletRead: {
     method: 'POST',
     path: '/mesh/wallet/read',
-    summary: 'What a function of a contract returns that changes nothing',
+    summary: 'Call a contract function that changes nothing and return its result.',
   },
   walletSimulate: {
     method: 'POST',
     path: '/mesh/wallet/simulate',
-    summary: 'What a call of a contract would move, cost and count for',
+    summary: 'Simulate a contract call and return its transfers, costs and the amount that would count.',
   },
   walletTransfer: {
     method: 'POST',
     path: '/mesh/wallet/transfer',
-    summary: 'Pays the coin of a chain or a token, once',
+    summary: 'Pay the native coin of a chain or a token, exactly once.',
   },
-  walletExecute: { method: 'POST', path: '/mesh/wallet/execute', summary: 'Calls a contract, once' },
+  walletExecute: { method: 'POST', path: '/mesh/wallet/execute', summary: 'Call a contract, exactly once.' },
   walletOwnPayments: {
     method: 'GET',
     path: '/mesh/wallet/payments',
-    summary: 'What the caller paid, and what became of it',
+    summary: 'List the calling agent’s payments with their states.',
   },
 } as const satisfies Record<string, Endpoint>
 

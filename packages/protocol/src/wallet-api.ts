@@ -7,38 +7,42 @@ export const walletEndpoints = {
   walletInit: {
     method: 'POST',
     path: '/api/wallet/init',
-    summary: 'Makes the seed; the reply has its 24 words, once',
+    summary: 'Create the wallet seed. Only this answer contains its 24 words.',
   },
   walletSeed: {
     method: 'GET',
     path: '/api/wallet/seed',
-    summary: 'Gone: the words are shown by walletInit alone',
+    summary: 'Answer 410: only the creation of the wallet shows the seed.',
   },
   walletImport: {
     method: 'POST',
     path: '/api/wallet/import',
-    summary: 'Takes in the words of a seed, or seals the same seed anew',
+    summary: 'Import a seed by its words, or set a new passphrase for the same seed.',
   },
   walletUnlock: {
     method: 'POST',
     path: '/api/wallet/unlock',
-    summary: 'Opens the seed with its passphrase until the mesh stops',
+    summary: 'Unlock the seed with its passphrase until the mesh stops.',
   },
   walletStatus: {
     method: 'GET',
     path: '/api/wallet',
-    summary: 'Whether there is a seed, and whether it is open',
+    summary: 'Return whether a seed exists and whether it is unlocked.',
   },
-  walletAddresses: { method: 'GET', path: '/api/wallet/addresses', summary: 'Which address is whose' },
+  walletAddresses: {
+    method: 'GET',
+    path: '/api/wallet/addresses',
+    summary: 'List the addresses of all agents.',
+  },
   walletBalances: {
     method: 'GET',
     path: '/api/wallet/balances',
-    summary: 'What addresses hold of each chain’s own coin, asked now',
+    summary: 'Return the current balance of each address in its chain’s native coin.',
   },
   walletAddressGive: {
     method: 'POST',
     path: '/api/wallet/addresses',
-    summary: 'The addresses of an agent; gives it an index of its own where it has none',
+    summary: 'Return an agent’s addresses. An agent without any is assigned new ones.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -10,21 +10,21 @@ import {
 
 /** The people's API of payments. */
 export const walletPaymentEndpoints = {
-  walletPayments: { method: 'GET', path: '/api/wallet/payments', summary: 'What was paid, newest first' },
+  walletPayments: { method: 'GET', path: '/api/wallet/payments', summary: 'List payments, newest first.' },
   walletPaymentReplace: {
     method: 'POST',
     path: '/api/wallet/payments/{id}/replace',
-    summary: 'Signs a payment that does not land once more at its number: at a higher fee, or as nothing',
+    summary: 'Replace a payment that is not included: by the same at a higher fee, or by an empty one.',
   },
   walletLimitsNow: {
     method: 'GET',
     path: '/api/wallet/limits',
-    summary: 'What each agent may pay and has paid, and whether anything is signed at all',
+    summary: 'Return each agent’s payment limits and spend, and whether signing is stopped.',
   },
   walletResume: {
     method: 'POST',
     path: '/api/wallet/resume',
-    summary: 'Lets a stopped wallet sign again, from where its chains are',
+    summary: 'Let a stopped wallet sign again, from the current state of its chains.',
   },
 } as const satisfies Record<string, Endpoint>
 

@@ -4,21 +4,21 @@ import { runStates } from './run.ts'
 
 /** The people's API of file watchers; the watchers themselves are in `config/watchers.yaml`. */
 export const watchEndpoints = {
-  watchers: { method: 'GET', path: '/api/watchers', summary: 'File watchers and how they are' },
+  watchers: { method: 'GET', path: '/api/watchers', summary: 'List the file watchers with their state.' },
   watcherChange: {
     method: 'PUT',
     path: '/api/watchers',
-    summary: 'Makes, changes or takes away one file watcher, in config/watchers.yaml',
+    summary: 'Create, change or delete one file watcher in config/watchers.yaml.',
   },
   watchersCheck: {
     method: 'GET',
     path: '/api/watchers/check',
-    summary: 'Reads config/watchers.yaml as it stands and says what it would match',
+    summary: 'Read config/watchers.yaml and return which files each watcher matches.',
   },
   watcherHistory: {
     method: 'GET',
     path: '/api/watchers/history',
-    summary: 'What watchers fired, newest first',
+    summary: 'List the file changes that fired watchers, newest first.',
   },
 } as const satisfies Record<string, Endpoint>
 

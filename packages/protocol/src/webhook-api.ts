@@ -8,39 +8,43 @@ export const webhookPublicEndpoints = {
   webhookReceive: {
     method: 'POST',
     path: '/webhook/hook/{hook_id}',
-    summary: 'Takes an event for the agent of the hook',
+    summary: 'Receive an event for the agent of a webhook.',
   },
 } as const satisfies Record<string, Endpoint>
 
 /** The people's API of webhooks for the dashboard; agents have no such endpoints. */
 export const webhookEndpoints = {
-  webhooks: { method: 'GET', path: '/api/webhooks', summary: 'All webhooks, without their secrets' },
-  webhookCreate: { method: 'POST', path: '/api/webhooks', summary: 'Makes a webhook; shows its secret once' },
-  webhookChange: { method: 'PATCH', path: '/api/webhooks/{id}', summary: 'Changes a webhook' },
+  webhooks: { method: 'GET', path: '/api/webhooks', summary: 'List webhooks, without their secrets.' },
+  webhookCreate: {
+    method: 'POST',
+    path: '/api/webhooks',
+    summary: 'Create a webhook. Only this answer contains its secret.',
+  },
+  webhookChange: { method: 'PATCH', path: '/api/webhooks/{id}', summary: 'Change a webhook.' },
   webhookDelete: {
     method: 'DELETE',
     path: '/api/webhooks/{id}',
-    summary: 'Deletes a webhook with its secret and its history',
+    summary: 'Delete a webhook with its secret and its history.',
   },
   webhookTest: {
     method: 'POST',
     path: '/api/webhooks/{id}/test',
-    summary: 'Delivers a payload as a person, without a signature',
+    summary: 'Deliver a payload to a webhook as a person, without a signature.',
   },
   webhookRotate: {
     method: 'POST',
     path: '/api/webhooks/{id}/rotate',
-    summary: 'Makes a new secret; the one before holds for a while',
+    summary: 'Replace a webhook’s secret. The previous one stays valid for a limited time.',
   },
   webhookDeliveries: {
     method: 'GET',
     path: '/api/webhooks/{id}/deliveries',
-    summary: 'What came, newest first, and what became of it',
+    summary: 'List deliveries with their results, newest first.',
   },
   webhookReplay: {
     method: 'POST',
     path: '/api/webhooks/{id}/deliveries/{delivery}/replay',
-    summary: 'Gives a delivery to the agent once more',
+    summary: 'Process a stored delivery again.',
   },
 } as const satisfies Record<string, Endpoint>
 
