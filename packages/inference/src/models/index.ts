@@ -5,6 +5,7 @@ import { parseEnvText } from '@flotilla/egress/credentials'
 import type { Vault } from '@flotilla/egress/credentials'
 import type { LoopShare } from '@flotilla/foundation/intake'
 import type { Agents } from '@flotilla/fleet/agents'
+import { rootOf } from '@flotilla/identity/kernel'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import { randomChance } from '@flotilla/foundation/platform'
 import type { Spending } from '../spending/index.ts'
@@ -137,7 +138,7 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
   const { agents, catalog } = needs
   const closing = new AbortController()
   const readOn = createReadOn({ clock })
-  const watch = createModelWatch(kernel)
+  const watch = createModelWatch({ ...kernel, rootOf: (agentId) => rootOf(kernel.hooks, agentId) })
   const windows = createStatedWindows(kernel)
   // Agents and servers read this value once at their start, so a change takes effect at the next start of the mesh.
   const keepAliveMs = keepAliveMsOf(kernel.settings())

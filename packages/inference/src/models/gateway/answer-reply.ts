@@ -39,6 +39,7 @@ export function wholeAnswer({ answer, ...by }: Answer): CompletionReply {
 }
 
 interface Streaming {
+  readonly agentId: string
   readonly keepAlive: KeepAlive
   readonly watch: ModelWatch
   readonly apiFormat: ApiFormat
@@ -67,14 +68,17 @@ export async function streamedAnswer(streaming: Streaming): Promise<CompletionRe
   }
 }
 
-function spokenStream({ watch, apiFormat, hearing, waits }: Streaming, answered: Answer): SpokenStream {
+function spokenStream(
+  { agentId, watch, apiFormat, hearing, waits }: Streaming,
+  answered: Answer,
+): SpokenStream {
   const { answer, model, askedAt } = answered
   return {
     signature: () => Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`),
     waiting: () => waits.asking(model),
     broke: (problem) => {
       const failure = failureFromError(problem, model)
-      if (failure) watch.failed(model, failure, askedAt)
+      if (failure) watch.failed(model, failure, { agentId, at: askedAt })
     },
     ...('whole' in answer ? asStream(answer.whole, { apiFormat, hearing }) : answer),
   }

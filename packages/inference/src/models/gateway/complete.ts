@@ -128,6 +128,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   async function dispatched() {
     try {
       return await dispatch(deps, {
+        agentId: caller.agentId,
         chain,
         hearing,
         waits,
@@ -145,8 +146,9 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
 
   // If the client leaves before a stream has begun, the stream still reads the answer to its end.
   const { stream, wantsUsage } = parameters
+  const streaming = { keepAlive, watch, apiFormat, wantsUsage, agentId: caller.agentId }
   const answered = stream
-    ? streamedAnswer({ keepAlive, watch, apiFormat, wantsUsage, dispatched: dispatched(), hearing, waits })
+    ? streamedAnswer({ ...streaming, dispatched: dispatched(), hearing, waits })
     : dispatched().then(wholeAnswer)
   // A client that has disconnected must not extend the lease of the run by an answer that it never reads.
   return await new Promise((resolve, reject) => {

@@ -14,6 +14,7 @@ import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 interface ChainCall<Answer> {
+  readonly agentId: string
   /** The requested model and its fallbacks, in order; never empty. */
   readonly chain: readonly CatalogModel[]
   /** Reserves the cost of one attempt; throws if the budget does not allow it. */
@@ -68,7 +69,7 @@ export async function dispatch<Answer>(
     failure: null,
     refusal: null,
   }
-  let choice = chooseModel(candidates(deps, call.chain, walk))
+  let choice = chooseModel(candidates(deps, call, walk))
   while (choice) {
     const model = call.chain[choice.index]
     if (!model) break
@@ -85,7 +86,7 @@ export async function dispatch<Answer>(
       )
     }
   }
-  throw whyNoAnswer(walk, rememberedRefusal(deps.watch, call.chain))
+  throw whyNoAnswer(walk, rememberedRefusal(deps.watch, call))
 }
 
 /** The state of one call along its chain. */
@@ -116,13 +117,13 @@ async function tryModel<Answer>(
     for (let retries = 0; ; retries++) {
       held ??= await openNext(call, model, walk)
       call.hearing.left.throwIfAborted()
-      if (held === null) return { next: chooseModel(candidates(deps, call.chain, walk)) }
+      if (held === null) return { next: chooseModel(candidates(deps, call, walk)) }
       const askedAt = clock.now()
       walk.attempts++
       const outcome: Outcome<Answer> = await attemptOnce(model, call, held)
       if ('answer' in outcome) {
         held = null
-        watch.answered(model, askedAt)
+        watch.answered(model, { agentId: call.agentId, at: askedAt })
         return { ...outcome, model, attempts: walk.attempts, askedAt }
       }
       const { failure } = outcome
@@ -130,10 +131,10 @@ async function tryModel<Answer>(
       if (failure.mayBeBilled) held = null
       call.hearing.left.throwIfAborted()
       const elapsedMs = clock.now() - walk.beganAt
-      const others = candidates(deps, call.chain, walk)
+      const others = candidates(deps, call, walk)
       const step = nextStep({ failure, retries, isLastResort, elapsedMs, others, chance: deps.chance() })
       if (step.do !== 'retry') {
-        watch.failed(model, failure, askedAt)
+        watch.failed(model, failure, { agentId: call.agentId, at: askedAt })
         return { next: step.do === 'switch' ? step : null }
       }
       deps.log.warn(
@@ -199,11 +200,15 @@ async function openNext(
   }
 }
 
-function candidates({ watch }: DispatchDeps, chain: readonly CatalogModel[], walk: Walk): Candidate[] {
+function candidates(
+  { watch }: DispatchDeps,
+  { chain, agentId }: Pick<ChainCall<unknown>, 'chain' | 'agentId'>,
+  walk: Walk,
+): Candidate[] {
   return [...walk.untried].flatMap((index) => {
     const model = chain[index]
-    return model
-      ? [{ index, coolDownLeftMs: watch.coolDownLeftMs(model), isShut: watch.refusalOf(model) !== null }]
-      : []
+    if (!model) return []
+    const coolDownLeftMs = watch.coolDownLeftMs(model, agentId)
+    return [{ index, coolDownLeftMs, isShut: watch.refusalOf(model) !== null }]
   })
 }

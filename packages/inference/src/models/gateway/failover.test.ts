@@ -6,7 +6,7 @@ import type { Candidate, Failure, Standing } from './failover.ts'
 import type { FailureKind } from './model-health.ts'
 
 function aFailure(kind: FailureKind | null, retryAfterMs = 0): Failure {
-  return { problem: new Problem('upstream-failed'), kind, retryAfterMs, mayBeBilled: false }
+  return { problem: new Problem('upstream-failed'), kind, retryAfterMs, mayBeBilled: false, affects: 'all' }
 }
 
 function standing(more: Partial<Standing>): Standing {

@@ -1,4 +1,5 @@
 import type { Problem } from '@flotilla/protocol/problem'
+import type { Affected } from '../refusals/judge-refusal.ts'
 import type { FailureKind } from './model-health.ts'
 
 /** One attempt that gave no answer. */
@@ -12,8 +13,8 @@ export interface Failure {
   readonly mayBeBilled: boolean
   /** True if the provider says that a retry is useless. */
   readonly isFinal?: boolean
-  /** True if only words indicate the kind. They may quote the caller, so the model's health does not change. */
-  readonly isOfCallOnly?: boolean
+  /** Whose calls avoid the model afterwards; `call` changes nothing. */
+  readonly affects: Affected
 }
 
 /** The waits before the first and the second retry of the same model. */

@@ -35,7 +35,7 @@ export type ModelHealth =
       readonly failures: number
     }
 
-type HealthEvent =
+export type HealthEvent =
   | { readonly kind: 'answered'; readonly askedAt: number }
   | {
       readonly kind: 'failed'
@@ -43,6 +43,8 @@ type HealthEvent =
       readonly failure: FailureKind
       /** The wait that the provider asked for, milliseconds; 0 if none. */
       readonly retryAfterMs: number
+      /** True if nothing in the answer proves the failure; then the model cools and is never shut. */
+      readonly isUnproven?: boolean
     }
 
 export const healthy: ModelHealth = { kind: 'ok' }
@@ -73,7 +75,8 @@ export const retryAfterBelievedMaxMs = 120_000
 export function healthAfter(health: ModelHealth, event: HealthEvent, now: number): ModelHealth {
   const holds = health.kind === 'cooling' && hasBegun(health, now)
   if (event.kind === 'answered') return holds && event.askedAt < health.since ? health : healthy
-  const isNews = shuts.includes(event.failure) && health.kind === 'cooling' && !health.isShut
+  const shutsModel = shuts.includes(event.failure) && event.isUnproven !== true
+  const isNews = shutsModel && health.kind === 'cooling' && !health.isShut
   if (holds && (event.askedAt < health.since || (now < health.until && !isNews))) {
     return { ...health, until: Math.max(health.until, now + askedForMs(event)) }
   }
@@ -84,7 +87,7 @@ export function healthAfter(health: ModelHealth, event: HealthEvent, now: number
     kind: 'cooling',
     since: now,
     until: now + coolDownMs,
-    isShut: shuts.includes(event.failure),
+    isShut: shutsModel,
     failures,
   }
 }

@@ -6,7 +6,7 @@ import type { FailureKind } from './model-health.ts'
 import type { ProviderReply } from '../llm-provider.ts'
 import { spendIn } from '../wire/collect-reply.ts'
 import { isEchoed } from '../refusals/echoed-text.ts'
-import type { IsEchoed } from '../refusals/judge-refusal.ts'
+import type { Affected, IsEchoed } from '../refusals/judge-refusal.ts'
 import type { RefusalMeaning } from '../refusals/refusal-table.ts'
 import type { Opened } from './open-call.ts'
 import { namingVariables, readRefusalOf } from './provider-problem.ts'
@@ -39,7 +39,7 @@ export async function failureFromRefusal(
   { request, bounds }: Pick<Opened, 'request' | 'bounds'>,
 ): Promise<Failure> {
   const isInRequest: IsEchoed = (phrase) => spendIn(bounds, () => isEchoed(request.parameters, phrase))
-  const { means, retryAfterMs, problem, isSure, echoed } = await readRefusalOf(reply, model, isInRequest)
+  const { means, retryAfterMs, problem, affects, echoed } = await readRefusalOf(reply, model, isInRequest)
   const ofStatus = kindOfStatus(reply)
   // The account may be refused although the request contains the same words, so another model may answer this call.
   const isUnclear = means === null && ofStatus === null && echoed !== null
@@ -50,7 +50,7 @@ export async function failureFromRefusal(
     retryAfterMs,
     mayBeBilled: mayBeBilledStatuses.includes(reply.status),
     ...(reply.shouldRetry === false ? { isFinal: true } : {}),
-    ...(isSure && !isUnclear ? {} : { isOfCallOnly: true }),
+    affects: isUnclear ? 'call' : kind !== null && isOfContent(kind, reply.status) ? 'agent' : affects,
   }
 }
 
@@ -66,7 +66,7 @@ export function failureFromError(
   model: Pick<CatalogModel, 'provider' | 'id'>,
 ): Failure | null {
   if (!(error instanceof Problem)) return null
-  const means = error.extra['refusal']
+  const { refusal: means, affects } = error.extra
   const kind = isMeaning(means) ? kindByMeaning[means] : (kindsByCode[error.code] ?? null)
   // The provider can bill nothing if no connection was made, or if the provider adapter rejected the call.
   const mayBeBilled = kind !== null && kind !== 'outage'
@@ -75,12 +75,25 @@ export function failureFromError(
     kind,
     retryAfterMs: (error.retryAfterSeconds ?? 0) * 1000,
     mayBeBilled,
-    ...(error.extra['evidence'] === 'words' ? { isOfCallOnly: true } : {}),
+    affects: isAffected(affects) ? affects : kind !== null && isOfContent(kind, 0) ? 'agent' : 'all',
   }
 }
 
 function isMeaning(value: unknown): value is RefusalMeaning {
   return typeof value === 'string' && Object.hasOwn(kindByMeaning, value)
+}
+
+function isAffected(value: unknown): value is Affected {
+  return value === 'agent' || value === 'call'
+}
+
+/** Kinds that the content of a call can cause: a long answer times out, an odd one breaks off or is empty. */
+const contentKinds: readonly FailureKind[] = ['timeout', 'broken', 'empty']
+/** Statuses of a server that failed at this request; the other ones from 500 on tell that it is down. */
+const contentStatuses: readonly number[] = [408, 500, 501, 504, 524]
+
+function isOfContent(kind: FailureKind, status: number): boolean {
+  return contentKinds.includes(kind) || (kind === 'outage' && contentStatuses.includes(status))
 }
 
 function kindOfStatus({ status, shouldRetry }: ProviderReply): FailureKind | null {

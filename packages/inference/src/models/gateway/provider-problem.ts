@@ -116,7 +116,7 @@ function refusalFrom(facts: RefusalFacts, by: RefusedBy, isEchoed: IsEchoed | nu
   return { ...judged, problem: problemOf(facts, judged, by), status: facts.status, retryAfterMs }
 }
 
-function problemOf(facts: RefusalFacts, { means, part, isSure }: Judged, by: RefusedBy): Problem {
+function problemOf(facts: RefusalFacts, { means, part, affects }: Judged, by: RefusedBy): Problem {
   const { status, retryAfterMs } = facts
   const message = redact(facts.message, by.secrets).slice(0, messageMaxChars)
   const how = status === 0 ? 'reported an error in its answer' : `answered ${status}`
@@ -125,7 +125,7 @@ function problemOf(facts: RefusalFacts, { means, part, isSure }: Judged, by: Ref
     provider: by.provider,
     provider_status: status,
     ...(means === null ? {} : { refusal: means }),
-    ...(isSure ? {} : { evidence: 'words' }),
+    ...(affects === 'all' ? {} : { affects }),
     ...(part === null ? {} : { part }),
   }
   if (means === null)

@@ -11,6 +11,7 @@ const failure: Failure = {
   kind: 'rate-limited',
   retryAfterMs: 0,
   mayBeBilled: false,
+  affects: 'all',
 }
 
 function aTeller() {

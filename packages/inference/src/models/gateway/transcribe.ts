@@ -195,17 +195,17 @@ const untold = { asking: () => ({ heard: () => {}, end: () => {} }), retrying: (
 
 async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePrice): Promise<Transcribed> {
   const { model, hearing, account } = opened
-  const askedAt = deps.clock.now()
+  const asked = { agentId: opened.request.agentId, at: deps.clock.now() }
   const call = { hearing, waits: untold, receive: (reply: ProviderReply) => receive(reply, opened, price) }
   const outcome: Outcome<string> = await attemptOnce(model, call, opened)
   if ('answer' in outcome) {
-    deps.watch.answered(model, askedAt)
+    deps.watch.answered(model, asked)
     return { text: outcome.answer }
   }
   const { problem, kind, mayBeBilled, retryAfterMs } = outcome.failure
   // A refund has no effect on an amount that is already settled.
   account.refund()
-  deps.watch.failed(model, outcome.failure, askedAt)
+  deps.watch.failed(model, outcome.failure, asked)
   const heals = !mayBeBilled && (kind === 'rate-limited' || kind === 'outage')
   return { failed: problem, waitMs: heals ? retryAfterMs : null }
 }

@@ -4,6 +4,8 @@ import type { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal, JournalEntry } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
+import { createDoubtedModel } from './doubted-model.ts'
+import type { DoubtedModel } from './doubted-model.ts'
 import type { Failure } from './failover.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import { coolDownLeftMs, healthAfter, healthy, isShut } from './model-health.ts'
@@ -22,17 +24,25 @@ export interface WatchedModel {
  * keys that the model depends on. Announces the start and the end of each cooldown.
  */
 export interface ModelWatch {
-  coolDownLeftMs(model: CatalogModel): number
+  /** The rest of the cooldown for one agent, milliseconds: the one of all agents, or its own if that is longer. */
+  coolDownLeftMs(model: CatalogModel, agentId: string): number
   /** The provider's problem if the model's key or account was refused and its cooldown still lasts; otherwise null. */
   refusalOf(model: CatalogModel): Problem | null
-  answered(model: CatalogModel, askedAt: number): void
-  failed(model: CatalogModel, failure: Failure, askedAt: number): void
+  answered(model: CatalogModel, asked: Asked): void
+  failed(model: CatalogModel, failure: Failure, asked: Asked): void
   /** Returns a model that was called since the start of the mesh; null for any other model. */
   find(id: string): WatchedModel | null
   list(): readonly WatchedModel[]
 }
 
+/** Who sent a call, and when. */
+export interface Asked {
+  readonly agentId: string
+  readonly at: number
+}
+
 interface ModelWatchDeps {
+  readonly rootOf: (agentId: string) => string
   readonly clock: Clock
   readonly log: Log
   readonly events: Pick<EventBus, 'publish'>
@@ -43,6 +53,7 @@ interface Entry {
   /** The catalog's object, which is replaced when settings or keys change. */
   readonly model: CatalogModel
   health: ModelHealth
+  readonly doubted: DoubtedModel
   answered: number
   failed: number
   lastError: WatchedModel['lastError']
@@ -60,7 +71,15 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
   function entryOf(model: CatalogModel): Entry {
     const known = entries.get(model.id)
     if (known?.model === model) return known
-    const entry: Entry = { model, health: healthy, answered: 0, failed: 0, lastError: null, problem: null }
+    const entry: Entry = {
+      model,
+      health: healthy,
+      doubted: createDoubtedModel(),
+      answered: 0,
+      failed: 0,
+      lastError: null,
+      problem: null,
+    }
     entries.delete(model.id)
     entries.set(model.id, entry)
     if (entries.size > entriesMax) forgetOne(entries)
@@ -106,32 +125,45 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
   }
 
   return {
-    coolDownLeftMs: (model) => {
+    coolDownLeftMs: (model, agentId) => {
       const entry = entries.get(model.id)
-      return entry?.model === model ? coolDownLeftMs(entry.health, deps.clock.now()) : 0
+      if (entry?.model !== model) return 0
+      const now = deps.clock.now()
+      return Math.max(coolDownLeftMs(entry.health, now), entry.doubted.leftMs(deps.rootOf(agentId), now))
     },
     refusalOf: (model) => {
       const entry = entries.get(model.id)
       return entry?.model === model && isShut(entry.health, deps.clock.now()) ? entry.problem : null
     },
-    answered(model, askedAt) {
+    answered(model, { agentId, at: askedAt }) {
       const entry = entryOf(model)
+      const now = deps.clock.now()
       entry.answered++
+      entry.doubted.answered(deps.rootOf(agentId), askedAt, now)
       if (entry.health.kind === 'ok') return
       const { failures } = entry.health
-      entry.health = healthAfter(entry.health, { kind: 'answered', askedAt }, deps.clock.now())
+      entry.health = healthAfter(entry.health, { kind: 'answered', askedAt }, now)
       if (entry.health.kind === 'ok') announceRecovered(model.id, failures)
     },
-    failed(model, { kind, problem, retryAfterMs, isOfCallOnly }, askedAt) {
+    failed(model, { kind, problem, retryAfterMs, affects }, { agentId, at: askedAt }) {
       if (kind === null || kind === 'too-large') return
       const entry = entryOf(model)
       const now = deps.clock.now()
       const failuresBefore = entry.health.kind === 'cooling' ? entry.health.failures : 0
       entry.failed++
       entry.lastError = { code: problem.code, detail: problem.detail.slice(0, detailMaxChars), at: now }
-      if (isOfCallOnly === true) return
+      if (affects === 'call') return
+      const isUnproven = affects === 'agent'
+      const event = { kind: 'failed', askedAt, failure: kind, retryAfterMs, isUnproven } as const
+      if (isUnproven && !entry.doubted.failed(deps.rootOf(agentId), event, now)) {
+        deps.log.info(
+          { model: model.id, agent: agentId, code: problem.code },
+          'a model failed for one agent without proof; only this agent prefers its fallbacks during a cooldown',
+        )
+        return
+      }
       entry.problem = problem
-      entry.health = healthAfter(entry.health, { kind: 'failed', askedAt, failure: kind, retryAfterMs }, now)
+      entry.health = healthAfter(entry.health, event, now)
       if (entry.health.kind === 'cooling' && entry.health.failures > failuresBefore) {
         announceCooling(model.id, entry.health, problem)
       }

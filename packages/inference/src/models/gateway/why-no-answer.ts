@@ -4,11 +4,14 @@ import type { Failure } from './failover.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /** Returns the problem of the first model whose key or account was refused and whose cooldown still lasts. */
-export function rememberedRefusal(watch: ModelWatch, chain: readonly CatalogModel[]): Problem | null {
+export function rememberedRefusal(
+  watch: ModelWatch,
+  { chain, agentId }: { readonly chain: readonly CatalogModel[]; readonly agentId: string },
+): Problem | null {
   for (const model of chain) {
     const refusal = watch.refusalOf(model)
     if (refusal === null) continue
-    const seconds = Math.ceil(watch.coolDownLeftMs(model) / 1000)
+    const seconds = Math.ceil(watch.coolDownLeftMs(model, agentId) / 1000)
     return retold(refusal, {
       detail: `${refusal.detail}; the mesh does not call this model again for ${seconds} s, or until its key or the settings change`,
     })

@@ -4,15 +4,18 @@ import type { RefusalFacts } from './read-refusal.ts'
 import { refusalRows } from './refusal-table.ts'
 import type { RefusalMeaning, RefusalRow } from './refusal-table.ts'
 
+/**
+ * Whose calls a refusal may affect: those of all agents if a code or the status proves its meaning, those of the calling
+ * agent if it does not, and this call alone if its size is the cause. Words do not prove a meaning, because they may
+ * quote the caller; neither does a page of a proxy or a firewall, because it may judge the content.
+ */
+export type Affected = 'all' | 'agent' | 'call'
+
 export interface Judged {
   /** The meaning of the refusal; null if only the status is known. */
   readonly means: RefusalMeaning | null
   readonly part: HistoryPart | null
-  /**
-   * True if a code or the status proves the meaning. Words alone do not prove it, because they may quote the caller;
-   * such a meaning affects only this call. Always true for a meaning that only affects the caller.
-   */
-  readonly isSure: boolean
+  readonly affects: Affected
   /** A meaning whose words the request itself contains; null if no such words were found. */
   readonly echoed: RefusalMeaning | null
 }
@@ -59,7 +62,8 @@ export function judgeRefusal(facts: RefusalFacts, isEchoed: IsEchoed | null = nu
   const rolling = facts.status === 429 ? rollingQuota.exec(facts.message) : null
   if (rolling !== null && !/request too large/i.test(facts.message) && !isFromCaller('quota', rolling[0])) {
     const isNear = facts.retryAfterMs !== null && facts.retryAfterMs <= passesWithinMs
-    return { means: isNear ? 'rate' : 'quota', part: null, isSure: true, echoed: null }
+    const affects = isEchoed === null ? 'agent' : 'all'
+    return { means: isNear ? 'rate' : 'quota', part: null, affects, echoed: null }
   }
   const row = refusalRows.find((one) => {
     const phrase = phraseOf(one, facts)
@@ -69,18 +73,31 @@ export function judgeRefusal(facts: RefusalFacts, isEchoed: IsEchoed | null = nu
   const mayBeTooLong =
     row === undefined || row.means === 'access' || (row.means === 'history' && row.part !== 'images')
   if (mayBeTooLong && facts.status !== 429 && saysTooLong(facts.message))
-    return { means: 'too-long', part: null, isSure: true, echoed }
-  return { means: row?.means ?? null, part: row?.part ?? null, isSure: isProven(row, facts), echoed }
+    return { means: 'too-long', part: null, affects: 'all', echoed }
+  const affects = row === undefined ? 'all' : affectedBy(row, facts, isEchoed !== null)
+  return { means: row?.means ?? null, part: row?.part ?? null, affects, echoed }
 }
 
-function isProven(row: RefusalRow | undefined, { status }: RefusalFacts): boolean {
-  if (row === undefined || !shared.includes(row.means)) return true
-  if (row.isOfCall === true) return false
-  return row.says === undefined || provingStatuses[row.means]?.includes(status) === true
+/** The request must be known to tell the provider's words from those of the caller. */
+function affectedBy(row: RefusalRow, facts: RefusalFacts, isRequestKnown: boolean): Affected {
+  if (!shared.includes(row.means)) return 'all'
+  if (row.isOfCall === true) return 'call'
+  if (row.whole !== undefined) return 'all'
+  if (row.says !== undefined)
+    return isRequestKnown && provingStatuses[row.means]?.includes(facts.status) === true ? 'all' : 'agent'
+  if (row.code !== undefined) return 'all'
+  return provesByStatus(facts) ? 'all' : 'agent'
+}
+
+/** Whether a status without a known code or known words proves that key, account or provider refuses all calls. */
+function provesByStatus({ status, isFromApi }: RefusalFacts): boolean {
+  if (status === 401 || status === 402) return isFromApi
+  return status === 429 || status === 529
 }
 
 /** Returns the words of the message that match a row; empty if the row needs none; null if the row does not match. */
-function phraseOf({ status, at, code, says }: RefusalRow, facts: RefusalFacts): string | null {
+function phraseOf({ status, at, code, says, whole }: RefusalRow, facts: RefusalFacts): string | null {
+  if (whole !== undefined && (whole.host !== facts.host || !whole.text.test(facts.message))) return null
   if (status !== undefined && !status.includes(facts.status)) return null
   if (at !== undefined && !at.test(`${facts.provider} ${facts.host}`)) return null
   if (code !== undefined && !facts.codes.some((one) => code.test(one))) return null

@@ -12,6 +12,8 @@ export interface RefusalFacts {
   /** Every code, type, status and reason that the body or the headers name. */
   readonly codes: readonly string[]
   readonly message: string
+  /** True if the body is JSON with a code or a message; false for a page, a plain text and an empty body. */
+  readonly isFromApi: boolean
   /** The wait that the body asks for; null if it names none. */
   readonly retryAfterMs: number | null
 }
@@ -45,7 +47,7 @@ export function readRefusal(text: string, of: RefusalSource): RefusalFacts {
     const message = plainText(text)
     const { status, provider, host } = of
     const retryAfterMs = retryAfterInWords(message, of.repliedAt)
-    return { status, provider, host, codes: [...codes], message, retryAfterMs }
+    return { status, provider, host, codes: [...codes], message, isFromApi: codes.size > 0, retryAfterMs }
   }
   return factsOf(body, of, codes)
 }
@@ -62,7 +64,8 @@ function factsOf(body: Fields, of: RefusalSource, codes: Set<string>): RefusalFa
   const retryAfterMs = read.retryAfterMs ?? retryAfterInWords(message, of.repliedAt)
   const status = of.status === 200 ? read.told : of.status
   const { provider, host } = of
-  return { status, provider, host, codes: [...codes].slice(0, codesMax), message, retryAfterMs }
+  const isFromApi = codes.size > 0 || message !== ''
+  return { status, provider, host, codes: [...codes].slice(0, codesMax), message, isFromApi, retryAfterMs }
 }
 
 interface Reading {

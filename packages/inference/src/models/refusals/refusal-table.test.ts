@@ -215,6 +215,9 @@ function judge({ provider, status, body, host = '', errorType }: Sample) {
   return { facts, ...judgeRefusal(facts) }
 }
 
+const affected = (status: number, body: string) =>
+  judgeRefusal(readRefusal(body, { status, provider: 'x', host: '' }), () => false).affects
+
 const error = (message: string, more: object = {}) => ({ error: { message, ...more } })
 const judgeBody = (status: number, body: object) =>
   judge({ provider: 'x', status, body: JSON.stringify(body) }).facts
@@ -270,19 +273,75 @@ describe('the evidence of a refusal', () => {
     const proven = messages.filter((message) => {
       const body = JSON.stringify(error(quoted(message)))
       const judged = judgeRefusal(readRefusal(body, { status, provider: 'x', host: '' }), () => false)
-      return shared.includes(judged.means) && judged.isSure
+      return shared.includes(judged.means) && judged.affects === 'all'
     })
     expect(proven).toEqual([])
   })
 
   test('is proven by a code with any status, and by words with a status of the account', () => {
-    const sure = (status: number, body: object) =>
-      judgeRefusal(readRefusal(JSON.stringify(body), { status, provider: 'x', host: '' }), () => false).isSure
+    const sure = (status: number, body: object) => affected(status, JSON.stringify(body)) === 'all'
     expect(sure(400, error('no', { code: 'insufficient_quota' }))).toBe(true)
     for (const status of [401, 402, 403, 429]) expect(sure(status, error('insufficient funds'))).toBe(true)
     expect(sure(404, error('no such model'))).toBe(true)
     expect(sure(400, error('no such model'))).toBe(false)
     expect(sure(402, error('needs more credits, or fewer max_tokens'))).toBe(false)
+  })
+
+  test.each([401, 402, 403, 404, 407, 451])(
+    'with status %i, a page, a text, an empty body and JSON without words prove nothing for other agents',
+    (status) => {
+      const pages = [
+        '',
+        'Forbidden',
+        '<html><head><title>403 Forbidden</title></head><body>Request blocked.</body></html>',
+        '{}',
+        '[]',
+        '"no"',
+      ]
+      for (const page of pages) {
+        const { means, affects } = judgeRefusal(
+          readRefusal(page, { status, provider: 'x', host: '' }),
+          () => false,
+        )
+        expect(means === null || affects === 'agent', page).toBe(true)
+      }
+    },
+  )
+
+  test('with status 403, 407 or 451, JSON without a known code or known words proves nothing', () => {
+    for (const status of [403, 407, 451])
+      for (const body of [
+        error('Forbidden'),
+        error('blocked by policy', { code: status }),
+        { message: 'no' },
+      ])
+        expect(affected(status, JSON.stringify(body)), JSON.stringify(body)).toBe('agent')
+    for (const code of ['PERMISSION_DENIED', 'permission_error', 'unsupported_country_region_territory'])
+      expect(affected(403, JSON.stringify(error('no', { code })))).toBe('all')
+    for (const status of [401, 402]) expect(affected(status, JSON.stringify(error('no')))).toBe('all')
+  })
+
+  test('is not given by words if the request is not known, as in an answer with status 200', () => {
+    const said = readRefusal(JSON.stringify(error("no tool 'insufficient funds'", { code: 429 })), {
+      status: 200,
+      provider: 'x',
+      host: '',
+    })
+    expect(judgeRefusal(said)).toMatchObject({ means: 'credit', affects: 'agent' })
+    expect(judgeRefusal({ ...said, message: 'limit of tokens per day' })).toMatchObject({ affects: 'agent' })
+  })
+
+  test('is a whole message that only the host of the provider can have written', () => {
+    const low =
+      'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
+    const at = (host: string, message: string, status = 400) => {
+      const text = JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } })
+      return judgeRefusal(readRefusal(text, { status, provider: 'anthropic', host }), () => true)
+    }
+    expect(at('api.anthropic.com', low)).toMatchObject({ means: 'credit', affects: 'all' })
+    expect(at('api.anthropic.com.other.test', low)).toMatchObject({ means: null, echoed: 'credit' })
+    for (const quoted of [`messages.0: ${low}`, `${low} (input)`, `'${low}'`, `${low}\n${low}`])
+      expect(shared, quoted).not.toContain(at('api.anthropic.com', quoted).means)
   })
 
   test('is not searched in the request for more phrases than the bound', () => {

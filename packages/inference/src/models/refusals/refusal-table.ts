@@ -36,6 +36,8 @@ export interface RefusalRow {
   readonly code?: RegExp
   /** Must match somewhere in the message. With `code`, both must match. */
   readonly says?: RegExp
+  /** Must match the whole message that the provider's own host writes; no text of a caller can produce it. */
+  readonly whole?: { readonly host: string; readonly text: RegExp }
   /** True if the refusal depends on the size of this request, so that other requests may pass. */
   readonly isOfCall?: true
 }
@@ -71,6 +73,39 @@ const quotaRows: readonly RefusalRow[] = [
   { means: 'quota', says: /daily free allocation|usage limit exceeded, .{0,40}(?:hour|week|month)/i },
   // Zhipu's codes for its limit of calls per day and for the time windows of its plans.
   { means: 'quota', code: /^13(?:04|08|09|10)$/, says: /上限|limit|到期|expired/i },
+]
+
+/** Refusals with status 400 that name no code. Each message is fixed, and the provider never begins one with a quote. */
+const wholeRows: readonly RefusalRow[] = [
+  {
+    means: 'credit',
+    status: [400],
+    whole: {
+      host: 'api.anthropic.com',
+      text: /^Your credit balance is too low to access the (?:Anthropic|Claude) API\. Please go to Plans & Billing to upgrade or purchase credits\.$/,
+    },
+  },
+  {
+    means: 'quota',
+    status: [400],
+    whole: {
+      host: 'api.anthropic.com',
+      text: /^You have reached your specified API usage limits\. You will regain access on \d{4}-\d{2}-\d{2} at \d{2}:\d{2} UTC\.$/,
+    },
+  },
+  {
+    means: 'key',
+    status: [400],
+    whole: { host: 'api.anthropic.com', text: /^This organization has been disabled\.$/ },
+  },
+  {
+    means: 'access',
+    status: [400],
+    whole: {
+      host: 'generativelanguage.googleapis.com',
+      text: /^User location is not supported for the API use\.$/,
+    },
+  },
 ]
 
 const accountRows: readonly RefusalRow[] = [
@@ -155,7 +190,8 @@ const passingRows: readonly RefusalRow[] = [
   },
   { means: 'rate', status: [429] },
   { means: 'rate', status: [0], says: /rate limit exceeded|too many requests/i },
-  { means: 'access', status: [403] },
+  // A firewall or a proxy of a company answers with these statuses too.
+  { means: 'access', status: [403, 407, 451] },
 ]
 
 /**
@@ -165,6 +201,7 @@ const passingRows: readonly RefusalRow[] = [
  * and Ollama. `refusal-table.test.ts` contains their bodies.
  */
 export const refusalRows: readonly RefusalRow[] = [
+  ...wholeRows,
   ...quotaRows,
   ...passingRows.filter(({ means }) => means === 'output'),
   ...historyRows.filter(({ part }) => part === 'content'),
