@@ -3,13 +3,14 @@ import type { CommandContext } from '../context.ts'
 import { askMeshProgram } from './ask-mesh-program.ts'
 import { readMeshFile } from './mesh-file.ts'
 
-const answerMaxMs = 60_000
+/** Time for a killed mesh's lease (60 s), and for pods whose nodes end them slowly (65 s), milliseconds. */
+const answerMaxMs = 180_000
 const answerSchema = z.looseObject({ ended: z.array(z.string()), left: z.nullable(z.string()) })
 
 export interface LeftAgents {
   /** Agents that were still running and have been ended. */
   readonly ended: readonly string[]
-  /** The command that ends agents in pods, or in an engine without an answer; null if no agent still runs. */
+  /** The command that ends agents in an engine that does not answer; null if no agent still runs. */
   readonly left: string | null
 }
 

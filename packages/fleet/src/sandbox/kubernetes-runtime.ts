@@ -16,6 +16,7 @@ import { readPodData, writePodData } from './kubernetes/pod-data.ts'
 import { agentIdOf, exitOf, hasEnded, podState, type Pod } from './kubernetes/pod-state.ts'
 import { watchPods } from './kubernetes/pod-watch.ts'
 import { endPod, forgetFiles, removePod, startPod, type PreparedCluster } from './kubernetes/start-pod.ts'
+import { homeSelector } from './kubernetes/stop-pods.ts'
 import { SandboxError } from './sandbox-error.ts'
 import type { DataBound, SandboxEnd, SandboxRuntime } from './sandbox-runtime.ts'
 import { homeTag, sandboxName } from './sandbox-spec.ts'
@@ -46,7 +47,6 @@ export interface KubernetesRuntimeOptions
 /** ADAPTER of `sandbox-runtime.ts`: one pod per agent, in one namespace of a cluster that the mesh does not run. */
 export function createKubernetesRuntime(options: KubernetesRuntimeOptions): SandboxRuntime {
   const { homeId, namespace, clock, log } = options
-  const selector = `${labelKeys.home}=${homeTag(homeId)}`
   const listeners = new Set<(end: SandboxEnd) => void>()
   const backListeners = new Set<() => void>()
   /** Agents of running pods whose end was not requested, by the pod's uid. */
@@ -111,7 +111,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       const watch = await watchPods({
         cluster,
         namespace,
-        labelSelector: selector,
+        labelSelector: homeSelector(homeId),
         clock,
         log,
         onPod,
@@ -238,8 +238,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       running.clear()
       await ready?.watch.close()
       ready = null
-      const ground = { ...options, meshAddress: '', ownAddress: '', userNamespaces: false }
-      await erasePods(cluster, { ground, clock, log })
+      await erasePods(cluster, options)
     },
 
     async close() {

@@ -1,11 +1,17 @@
-import type { ConfigurationOptions, V1Lease } from '@kubernetes/client-node'
+import type { V1Lease } from '@kubernetes/client-node'
 import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
 import type { LeaseRecord, LeaseRecords, SeenRecord } from '@flotilla/foundation/lease'
 import { leaseMs } from '@flotilla/foundation/lease'
 import { labelKeys } from '../hardening/container-options.ts'
 import { homeTag } from '../sandbox-spec.ts'
-import { connectCluster, unlessRefused, type Cluster, type ClusterAddress } from './connect-cluster.ts'
+import {
+  boundedRequest,
+  connectCluster,
+  unlessRefused,
+  type Cluster,
+  type ClusterAddress,
+} from './connect-cluster.ts'
 import { reachNodes, readyNamespace } from './prepare-ground.ts'
 import type { MeshService } from './prepare-ground.ts'
 
@@ -77,12 +83,12 @@ export function clusterLease(
   return {
     async read(signal) {
       const found = await leases
-        .readNamespacedLease({ namespace, name }, await until(signal))
+        .readNamespacedLease({ namespace, name }, await boundedRequest(signal))
         .catch(unlessRefused([404], null))
       return found === null ? null : seenOf(found)
     },
     async write(record, over, signal) {
-      const options = await until(signal)
+      const options = await boundedRequest(signal)
       const made = { namespace, body: await body(record, over) }
       const written =
         over === null
@@ -105,23 +111,5 @@ function seenOf(found: V1Lease): SeenRecord {
     holder: spec?.holderIdentity || null,
     epoch: spec?.leaseTransitions ?? 0,
     version: metadata.resourceVersion,
-  }
-}
-
-/** Returns request options that abort with the signal; the client library has no time limit of its own. */
-async function until(signal: AbortSignal): Promise<ConfigurationOptions> {
-  signal.throwIfAborted()
-  const { Observable } = await import('@kubernetes/client-node')
-  return {
-    middlewareMergeStrategy: 'append',
-    middleware: [
-      {
-        pre: (request) => {
-          request.setSignal(signal)
-          return new Observable(Promise.resolve(request))
-        },
-        post: (response) => new Observable(Promise.resolve(response)),
-      },
-    ],
   }
 }

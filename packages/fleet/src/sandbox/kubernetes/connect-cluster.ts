@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import type {
+  ConfigurationOptions,
   CoordinationV1Api,
   CoreV1Api,
   KubeConfig,
@@ -155,5 +156,23 @@ export function unlessRefused<Value>(statuses: readonly number[], value: Value):
     const status = refusalStatus(error)
     if (status !== null && statuses.includes(status)) return value
     throw error
+  }
+}
+
+/** Returns request options that abort with the signal; the client library has no time limit of its own. */
+export async function boundedRequest(signal: AbortSignal): Promise<ConfigurationOptions> {
+  signal.throwIfAborted()
+  const { Observable } = await import('@kubernetes/client-node')
+  return {
+    middlewareMergeStrategy: 'append',
+    middleware: [
+      {
+        pre: (request) => {
+          request.setSignal(signal)
+          return new Observable(Promise.resolve(request))
+        },
+        post: (response) => new Observable(Promise.resolve(response)),
+      },
+    ],
   }
 }

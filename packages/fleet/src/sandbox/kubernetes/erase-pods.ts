@@ -1,44 +1,28 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
-import { labelKeys } from '../hardening/container-options.ts'
-import { homeTag } from '../sandbox-spec.ts'
 import { workThrough } from '../work-through.ts'
-import type { PodGround } from './agent-objects.ts'
 import { leaseName } from './cluster-lease.ts'
 import { unlessRefused, type Cluster } from './connect-cluster.ts'
-import { watchPods } from './pod-watch.ts'
 import { removePod } from './start-pod.ts'
+import { homeSelector, withPods } from './stop-pods.ts'
 
 const removedAtOnce = 16
 
 /** Deletes everything that a home has in its namespace, but not the namespace, since others may use it. */
 export async function erasePods(
   cluster: Cluster,
-  { ground, clock, log }: { readonly ground: PodGround; readonly clock: Clock; readonly log: Log },
+  home: { readonly homeId: string; readonly namespace: string; readonly clock: Clock; readonly log: Log },
 ): Promise<void> {
-  const { namespace } = ground
-  const labelSelector = `${labelKeys.home}=${homeTag(ground.homeId)}`
+  const { homeId, namespace } = home
   const ignored = (): void => undefined
-  const watch = await watchPods({
-    cluster,
-    namespace,
-    labelSelector,
-    clock,
-    log,
-    onPod: ignored,
-    onGone: ignored,
-    onBack: ignored,
+  await withPods(cluster, home, async (watch) => {
+    const to = { cluster, watch, ground: home }
+    await workThrough([...watch.known().keys()], removedAtOnce, (name) => removePod(to, name, ignored))
   })
-  try {
-    const names = [...watch.known().keys()]
-    await workThrough(names, removedAtOnce, (name) => removePod({ cluster, ground, watch }, name, ignored))
-  } finally {
-    await watch.close()
-  }
-  const ofHome = { namespace, labelSelector }
+  const ofHome = { namespace, labelSelector: homeSelector(homeId) }
   await cluster.core.deleteCollectionNamespacedSecret(ofHome)
   await cluster.core.deleteCollectionNamespacedPersistentVolumeClaim(ofHome)
   await cluster.networking.deleteCollectionNamespacedNetworkPolicy(ofHome)
-  const lease = { namespace, name: leaseName(ground.homeId) }
+  const lease = { namespace, name: leaseName(homeId) }
   await cluster.leases.deleteNamespacedLease(lease).catch(unlessRefused([404], null))
 }

@@ -5,10 +5,12 @@ import { networkInterfaces } from 'node:os'
 import { labelKeys } from '../hardening/container-options.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { agentNodes, type AgentNode } from './cluster-nodes.ts'
-import { refusalStatus, unlessRefused, type Cluster } from './connect-cluster.ts'
+import { boundedRequest, refusalStatus, unlessRefused, type Cluster } from './connect-cluster.ts'
 import { agentNamespace, networkPolicies, podSecurityLabel, podSecurityLevel } from './network-policies.ts'
 import type { MeshPlace } from './network-policies.ts'
 
+/** The time limit for the first answer of a cluster, milliseconds. */
+const answerMaxMs = 15_000
 /** The first Kubernetes minor version with pod security levels and user namespaces for pods. */
 const minorMin = 25
 
@@ -85,12 +87,13 @@ export async function inspectGround(
 }
 
 export async function reachNodes(cluster: Cluster): Promise<readonly AgentNode[]> {
-  const { items } = await cluster.core.listNode().catch((cause: unknown) => {
+  const options = await boundedRequest(AbortSignal.timeout(answerMaxMs))
+  const { items } = await cluster.core.listNode({}, options).catch((cause: unknown) => {
     const status = refusalStatus(cause)
     if (status === 401 || status === 403) throw refused(cluster, 'to list the nodes', cause)
     throw new SandboxError(
       'cluster-unreachable',
-      `The cluster at ${cluster.url.host} does not answer: ${reasonOf(cause)}\nRepair: try \`kubectl get nodes\` as the user of the mesh.`,
+      `The cluster at ${cluster.url.host} does not answer: ${reasonOf(cause)}\nRepair: try \`kubectl get nodes\` as the user of the mesh, then run the command again.`,
       { cause },
     )
   })

@@ -25,6 +25,9 @@ export interface PreparedCluster {
   readonly watch: PodWatch
 }
 
+/** What the end of a pod needs of a prepared cluster. */
+type PodPlace = Pick<PreparedCluster, 'cluster' | 'watch'> & { readonly ground: Pick<PodGround, 'namespace'> }
+
 /** Starts one pod and replaces any that has the agent's name. */
 export async function startPod(
   to: PreparedCluster,
@@ -82,7 +85,7 @@ function seedFailure(pod: Pod): string | null {
 
 /** Stops a pod and returns it in its final state; null if it does not exist. An ended pod is not changed. */
 export async function endPod(
-  { cluster, ground, watch }: PreparedCluster,
+  { cluster, ground, watch }: PodPlace,
   name: string,
   options: { readonly graceMs: number; readonly onEnding: (uid: string) => void },
 ): Promise<Pod | null> {
@@ -115,11 +118,7 @@ function isOver(pod: Pod): boolean {
 }
 
 /** Stops a pod and deletes it with its secrets; resolves when a new pod can have the name. */
-export async function removePod(
-  to: PreparedCluster,
-  name: string,
-  onEnding: (uid: string) => void,
-): Promise<void> {
+export async function removePod(to: PodPlace, name: string, onEnding: (uid: string) => void): Promise<void> {
   const { cluster, ground, watch } = to
   const { namespace } = ground
   const pod = await endPod(to, name, { graceMs: 0, onEnding })

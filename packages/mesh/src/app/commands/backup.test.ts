@@ -1,10 +1,6 @@
-import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:https'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   dataPaths,
@@ -12,6 +8,7 @@ import {
   openHomeFolder,
   readEnvironment,
 } from '../../../../foundation/src/config/index.ts'
+import { listenAsCluster } from '../../../../testing/src/listen-as-cluster.ts'
 import { noteCluster } from '../choose-cluster.ts'
 import { backup } from './backup.ts'
 
@@ -19,33 +16,9 @@ import { backup } from './backup.ts'
 async function aCopy(lease: () => unknown) {
   const folder = await mkdtemp(join(tmpdir(), 'backup-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const [keyFile, file] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
-  const form = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=cluster'
-  const named = ['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile, '-out', file]
-  await promisify(execFile)('openssl', [...form.split(' '), ...named])
-  const asked: string[] = []
-  const server = createServer({ key: await readFile(keyFile), cert: await readFile(file) }, (call, reply) => {
-    const path = call.url ?? ''
-    asked.push(`${call.method} ${path.replace(/\/[^/]*$/, '/')}`)
-    const found = path.includes('/leases/') ? lease() : path.endsWith('/nodes') ? { items: [] } : null
-    reply.writeHead(found === null ? 500 : 200, { 'content-type': 'application/json' })
-    reply.end(JSON.stringify(found ?? { kind: 'Status', code: 500 }))
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const place = server.address()
-  const port = typeof place === 'object' ? place?.port : undefined
-  const kubeconfig = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [
-      { name: 'c', cluster: { server: `https://127.0.0.1:${port}`, 'certificate-authority': file } },
-    ],
-    users: [{ name: 'u', user: { token: 't' } }],
-  }
-  await writeFile(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig))
+  const { kubeconfig, asked } = await listenAsCluster(folder, (_method, path) =>
+    path.includes('/leases/') ? lease() : path.endsWith('/nodes') ? { items: [] } : null,
+  )
   const home = join(folder, 'home')
   const paths = dataPaths(home)
   await openHomeFolder(paths)
@@ -60,7 +33,7 @@ async function aCopy(lease: () => unknown) {
     const env = {
       FLOTILLA_HOME: home,
       FLOTILLA_LOG_LEVEL: 'silent',
-      KUBECONFIG: join(folder, 'kubeconfig'),
+      KUBECONFIG: kubeconfig,
       ...(runtime === undefined ? {} : { FLOTILLA_RUNTIME: runtime }),
     }
     return backup({

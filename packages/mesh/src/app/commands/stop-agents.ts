@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises'
 import { dataPaths, homeIdPath, lockHome, readTextFile } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
-import { createLog, openCommandOutput } from '@flotilla/foundation/platform'
-import { homeLabel, stopDockerHome } from '@flotilla/fleet/sandbox'
+import { createLog, openCommandOutput, systemClock } from '@flotilla/foundation/platform'
+import { homeLabel, stopDockerHome, stopKubernetesHome } from '@flotilla/fleet/sandbox'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
-import { agentsCluster, notedCluster, runtimeKind } from '../choose-cluster.ts'
+import { agentsCluster, notedCluster, runtimeKind, usualKubeconfig } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
+import { requireNoMesh } from '../hold-ledger.ts'
 import type { CommandContext } from './command-context.ts'
 import { queryOf } from './prune.ts'
 
@@ -13,8 +14,9 @@ import { queryOf } from './prune.ts'
 const stopGraceMs = 5000
 
 /**
- * Ends agents that a crashed mesh left running as plain processes or in containers; their data is kept. If agents run
- * in pods, or no engine answers, prints the command that ends them. Problem `home-in-use` while a mesh runs.
+ * Ends agents that a crashed mesh left running as plain processes, in containers or in pods; their data is kept. If no
+ * engine answers, prints the command that ends them. Problem `home-in-use` while a mesh runs, on this machine or
+ * another one; `SandboxError` if the cluster does not answer.
  */
 export async function stopAgents(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
@@ -44,18 +46,20 @@ async function endAgents(
   const { environment } = context
   const noted = notedCluster(paths.clusterFile)
   const kind = runtimeKind(environment, noted)
-  const label = homeLabel(homeId)
+  const log = createLog(environment.logLevel, openCommandOutput(context.pid))
   if (kind === 'process') {
-    const log = createLog(environment.logLevel, openCommandOutput(context.pid))
     return { ended: await endAll(chooseRuntime({ context, homeId, paths, log })), left: null }
   }
   if (kind === 'kubernetes') {
-    const { namespace } = agentsCluster(environment.kubernetes, noted)
-    return { ended: [], left: `kubectl --namespace ${namespace} delete pods --selector ${label}` }
+    const cluster = agentsCluster(environment.kubernetes, noted)
+    // A mesh on another machine may have taken the home over, and uses the pods.
+    await requireNoMesh({ context, homeId, paths })
+    const at = { ...cluster, kubeconfig: usualKubeconfig(context.env), clock: systemClock, log }
+    return { ended: await stopKubernetesHome({ ...at, homeId, graceMs: stopGraceMs }), left: null }
   }
   const { hints } = await queryOf(context)
   const stopped = await stopDockerHome(hints, { homeId, graceMs: stopGraceMs })
-  const left = `docker ps --quiet --filter label=${label} | xargs --no-run-if-empty docker stop`
+  const left = `docker ps --quiet --filter label=${homeLabel(homeId)} | xargs --no-run-if-empty docker stop`
   return { ended: stopped?.ended ?? [], left: stopped?.failed === 0 ? null : left }
 }
 
