@@ -62,6 +62,15 @@ const worked = "state IN ('pending', 'accepted', 'working')"
 const open = "state IN ('pending', 'accepted', 'working', 'blocked')"
 const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending', 'accepted')"
 
+/**
+ * Selects the newest tasks that meet a condition on the columns of the index `tasks_listed`; the last value is the limit.
+ * Rows are long, so only those of the result are read.
+ */
+const chosen = (selected: string, condition: string): string =>
+  `SELECT ${selected} FROM tasks WHERE position IN (
+    SELECT position FROM tasks INDEXED BY tasks_listed WHERE ${condition} ORDER BY position DESC LIMIT ?
+  ) ORDER BY position DESC`
+
 export interface TaskPageRows {
   readonly agentId?: string | undefined
   readonly project?: string | undefined
@@ -129,7 +138,8 @@ export function createTaskTable(database: Database) {
     /** Returns tasks that wait for the given task, and tasks that are blocked because of it. */
     needing: (taskId: string) =>
       many(
-        `SELECT ${columns} FROM tasks WHERE run_id IS NULL AND completed_at IS NULL AND ${open}
+        `SELECT ${columns} FROM tasks INDEXED BY tasks_waiting
+          WHERE run_id IS NULL AND completed_at IS NULL AND ${open}
           AND EXISTS (SELECT 1 FROM json_each(tasks.needs) AS need WHERE need.value = ?) ORDER BY position`,
         taskId,
       ),
@@ -160,7 +170,8 @@ export function createTaskTable(database: Database) {
     /** Returns open tasks that have not changed since `then`, oldest first. */
     staleSince: (then: number, page: { readonly agentId?: string | undefined; readonly limit: number }) =>
       many(
-        `SELECT ${columns} FROM tasks WHERE ${open} AND updated_at <= ? AND (? = '' OR assignee = ?) ORDER BY updated_at LIMIT ?`,
+        `SELECT ${columns} FROM tasks INDEXED BY tasks_open
+          WHERE ${open} AND updated_at <= ? AND (? = '' OR assignee = ?) ORDER BY updated_at LIMIT ?`,
         then,
         page.agentId ?? '',
         page.agentId ?? '',
@@ -169,15 +180,18 @@ export function createTaskTable(database: Database) {
     /** Returns the ids of tasks whose title contains the words, newest first, ignoring the case of ASCII letters. */
     titled: (words: string, limit: number): readonly string[] =>
       database
-        .prepare("SELECT id FROM tasks WHERE title LIKE ? ESCAPE '\\' ORDER BY position DESC LIMIT ?")
+        .prepare(chosen('id', String.raw`title LIKE ? ESCAPE '\'`))
         .all(`%${words.replace(/[\\%_]/g, String.raw`\$&`)}%`, limit)
         .map((row) => String(row['id'])),
     givenBy: (creator: string, limit: number) =>
       many(`SELECT ${columns} FROM tasks WHERE creator = ? ORDER BY position DESC LIMIT ?`, creator, limit),
     list: ({ agentId = '', project = '', since = 0, state = '', limit }: TaskPageRows) =>
       many(
-        `SELECT ${columns} FROM tasks WHERE (? = '' OR assignee = ? OR creator = ?) AND (? = '' OR project = ?)
-          AND created_at >= ? AND (? = '' OR state = ?) ORDER BY position DESC LIMIT ?`,
+        chosen(
+          columns,
+          `(? = '' OR assignee = ? OR creator = ?) AND (? = '' OR project = ?)
+            AND created_at >= ? AND (? = '' OR state = ?)`,
+        ),
         agentId,
         agentId,
         agentId,
@@ -201,7 +215,8 @@ export function createTaskTable(database: Database) {
     shares: (agentId: string, artifact: { readonly ownerId: string; readonly name: string }): boolean =>
       database
         .prepare(
-          `SELECT 1 FROM tasks, json_each(tasks.artifacts) AS one WHERE tasks.artifacts <> '[]'
+          `SELECT 1 FROM tasks INDEXED BY tasks_with_artifacts, json_each(tasks.artifacts) AS one
+            WHERE tasks.artifacts <> '[]'
             AND (tasks.assignee = ? OR tasks.creator = ?)
             AND one.value ->> 'agent_id' = ? AND one.value ->> 'name' = ? LIMIT 1`,
         )

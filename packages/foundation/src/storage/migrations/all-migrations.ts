@@ -3,6 +3,7 @@ import { baselineMigration } from './20261128101500-baseline.ts'
 import { blackboardBytesMigration } from './20261128102000-blackboard-bytes.ts'
 import { cacheUseMigration } from './20261128170500-cache-use.ts'
 import { generatedCredentialsMigration } from './20261128134500-generated-credentials.ts'
+import { taskListsMigration } from './20261128172300-task-lists.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
 /**
@@ -16,4 +17,5 @@ export const allMigrations: readonly Migration[] = [
   walletChargesMigration,
   generatedCredentialsMigration,
   cacheUseMigration,
+  taskListsMigration,
 ]
