@@ -31,7 +31,8 @@ export function logLineDocs(lines: readonly LogLine[]): string {
     'Generated from the sources by `npm run docs`: every log line of level warn and above, its cause and its remedy. A line',
     'says what was done, or `failed to ...` and what happens next. Ids are in fields, the error is in `err`. The log of the',
     'mesh is `data/mesh.log` in the home, and above 64 MiB its lines go to `data/mesh.log.1`; `flotilla logs AGENT` shows',
-    'that of an agent.',
+    'that of an agent. A remedy that begins with Nothing needs no action. To report an error, open an issue of the project',
+    'with the whole line, after you have checked it for names that you do not want to publish.',
     ...zones.flatMap(({ title, packages }) => ['', `## ${title}`, '', ...tableOf(lines, packages)]),
     '',
   ].join('\n')
