@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { watchLimits } from '../packages/protocol/src/blackboard-limits.ts'
 import {
-  agentShare,
   contextLimits,
   jsonLimits,
-  lifecycleLimits,
   limits,
   memoryLimits,
   spawnLimits,
-  recordLimits,
   templateLimits,
   wireLimits,
 } from '../packages/protocol/src/limits.ts'
@@ -20,12 +17,9 @@ const stated = {
   memoryLimits,
   wireLimits,
   jsonLimits,
-  agentShare,
   contextLimits,
-  lifecycleLimits,
   spawnLimits,
   templateLimits,
-  recordLimits,
   watchLimits,
   steerLimits,
 }

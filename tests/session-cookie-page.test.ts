@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sessionCookieName } from '@flotilla/protocol/headers'
 import { accessTokenPath, hostedMarkerPath } from '@flotilla/protocol/hosted'
-import { limits } from '@flotilla/protocol/limits'
 import { isValidSession } from '../packages/identity/src/http/gates/session-cookie.ts'
+import { sessionCookieLimits } from '../packages/identity/src/http/gates/session-cookie.ts'
 
 const page = readFileSync(join(import.meta.dirname, '..', 'docs/reference/session-cookie.md'), 'utf8')
 
@@ -50,6 +50,6 @@ describe('the page about the session cookie', () => {
     expect(page).toContain(`Set-Cookie: ${sessionCookieName}=EXPIRY.SIGNATURE; Path=/; Max-Age=86400;`)
     expect(page).toContain(`\`${accessTokenPath}\``)
     expect(page).toContain(`\`${hostedMarkerPath}\``)
-    expect(limits.sessionCookie).toEqual({ maxAgeSeconds: 86_400, skewSeconds: 5 * 60 })
+    expect(sessionCookieLimits).toEqual({ maxAgeSeconds: 86_400, skewSeconds: 5 * 60 })
   })
 })

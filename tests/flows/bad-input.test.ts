@@ -19,6 +19,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
+import { runLimits } from '../../packages/work/src/runs/run-limits.ts'
 
 const chat = meshHumanEndpoints.chat
 const operator = { params: { id: 'operator' } }
@@ -185,9 +186,9 @@ describe('a full lane', () => {
     const first = await mesh.submit('wait', { agent: 'jam' })
     await mesh.createWorker('free')
     const queued = await Promise.all(
-      Array.from({ length: wireLimits.laneQueueMax }, (_, n) => mesh.submit(`hello ${n}`, { agent: 'jam' })),
+      Array.from({ length: runLimits.laneQueueMax }, (_, n) => mesh.submit(`hello ${n}`, { agent: 'jam' })),
     )
-    expect(new Set(queued).size).toBe(wireLimits.laneQueueMax)
+    expect(new Set(queued).size).toBe(runLimits.laneQueueMax)
     const refused = await mesh.call(chat, { params: { id: 'jam' }, body: { message: 'one more' } })
     expect(expectProblem(refused, 'lane-full')).toMatchObject({ agent: 'jam' })
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)

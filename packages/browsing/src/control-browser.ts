@@ -1,4 +1,3 @@
-import { browserBounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { BrowserView, ClosedBrowser } from '@flotilla/protocol/browser-api'
 import { screenPath } from '@flotilla/protocol/browser-endpoints'
@@ -11,6 +10,7 @@ import type { HandOverEnd, HandOvers } from './hand-overs.ts'
 import { takesPlace } from './session-state.ts'
 import type { BrowserSessions } from './sessions.ts'
 import { shownPage } from './shown-page.ts'
+import { browserLimits } from './browser-limits.ts'
 
 const statusWithinMs = 10_000
 
@@ -87,10 +87,10 @@ export function createControlBrowser(deps: {
   /** Returns how a hand-over ends by timeout; null if it does not end yet. */
   function overdue({ agentId, takenBy, createdAt }: HandOver): HandOverEnd | null {
     const now = clock.now()
-    if (takenBy === null) return now - createdAt >= browserBounds.captchaWaitMs ? 'expired' : null
+    if (takenBy === null) return now - createdAt >= browserLimits.captchaWaitMs ? 'expired' : null
     const { watchers, watchedAt } = sessions.of(agentId)
     const since = Math.max(watchedAt, createdAt)
-    return watchers === 0 && now - since >= browserBounds.unwatchedControlMs ? 'returned' : null
+    return watchers === 0 && now - since >= browserLimits.unwatchedControlMs ? 'returned' : null
   }
 
   return {

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sessionCookieName } from '@flotilla/protocol/headers'
-import { browserBounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
 import { takeLine } from '@flotilla/identity/http'
 import type { BrowserSessions } from './sessions.ts'
+import { browserLimits } from './browser-limits.ts'
 
 const subProtocol = 'binary'
 const openWithinMs = 10_000
@@ -29,9 +29,9 @@ export function createScreens(deps: {
   function requireRoom(agentId: string): void {
     const all = [...open.values(), ...[...coming].map((one) => one.agentId)]
     const own = all.filter((id) => id === agentId).length
-    if (own < browserBounds.watchersPerBrowserMax && all.length < browserBounds.watchersMax) return
+    if (own < browserLimits.watchersPerBrowserMax && all.length < browserLimits.watchersMax) return
     throw new Problem('rate-limited', {
-      detail: `${own} people watch this browser and ${all.length} watch any browser; at most ${browserBounds.watchersPerBrowserMax} and ${browserBounds.watchersMax} may watch`,
+      detail: `${own} people watch this browser and ${all.length} watch any browser; at most ${browserLimits.watchersPerBrowserMax} and ${browserLimits.watchersMax} may watch`,
       retryAfterSeconds: 5,
     })
   }

@@ -8,7 +8,6 @@ import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
-import { agentShare } from '@flotilla/protocol/limits'
 import { permissionFileSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
@@ -33,6 +32,7 @@ import { createHooks } from '../../identity/src/kernel/hooks.ts'
 import { createFleet } from '../../fleet/src/agents/fleet.ts'
 import type { Fleet, FleetDeps } from '../../fleet/src/agents/fleet.ts'
 import { createMeshIdentity } from '../../fleet/src/agents/connection/mesh-identity.ts'
+import { agentShareLimits } from '../../foundation/src/intake/index.ts'
 
 /** A fleet for tests: real tables, files and HTTP on loopback; engine, time and policy are fakes. */
 
@@ -293,8 +293,8 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
     ports: { agentApi: 8420, proxy: 8421, open: [] },
     replies: {
-      held: createHeldBytes(agentShare.heldBytes),
-      downloads: createHeldBytes(agentShare.downloadBytes),
+      held: createHeldBytes(agentShareLimits.heldBytes),
+      downloads: createHeldBytes(agentShareLimits.downloadBytes),
       loop: { waitMs: () => 0, spend: (_agentId, work) => work() },
     },
     meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),

@@ -1,4 +1,3 @@
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { chains, isSolanaChain } from '@flotilla/protocol/wallet-api'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
@@ -11,6 +10,7 @@ import { wholeUnits } from './payments/amounts.ts'
 import { enterPlaces } from './enter-places.ts'
 import { noAddress } from './wallet-chains.ts'
 import type { WalletTable } from './wallet-table.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 export type OwnWallet = ReturnType<typeof createOwnWallet>
 
@@ -29,7 +29,7 @@ export function createOwnWallet({
   readonly chain: (name: ChainName) => Chain
   readonly tokens: (name: ChainName) => Pick<PayingChain, 'token' | 'held'>
 }) {
-  const places = createOpenPlaces(agentShare.walletBalances)
+  const places = createOpenPlaces(agentShareLimits.walletBalances)
 
   function holderOf(caller: Caller): string {
     if (caller.kind === 'agent') return caller.agentId

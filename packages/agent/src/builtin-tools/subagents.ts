@@ -1,10 +1,10 @@
-import { limits } from '@flotilla/protocol/limits'
 import { choice, integer, text, textList, withDefault } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { SubagentPool } from '../subagents/subagent-pool.ts'
+import { subagentLimits } from '../subagents/subagent-limits.ts'
 
-const { ttlSeconds: ttl, concurrentMax, iterationsDefault } = limits.subagents
+const { ttlSeconds: ttl, concurrentMax, iterationsDefault } = subagentLimits
 const goalMaxChars = 20_000
 const idMaxChars = 32
 const idsMax = 30

@@ -1,5 +1,3 @@
-import { limits } from '@flotilla/protocol/limits'
-
 /** One finished call as the loop detector sees it: hashes, never contents. */
 export interface CallRecord {
   readonly tool: string
@@ -36,7 +34,11 @@ const exemptTools: readonly string[] = ['memory_search']
  */
 export const loopPeriodMax = 100
 
-const { warnAtRepeat, blockAtRepeat, terminateAtRepeat, windowCalls } = limits.toolLoop
+// limits:tool-loop
+const warnAtRepeat = 2
+const blockAtRepeat = 4
+const terminateAtRepeat = 9
+const windowCalls = 15
 
 /**
  * Returns the loop detector's windows and verdict after an event, in every mode. Calls of one answer count like calls

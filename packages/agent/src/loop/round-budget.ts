@@ -1,4 +1,5 @@
-import { limits } from '@flotilla/protocol/limits'
+/** How often a session that has used up its rounds may be continued. */
+const sessionContinuesMax = 5 // limits:session-continues
 
 /** How many answers of the model one run may request. */
 export type RoundLimits =
@@ -31,7 +32,7 @@ export function judgeRound(bounds: RoundLimits, count: RoundCount): RoundVerdict
   }
   if (count.turn > bounds.perTurnMax) return 'exhausted'
   const sessionSpent = count.session >= bounds.perSessionMax
-  if (sessionSpent && count.continues >= limits.sessionContinuesMax) {
+  if (sessionSpent && count.continues >= sessionContinuesMax) {
     return count.session > bounds.perSessionMax ? 'exhausted' : 'last'
   }
   if (count.turn === bounds.perTurnMax) return 'last'

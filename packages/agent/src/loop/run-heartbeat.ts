@@ -1,6 +1,5 @@
 import type { HeartbeatResult } from '@flotilla/protocol/agent-api'
 import { heartbeatSession, isQuietReply } from '@flotilla/protocol/heartbeat-reply'
-import { limits } from '@flotilla/protocol/limits'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { momentMessage } from '../prompt/moment-message.ts'
 import { recentMessages } from './heartbeat-history.ts'
@@ -15,7 +14,7 @@ import { runLoop } from './run-loop.ts'
 import { abortedEnd } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
-const iterationsMax = limits.heartbeatIterationsMax
+const iterationsMax = 12 // limits:heartbeat-iterations
 
 /**
  * Executes one heartbeat. All heartbeats share a conversation, and each sees its newest part so as not to repeat

@@ -1,9 +1,11 @@
-import { limits } from '@flotilla/protocol/limits'
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { workspaceFiles } from '@flotilla/protocol/workspace-file'
 import type { WorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { Workspace } from '../workspace/workspace.ts'
+
+/** All bootstrap files together. */
+const bootstrapMaxChars = 48_000 // limits:bootstrap-chars
 
 export interface BootstrapText {
   readonly file: WorkspaceFile
@@ -40,7 +42,7 @@ const flexible: ReadonlySet<string> = new Set(['PROJECT.md', 'AGENTS.md', 'INTER
  */
 export function joinBootstrap(
   texts: readonly BootstrapText[],
-  maxChars: number = limits.bootstrapMaxChars,
+  maxChars: number = bootstrapMaxChars,
 ): PromptText {
   const heading = (text: BootstrapText): string => `[${text.file.name}]\n`
   const capped = texts.map((text) => {

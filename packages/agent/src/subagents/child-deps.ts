@@ -1,5 +1,4 @@
 import { finderNames } from '@flotilla/protocol/findable-tools'
-import { limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { subagentTools } from '../builtin-tools/subagents.ts'
 import type { LanguageModel } from '../llm/language-model.ts'
@@ -10,6 +9,7 @@ import type { RunBeginning } from '../loop/run-provenance.ts'
 import { createToolFinder } from '../tools/find-tools.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { SubagentPool, SubagentPoolDeps } from './subagent-pool.ts'
+import { subagentLimits } from './subagent-limits.ts'
 
 const emptyRetriesMax = 1
 /** The maximum length of one answer of a sub-agent: the mesh reserves its cost, and several must fit the budget. */
@@ -51,7 +51,7 @@ export async function childDepsOf(
     ]),
     work: {
       systemPrompt: await deps.systemPrompt(),
-      bounds: { kind: 'task', iterationsMax: limits.subagents.iterationsDefault },
+      bounds: { kind: 'task', iterationsMax: subagentLimits.iterationsDefault },
       spending: null,
       taskId: null,
       beginning,

@@ -1,14 +1,14 @@
-import { limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ParentLoop } from '../loop/loop-deps.ts'
 import { formatLost } from './format-notices.ts'
 import { lostSubagents } from './lost-subagents.ts'
 import type { LostSubagent } from './lost-subagents.ts'
 import type { SubagentPool, SubagentPoolDeps, Supervisor } from './subagent-pool.ts'
+import { subagentLimits } from './subagent-limits.ts'
 
 /** Loads the code that starts and tracks sub-agents with the first sub-agent, so that a pool alone costs little. */
 export function createSubagentPool(deps: SubagentPoolDeps): SubagentPool {
-  const { depthMax } = limits.subagents
+  const { depthMax } = subagentLimits
   if (deps.depth >= depthMax) throw new Error('a loop at the last depth has no sub-agents')
   let parent: ParentLoop | null = null
   let supervisor: Supervisor | null = null

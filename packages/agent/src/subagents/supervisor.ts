@@ -1,4 +1,3 @@
-import { limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
@@ -15,6 +14,7 @@ import type { SubagentSurroundings } from './child-deps.ts'
 import { viewSubagent } from './subagent.ts'
 import type { Subagent } from './subagent.ts'
 import type { OutcomeUnknown, Supervisor, WaitAnswer } from './subagent-pool.ts'
+import { subagentLimits } from './subagent-limits.ts'
 
 /** Total number of sub-agents that one loop may start; they and their results are kept until the loop ends. */
 export const spawnsMax = 30
@@ -30,7 +30,7 @@ export function createSupervisor(
   const { clock } = parent.deps
   const all = new Map<string, Subagent>()
   const told = new Set<string>()
-  const { concurrentMax } = limits.subagents
+  const { concurrentMax } = subagentLimits
   const living = (): readonly Subagent[] => [...all.values()].filter(({ end }) => end === null)
   const unread = (): readonly Subagent[] => [...all.values()].filter(({ isRead }) => !isRead)
   let isOver = false

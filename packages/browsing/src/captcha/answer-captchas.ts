@@ -1,7 +1,6 @@
 import type { Kernel } from '@flotilla/identity/kernel'
 import { rootOf } from '@flotilla/identity/kernel'
 import type { Captcha } from '@flotilla/protocol/browser-service-api'
-import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunTicket } from '@flotilla/identity/access'
 import type { CaptchaSettings } from '@flotilla/foundation/config'
@@ -18,6 +17,7 @@ import type { SolverKeys } from './solver-keys.ts'
 import { beginSolve, endSolve, restsUntil } from './solver-state.ts'
 import type { SolverStateTable } from './solver-state-table.ts'
 import { tryKeys } from './try-keys.ts'
+import { solverLimits } from './solver-limits.ts'
 
 const putInWithinMs = 15_000
 
@@ -139,10 +139,10 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
           : { ...detail, why: answer.why },
       })
       if (ended.rests && !isSolved) {
-        const minutes = bounds.restMs / 60_000
+        const minutes = solverLimits.restMs / 60_000
         deps.tellOwner({
           agentId,
-          message: `For ${minutes} minutes people must solve the CAPTCHAs of ${agentId}: the solver failed ${bounds.failuresMax} times in a row. The last failure: ${answer.why}.\nCheck the account of the solver and browser.captcha in config/settings.json. After ${minutes} minutes the mesh uses the solver for ${agentId} again.`,
+          message: `For ${minutes} minutes people must solve the CAPTCHAs of ${agentId}: the solver failed ${solverLimits.failuresMax} times in a row. The last failure: ${answer.why}.\nCheck the account of the solver and browser.captcha in config/settings.json. After ${minutes} minutes the mesh uses the solver for ${agentId} again.`,
         })
       }
     })

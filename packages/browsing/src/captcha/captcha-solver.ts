@@ -39,7 +39,7 @@ export type SolverAnswer =
  * PORT: a paid CAPTCHA solver. Adapters pass `captcha-solver.conformance.ts`.
  *
  * Contract
- * - P1 It resolves within `captchaSolverBounds.answerWithinMs` and never rejects: an end by the signal is
+ * - P1 It resolves within `solverLimits.answerWithinMs` and never rejects: an end by the signal is
  *   `lost` too.
  * - P2 A token has at most 8192 visible ASCII characters; `why` is one line of the mesh's text with at most
  *   a code of the solver, and contains no secret.

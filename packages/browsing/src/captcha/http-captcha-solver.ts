@@ -1,6 +1,6 @@
 import { captchaToken } from '@flotilla/protocol/browser-service-api'
 import type { Clock } from '@flotilla/protocol/clock'
-import { captchaSolverBounds as bounds, jsonLimits } from '@flotilla/protocol/limits'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { startDeadline } from '@flotilla/egress/egress'
@@ -8,6 +8,8 @@ import type { PinnedFetch } from '@flotilla/egress/egress'
 import { readJson } from '@flotilla/foundation/intake'
 import { nanoFromUsd } from '@flotilla/inference/spending'
 import type { CaptchaTask, SolveCaptcha, SolverAnswer, SolverCall, SolverProxy } from './captcha-solver.ts'
+import { captchaRanges } from '@flotilla/foundation/config'
+import { solverLimits } from './solver-limits.ts'
 
 const taskTypes = {
   recaptcha: 'RecaptchaV2Task',
@@ -53,7 +55,7 @@ export function httpCaptchaSolver({
     },
   ): Promise<z.output<Schema>> {
     const url = new URL(`${call.url.replace(/\/+$/, '')}/${method}`)
-    const deadline = startDeadline(clock, bounds.requestTimeoutMs, call.signal)
+    const deadline = startDeadline(clock, solverLimits.requestTimeoutMs, call.signal)
     try {
       const reply = await fetch(
         {
@@ -80,7 +82,7 @@ export function httpCaptchaSolver({
   /** Polls until there is an answer; a failed poll is repeated. */
   async function awaitAnswer(call: SolverCall, taskId: number | string): Promise<SolverAnswer> {
     for (;;) {
-      await clock.sleep(bounds.pollEveryMs, call.signal)
+      await clock.sleep(solverLimits.pollEveryMs, call.signal)
       const result = await ask(call, {
         method: 'getTaskResult',
         body: { taskId },
@@ -99,7 +101,7 @@ export function httpCaptchaSolver({
   }
 
   return async (task, asked) => {
-    const deadline = startDeadline(clock, bounds.answerWithinMs, asked.signal)
+    const deadline = startDeadline(clock, solverLimits.answerWithinMs, asked.signal)
     const call = { ...asked, signal: deadline.signal }
     let hasLeft = false
     const onLeaving = () => {
@@ -155,8 +157,8 @@ async function readBounded(body: AsyncIterable<Uint8Array>, signal: AbortSignal)
   for await (const chunk of body) {
     signal.throwIfAborted()
     bytes += chunk.length
-    if (bytes > bounds.replyMaxBytes)
-      throw failed(`the answer of the solver has more than ${bounds.replyMaxBytes} bytes`)
+    if (bytes > solverLimits.replyMaxBytes)
+      throw failed(`the answer of the solver has more than ${solverLimits.replyMaxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -166,7 +168,7 @@ async function readBounded(body: AsyncIterable<Uint8Array>, signal: AbortSignal)
 function costOf(told: number | string | null | undefined): number | null {
   const usd = typeof told === 'string' && told.trim() !== '' ? Number(told) : told
   if (typeof usd !== 'number' || !Number.isFinite(usd)) return null
-  return usd < 0 || usd > bounds.answerUsd.max ? null : nanoFromUsd(usd)
+  return usd < 0 || usd > captchaRanges.answerUsd.max ? null : nanoFromUsd(usd)
 }
 
 function codeOf({ errorCode: code }: z.output<typeof failureSchema>): string {

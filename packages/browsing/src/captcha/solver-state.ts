@@ -1,5 +1,6 @@
-import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
 import * as z from 'zod'
+import { captchaRanges } from '@flotilla/foundation/config'
+import { solverLimits } from './solver-limits.ts'
 
 const hourMs = 60 * 60_000
 const dayMs = 24 * hourMs
@@ -19,7 +20,7 @@ const failuresSchema = z.object({
  */
 export const solverStateSchema = z.object({
   /** Times of the calls in the last hour. */
-  startedAt: z.array(z.int()).max(bounds.perHour.max),
+  startedAt: z.array(z.int()).max(captchaRanges.perHour.max),
   /** The current day in UTC, such as `2026-11-23`. */
   day: z.string().max(10),
   /** The amount spent and reserved on that day, in nano-dollars. */
@@ -96,10 +97,10 @@ export function endSolve(
   const failuresOf = Object.fromEntries(recent)
   if (end.isSolved) return { state: { ...state, dayNano, failuresOf }, rests: false }
   const inARow = (own?.inARow ?? 0) + 1
-  const until = inARow >= bounds.failuresMax ? now + bounds.restMs : null
+  const until = inARow >= solverLimits.failuresMax ? now + solverLimits.restMs : null
   failuresOf[end.agentId] = { inARow, restsUntil: until, lastAt: now }
   // Reported once, until the next success.
-  return { state: { ...state, dayNano, failuresOf }, rests: inARow === bounds.failuresMax }
+  return { state: { ...state, dayNano, failuresOf }, rests: inARow === solverLimits.failuresMax }
 }
 
 /** Returns the latest end of a cooldown of any agent; null if no agent is in a cooldown. Pure. */

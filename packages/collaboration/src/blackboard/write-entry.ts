@@ -13,6 +13,8 @@ import type { BlackboardTable } from './blackboard-table.ts'
 import type { VersionTable } from './version-table.ts'
 import { whyFull } from './why-full.ts'
 
+const valueMaxBytes = 262_144
+
 /** Ten years, in seconds. */
 const lifeMaxSeconds = 10 * 365 * 24 * 3600
 
@@ -130,9 +132,9 @@ export function requireKey(key: string): void {
 }
 
 function requireFits(sizeBytes: number, ttlSeconds: number | undefined): void {
-  if (sizeBytes > wireLimits.blackboardValueMaxBytes) {
+  if (sizeBytes > valueMaxBytes) {
     throw new Problem('body-too-large', {
-      detail: `a value is at most ${wireLimits.blackboardValueMaxBytes} bytes of JSON, this one has ${sizeBytes}`,
+      detail: `a value is at most ${valueMaxBytes} bytes of JSON, this one has ${sizeBytes}`,
     })
   }
   if (ttlSeconds !== undefined && !(ttlSeconds > 0 && ttlSeconds <= lifeMaxSeconds)) {

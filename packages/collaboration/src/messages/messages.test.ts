@@ -1,5 +1,4 @@
 import { messageLimits } from '@flotilla/protocol/message-limits'
-import { wireLimits } from '@flotilla/protocol/limits'
 import type { Person } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -10,6 +9,7 @@ import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
 import { createMessages } from './messages.ts'
 import type { Messages } from './messages.ts'
+import { runLimits } from '@flotilla/work/runs'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
@@ -288,15 +288,15 @@ describe('limits of messages between agents', () => {
 
   test('a message beyond the maximum depth of hand-offs is rejected', async () => {
     const harness = await started()
-    const names = Array.from({ length: wireLimits.handOffDepthMax + 2 }, (_, index) => `agent${index}`)
+    const names = Array.from({ length: runLimits.handOffDepthMax + 2 }, (_, index) => `agent${index}`)
     for (const name of names) harness.may.add(name)
     harness.chat(names[0] ?? '')
     await harness.clock.settle()
-    for (let depth = 0; depth < wireLimits.handOffDepthMax; depth++) {
+    for (let depth = 0; depth < runLimits.handOffDepthMax; depth++) {
       send(harness, [names[depth] ?? '', names[depth + 1] ?? ''])
       await harness.clock.settle()
     }
-    const last = names[wireLimits.handOffDepthMax] ?? ''
+    const last = names[runLimits.handOffDepthMax] ?? ''
     expect(codeOf(() => send(harness, [last, names.at(-1) ?? '']))).toBe('hand-off-refused')
   })
 })

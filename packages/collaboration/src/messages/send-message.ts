@@ -1,5 +1,4 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { capabilityPrefix, messageLimits } from '@flotilla/protocol/message-limits'
 import { nearestName } from '@flotilla/protocol/nearest-name'
 import type { Origin } from '@flotilla/protocol/origin'
@@ -13,6 +12,7 @@ import { chooseRecipient } from './choose-recipient.ts'
 import { announceMessage } from './message-deps.ts'
 import type { MessageDeps } from './message-deps.ts'
 import type { MessageRecord } from './message-table.ts'
+import { runLimits } from '@flotilla/work/runs'
 
 export interface SendMessageInput {
   /** The id of an agent, or `capability:NAME` for any agent that declares it. */
@@ -109,9 +109,9 @@ function requireRoom({ table }: MessageDeps, { run, root }: Asking): void {
 function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
   if (to === agentId)
     throw new Problem('bad-request', { detail: 'an agent may not send a message to itself' })
-  if (run.depth + 1 > wireLimits.handOffDepthMax) {
+  if (run.depth + 1 > runLimits.handOffDepthMax) {
     throw new Problem('hand-off-refused', {
-      detail: `the chain of hand-offs and messages is at its limit of ${wireLimits.handOffDepthMax} agents`,
+      detail: `the chain of hand-offs and messages is at its limit of ${runLimits.handOffDepthMax} agents`,
     })
   }
   if (chain.some((above) => above.agentId === to)) {

@@ -1,6 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { hasRoom } from '@flotilla/foundation/intake'
@@ -12,6 +11,9 @@ import type { Database } from '@flotilla/foundation/storage'
 import { canonicalName } from './handles.ts'
 import { createRequestTable } from './request-table.ts'
 import type { CredentialRequest, RequestState } from './request-table.ts'
+
+/** A request that the owner does not answer expires after this time, in milliseconds. */
+const unansweredMaxMs = 7 * 24 * 3600 * 1000
 
 /** Limits of open requests. The owner must be able to see all requests of an agent. */
 const openBounds = { perAgentMax: 10, max: 200, floor: 1 } as const
@@ -176,7 +178,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
       notifyPending()
     },
     sweep() {
-      const before = clock.now() - wireLimits.waitingMaxMs
+      const before = clock.now() - unansweredMaxMs
       for (const request of table.open().filter(({ createdAt }) => createdAt <= before))
         answer(request, 'expired', { actor: 'system', reason: 'no answer' })
       notifyPending()

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IsolationRung } from '@flotilla/protocol/isolation'
-import { limits } from '@flotilla/protocol/limits'
+import { containerLimits } from './container-limits.ts'
 
 /** The specification of a sandbox, independent of the engine. Pure. */
 export interface SandboxSpec {
@@ -31,8 +31,8 @@ export interface SandboxSpec {
  * the operator's smaller quota every second.
  */
 export const sandboxSizes = {
-  worker: sizeOf(limits.worker, 500_000),
-  operator: sizeOf(limits.operator, 1_000_000),
+  worker: sizeOf(containerLimits.worker, 500_000),
+  operator: sizeOf(containerLimits.operator, 1_000_000),
 }
 
 function sizeOf(
@@ -45,8 +45,8 @@ function sizeOf(
 /** Hardening of every agent container, whatever its kind. */
 export const sandboxHardening = {
   uid: 1000,
-  pidsLimit: limits.worker.pids,
-  tmpSizeBytes: limits.worker.tmpBytes,
+  pidsLimit: containerLimits.pids,
+  tmpSizeBytes: containerLimits.tmpBytes,
   /** The limit for one program. */
   openFilesMax: 8_192,
   agentPort: 8400,

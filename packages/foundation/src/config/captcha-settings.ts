@@ -1,6 +1,14 @@
-import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
 import * as z from 'zod'
 import { hostPattern } from './host-pattern.ts'
+
+/** Ranges of the settings, for all agents together. */
+export const captchaRanges = {
+  perHour: { default: 20, min: 1, max: 500 },
+  dailyUsd: { default: 1, min: 0, max: 1000 },
+  /** The assumed maximum cost of one answer, in US dollars, for each key that is tried. */
+  answerUsd: { default: 0.005, min: 0.0001, max: 1 },
+}
+const neverSolveMax = 1000
 
 const amount = ({ min, max, default: usual }: { min: number; max: number; default: number }) =>
   z.number().min(min).max(max).default(usual)
@@ -13,11 +21,11 @@ export const captchaSettingsSchema = z
     /** The address of the solver for the secondary key; `solver_url` if omitted. */
     secondary_solver_url: z.url({ protocol: /^https?$/ }).optional(),
     /** The maximum number of answers requested in an hour, for all agents together. */
-    per_hour: amount(bounds.perHour).pipe(z.number().int()),
+    per_hour: amount(captchaRanges.perHour).pipe(z.number().int()),
     /** The maximum that all agents together may spend on answers in a UTC day. */
-    daily_usd: amount(bounds.dailyUsd),
+    daily_usd: amount(captchaRanges.dailyUsd),
     /** US dollars that are reserved before each answer; after the answer, its real cost replaces the reservation. */
-    answer_usd: amount(bounds.answerUsd),
+    answer_usd: amount(captchaRanges.answerUsd),
     /** The proxy through which the solver visits the page; its login and password are in the environment. */
     proxy: z
       .strictObject({
@@ -27,7 +35,7 @@ export const captchaSettingsSchema = z
       })
       .optional(),
     /** Sites whose CAPTCHAs only a person answers. */
-    never_solve: z.array(hostPattern).max(bounds.neverSolveMax).default([]),
+    never_solve: z.array(hostPattern).max(neverSolveMax).default([]),
   })
   .prefault({})
 

@@ -16,6 +16,7 @@ export {
   writeFileAtomically,
 } from './atomic-file.ts'
 export type { FileEditor, FileStamp, StagedText } from './atomic-file.ts'
+export { captchaRanges } from './captcha-settings.ts'
 export type { CaptchaSettings } from './captcha-settings.ts'
 export { backupsFolder, dataPaths } from './data-paths.ts'
 export type { DataPaths } from './data-paths.ts'

@@ -2,7 +2,7 @@ import { channelNoticeKinds } from '@flotilla/protocol/channels-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { isolationModes, isolationRungs } from '@flotilla/protocol/isolation'
 import { channelNames } from '@flotilla/protocol/people'
-import { browserBounds, lifecycleLimits, spawnLimits, wireLimits } from '@flotilla/protocol/limits'
+import { spawnLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import type { RateBucket } from '@flotilla/protocol/rate-buckets'
@@ -157,7 +157,10 @@ const dataLimitMb = z.number().int().min(64).max(1_048_576)
 const countWithin = (range: { readonly min: number; readonly max: number; readonly default: number }) =>
   z.number().int().min(range.min).max(range.max).default(range.default)
 
-const { restartsPerHour, hibernateAfterMinutes } = lifecycleLimits
+/** An agent that was restarted this often and is lost again is quarantined. */
+const restartsPerHour = { default: 3, min: 0, max: 1000 }
+/** A worker that is idle for this time hibernates until its next work; for the fleet and for one agent. */
+const hibernateAfterMinutes = { default: 30, min: 1, max: 525_600 }
 /** Null turns hibernation off. */
 const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAfterMinutes.max).nullable()
 
@@ -263,15 +266,11 @@ export const settingsSchema = z.strictObject({
   browser: z
     .strictObject({
       /** The maximum number of open browsers; a further one is refused, and none is closed for it. */
-      max_live: countWithin(browserBounds.maxLive),
+      max_live: countWithin({ default: 2, min: 1, max: 20 }),
       /** A browser that is idle for this time and is not watched closes; its tabs are restored later. */
-      idle_minutes: z
-        .number()
-        .min(browserBounds.idleMinutes.min)
-        .max(browserBounds.idleMinutes.max)
-        .default(browserBounds.idleMinutes.default),
+      idle_minutes: z.number().min(0.1).max(1440).default(5),
       /** The limit of a browser profile, in MB of 1024 × 1024 bytes. */
-      profile_limit_mb: countWithin(browserBounds.profileLimitMb),
+      profile_limit_mb: countWithin({ default: 512, min: 64, max: 65_536 }),
       captcha: captchaSettingsSchema,
     })
     .prefault({}),

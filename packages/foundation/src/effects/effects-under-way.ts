@@ -1,9 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { createFairShare } from '../intake/index.ts'
 import { keyUsed } from './effect-table.ts'
 import type { EffectKey } from './effect-table.ts'
+import { agentShareLimits } from '../intake/index.ts'
 
 const retryAfterSeconds = 1
 
@@ -24,14 +24,14 @@ interface UnderWay extends SharedCall {
  */
 export function createEffectsUnderWay(clock: Clock) {
   const all = new Map<string, UnderWay>()
-  const share = createFairShare(agentShare.effectsUnderWay)
+  const share = createFairShare(agentShareLimits.effectsUnderWay)
 
   function takeRoom(agentId: string): void {
     const full = share.take(agentId, 1)
     if (full === null) return
     const detail =
       full === 'agent'
-        ? `${agentShare.effectsUnderWay.perAgentMax} calls of this agent are in progress, the maximum for one agent; calls whose client has disconnected count too`
+        ? `${agentShareLimits.effectsUnderWay.perAgentMax} calls of this agent are in progress, the maximum for one agent; calls whose client has disconnected count too`
         : `the fleet has the maximum number of calls in progress, ${share.of(agentId)} of them of this agent; calls whose client has disconnected count too`
     throw new Problem('rate-limited', {
       detail: `${detail}; try again in a second`,

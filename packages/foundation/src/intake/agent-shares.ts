@@ -1,8 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { agentShare } from '@flotilla/protocol/limits'
 import { createHeldBytes } from './held-bytes.ts'
 import { createLoopShare } from './loop-share.ts'
 import { createLoopTurns } from './loop-turns.ts'
+import { agentShareLimits } from './agent-share-limits.ts'
 
 export type AgentShares = ReturnType<typeof createAgentShares>
 
@@ -12,12 +12,12 @@ export type AgentShares = ReturnType<typeof createAgentShares>
  */
 export function createAgentShares(deps: { readonly clock: Clock; readonly cpuMs: () => number }) {
   const turns = createLoopTurns(deps)
-  const share = { ...deps, turns, msPerMinute: agentShare.loopMsPerMinute }
+  const share = { ...deps, turns, msPerMinute: agentShareLimits.loopMsPerMinute }
   return {
     held: {
-      calls: createHeldBytes(agentShare.heldBytes),
-      replies: createHeldBytes(agentShare.heldBytes),
-      downloads: createHeldBytes(agentShare.downloadBytes),
+      calls: createHeldBytes(agentShareLimits.heldBytes),
+      replies: createHeldBytes(agentShareLimits.heldBytes),
+      downloads: createHeldBytes(agentShareLimits.downloadBytes),
     },
     calls: createLoopShare({ ...share, what: 'calls of this agent' }),
     replies: createLoopShare({ ...share, what: 'replies of this agent' }),

@@ -1,5 +1,6 @@
 /** Limits how much of the mesh external input may use before it is processed. */
 
+export { agentShareLimits } from './agent-share-limits.ts'
 export { createAgentShares } from './agent-shares.ts'
 export { createFairShare, hasRoom } from './fair-share.ts'
 export type { RowBounds, ShareBounds, ShareFull } from './fair-share.ts'

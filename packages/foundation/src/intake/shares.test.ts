@@ -1,10 +1,10 @@
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import { createFairShare, hasRoom } from './fair-share.ts'
 import { createHeldBytes } from './held-bytes.ts'
 import { createLoopShare } from './loop-share.ts'
 import { createLoopTurns } from './loop-turns.ts'
+import { agentShareLimits } from './agent-share-limits.ts'
 
 const refusalOf = (work: () => unknown): Problem | null => {
   try {
@@ -129,14 +129,14 @@ test('nested work is charged once', () => {
 test.each(['lookups', 'mediaFetches', 'tunnels', 'mcpExchanges'] as const)(
   'with %s, an agent without a slot gets one while hundreds of other agents take all they can',
   (what) => {
-    const share = createFairShare(agentShare[what])
+    const share = createFairShare(agentShareLimits[what])
     const takeAll = (agentId: string) => {
       let taken = 0
       while (share.take(agentId, 1) === null) taken++
       return taken
     }
     const first = takeAll('greedy')
-    expect(first).toBe(agentShare[what].perAgentMax)
+    expect(first).toBe(agentShareLimits[what].perAgentMax)
     for (let agent = 0; agent < 900; agent++) takeAll(`agent-${agent}`)
     expect(takeAll('late')).toBe(1)
   },

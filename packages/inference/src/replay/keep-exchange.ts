@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { recordLimits } from '@flotilla/protocol/limits'
 import { readSaidAnswer } from '../models/index.ts'
 import type { ProviderRequest } from '../models/index.ts'
 import type { GroupedCommit } from '@flotilla/foundation/storage'
@@ -7,6 +6,7 @@ import { cleanedInPieces, keptMessages } from './exchange.ts'
 import type { KeptMessage } from './exchange.ts'
 import type { ExchangeRow, ExchangeTable } from './exchange-table.ts'
 import type { Clean, Pieces } from './in-pieces.ts'
+import { recordLimits } from './record-limits.ts'
 
 /** Runs whose last exchange is remembered; the next exchange of any other run is stored in full. */
 const liveRunsMax = 500

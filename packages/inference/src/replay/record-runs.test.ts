@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { recordLimits } from '@flotilla/protocol/limits'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createSecret } from '../../../egress/src/credentials/secret.ts'
 import type { LlmProvider, ProviderRequest } from '../models/index.ts'
@@ -9,6 +8,7 @@ import { createExchangeTable } from './exchange-table.ts'
 import { pieceMaxChars } from './in-pieces.ts'
 import { queueLimits } from './piece-queue.ts'
 import { createRunRecorder } from './record-runs.ts'
+import { recordLimits } from './record-limits.ts'
 
 const open = () => new AbortController().signal
 const dayMs = 24 * 3600 * 1000

@@ -1,5 +1,4 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { recordLimits } from '@flotilla/protocol/limits'
 import type { Settings } from '@flotilla/foundation/config'
 import type { Vault } from '@flotilla/egress/credentials'
 import type { LlmProvider, ProviderRequest } from '../models/index.ts'
@@ -13,6 +12,7 @@ import type { Heard, Kept, Recording } from './keep-exchange.ts'
 import { createPieceQueue } from './piece-queue.ts'
 import type { PieceQueue } from './piece-queue.ts'
 import { createSecretCleaner } from './secret-cleaner.ts'
+import { recordLimits } from './record-limits.ts'
 
 /**
  * Records what agents send to models in their runs, and the answers. Of each exchange it stores only what is new

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { lifecycleLimits } from '@flotilla/protocol/limits'
 import { expect, onTestFinished, test } from 'vitest'
 import { dataPaths } from '../../../foundation/src/config/index.ts'
 import { homeBounds, listHomeFiles } from './list-home-files.ts'
+import { agentsMax } from '../../../fleet/src/agents/administration/create-agent.ts'
 
 /** `save_artifact` refuses more. */
 const artifactsPerAgentMax = 1000
@@ -28,8 +28,8 @@ function aHome() {
 
 test('the bounds take the largest fleet, in which each agent has all the artifacts that it may have', () => {
   expect(homeBounds.artifactsPerAgentMax).toBeGreaterThanOrEqual(artifactsPerAgentMax)
-  expect(homeBounds.entriesPerRootMax).toBeGreaterThanOrEqual(lifecycleLimits.agentsMax)
-  expect(homeBounds.filesMax).toBeGreaterThan(lifecycleLimits.agentsMax * artifactsPerAgentMax)
+  expect(homeBounds.entriesPerRootMax).toBeGreaterThanOrEqual(agentsMax)
+  expect(homeBounds.filesMax).toBeGreaterThan(agentsMax * artifactsPerAgentMax)
   const { paths, artifacts } = aHome()
   for (let agent = 0; agent < 101; agent += 1) artifacts(`agent-${agent}`, 10)
   const bounds = { entriesPerRootMax: 101, artifactsPerAgentMax: 10, filesMax: 1011 }

@@ -1,4 +1,3 @@
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { SpanView, TraceView } from '@flotilla/protocol/trace-api'
@@ -10,6 +9,9 @@ import type { FollowEvents } from './follow-events.ts'
 import { traceIdOf } from './span.ts'
 import type { Span } from './span.ts'
 import type { SpanTable } from './span-table.ts'
+
+/** The maximum number of spans shown of one trace; the earliest ones are shown. */
+const spansMax = 5000
 
 /** Returns the whole trace that contains the run, for callers that may view the fleet. Problem `not-found`. */
 export type ReadTrace = (caller: Caller, runId: string) => TraceView
@@ -43,8 +45,8 @@ export function createReadTrace(deps: {
     deps.flush()
     const now = clock.now()
     const root = runs.chainOf(runId).at(-1) ?? run
-    const max = wireLimits.traceSpansMax
-    const kept = table.ofTrace(traceIdOf(run.traceId), max + 1)
+
+    const kept = table.ofTrace(traceIdOf(run.traceId), spansMax + 1)
     const known = new Set(kept.map(({ spanId }) => spanId))
     const ids = runs.treeOf(root.id)
     const records = ids.slice(0, runsMax).flatMap((id) => runs.find(id) ?? [])
@@ -63,8 +65,8 @@ export function createReadTrace(deps: {
     return {
       trace_id: traceIdOf(run.traceId),
       run_id: run.id,
-      spans: spans.slice(0, max),
-      truncated: spans.length > max || ids.length > runsMax,
+      spans: spans.slice(0, spansMax),
+      truncated: spans.length > spansMax || ids.length > runsMax,
       kept_days: deps.keptDays(),
     }
   }

@@ -1,4 +1,3 @@
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { chains } from '@flotilla/protocol/wallet-api'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
@@ -27,6 +26,7 @@ import type { FindRepeats } from './find-repeats.ts'
 import { createPaymentApproval } from './payment-approval.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 /** The time limit of a payment call, in milliseconds. Chain, price sources and broadcast take seconds each. */
 const payTimeoutMs = 60_000
@@ -56,7 +56,7 @@ export type Pay = ReturnType<typeof createPay>
  * `not-simulated`, `no-price`, `rate-limited`, `unprocessable`, `upstream-failed`.
  */
 export function createPay({ guard, table, signing, ...deps }: Deps) {
-  const places = createOpenPlaces(agentShare.walletCalls)
+  const places = createOpenPlaces(agentShareLimits.walletCalls)
 
   /** Runs work within the limits of concurrent calls to chains and price sources, per agent and in total. */
   async function bounded<T>(

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../../identity/src/access/caller.ts'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { createPauses } from './pauses.ts'
 import type { Pauses } from './pauses.ts'
+import { runLimits } from '../runs/index.ts'
 
 const mesh: Caller = { kind: 'system' }
 
@@ -61,9 +61,9 @@ describe('while the fleet is paused', () => {
   it('paused runs leave room for people in the lane, however many there are', () => {
     const harness = aPausedHarness()
     harness.pauses.pause(person, whole)
-    for (let count = 0; count < wireLimits.laneQueueMax; count++) harness.trigger('w', `event ${count}`)
+    for (let count = 0; count < runLimits.laneQueueMax; count++) harness.trigger('w', `event ${count}`)
     expect(() => harness.trigger('w', 'one more')).toThrow(expect.objectContaining({ code: 'lane-full' }))
-    for (let count = 0; count < wireLimits.laneQueueMax; count++) harness.chat('w')
+    for (let count = 0; count < runLimits.laneQueueMax; count++) harness.chat('w')
     expect(() => harness.chat('w')).toThrow(expect.objectContaining({ code: 'lane-full' }))
     expect(() => harness.trigger('w', 'one more')).toThrow(expect.objectContaining({ code: 'lane-full' }))
   })
@@ -112,7 +112,7 @@ describe('while the fleet is paused', () => {
     harness.ledger.start()
     harness.pauses.pause(person, whole)
     const run = harness.trigger('w', 'one')
-    await harness.clock.leap(wireLimits.queuedMaxMs * 2)
+    await harness.clock.leap(runLimits.queuedMaxMs * 2)
     await harness.clock.advance(2000)
     expect(harness.state(run)).toBe('queued')
     harness.pauses.resume(person, null)

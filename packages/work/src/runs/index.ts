@@ -26,6 +26,7 @@ export type { RunQueue } from './dispatch/run-queue.ts'
 export type { RunSteering } from './steering/steering.ts'
 export { defaultSession } from './conversation.ts'
 export { originOf, requireTakesWork } from './submit-run.ts'
+export { runLimits } from './run-limits.ts'
 export type { LanePlace, SubmitRun } from './submit-run.ts'
 
 export interface Runs extends Ledger {

@@ -1,4 +1,3 @@
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
@@ -6,6 +5,7 @@ import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness, LedgerHarnessOptions } from '../../../testing/src/ledger-harness.ts'
 import { turnMaxMs } from './dispatch/expire-runs.ts'
 import { silenceMaxMs } from './dispatch/run-pulses.ts'
+import { runLimits } from './run-limits.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
@@ -67,7 +67,7 @@ describe('submitting', () => {
 
   test('a full lane rejects a run and says when to retry', () => {
     const harness = aLedgerHarness()
-    for (let count = 0; count < wireLimits.laneQueueMax; count++) harness.chat('operator')
+    for (let count = 0; count < runLimits.laneQueueMax; count++) harness.chat('operator')
     expect(() => harness.chat('operator')).toThrow(
       expect.objectContaining({ code: 'lane-full', retryAfterSeconds: 30 }),
     )
@@ -281,7 +281,7 @@ describe('a lost agent', () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     for (let turns = 0; turns < 4; turns++) {
-      await harness.clock.advance(wireLimits.leaseMs + 10_000)
+      await harness.clock.advance(runLimits.leaseMs + 10_000)
       harness.heartbeat()
     }
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
@@ -339,7 +339,7 @@ describe('a lost agent', () => {
     const run = harness.chat('operator')
     await harness.clock.settle()
     harness.agents.hang('operator', true)
-    await harness.clock.advance(wireLimits.leaseMs - 5000)
+    await harness.clock.advance(runLimits.leaseMs - 5000)
     expect(harness.state(run)).toBe('running')
     await harness.clock.advance(8000)
     expect(harness.ledger.queries.find(run.id)?.attempt).toBe(2)
@@ -354,7 +354,7 @@ describe('a lost agent', () => {
     harness.agents.hang('operator', true)
     await harness.clock.advance(10_000)
     await harness.clock.leap(20_000)
-    await harness.clock.advance(wireLimits.leaseMs - 27_000)
+    await harness.clock.advance(runLimits.leaseMs - 27_000)
     expect(harness.ledger.queries.find(run.id)?.attempt).toBe(2)
     expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'the agent does not answer' }])
   })
@@ -382,7 +382,7 @@ describe('a lost agent', () => {
     await harness.clock.settle()
     await harness.clock.advance(20_000)
     const until = harness.ledger.lifecycle.lease.renew({ runId: run.id, fence: 1 })
-    expect(until).toBe(harness.clock.now() + wireLimits.leaseMs)
+    expect(until).toBe(harness.clock.now() + runLimits.leaseMs)
     expect(harness.ledger.lifecycle.live.ticketOf(run.id, 1)).toMatchObject({
       runId: run.id,
       agentId: 'operator',
@@ -460,7 +460,7 @@ describe('time limits', () => {
   test('a run that was queued for 24 hours expires and its caller is notified', async () => {
     const harness = aLedgerHarness()
     const run = harness.chat('operator')
-    await harness.clock.leap(wireLimits.queuedMaxMs - 1)
+    await harness.clock.leap(runLimits.queuedMaxMs - 1)
     opened.push(harness)
     harness.agents.startFault = new Problem('fleet-paused')
     harness.ledger.start()

@@ -1,7 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { isProactive } from '@flotilla/protocol/origin'
 import type { Origin } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
@@ -18,6 +17,7 @@ import { announceRun } from './ledger/change-run.ts'
 import type { RunRecord } from './ledger/run-record.ts'
 import type { IdempotencyMark, RunTable } from './ledger/run-table.ts'
 import type { SteerTable } from './steering/steer-table.ts'
+import { runLimits } from './run-limits.ts'
 
 /** Retry-After of a full lane, seconds. */
 const laneFullRetrySeconds = 30
@@ -153,7 +153,7 @@ export interface LanePlace {
 /** Returns whether the lane has no place for one more run of this kind. */
 export function isLaneFull({ table, steers }: LaneRows, { agentId, proactive }: LanePlace): boolean {
   const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
-  return queued + steers.waitingInLane(agentId) >= wireLimits.laneQueueMax
+  return queued + steers.waitingInLane(agentId) >= runLimits.laneQueueMax
 }
 
 export interface RunEntry {

@@ -1,12 +1,12 @@
 import { isUnconfirmed } from '@flotilla/protocol/task-actions'
 import type { JsonValue } from '@flotilla/protocol/json-value'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createListInbox, createListTasks } from './list-tasks.ts'
+import { runLimits } from '../runs/index.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
@@ -330,7 +330,7 @@ describe('a hand-off', () => {
     const { harness, parent } = await aHandOff()
     harness.agents.finish('operator', { response: 'I asked the worker' })
     await harness.clock.settle()
-    const longAgo = harness.clock.now() - wireLimits.waitingMaxMs
+    const longAgo = harness.clock.now() - runLimits.waitingMaxMs
     harness.database.exec(`UPDATE runs SET waiting_since = ${longAgo + 1500} WHERE id = '${parent.id}'`)
     await harness.clock.advance(1000)
     expect(harness.state(parent)).toBe('waiting')
@@ -407,7 +407,7 @@ describe('a hand-off', () => {
     const harness = await aStartedHarness()
     harness.chat('a0')
     await harness.clock.settle()
-    for (let depth = 1; depth <= wireLimits.handOffDepthMax; depth++) {
+    for (let depth = 1; depth <= runLimits.handOffDepthMax; depth++) {
       give(harness, `a${depth - 1}`, `a${depth}`)
       await harness.clock.settle()
     }

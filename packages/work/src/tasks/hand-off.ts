@@ -1,5 +1,4 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { taskLimits } from '@flotilla/protocol/task-actions'
 import type { TaskState } from '@flotilla/protocol/task-actions'
@@ -15,6 +14,7 @@ import { reachNote, refuseVainNeeds } from './task-queue.ts'
 import type { TaskQueue } from './task-queue.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 import type { TaskAccess } from './task-access.ts'
+import { runLimits } from '../runs/index.ts'
 
 export interface HandOffInput {
   readonly to: string
@@ -132,9 +132,9 @@ export function askingChain(
 export function refuseLoops(chain: readonly RunRecord[], to: string): void {
   const asking = chain[0]
   if (!asking) return
-  if (asking.depth + 1 > wireLimits.handOffDepthMax) {
+  if (asking.depth + 1 > runLimits.handOffDepthMax) {
     throw new Problem('hand-off-refused', {
-      detail: `work may be handed off at most ${wireLimits.handOffDepthMax} times`,
+      detail: `work may be handed off at most ${runLimits.handOffDepthMax} times`,
     })
   }
   if (chain.some((run) => run.agentId === to)) {

@@ -1,4 +1,3 @@
-import { agentShare } from '@flotilla/protocol/limits'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -11,6 +10,7 @@ import { isPublicAddress } from '../policy/address-ranges.ts'
 import { createFetchMedia, fetchMediaBounds } from './fetch-media.ts'
 import type { FetchMediaDeps } from './fetch-media.ts'
 import { createPinnedFetch } from './pinned-fetch.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'program', run: null }
 const other: Caller = { ...scout, agentId: 'other' }
@@ -134,7 +134,7 @@ describe('a picture that a prompt names by its address', () => {
   test('concurrent fetches are limited for each agent and in total', async () => {
     const waiting: ServerResponse[] = []
     const { get } = await aWay((_request, response) => void waiting.push(response))
-    const some = Array.from({ length: agentShare.mediaFetches.perAgentMax }, () => get('/'))
+    const some = Array.from({ length: agentShareLimits.mediaFetches.perAgentMax }, () => get('/'))
     await expect(get('/')).rejects.toMatchObject({ code: 'rate-limited', retryAfterSeconds: 5 })
     some.push(get('/', { caller: other }))
     await expect.poll(() => waiting.length).toBe(some.length)

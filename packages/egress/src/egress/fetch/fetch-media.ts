@@ -1,5 +1,4 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Caller, Guard, RunTicket } from '@flotilla/identity/access'
@@ -8,6 +7,7 @@ import { createOpenPlaces } from '@flotilla/foundation/intake'
 import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch, PinnedReply } from './pinned-fetch.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 /** Called for each chunk that is kept; throws if there is no room for it. */
 type CountBytes = (bytes: number) => void
@@ -40,12 +40,12 @@ export interface FetchMediaDeps {
 }
 
 export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
-  const places = createOpenPlaces(agentShare.mediaFetches)
+  const places = createOpenPlaces(agentShareLimits.mediaFetches)
 
   function enter(agentId: string): () => void {
     const leave = places.enter(agentId)
     if (typeof leave !== 'string') return leave
-    const { perAgentMax } = agentShare.mediaFetches
+    const { perAgentMax } = agentShareLimits.mediaFetches
     throw new Problem('rate-limited', {
       detail:
         leave === 'agent'

@@ -1,6 +1,5 @@
-import { limits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
-import { followRedirects } from './follow-redirects.ts'
+import { followRedirects, redirectsMax } from './follow-redirects.ts'
 import type { PinnedFetch, PinnedRequest } from './pinned-fetch.ts'
 
 const first: PinnedRequest = {
@@ -41,7 +40,7 @@ describe('a request that is led on', () => {
   })
 
   test('five redirects are followed, and a sixth is not', async () => {
-    expect(limits.redirectsMax).toBe(5)
+    expect(redirectsMax).toBe(5)
     const { signal } = new AbortController()
     const five = aFarEnd(5)
     expect((await followRedirects(five.fetch, first, signal)).url.pathname).toBe('/5')

@@ -1,7 +1,8 @@
-import { limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { nextHop } from './next-hop.ts'
 import type { PinnedFetch, PinnedReply, PinnedRequest } from './pinned-fetch.ts'
+
+export const redirectsMax = 5 // limits:outbound-redirects
 
 /**
  * Follows at most five redirects; each hop is resolved and checked like a first request. Throws what a hop throws,
@@ -18,8 +19,8 @@ export async function followRedirects(
     const next = nextHop(request, reply.status, reply.headers['location'])
     if (next === null) return { reply, url: request.url }
     await reply.close()
-    if (hops >= limits.redirectsMax) {
-      throw new Problem('upstream-failed', { detail: `more than ${limits.redirectsMax} redirects` })
+    if (hops >= redirectsMax) {
+      throw new Problem('upstream-failed', { detail: `more than ${redirectsMax} redirects` })
     }
     request = next
   }

@@ -1,4 +1,3 @@
-import { agentShare } from '@flotilla/protocol/limits'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mcpAgentApi } from '@flotilla/protocol/mcp-api'
 import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
@@ -14,6 +13,7 @@ import { systemClock } from '../../../../foundation/src/platform/system-clock.ts
 import { createExchangeWithServer, exchangeBounds } from './exchange-with-server.ts'
 import { createPinnedFetch } from '../fetch/pinned-fetch.ts'
 import { ownLoop } from '../../../../testing/src/own-loop.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 const canary = 'canary-of-the-wiki-77'
 const run = { runId: 'run_1', agentId: 'scout', fence: 1 } as unknown as RunTicket // The code under test reads only these two fields.
@@ -180,10 +180,10 @@ describe('an exchange with an MCP server', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
     )
     const over = new AbortController()
-    const open = Array.from({ length: agentShare.mcpExchanges.perAgentMax }, () => ask({}, over.signal))
+    const open = Array.from({ length: agentShareLimits.mcpExchanges.perAgentMax }, () => ask({}, over.signal))
     const replies = await Promise.all(open)
     expect(await refused({})).toMatchObject({ code: 'rate-limited' })
-    expect(web.requests).toHaveLength(agentShare.mcpExchanges.perAgentMax)
+    expect(web.requests).toHaveLength(agentShareLimits.mcpExchanges.perAgentMax)
     over.abort(new Error('enough'))
     await Promise.allSettled(replies.map((reply) => textOf(reply.body)))
     await eventually('there is room again', async () => {

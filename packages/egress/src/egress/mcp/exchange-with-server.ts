@@ -1,6 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { mcpAgentApi } from '@flotilla/protocol/mcp-api'
-import { agentShare } from '@flotilla/protocol/limits'
 import { isRemote, shownAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
@@ -18,6 +17,7 @@ import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
 import { withoutSecrets } from '../fetch/without-secrets.ts'
 import { createCleanPart } from './clean-parts.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 export type ServerExchange = z.infer<typeof mcpAgentApi.mcpExchange.request>
 
@@ -83,7 +83,7 @@ export interface ExchangeDeps {
 }
 
 export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
-  const places = createOpenPlaces(agentShare.mcpExchanges)
+  const places = createOpenPlaces(agentShareLimits.mcpExchanges)
   const cleanPart = createCleanPart(deps)
   return async (caller, exchange, outer) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
@@ -164,7 +164,7 @@ function tooManyExchanges(full: ShareFull): Problem {
   return new Problem('rate-limited', {
     detail:
       full === 'agent'
-        ? `${agentShare.mcpExchanges.perAgentMax} calls of this agent to MCP servers are in progress, the maximum for one agent`
+        ? `${agentShareLimits.mcpExchanges.perAgentMax} calls of this agent to MCP servers are in progress, the maximum for one agent`
         : 'the fleet has the maximum number of calls to MCP servers in progress',
     retryAfterSeconds: 5,
   })

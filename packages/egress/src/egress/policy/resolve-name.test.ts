@@ -1,4 +1,3 @@
-import { agentShare } from '@flotilla/protocol/limits'
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { gzip } from 'node:zlib'
@@ -12,6 +11,7 @@ import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { isPublicAddress } from './address-ranges.ts'
 import { createCheckDestination } from './check-destination.ts'
 import { createResolveName } from './resolve-name.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 const never = new AbortController().signal
 
@@ -91,7 +91,7 @@ describe('a name', () => {
   test('an agent gets a lookup even if others use up the rest', async () => {
     const { resolve } = await aResolver(() => 'dead')
     const gone = new AbortController()
-    const { perAgentMax } = agentShare.lookups
+    const { perAgentMax } = agentShareLimits.lookups
     const dead = Array.from({ length: 12 * perAgentMax }, (_, index) =>
       resolve(`d${index}.test`, gone.signal, `agent-${index % 12}`),
     )
@@ -109,7 +109,7 @@ describe('a name', () => {
   test('lookups of one agent leave places for others', async () => {
     const { resolve } = await aResolver((name) => (name.startsWith('dead') ? 'dead' : ['1.2.3.4']))
     const gone = new AbortController()
-    const dead = Array.from({ length: agentShare.lookups.perAgentMax }, (_, index) =>
+    const dead = Array.from({ length: agentShareLimits.lookups.perAgentMax }, (_, index) =>
       resolve(`dead${index}.test`, gone.signal, 'scout'),
     )
     for (const one of dead) one.catch(() => {})

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { LookupAddress } from 'node:dns'
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 /**
  * Resolves all addresses of a name: those in the hosts file, or the answers of the name servers for both families.
@@ -38,7 +38,7 @@ const localName = /(?:^|\.)localhost$/
 
 export function createResolveName(deps: ResolveNameDeps): ResolveName {
   // Limits the lookups of each agent, so that names without an answer do not delay the lookups of other agents.
-  const places = createOpenPlaces(agentShare.lookups)
+  const places = createOpenPlaces(agentShareLimits.lookups)
 
   async function ask(name: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
     const servers = deps.openServers()
@@ -68,7 +68,7 @@ export function createResolveName(deps: ResolveNameDeps): ResolveName {
     signal.throwIfAborted()
     const leave = places.enter(asker)
     if (typeof leave === 'string') {
-      const { perAgentMax } = agentShare.lookups
+      const { perAgentMax } = agentShareLimits.lookups
       throw new Problem('rate-limited', {
         detail:
           leave === 'agent'

@@ -1,4 +1,3 @@
-import { agentShare } from '@flotilla/protocol/limits'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,6 +6,7 @@ import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { eventually } from '../../../../../tests/support/eventually.ts'
 import { aFarEnd, aProxy, proxyAuthorization } from '../../../../testing/src/proxy-harness.ts'
 import type { ProxyHarness, ProxyHarnessOptions } from '../../../../testing/src/proxy-harness.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 const running: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -261,13 +261,14 @@ describe('a tunnel', () => {
     const { tunnel, openTunnels } = await harness({ ports: [far.port] })
     const target = `site.test:${far.port}`
     const opened = []
-    for (let count = 0; count < agentShare.tunnels.perAgentMax; count++) opened.push(await tunnel(target))
-    expect(openTunnels()).toBe(agentShare.tunnels.perAgentMax)
+    for (let count = 0; count < agentShareLimits.tunnels.perAgentMax; count++)
+      opened.push(await tunnel(target))
+    expect(openTunnels()).toBe(agentShareLimits.tunnels.perAgentMax)
     const refused = await tunnel(target)
     expect(refused.head).toMatch(/^HTTP\/1\.1 429 .*\r\n(?:.*\r\n)*retry-after: 1\r\n/)
     expect((await tunnel(target, 'other-program')).head).toMatch(/ 200 /)
     opened[0]?.socket.destroy()
-    await eventually('a place is free', async () => openTunnels() === agentShare.tunnels.perAgentMax)
+    await eventually('a place is free', async () => openTunnels() === agentShareLimits.tunnels.perAgentMax)
     expect((await tunnel(target)).head).toMatch(/ 200 /)
   })
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, CallRate, RunTicket } from '@flotilla/identity/access'
 import { boundConnections, oneRequestAtATime } from '@flotilla/identity/http'
@@ -16,11 +15,12 @@ import { createBrowserGate, createProxyGate } from './proxy-gate.ts'
 import type { ProxyGate, ProxyGateDeps } from './proxy-gate.ts'
 import { createTunnels } from './tunnels.ts'
 import type { Tunnels, TunnelsDeps } from './tunnels.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 /** Sockets on the forward proxy: twice the tunnels that the programs of one container may hold. */
 const proxyConnections = {
-  perAddressMax: 2 * agentShare.tunnels.perAgentMax,
-  totalMax: 2 * agentShare.tunnels.max,
+  perAddressMax: 2 * agentShareLimits.tunnels.perAgentMax,
+  totalMax: 2 * agentShareLimits.tunnels.max,
 }
 /** How many pairs of agent and host are reported, those with the most traffic first. */
 const listedHostsMax = 500

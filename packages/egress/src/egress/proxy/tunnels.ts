@@ -1,5 +1,4 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ShareFull } from '@flotilla/foundation/intake'
 import { createRoster } from '@flotilla/foundation/platform'
@@ -7,6 +6,7 @@ import type { Destination } from '../policy/destination.ts'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
 import type { EgressCounts } from './egress-counts.ts'
 import type { ProxyIdentity } from './proxy-gate.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 /** How often tunnels are checked, in milliseconds; a tunnel outlives its run by at most this time. */
 export const tunnelPollMs = 500
@@ -68,7 +68,7 @@ interface HeldTunnel extends Tunnel {
 export function createTunnels(deps: TunnelsDeps): Tunnels {
   const { clock, counts } = deps
   const open = createRoster<HeldTunnel>()
-  const places = createOpenPlaces(agentShare.tunnels)
+  const places = createOpenPlaces(agentShareLimits.tunnels)
 
   function count(tunnel: HeldTunnel): void {
     const { counted } = tunnel
@@ -144,7 +144,7 @@ function tooManyTunnels(full: ShareFull): Problem {
   return new Problem('rate-limited', {
     detail:
       full === 'agent'
-        ? `the agent has ${agentShare.tunnels.perAgentMax} open connections through the proxy, the maximum for one agent`
+        ? `the agent has ${agentShareLimits.tunnels.perAgentMax} open connections through the proxy, the maximum for one agent`
         : 'the fleet has the maximum number of open connections through the proxy',
     retryAfterSeconds: 1,
   })

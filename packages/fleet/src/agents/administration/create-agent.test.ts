@@ -1,12 +1,12 @@
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lifecycleLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { Caller } from '../../../../identity/src/access/caller.ts'
 import { aFleet, aWorker, owner, patient, reasonOf, stateOf } from '../../../../testing/src/fleet-harness.ts'
 import type { FleetHarness } from '../../../../testing/src/fleet-harness.ts'
+import { agentsMax } from './create-agent.ts'
 
 let harness: FleetHarness
 afterEach(() => harness.close())
@@ -100,13 +100,13 @@ describe('creating an agent', () => {
     const row = harness.database.prepare(
       "INSERT INTO agents (id, kind, role, instructions, budget_daily_usd, budget_monthly_usd, created_at, state, state_since) VALUES (?, 'worker', 'r', '', 1, 1, 0, 'created', 0)",
     )
-    for (let at = 1; at < lifecycleLimits.agentsMax; at++) row.run(`filled-${at}`)
+    for (let at = 1; at < agentsMax; at++) row.run(`filled-${at}`)
     const tries = Array.from({ length: 10 }, (_, at) =>
       harness.fleet.admin.create(owner, { id: `w${at}`, role: 'x' }),
     )
     const ends = await Promise.allSettled(tries)
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
-    expect(harness.fleet.registry.list()).toHaveLength(lifecycleLimits.agentsMax)
+    expect(harness.fleet.registry.list()).toHaveLength(agentsMax)
     expect(harness.grants.size).toBe(1)
     const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
     for (const refusal of refusals) expect(refusal).toMatchObject({ code: 'unprocessable' })

@@ -1,6 +1,6 @@
 import { agentIdSchema, spawnedPrefix } from '@flotilla/protocol/ids'
 import { reservedAgentIds } from '@flotilla/protocol/reserved-ids'
-import { lifecycleLimits, limits } from '@flotilla/protocol/limits'
+import { limits } from '@flotilla/protocol/limits'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
@@ -17,6 +17,9 @@ import { onceOnly } from '@flotilla/foundation/storage'
 import type { Resumable } from '@flotilla/foundation/storage'
 import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentBudget, AgentRecord } from '../registry/agent-record.ts'
+
+/** Agents of one fleet; a machine that could run more needs more than one database. */
+export const agentsMax = 1000
 
 /**
  * Throws the Problem `unprocessable` with the usable models if the model's provider is not set up, and
@@ -218,7 +221,6 @@ export function requireRoom(context: AgentContext, agentId: string): void {
       repair: 'Choose another id; flotilla agents lists the agents that exist.',
     })
   }
-  const { agentsMax } = lifecycleLimits
   if (context.agents.count() >= agentsMax) {
     throw new Problem('unprocessable', {
       detail: `the fleet already has ${agentsMax} agents, the maximum; delete one with flotilla delete AGENT`,

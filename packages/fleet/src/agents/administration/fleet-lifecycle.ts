@@ -1,5 +1,4 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
-import { lifecycleLimits } from '@flotilla/protocol/limits'
 import { storageFaultOf } from '@flotilla/foundation/storage'
 import type { Guard, PermissionGrants } from '@flotilla/identity/access'
 import { deleteInTurn } from './delete-agent.ts'
@@ -19,6 +18,7 @@ import type { RestartAgent } from '../lifecycle/restart-agent.ts'
 import type { AgentStarts } from '../lifecycle/start-agent.ts'
 import { stopAgent, stopGraceMs } from '../lifecycle/stop-agent.ts'
 import type { StopAgent } from '../lifecycle/stop-agent.ts'
+import { lifecycleLimits } from '../lifecycle/lifecycle-limits.ts'
 
 /** Starts, stops and monitors the agents of the fleet. */
 export interface FleetLifecycle {

@@ -1,7 +1,6 @@
 import { Agent, createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
-import { agentShare } from '@flotilla/protocol/limits'
 import { expect, onTestFinished, test } from 'vitest'
 import { createHeldBytes } from '../../../../foundation/src/intake/held-bytes.ts'
 import { createLoopShare } from '../../../../foundation/src/intake/loop-share.ts'
@@ -9,6 +8,7 @@ import { createLoopTurns } from '../../../../foundation/src/intake/loop-turns.ts
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createAgentHttp } from './agent-http.ts'
 import { createMeshIdentity } from './mesh-identity.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 const patient = new AbortController().signal
 const mib = 1024 * 1024
@@ -42,10 +42,10 @@ async function anAgent(
       return hand.sleep(ms, signal)
     },
   }
-  const held = createHeldBytes({ ...agentShare.heldBytes, ...bounds })
+  const held = createHeldBytes({ ...agentShareLimits.heldBytes, ...bounds })
   const work = { held: 0, spends: 0 }
   const files = { held: 0 }
-  const downloads = createHeldBytes({ ...agentShare.downloadBytes, perAgentMax: 5 * mib })
+  const downloads = createHeldBytes({ ...agentShareLimits.downloadBytes, perAgentMax: 5 * mib })
   const loop = createLoopShare({
     clock,
     cpuMs: () => Math.floor(work.spends++ / 2 + 0.5) * (bounds.cpuMsOfEach ?? 0),
@@ -240,7 +240,7 @@ const finished = (runId: string) =>
 
 test('an agent is well while there is no room for a byte of its replies and its share of the loop is used up', async () => {
   const { line, held, loop } = await anAgent(ends('{"status":"ok"}'), { cpuMsOfEach: 70_000 })
-  held.take('w', agentShare.heldBytes.perAgentMax)
+  held.take('w', agentShareLimits.heldBytes.perAgentMax)
   loop.spend('w', () => {})
   expect(loop.waitMs('w')).toBeGreaterThan(0)
   expect(await line.healthy(patient)).toBe(true)
@@ -254,7 +254,7 @@ test('an answer to the question for health that is longer than any honest one is
 
 test('an outcome that there is no room for is asked for again when there may be some', async () => {
   const { line, held, clock, asked } = await anAgent(ends(finished('run_1')))
-  held.take('w', agentShare.heldBytes.perAgentMax)
+  held.take('w', agentShareLimits.heldBytes.perAgentMax)
   const outcome = line.result('run_1', 0, patient)
   await expect.poll(asked).toBe(1)
   await expect
@@ -263,7 +263,7 @@ test('an outcome that there is no room for is asked for again when there may be 
       return asked()
     })
     .toBeGreaterThan(2)
-  held.giveBack('w', agentShare.heldBytes.perAgentMax)
+  held.giveBack('w', agentShareLimits.heldBytes.perAgentMax)
   const room = setInterval(() => void clock.advance(2000), 10)
   onTestFinished(() => clearInterval(room))
   expect(await outcome).toMatchObject({ state: 'finished' })
@@ -274,7 +274,7 @@ test('a refused turn gives its status even without room for its body', async () 
     response.writeHead(409, { 'content-type': 'application/json' })
     response.end('{"code":"conflict","detail":"busy"}')
   })
-  held.take('w', agentShare.heldBytes.perAgentMax)
+  held.take('w', agentShareLimits.heldBytes.perAgentMax)
   const turn = line.chatStream({ run_id: 'run_1', fence: 1, message: 'hi', session: 's' }, () => {}, patient)
   await expect(turn).rejects.toMatchObject({ code: 'conflict' })
 })

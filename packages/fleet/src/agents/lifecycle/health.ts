@@ -1,5 +1,4 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
-import { lifecycleLimits } from '@flotilla/protocol/limits'
 import type { AgentContext } from './agent-context.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { endSandbox } from './end-sandbox.ts'
@@ -9,6 +8,7 @@ import type { DataMeter } from './meter-data.ts'
 import { settleEnd } from './settle-end.ts'
 import type { AgentStarts } from './start-agent.ts'
 import { stopInTurn } from './stop-agent.ts'
+import { lifecycleLimits } from './lifecycle-limits.ts'
 
 const sweepIntervalMs = 30_000
 /** The time limit for an answer to a health check, milliseconds. */

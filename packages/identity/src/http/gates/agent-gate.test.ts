@@ -4,7 +4,6 @@ import type { ClientRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterEach, expect, test } from 'vitest'
 import { headers } from '@flotilla/protocol/headers'
-import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { FastifyInstance } from 'fastify'
@@ -18,6 +17,7 @@ import { createHeldBytes } from '../../../../foundation/src/intake/held-bytes.ts
 import { createAgentGate } from './agent-gate.ts'
 import type { AgentGateDeps } from './agent-gate.ts'
 import { takeBodies } from '../take-bodies.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 const servers: { server: FastifyInstance; calls: ClientRequest[] }[] = []
 afterEach(async () => {
@@ -230,7 +230,7 @@ test('a refused sender that goes on sending is hung up on after a megabyte', asy
 })
 
 test('bodies count until their calls end, and a call above the limit gets a time to retry', async () => {
-  const held = createHeldBytes({ ...agentShare.heldBytes, perAgentMax: 2500 })
+  const held = createHeldBytes({ ...agentShareLimits.heldBytes, perAgentMax: 2500 })
   const { post } = await aRefusingServer({ held })
   const first = post(2000)
   first.write(Buffer.alloc(1999))

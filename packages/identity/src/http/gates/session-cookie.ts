@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { limits } from '@flotilla/protocol/limits'
+
+export const sessionCookieLimits = { maxAgeSeconds: 24 * 3600, skewSeconds: 300 } as const // limits:session-cookie
 
 /**
  * Verifies the cookie that a sign-in sidecar issues: `<expiry, unix seconds>.<hex HMAC-SHA256>`, keyed by
@@ -12,7 +13,7 @@ export function isValidSession(cookie: string, accessToken: string, nowMs: numbe
   if (!timingSafeEqual(signatureOf(accessToken, expiryText), Buffer.from(signature, 'hex'))) return false
   const now = nowMs / 1000
   const expiry = Number(expiryText)
-  return expiry > now && expiry <= now + limits.sessionCookie.maxAgeSeconds + limits.sessionCookie.skewSeconds
+  return expiry > now && expiry <= now + sessionCookieLimits.maxAgeSeconds + sessionCookieLimits.skewSeconds
 }
 
 /** Signs a cookie of the same form for programs of the owner on this machine. Pure. */

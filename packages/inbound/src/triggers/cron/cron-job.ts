@@ -2,10 +2,11 @@ import { cronLimits } from '@flotilla/protocol/cron-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import type { JsonValue } from '@flotilla/protocol/json-value'
-import { limits, wireLimits } from '@flotilla/protocol/limits'
+import { wireLimits } from '@flotilla/protocol/limits'
 import * as z from 'zod'
 import type { Schedule } from './cron-schedule.ts'
 import { readSchedule } from './read-schedule.ts'
+import { cronTickMs } from './cron-tick.ts'
 
 /** A job in `config/cron.json`. Missing fields get their defaults. */
 export const cronJobSchema = z
@@ -70,7 +71,7 @@ export function scheduleOf(job: CronJob): Schedule {
 
 /** Returns the creation time aligned to a tick, so that an interval of one tick is due at each tick. */
 function anchorOf(createdAt: number): number {
-  return createdAt - (createdAt % limits.cronTickMs)
+  return createdAt - (createdAt % cronTickMs)
 }
 
 interface JobFault {

@@ -1,10 +1,10 @@
 import { setImmediate as breath } from 'node:timers/promises'
-import { limits } from '@flotilla/protocol/limits'
 import type { CronDeps } from './cron-deps.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import { heartbeatsAtOnceMax } from './fire-job.ts'
 import type { FireJob } from './fire-job.ts'
 import type { LiveJob } from './cron-job.ts'
+import { cronTickMs } from './cron-tick.ts'
 
 /** The maximum number of jobs that one tick fires, the longest due first. The others fire at the next tick. */
 export const firedPerTickMax = 100
@@ -87,7 +87,7 @@ export function createCronTicker({
       while (!signal.aborted) {
         await tick(signal)
         const now = clock.now()
-        await clock.sleep(limits.cronTickMs - (now % limits.cronTickMs), signal).catch(() => {})
+        await clock.sleep(cronTickMs - (now % cronTickMs), signal).catch(() => {})
       }
       await fire.idle()
     },

@@ -1,4 +1,3 @@
-import { wireLimits } from '@flotilla/protocol/limits'
 import { describe, expect, it } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
@@ -11,6 +10,7 @@ import {
   startOfTime,
   writeByHand,
 } from '../../../../testing/src/cron-harness.ts'
+import { runLimits } from '@flotilla/work/runs'
 
 const minute = 60_000
 describe('a due time', () => {
@@ -298,7 +298,7 @@ describe('a manual run of a job', () => {
     const harness = await startCron({ parts: { pausedReason: () => 'moving house' } })
     const one = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'one' })
     const two = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'two', enabled: false })
-    for (let count = 0; count < wireLimits.laneQueueMax; count++) await harness.cron.runNow(owner, one.id)
+    for (let count = 0; count < runLimits.laneQueueMax; count++) await harness.cron.runNow(owner, one.id)
     await harness.clock.leap(minute)
     const first = await harness.cron.runNow(owner, two.id)
     expect(first).toMatchObject({ state: 'fired', manual: true })
@@ -306,7 +306,7 @@ describe('a manual run of a job', () => {
       expect(await harness.cron.runNow(owner, two.id)).toEqual(first)
       expect((await harness.cron.runNow(owner, one.id)).state).toBe('fired')
     }
-    expect(harness.ledger.queue.laneOf('clerk').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(harness.ledger.queue.laneOf('clerk').queued).toBe(runLimits.laneQueueMax + 1)
     expect(harness.rows(two.id)).toHaveLength(1)
     harness.ledger.start()
     await harness.clock.settle()

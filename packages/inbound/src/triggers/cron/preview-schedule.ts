@@ -1,8 +1,8 @@
 import { cronLimits } from '@flotilla/protocol/cron-api'
-import { limits } from '@flotilla/protocol/limits'
 import type { ReadCondition } from './cron-job.ts'
 import { nextDue } from './cron-schedule.ts'
 import { readSchedule } from './read-schedule.ts'
+import { cronTickMs } from './cron-tick.ts'
 
 export interface AskedPreview {
   readonly schedule: string
@@ -22,7 +22,7 @@ export function previewSchedule(
   { schedule: text, timezone = 'UTC', when = '' }: AskedPreview,
   { now, readCondition }: { readonly now: number; readonly readCondition: ReadCondition },
 ): SchedulePreview {
-  const reading = readSchedule(text, { timezone, anchor: now - (now % limits.cronTickMs) })
+  const reading = readSchedule(text, { timezone, anchor: now - (now % cronTickMs) })
   if (!reading.ok) return { fault: { field: reading.field, reason: reading.reason }, next: [] }
   const next: number[] = []
   for (let due = nextDue(reading.schedule, now); next.length < cronLimits.nextShown;) {

@@ -1,7 +1,7 @@
-import { limits } from '@flotilla/protocol/limits'
 import { cronOf } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
 import { zoneOffsetMs } from './zone-offset.ts'
+import { cronTickMs } from './cron-tick.ts'
 
 type ScheduleReading =
   | { readonly ok: true; readonly schedule: Schedule }
@@ -54,7 +54,7 @@ function readEvery(
     return wrong(`"${words}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`)
   if (wishedMs === 0) return wrong('an interval of 0 is not allowed; write at least every 5s')
   if (wishedMs > everyMaxMs) return wrong('an interval is at most 366 days')
-  return { ok: true, schedule: { kind: 'every', everyMs: Math.max(limits.cronTickMs, wishedMs), anchor } }
+  return { ok: true, schedule: { kind: 'every', everyMs: Math.max(cronTickMs, wishedMs), anchor } }
 }
 
 function readExpression(

@@ -1,6 +1,5 @@
 import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
@@ -14,6 +13,7 @@ import { createHeartbeatTable } from './heartbeat-table.ts'
 import { createKnownContexts } from './known-contexts.ts'
 import { createOpenTasks } from './probes.ts'
 import { createReadContext } from './read-context.ts'
+import { runLimits } from '@flotilla/work/runs'
 
 const calm: HeartbeatContext = {
   heartbeat_rules: 'the default',
@@ -247,13 +247,13 @@ describe('a due heartbeat', () => {
   test('a manual heartbeat is placed at the head of a full lane, once, and no pause holds it', async () => {
     verifies('states:cron:manual-run-dispatches')
     const harness = aHarness()
-    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) harness.chat('scout')
+    for (let count = 0; count < runLimits.laneQueueMax; count += 1) harness.chat('scout')
     await harness.clock.advance(1000)
     const byHand = (dueAt: number) => harness.fire('scout', { ...due, jobId: null, dueAt, manual: true })
     const first = await byHand(5000)
     expect(first).toMatchObject({ fired: { kind: 'heartbeat', proactive: false } })
     expect(await byHand(6000)).toEqual(first)
-    expect(harness.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(harness.ledger.queue.laneOf('scout').queued).toBe(runLimits.laneQueueMax + 1)
     harness.ledger.start()
     await harness.clock.settle()
     expect(harness.ledger.lifecycle.live.liveRunOf('scout')?.runId).toBe(
@@ -330,19 +330,19 @@ describe('a due heartbeat', () => {
 
   test('a manual heartbeat is the one that waits in a full lane, although others were due in between', async () => {
     const harness = aHarness()
-    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) harness.chat('scout')
+    for (let count = 0; count < runLimits.laneQueueMax; count += 1) harness.chat('scout')
     const first = await harness.fire('scout', { ...due, dueAt: 1000, manual: true })
     for (const dueAt of [2000, 4000]) {
       expect(await harness.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
       expect(await harness.fire('scout', { ...due, dueAt: dueAt + 1000, manual: true })).toEqual(first)
     }
-    expect(harness.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(harness.ledger.queue.laneOf('scout').queued).toBe(runLimits.laneQueueMax + 1)
   })
 
   test('a manual heartbeat is not merged with queued triggered ones, which take no place of people', async () => {
     const harness = aHarness()
     const byTrigger = { agentId: 'scout', input: { kind: 'chat', message: 'm', session: 's' } } as const
-    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) {
+    for (let count = 0; count < runLimits.laneQueueMax; count += 1) {
       harness.ledger.queue.submitRun(
         { kind: 'system' },
         { ...byTrigger, trigger: 'cron', idempotencyKey: `${count}` },
@@ -361,10 +361,10 @@ describe('a due heartbeat', () => {
       Promise.all(dueAts.map((dueAt) => harness.fire('scout', { ...due, dueAt, manual })))
     expect(await atOnce(false, [1000, 2000])).toEqual([{ fired: expect.anything() }, { skipped: 'overlap' }])
     harness.end()
-    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) harness.chat('scout')
+    for (let count = 0; count < runLimits.laneQueueMax; count += 1) harness.chat('scout')
     const [one, two] = await atOnce(true, [3000, 4000])
     expect(two).toEqual(one)
-    expect(harness.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(harness.ledger.queue.laneOf('scout').queued).toBe(runLimits.laneQueueMax + 1)
   })
 
   test('a heartbeat of an archived agent is skipped without asking its container', async () => {

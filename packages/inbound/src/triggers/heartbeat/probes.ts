@@ -1,10 +1,12 @@
-import { limits } from '@flotilla/protocol/limits'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { KeptMessages } from '@flotilla/collaboration/messages'
 import type { UnreadSummary } from '@flotilla/collaboration/topics'
 import type { FleetChange } from './fleet-changes.ts'
 import type { TaskTable } from '@flotilla/work/tasks'
+
+/** The disk probe reports a disk that is fuller than this. */
+const diskThresholdPercent = 85 // limits:disk-probe
 
 /** The number of open tasks that a heartbeat lists; further tasks are only counted. */
 const namedMax = 5
@@ -51,7 +53,7 @@ export function runProbes({
   changes,
 }: ProbeFacts): readonly ProbeAlert[] {
   const alerts: ProbeAlert[] = []
-  const threshold = limits.diskProbeThresholdPercent
+  const threshold = diskThresholdPercent
   if (diskUsedPercent !== null && diskUsedPercent > threshold) {
     const text = `disk_usage: ${diskUsedPercent} % of what you may keep below /data is used (alert above ${threshold} %).`
     alerts.push({ probe: 'disk_usage', text: sanitizeForPrompt(text) })

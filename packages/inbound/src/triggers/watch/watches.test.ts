@@ -2,7 +2,6 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import { limits, wireLimits } from '@flotilla/protocol/limits'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { collectEvents } from '../../../../../tests/support/collected-ports.ts'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
@@ -19,7 +18,8 @@ import { createWatchTable } from './watch-table.ts'
 import { readWatchers } from './read-watchers.ts'
 import { createWatchersFile } from './watchers-file.ts'
 import type { WatchersFile } from './watchers-file.ts'
-import { createWatches, firesPerWatchMax, scanMaxMs } from './watches.ts'
+import { createWatches, firesPerWatchMax, scanMaxMs, fileWatcherPollMs } from './watches.ts'
+import { runLimits } from '@flotilla/work/runs'
 
 interface Options {
   readonly harness?: LedgerHarness
@@ -154,21 +154,21 @@ describe('file watchers', () => {
     await first.poll()
     let size = 0
     const grow = async (watches: typeof first, forMs: number) => {
-      for (let ms = 0; ms < forMs; ms += limits.fileWatcherPollMs) {
+      for (let ms = 0; ms < forMs; ms += fileWatcherPollMs) {
         await watches.put('log.csv', 'x'.repeat((size += 1)))
         await watches.poll()
-        await harness.clock.advance(limits.fileWatcherPollMs)
+        await harness.clock.advance(fileWatcherPollMs)
       }
     }
     await grow(first, restWaitMaxMs / 2)
     const second = await someWatches(csv, { harness, home: first.home })
     await grow(second, restWaitMaxMs / 2)
     expect(second.messages()).toEqual([])
-    await grow(second, limits.fileWatcherPollMs)
+    await grow(second, fileWatcherPollMs)
     expect(second.messages()).toEqual(['see log.csv'])
     await grow(second, restWaitMaxMs)
     expect(second.messages()).toHaveLength(1)
-    await grow(second, 2 * limits.fileWatcherPollMs)
+    await grow(second, 2 * fileWatcherPollMs)
     expect(second.messages()).toHaveLength(2)
     // The final state is reported too.
     await second.poll(3)
@@ -431,7 +431,7 @@ describe('the polls of watchers', () => {
   test('a full lane loses no change and is reported once', async () => {
     const { put, poll, messages, harness, events, watches } = await someWatches(csv)
     await poll()
-    for (let run = 0; run < wireLimits.laneQueueMax - 1; run++) harness.chat('scout', 'fill')
+    for (let run = 0; run < runLimits.laneQueueMax - 1; run++) harness.chat('scout', 'fill')
     await put('a.csv')
     await put('b.csv')
     await poll(4)

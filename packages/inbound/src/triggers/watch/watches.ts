@@ -1,5 +1,4 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { limits } from '@flotilla/protocol/limits'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Log } from '@flotilla/foundation/platform'
 import type { FireChange } from './fire-change.ts'
@@ -10,6 +9,9 @@ import { watchName } from './watch-rule.ts'
 import { rowsAtOnce } from './watch-table.ts'
 import type { WatchTable } from './watch-table.ts'
 import type { WatchersFile } from './watchers-file.ts'
+
+/** The interval between two scans of the watched files. */
+export const fileWatcherPollMs = 5000 // limits:file-watcher-poll
 
 /** The maximum number of runs that a poll starts, in total and per watch. Further changes wait for the next poll. */
 const firesPerPollMax = 100
@@ -194,11 +196,11 @@ export function createWatches(deps: WatchesDeps): Watches {
       let nextAt = clock.now()
       while (!signal.aborted) {
         await poll(signal)
-        nextAt += limits.fileWatcherPollMs
+        nextAt += fileWatcherPollMs
         const lateMs = clock.now() - nextAt
-        const skipped = lateMs > 0 ? Math.ceil(lateMs / limits.fileWatcherPollMs) : 0
+        const skipped = lateMs > 0 ? Math.ceil(lateMs / fileWatcherPollMs) : 0
         counts.skipped += skipped
-        nextAt += skipped * limits.fileWatcherPollMs
+        nextAt += skipped * fileWatcherPollMs
         await clock.sleep(Math.max(0, nextAt - clock.now()), signal).catch(() => {})
       }
     },

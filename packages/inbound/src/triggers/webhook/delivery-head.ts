@@ -1,7 +1,7 @@
 import { headers as names } from '@flotilla/protocol/headers'
-import { limits } from '@flotilla/protocol/limits'
 import { requirePlainBody } from '@flotilla/protocol/plain-body'
 import { Problem } from '@flotilla/protocol/problem'
+import { deliveryLimits } from './delivery-limits.ts'
 
 /** The maximum length of a sender's delivery id, in characters. */
 const senderIdMaxChars = 256
@@ -41,7 +41,7 @@ export function readDeliveryHead(raw: RawHeaders): DeliveryHead {
  */
 export function requireJsonHead(raw: RawHeaders): void {
   const length = text(raw, 'content-length')
-  if (length !== null && Number(length) > limits.webhook.bodyMaxBytes) throw bodyTooLarge()
+  if (length !== null && Number(length) > deliveryLimits.bodyMaxBytes) throw bodyTooLarge()
   const [type = '', ...parameters] = (text(raw, 'content-type') ?? '').split(';')
   if (!/^application\/(?:[\w.+-]+\+)?json$/i.test(type.trim())) {
     throw new Problem('bad-request', {
@@ -58,8 +58,8 @@ export function requireJsonHead(raw: RawHeaders): void {
 
 export function bodyTooLarge(): Problem {
   return new Problem('body-too-large', {
-    detail: `a webhook accepts at most ${limits.webhook.bodyMaxBytes} bytes`,
-    extra: { max_bytes: limits.webhook.bodyMaxBytes },
+    detail: `a webhook accepts at most ${deliveryLimits.bodyMaxBytes} bytes`,
+    extra: { max_bytes: deliveryLimits.bodyMaxBytes },
   })
 }
 

@@ -1,7 +1,7 @@
-import { limits } from '@flotilla/protocol/limits'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { endOfString } from './read-payload.ts'
+import { deliveryLimits } from './delivery-limits.ts'
 
 /**
  * Returns the payload as an agent sees it: indented JSON without invisible characters, cut to 3,000
@@ -9,7 +9,7 @@ import { endOfString } from './read-payload.ts'
  * indenting a megabyte of brackets would produce hundreds of megabytes. Numbers stay as written. Pure.
  */
 export function payloadText(json: string): PromptText {
-  const maxChars = limits.webhook.forwardedMaxChars
+  const maxChars = deliveryLimits.forwardedMaxChars
   let written = ''
   let depth = 0
   const indent = () => `\n${'  '.repeat(depth)}`

@@ -1,13 +1,13 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { limits } from '@flotilla/protocol/limits'
 import { webhookPublicApi as api, webhookPublicEndpoints as endpoints } from '@flotilla/protocol/webhook-api'
 import { createBodyReader } from '@flotilla/identity/http'
 import type { PublicSurface } from '@flotilla/identity/http'
 import { bodyTooLarge } from './delivery-head.ts'
 import type { ReceiveHook } from './receive-hook.ts'
+import { deliveryLimits } from './delivery-limits.ts'
 
 const bounds = {
-  maxBytes: limits.webhook.bodyMaxBytes,
+  maxBytes: deliveryLimits.bodyMaxBytes,
   /** The time limit for a call, in milliseconds, which is as long as common senders wait for a response. */
   maxMs: 10_000,
   heldMaxBytes: 64 * 1024 * 1024,

@@ -1,7 +1,7 @@
-import { agentShare } from '@flotilla/protocol/limits'
 import { expect, test } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createReadOn } from './read-on.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 test('agents that have all they hang up on read on leave some of it for the next, and get it back', () => {
   const readOn = createReadOn({ clock: createManualClock() })
@@ -23,7 +23,7 @@ test('agents that have all they hang up on read on leave some of it for the next
   // So many agents that their shares would use up the total.
   for (let agent = 1; agent < 8; agent++) takeAll(`a${agent}`)
   for (let agent = 8; agent < 24; agent++) expect(takeAll(`a${agent}`)).toBeGreaterThanOrEqual(2)
-  expect(ends.length).toBeLessThanOrEqual(agentShare.readOn.max)
+  expect(ends.length).toBeLessThanOrEqual(agentShareLimits.readOn.max)
   expect(hungUpOn('a0')).toBe('read-on-crowded')
   for (const end of ends.splice(0)) end()
   expect(readOn.openOf('a0')).toBe(0)

@@ -1,8 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { agentShare } from '@flotilla/protocol/limits'
 import { createFairShare } from '@flotilla/foundation/intake'
 import type { ShareBounds } from '@flotilla/foundation/intake'
 import type { UnknownCost } from '../../spending/index.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 /**
  * Continues to read an answer after its client has disconnected. A provider bills all generated tokens, and closing
@@ -49,7 +49,7 @@ export interface ReadOnLimits {
 export const readOnLimits: ReadOnLimits = {
   maxMs: 120_000,
   maxBytes: 8 * 1024 * 1024,
-  share: agentShare.readOn,
+  share: agentShareLimits.readOn,
   closeMs: 2000,
 }
 

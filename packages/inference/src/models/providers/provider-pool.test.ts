@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { agentShare } from '@flotilla/protocol/limits'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
-const ofOneAgent = agentShare.providerConnections.perAgentMax
+const ofOneAgent = agentShareLimits.providerConnections.perAgentMax
 
 const answer = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
-import { agentShare } from '@flotilla/protocol/limits'
 import { createFairShare } from '@flotilla/foundation/intake'
 import type { TunnelProxy } from '@flotilla/foundation/platform'
 import { openConnection } from './provider-connection.ts'
 import type { Answering, Connection, ConnectionBounds } from './provider-connection.ts'
+import { agentShareLimits } from '@flotilla/foundation/intake'
 
 export interface ProviderTimeouts {
   readonly connectMs: number
@@ -74,7 +74,7 @@ export function openProviderPool(
   /** The connection used last is used next, so that connections that are not needed expire. */
   const idle: Connection[] = []
   const waiting: Waiting[] = []
-  const share = createFairShare(agentShare.providerConnections)
+  const share = createFairShare(agentShareLimits.providerConnections)
   /** The agent whose share each busy connection takes. */
   const takenFor = new Map<Connection, string>()
   /** Requests with a connection, sent once its callbacks have returned. */

@@ -1,5 +1,4 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { wireLimits } from '@flotilla/protocol/limits'
 import type { AgentConnections } from '@flotilla/fleet/agents'
 import type { Log } from '@flotilla/foundation/platform'
 import type { SettleRun } from '../ledger/change-run.ts'
@@ -8,6 +7,7 @@ import { failedOutcome, withInterim } from '../ledger/run-record.ts'
 import type { Outbox } from '../ledger/outbox.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import { turnTimeoutSeconds } from './give-work.ts'
+import { runLimits } from '../run-limits.ts'
 
 /** Maximum duration of a turn, milliseconds. Longer than the agent's own limit, so the agent ends its turn first. */
 export const turnMaxMs = (turnTimeoutSeconds + 600) * 1000
@@ -40,13 +40,13 @@ export function createExpireRuns(deps: {
 
   return () => {
     const now = clock.now()
-    for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
+    for (const run of table.queuedBefore(now - runLimits.queuedMaxMs)) {
       // The run is paused, and its waiting time restarts when the pause ends.
       if (run.proactive && deps.pausedReason(run.agentId) !== null) continue
       const text = withInterim(run, 'The run waited in the queue for 24 hours without starting.')
       settle(run, { status: 'expired', code: 'expired', text })
     }
-    for (const run of table.waitingBefore(now - wireLimits.waitingMaxMs)) {
+    for (const run of table.waitingBefore(now - runLimits.waitingMaxMs)) {
       const text = withInterim(run, 'The run waited 7 days for an answer that never came.')
       settle(run, { status: 'expired', code: 'expired', text })
     }

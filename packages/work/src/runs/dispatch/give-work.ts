@@ -1,6 +1,5 @@
 import type { TaskResult } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { TaskAssignment, TaskTurn, TokenBudget } from '@flotilla/protocol/task'
 import type { AgentRuns } from '@flotilla/fleet/agents'
@@ -12,6 +11,7 @@ import { steersBeside } from '../steering/steer-view.ts'
 import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { RunTasks } from '../ledger/run-tasks.ts'
+import { runLimits } from '../run-limits.ts'
 
 /**
  * Duration of one long poll, seconds; and the minimum time between two polls, milliseconds, for an agent that answers
@@ -114,7 +114,7 @@ export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment 
     input_data: work.inputData,
     context: { ...work.context, session: sessionOf(run) },
     timeout_s: turnTimeoutSeconds,
-    max_retries: wireLimits.runAttemptsMax - 1,
+    max_retries: runLimits.runAttemptsMax - 1,
     token_budget: budgetOf(run),
     ...(work.answer === null ? {} : { answer: work.answer }),
   }

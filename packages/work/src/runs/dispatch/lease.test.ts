@@ -1,12 +1,12 @@
-import { wireLimits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createLease } from './lease.ts'
 import type { RunPulses } from './run-pulses.ts'
 import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
+import { runLimits } from '../run-limits.ts'
 
-const { leaseMs } = wireLimits
+const { leaseMs } = runLimits
 
 /** A run of agent `scout` in a table of one row, with a record of what the lease does to it. */
 function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['check']> = []) {

@@ -1,14 +1,14 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Hook } from '@flotilla/identity/kernel'
 import type { FollowedRuns } from './followed-runs.ts'
 import type { RunPulses } from './run-pulses.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { RunTicket } from '@flotilla/identity/access'
+import { runLimits } from '../run-limits.ts'
 
 /** A lease with more time left than this is not written again, which saves writes. Milliseconds. */
-const renewBelowMs = wireLimits.leaseMs - 5000
+const renewBelowMs = runLimits.leaseMs - 5000
 
 export interface Lease {
   /**
@@ -39,8 +39,8 @@ export function createLease(deps: {
     if (run?.state !== 'running' || run.fence !== fence) throw new Problem('stale-fence')
     const now = clock.now()
     if (run.leaseUntil !== null && run.leaseUntil - now > renewBelowMs) return run.leaseUntil
-    table.renewLease(runId, fence, now + wireLimits.leaseMs)
-    return now + wireLimits.leaseMs
+    table.renewLease(runId, fence, now + runLimits.leaseMs)
+    return now + runLimits.leaseMs
   }
 
   return {

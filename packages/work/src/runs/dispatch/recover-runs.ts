@@ -1,6 +1,5 @@
 import type { ResultReply } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
-import { wireLimits } from '@flotilla/protocol/limits'
 import type { AgentConnections, AgentRuns } from '@flotilla/fleet/agents'
 import type { Log } from '@flotilla/foundation/platform'
 import type { InterruptRun } from '../ledger/change-run.ts'
@@ -8,12 +7,13 @@ import type { PerformRun } from './perform-run.ts'
 import { silenceMaxMs, type RunPulses } from './run-pulses.ts'
 import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
+import { runLimits } from '../run-limits.ts'
 
 /**
  * How long the loop must be silent before an agent that does not answer and whose lease has expired is terminated:
  * two missed heartbeats, milliseconds. Less than a lease, because the mesh counts only time that it observed itself.
  */
-const silentWithDeadLeaseMs = wireLimits.leaseMs / 2
+const silentWithDeadLeaseMs = runLimits.leaseMs / 2
 /** How long after a lease expired the mesh waits for an engine that does not answer, milliseconds. */
 const engineSilenceMaxMs = 600_000
 
@@ -77,7 +77,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
       return
     }
     pulses.begin(run)
-    table.renewLease(run.id, run.fence, clock.now() + wireLimits.leaseMs)
+    table.renewLease(run.id, run.fence, clock.now() + runLimits.leaseMs)
     await performRun.attach(run, finding.connection, closing)
   }
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { wireLimits } from '@flotilla/protocol/limits'
+import { runLimits } from '../run-limits.ts'
 
 /**
  * An agent whose loop was silent for this long is terminated, whatever its server reports and whatever else
  * renewed the lease: eight missed heartbeats of the loop, milliseconds.
  */
-export const silenceMaxMs = 2 * wireLimits.leaseMs
+export const silenceMaxMs = 2 * runLimits.leaseMs
 
 /** A longer gap between two checks shows that the mesh or the machine slept, milliseconds. */
 const gapMaxMs = 5000

@@ -1,8 +1,8 @@
 import { isTerminal, runStates } from '@flotilla/protocol/run'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
 import { transition } from './run-record.ts'
 import type { RunEvent, RunRecord } from './run-record.ts'
+import { runLimits } from '../run-limits.ts'
 
 const aRun = (changes: Partial<RunRecord> = {}): RunRecord => ({
   id: 'run_1',
@@ -95,7 +95,7 @@ describe('the states of a run', () => {
   })
 
   test('an interruption uses an attempt, a continuation resets them, and the last attempt cannot be interrupted', () => {
-    const run = aRun({ state: 'running', attempt: wireLimits.runAttemptsMax })
+    const run = aRun({ state: 'running', attempt: runLimits.runAttemptsMax })
     const next = (event: RunEvent) => transition(run, event, 5)
     expect(next({ kind: 'interrupted', availableAt: 9 })).toBeNull()
     expect(next({ kind: 'continued', interimText: '' })).toMatchObject({ attempt: 1, turn: 1 })

@@ -1,8 +1,8 @@
 import type { TaskResult } from '@flotilla/protocol/agent-api'
-import { wireLimits } from '@flotilla/protocol/limits'
 import type { Origin } from '@flotilla/protocol/origin'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { RunInput, RunKind, RunOutcome, RunState } from '@flotilla/protocol/run'
+import { runLimits } from '../run-limits.ts'
 
 /** Maximum text of an outcome, characters, so that no agent can fill the ledger. */
 const textMaxChars = 100_000
@@ -82,14 +82,14 @@ export function transition(run: RunRecord, event: RunEvent, now: number): RunRec
         ...run,
         state: 'running',
         fence: event.fence,
-        leaseUntil: now + wireLimits.leaseMs,
+        leaseUntil: now + runLimits.leaseMs,
         startedAt: run.startedAt ?? now,
         turnStartedAt: now,
       }
     case 'postponed':
       return { ...run, state: 'queued', leaseUntil: null, availableAt: event.availableAt }
     case 'interrupted':
-      if (run.attempt >= wireLimits.runAttemptsMax) return null
+      if (run.attempt >= runLimits.runAttemptsMax) return null
       return queuedAgain(run, now, { attempt: run.attempt + 1, availableAt: event.availableAt })
     case 'parked':
       return {

@@ -1,9 +1,9 @@
-import { wireLimits } from '@flotilla/protocol/limits'
 import { steerLimits } from '@flotilla/protocol/steer-limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { aLedgerHarness, person } from '../../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../../testing/src/ledger-harness.ts'
+import { runLimits } from '../run-limits.ts'
 
 const opened: LedgerHarness[] = []
 afterEach(async () => {
@@ -237,7 +237,7 @@ describe('a steer to an agent at work', () => {
 
   test('a waiting steer takes a place in the lane for the run that it may become', async () => {
     const { harness } = await atWork()
-    for (let count = 1; count < wireLimits.laneQueueMax; count++) harness.chat('ada')
+    for (let count = 1; count < runLimits.laneQueueMax; count++) harness.chat('ada')
     const steer = harness.steer('ada')
     expect(codeOf(() => harness.chat('ada'))).toBe('lane-full')
     expect(codeOf(() => harness.steer('ada'))).toBe('lane-full')
@@ -253,7 +253,7 @@ describe('a steer to an agent at work', () => {
       .all()
       .map((row) => String(row['name']))
       .join()
-    for (let count = 1; count < wireLimits.laneQueueMax; count++) {
+    for (let count = 1; count < runLimits.laneQueueMax; count++) {
       harness.database
         .prepare(`INSERT INTO steers (id, ${columns}) SELECT ?, ${columns} FROM steers WHERE id = ?`)
         .run(`${id}-${count}`, id)

@@ -1,0 +1,7 @@
+/** Memory, processor, processes and temporary files of an agent's container. */
+export const containerLimits = {
+  worker: { memoryBytes: 384 * 1024 * 1024, cpu: 0.15 }, // limits:worker-container
+  operator: { memoryBytes: 128 * 1024 * 1024, cpu: 0.05 }, // limits:operator-container
+  pids: 256,
+  tmpBytes: 100 * 1024 * 1024,
+} as const
