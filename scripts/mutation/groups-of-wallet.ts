@@ -66,8 +66,17 @@ export const groupsOfWallet = [
   {
     name: 'effects',
     decides: 'what a call on a chain of the EVM moves, whom it pays and whom it lets take',
-    files: [`${wallet}/chain/evm-effects.ts`, `${wallet}/chain/evm-measured.ts`],
-    tests: [`${wallet}/chain/evm-parts.test.ts`, `${wallet}/chain/evm-measured.test.ts`],
+    files: [
+      `${wallet}/chain/evm-count.ts`,
+      `${wallet}/chain/evm-effects.ts`,
+      `${wallet}/chain/evm-measured.ts`,
+    ],
+    tests: [
+      `${wallet}/chain/evm-count.test.ts`,
+      `${wallet}/chain/evm-hidden.test.ts`,
+      `${wallet}/chain/evm-measured.test.ts`,
+      `${wallet}/chain/evm-parts.test.ts`,
+    ],
   },
   {
     name: 'prices',

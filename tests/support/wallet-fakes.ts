@@ -113,7 +113,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
 
 const bytecode = JSON.parse(
   readFileSync(new URL('contracts/wallet-tests.json', import.meta.url), 'utf8'),
-) as Readonly<Record<'Token' | 'Taker', string>>
+) as Readonly<Record<'Liar' | 'Manies' | 'Router' | 'Singles' | 'Taker' | 'Token', string>>
 
 /** The first account of development chains, which has coins; only tests pay from it. */
 export const faucet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'

@@ -53,6 +53,11 @@ export function revertReason(data: string): string {
   }
 }
 
+/** Returns why a call failed, by its returned data or else by the endpoint's message. Pure. */
+export function failureReason(data: string, message: string | undefined): string {
+  return data.length > 2 || message === undefined ? revertReason(data) : plainLine(message)
+}
+
 function methodOf(text: string, returns: readonly string[]) {
   if (text.length > signatureMaxChars || returns.join().length > signatureMaxChars) {
     throw wrong(`the function may have at most ${signatureMaxChars} characters`)

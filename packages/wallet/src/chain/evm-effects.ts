@@ -46,9 +46,14 @@ export function transferLog(
   }
 }
 
+/** The maximum number of items of a logged batch that are read one by one; a larger batch counts as one item. */
+const batchMax = 256
+
 interface TransferSeen {
   /** The address of the asset; null for the coin of the chain. */
   readonly asset: string | null
+  /** Which of an asset's collectibles; empty for coins and fungible tokens. */
+  readonly item: string
   readonly from: string
   readonly to: string
   readonly raw: bigint
@@ -64,33 +69,46 @@ interface GrantSeen extends Grant {
 
 /**
  * Returns the effects of a transaction's logs on `owner`. A token can hide only its own transfers by not
- * logging them, and logs of other contracts cannot cancel what the token logged. A non-fungible token (ERC-721,
- * ERC-1155) and a multi-token contract (ERC-6909) count as one asset. Addresses are in lower case. Pure.
+ * logging them, and logs of other contracts cannot cancel what the token logged. A contract of collectibles (ERC-721,
+ * ERC-1155, ERC-6909) counts as one asset, and one item that comes in does not cancel another that leaves. Addresses
+ * are in lower case. Pure.
  */
 export function effectsOf(
   owner: string,
   { logs, sentRaw }: { readonly logs: readonly EvmLog[]; readonly sentRaw: bigint },
 ): Effects {
-  const changes = new Map<string | null, bigint>()
   const grants = new Map<string, GrantSeen>()
-  // The value of the call leaves for certain; coins that come back are not counted against it.
-  if (sentRaw > 0n) changes.set(null, -sentRaw)
   const moves = logs.flatMap(transfersOf).filter(({ from, to }) => from !== to)
   const me = owner.toLowerCase()
-  for (const { asset, from, to, raw } of moves) {
-    if (asset === null) continue
-    if (from === me) changes.set(asset, (changes.get(asset) ?? 0n) - raw)
-    else if (to === me) changes.set(asset, (changes.get(asset) ?? 0n) + raw)
-  }
   for (const log of logs) {
     const grant = grantOf(log, me)
     if (grant !== null) grants.set(grant.place, grant)
   }
   return {
-    changes: [...changes].map(([asset, raw]) => ({ asset, raw })).filter(({ raw }) => raw !== 0n),
+    changes: [
+      // The value of the call leaves for certain; coins that come back are not counted against it.
+      ...(sentRaw > 0n ? [{ asset: null, raw: -sentRaw }] : []),
+      ...changesOf(me, moves),
+    ],
     payees: payeesOf(me, moves),
     grants: summed([...grants.values()].filter(({ raw, unlimited }) => unlimited || raw > 0n)),
   }
+}
+
+/** Returns the change of each token of `me`; what leaves of some items is not balanced by what comes in of others. */
+function changesOf(me: string, moves: readonly TransferSeen[]): Effects['changes'] {
+  const tokens = new Map<string, Map<string, bigint>>()
+  for (const { asset, item, from, to, raw } of moves) {
+    if (asset === null || (from !== me && to !== me)) continue
+    const items = tokens.get(asset) ?? new Map<string, bigint>()
+    tokens.set(asset, items.set(item, (items.get(item) ?? 0n) + (from === me ? -raw : raw)))
+  }
+  return [...tokens].flatMap(([asset, items]) => {
+    const changes = [...items.values()]
+    const left = changes.filter((raw) => raw < 0n)
+    const raw = (left.length > 0 ? left : changes).reduce((sum, one) => sum + one, 0n)
+    return raw === 0n ? [] : [{ asset, raw }]
+  })
 }
 
 /**
@@ -112,13 +130,18 @@ function payeesOf(me: string, moves: readonly TransferSeen[]): readonly string[]
 }
 
 function gainersOf(one: string | null, moves: readonly TransferSeen[]): readonly string[] {
-  const gained = new Map<string, bigint>()
-  for (const { asset, from, to, raw } of moves) {
-    if (asset !== one) continue
-    gained.set(from, (gained.get(from) ?? 0n) - raw)
-    gained.set(to, (gained.get(to) ?? 0n) + raw)
+  const gained = new Map<string, { readonly address: string; readonly raw: bigint }>()
+  const add = (address: string, item: string, raw: bigint): void => {
+    const key = `${address} ${item}`
+    gained.set(key, { address, raw: (gained.get(key)?.raw ?? 0n) + raw })
   }
-  return [...gained].flatMap(([address, raw]) => (raw > 0n && !isNobody(address) ? [address] : []))
+  for (const { asset, item, from, to, raw } of moves) {
+    if (asset !== one) continue
+    add(from, item, -raw)
+    add(to, item, raw)
+  }
+  const gainers = [...gained.values()].filter(({ address, raw }) => raw > 0n && !isNobody(address))
+  return [...new Set(gainers.map(({ address }) => address))]
 }
 
 /**
@@ -147,24 +170,54 @@ function summed(grants: readonly GrantSeen[]): readonly Grant[] {
   return [...sums.values()]
 }
 
-function transfersOf({
-  address,
-  topics: [kind, first, second, third],
-  data,
-}: EvmLog): readonly TransferSeen[] {
-  const logger = address.toLowerCase()
+function transfersOf(log: EvmLog): readonly TransferSeen[] {
+  const {
+    topics: [kind, first, second, third],
+    data,
+  } = log
+  const logger = log.address.toLowerCase()
   const asset = logger === coinLogger ? null : logger
   if (kind === topics.transfer && first !== undefined && second !== undefined) {
-    const raw = third === undefined ? word(data, 0) : 1n
-    return [{ asset, from: addressIn(first), to: addressIn(second), raw }]
+    const between = { asset, from: addressIn(first), to: addressIn(second) }
+    return [
+      third === undefined
+        ? { ...between, item: '', raw: word(data, 0) }
+        : { ...between, item: third, raw: 1n },
+    ]
   }
   if ((kind === topics.single || kind === topics.batch) && second !== undefined && third !== undefined) {
-    return [{ asset, from: addressIn(second), to: addressIn(third), raw: 1n }]
+    const between = { asset, from: addressIn(second), to: addressIn(third) }
+    const items = kind === topics.single ? [[word(data, 0), word(data, 1)] as const] : batchOf(data)
+    return items.map(([id, raw]) => ({ ...between, item: String(id), raw: atLeastOne(raw) }))
   }
   if (kind === topics.multiTransfer && first !== undefined && second !== undefined) {
-    return [{ asset, from: addressIn(first), to: addressIn(second), raw: 1n }]
+    const between = { asset, from: addressIn(first), to: addressIn(second) }
+    return [{ ...between, item: third ?? '', raw: atLeastOne(word(data, 1)) }]
   }
   return []
+}
+
+/** Returns ids and amounts of an ERC-1155 batch; one item of an unknown id if they cannot be read. */
+function batchOf(data: string): readonly (readonly [id: bigint, raw: bigint])[] {
+  const [ids, amounts] = [listAt(data, 0), listAt(data, 1)]
+  if (ids === null || amounts === null || ids.length !== amounts.length || ids.length === 0) return [[0n, 1n]]
+  return ids.map((id, at) => [id, amounts[at] ?? 1n])
+}
+
+/** Returns the list of numbers whose place is the word at the index `at`; null if it is not there or too long. */
+function listAt(data: string, at: number): readonly bigint[] | null {
+  const place = word(data, at)
+  const words = BigInt(Math.floor((data.length - 2) / 64))
+  if (place % 32n !== 0n || place / 32n >= words) return null
+  const start = Number(place / 32n)
+  const length = word(data, start)
+  if (length > BigInt(batchMax) || BigInt(start) + 1n + length > words) return null
+  return Array.from({ length: Number(length) }, (_, index) => word(data, start + 1 + index))
+}
+
+/** An item that moves counts, also if its log states no amount. */
+function atLeastOne(raw: bigint): bigint {
+  return raw === 0n ? 1n : raw
 }
 
 function grantOf(

@@ -1,7 +1,7 @@
 import type { Problem } from '@flotilla/protocol/problem'
 import type { EvmChainName } from '@flotilla/protocol/wallet-api'
 import { rollupFeeOf } from './evm-rollup-fee.ts'
-import { feeBlockSchema } from './evm-simulate.ts'
+import { feeBlockSchema } from './evm-wire.ts'
 import type { EvmUnsigned } from './evm-unsigned.ts'
 import { quantitySchema } from './json-rpc.ts'
 import type { RpcSession } from './json-rpc.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressesIn, tokensOf, worst } from './evm-measured.ts'
+import { addressesIn, isTold, misreportedIn, tokensOf, unseenIn, worst } from './evm-measured.ts'
 import type { Measured } from './evm-measured.ts'
 import type { Effects } from './paying-chain.ts'
 
@@ -104,11 +104,15 @@ describe('the worse of logs and balances', () => {
     expect(measured(lost(9n), { [token]: pair(4n, 4n) }).changes).toEqual([])
   })
 
-  test('logs count where a contract reports no balance before or after the call', () => {
-    for (const half of [pair(null, 4n), pair(10n, null), pair(null, null)]) {
+  test('logs count where a contract reports no balance before the call, and all where it reports none after it', () => {
+    for (const half of [pair(null, 4n), pair(null, null)]) {
       expect(measured(lost(-5n), { [token]: half })).toEqual(lost(-5n))
+    }
+    for (const half of [pair(null, 4n), pair(10n, null), pair(null, null)]) {
       expect(measured(lost(-5n), {}, { [friend]: half })).toEqual(lost(-5n))
     }
+    expect(measured(lost(-5n), { [token]: pair(10n, null) })).toEqual(lost(-10n))
+    expect(measured(lost(-5n), { [token]: pair(3n, null) })).toEqual(lost(-5n))
   })
 
   test('every spender whose allowance rises counts, with the larger of log and query', () => {
@@ -142,5 +146,65 @@ describe('the worse of logs and balances', () => {
     // A limited allowance keeps its amount at any balance.
     const part = effects({ grants: [{ asset: token, spender: friend, raw: 5n, unlimited: false }] })
     expect(measured(part, { [token]: pair(10n, 10n) }).grants).toEqual(part.grants)
+  })
+})
+
+describe('contracts that do not report what a call does there', () => {
+  const log = { address: other, topics: [], data: '0x' }
+  const loses = (asset: string, raw: bigint) => effects({ changes: [{ asset, raw }] })
+  const unseen = (
+    given: {
+      readonly to?: string
+      readonly data?: string
+      readonly logs?: readonly (typeof log)[]
+      readonly seen?: Effects
+      readonly effects?: Effects
+    },
+    held: Readonly<Record<string, readonly [bigint | null, bigint | null]>> = {},
+  ) => {
+    const { to = other, data = '0x12345678', logs = [log], seen = effects({}) } = given
+    const pairs = new Map(
+      Object.entries(held).map(([asset, [before, after]]) => [asset, { before, after }] as const),
+    )
+    return unseenIn({ to, data }, { logs, seen, effects: given.effects ?? seen, held: pairs })
+  }
+
+  test('a token that loses more than it logs is named if another contract is called', () => {
+    expect(unseen({}, { [token]: [10n, 4n] })).toEqual([token])
+    expect(unseen({ seen: loses(token, -5n) }, { [token]: [10n, 4n] })).toEqual([token])
+    expect(unseen({ seen: loses(token, -6n) }, { [token]: [10n, 4n] })).toEqual([])
+    expect(unseen({}, { [token]: [4n, 10n], [friend]: [4n, 4n] })).toEqual([])
+    // An arrival that is smaller than logged is no loss.
+    expect(unseen({ seen: loses(token, 5n) }, { [token]: [4n, 4n] })).toEqual([])
+    expect(unseen({ to: token.toUpperCase().replace('X', 'x') }, { [token]: [10n, 4n] })).toEqual([])
+  })
+
+  test('a token whose balance is unknown after the call is named, also if it is called itself', () => {
+    expect(unseen({ to: token }, { [token]: [10n, null] })).toEqual([token])
+    expect(unseen({}, { [token]: [0n, null], [friend]: [null, null] })).toEqual([])
+  })
+
+  test('a called contract that logs nothing and shows no change is named, except for amounts in arguments', () => {
+    expect(unseen({ logs: [] })).toEqual([other])
+    expect(unseen({ logs: [], data: '0x' })).toEqual([])
+    expect(unseen({ logs: [], effects: loses(other, -1n) })).toEqual([])
+    expect(unseen({ logs: [], effects: loses(token, -1n) })).toEqual([other])
+    const grant = { asset: other, spender: friend, raw: 1n, unlimited: false }
+    expect(unseen({ logs: [], effects: effects({ grants: [grant] }) })).toEqual([])
+    for (const selector of ['a9059cbb', '23b872dd', '095ea7b3', '39509351']) {
+      expect(unseen({ logs: [], data: `0x${selector}${'0'.repeat(128)}` })).toEqual([])
+    }
+  })
+
+  test('logs of the coin say nothing of a contract', () => {
+    expect(isTold(token, effects({ changes: [{ asset: null, raw: -1n }] }))).toBe(false)
+    expect(isTold(token.toUpperCase().replace('X', 'x'), loses(token, 1n))).toBe(true)
+  })
+
+  test('a balance is misreported where it is worse than the logs', () => {
+    const held = new Map([[token, { before: 4n, after: 4n }]])
+    expect(misreportedIn(loses(token, 1n), held)).toEqual([{ asset: token, change: 0n }])
+    expect(misreportedIn(effects({}), held)).toEqual([])
+    expect(misreportedIn(effects({}), new Map([[token, undefined]]))).toEqual([])
   })
 })

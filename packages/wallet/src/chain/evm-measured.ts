@@ -1,4 +1,5 @@
 import { unlimitedFrom } from './evm-effects.ts'
+import type { EvmLog } from './evm-effects.ts'
 import { sameEvmAddress } from './evm-address.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
 import type { Effects, Grant } from './paying-chain.ts'
@@ -6,6 +7,12 @@ import type { Effects, Grant } from './paying-chain.ts'
 /** A word of at least this value counts as an address. Amounts are smaller; a smaller address has no findable key. */
 const addressFrom = 2n ** 96n
 const selectorChars = 8
+/** The selector of `approve(address,uint256)`. */
+export const approveSelector = '0x095ea7b3'
+/**
+ * Token functions whose arguments state the amount: `transfer`, `transferFrom`, `approve`, `increaseAllowance`.
+ */
+const amountSelectors = ['0xa9059cbb', '0x23b872dd', approveSelector, '0x39509351']
 /** The maximum depth of nested calls that are decoded. Deeper ones are detected only by the assets that they move. */
 const nestedMax = 4
 
@@ -23,13 +30,16 @@ export interface Measured {
   readonly token: string
 }
 
-/** Combines logs and measurements: for each value the worse counts, a larger loss or a larger allowance. Pure. */
+/**
+ * Combines logs and measurements: for each value the worse counts, a larger loss or a larger allowance. A balance that
+ * is unknown after the call counts as lost. Pure.
+ */
 export function worst(seen: Effects, { held, allowed, token }: Measured): Effects {
   const changes = new Map(seen.changes.map(({ asset, raw }) => [asset, raw]))
-  for (const [asset, { before, after }] of both(held)) {
+  for (const [asset, pair] of held) {
+    const change = changeOf(pair)
     const told = changes.get(asset)
-    const change = after - before
-    changes.set(asset, told === undefined || change < told ? change : told)
+    if (change !== null) changes.set(asset, told === undefined || change < told ? change : told)
   }
   const grants = new Map(seen.grants.map((grant) => [`${grant.asset} ${grant.spender}`, grant]))
   for (const [spender, { before, after }] of both(allowed)) {
@@ -51,6 +61,56 @@ export function worst(seen: Effects, { held, allowed, token }: Measured): Effect
     changes: [...changes].map(([asset, raw]) => ({ asset, raw })).filter(({ raw }) => raw !== 0n),
     grants: [...grants.values()].map((grant) => (grant.unlimited ? { ...grant, raw: mostOf(grant) } : grant)),
   }
+}
+
+/** Returns the change of a balance; all of it if it is unknown afterwards, null if it was unknown before. */
+function changeOf({ before = null, after = null }: Partial<Pair> = {}): bigint | null {
+  return before === null ? null : (after ?? 0n) - before
+}
+
+/** True if logs show what this contract moves or allows. Pure. */
+export function isTold(contract: string, { changes, grants }: Effects): boolean {
+  return [...changes, ...grants].some(({ asset }) => asset !== null && sameEvmAddress(asset, contract))
+}
+
+/** Returns the assets whose balance changed to the worse of what logs report, each with its change. Pure. */
+export function misreportedIn(
+  { changes }: Effects,
+  held: Measured['held'],
+): readonly { readonly asset: string; readonly change: bigint }[] {
+  const logged = new Map(changes.map(({ asset, raw }) => [asset, raw]))
+  return [...held].flatMap(([asset, pair]) => {
+    const change = changeOf(pair)
+    return change === null || change >= (logged.get(asset) ?? 0n) ? [] : [{ asset, change }]
+  })
+}
+
+/**
+ * Returns contracts that do not report what a call does there: tokens that lose more than they log in a call of
+ * another contract, tokens whose balance is unknown afterwards, and a called contract that shows nothing at all. A
+ * token that is called itself shows its loss in its balance and its recipient in the arguments. Pure.
+ */
+export function unseenIn(
+  call: Pick<EvmCallRequest, 'to' | 'data'>,
+  {
+    logs,
+    seen,
+    effects,
+    held,
+  }: {
+    readonly logs: readonly EvmLog[]
+    readonly seen: Effects
+    readonly effects: Effects
+    readonly held: Measured['held']
+  },
+): readonly string[] {
+  const lost = misreportedIn(seen, held).filter(
+    ({ asset, change }) =>
+      change < 0n && (held.get(asset)?.after === null || !sameEvmAddress(asset, call.to)),
+  )
+  const isOrdered = amountSelectors.includes(call.data.slice(0, 10))
+  const isMute = call.data !== '0x' && logs.length === 0 && !isOrdered && !isTold(call.to, effects)
+  return [...lost.map(({ asset }) => asset), ...(isMute ? [call.to] : [])]
 }
 
 /** Returns the pairs whose two values are known. */

@@ -256,6 +256,85 @@ describe('what logs say of an owner', () => {
     }
   })
 
+  describe('of collectibles', () => {
+    const single = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62'
+    const batch = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb'
+    const words = (...all: bigint[]) => `0x${all.map((one) => word(one).slice(2)).join('')}`
+    const moved = (kind: string, data: string, [from, to] = [mine, friend]) => ({
+      topics: [kind, topic(token), topic(from), topic(to)],
+      data,
+    })
+    const lost = (...logs: { topics: string[]; data: string }[]) => of(...logs).changes.map(({ raw }) => raw)
+
+    test('items of an ERC-1155 count by their amounts, single and in batches', () => {
+      expect(lost(moved(single, words(9n, 20n)))).toEqual([-20n])
+      expect(lost(moved(single, words(9n, 0n)))).toEqual([-1n])
+      expect(lost(moved(batch, words(64n, 160n, 2n, 7n, 8n, 2n, 20n, 30n)))).toEqual([-50n])
+      expect(lost(moved(batch, words(64n, 160n, 2n, 7n, 8n, 2n, 20n, 0n)))).toEqual([-21n])
+      const many = Array.from({ length: 256 }, () => 1n)
+      const list = (items: bigint[]) =>
+        words(
+          64n,
+          64n + 32n * BigInt(items.length + 1),
+          BigInt(items.length),
+          ...items,
+          BigInt(items.length),
+          ...items,
+        )
+      expect(lost(moved(batch, list(many)))).toEqual([-256n])
+      expect(lost(moved(batch, list([...many, 1n])))).toEqual([-1n])
+    })
+
+    test('a batch that cannot be read counts as one item', () => {
+      for (const data of [
+        '0x',
+        words(64n),
+        words(64n, 96n, 0n, 0n),
+        // The second list is shorter, lies outside, is longer than the data, or does not begin at a word.
+        words(64n, 160n, 2n, 7n, 8n, 1n, 20n),
+        words(64n, 256n, 2n, 7n, 8n, 2n, 20n, 30n),
+        words(64n, 160n, 2n, 7n, 8n, 3n, 20n, 30n),
+        words(64n, 161n, 2n, 7n, 8n, 2n, 20n, 30n),
+        words(64n, 2n ** 255n, 2n, 7n, 8n, 2n, 20n, 30n),
+      ]) {
+        expect(lost(moved(batch, data)), data).toEqual([-1n])
+      }
+    })
+
+    test('an item that comes in does not balance another that leaves, and the same item does', () => {
+      const item = (id: bigint, between = [mine, friend]) => ({
+        topics: [transfer, ...between.map(topic), word(id)],
+        data: '0x',
+      })
+      const back = [friend, mine]
+      expect(lost(item(7n), item(9n, back))).toEqual([-1n])
+      expect(lost(item(7n), item(7n, back))).toEqual([])
+      expect(lost(item(7n, back), item(9n, back))).toEqual([2n])
+      expect(lost(moved(single, words(7n, 5n)), moved(single, words(8n, 50n), [friend, mine]))).toEqual([-5n])
+      expect(lost(moved(single, words(7n, 5n)), moved(single, words(7n, 3n), [friend, mine]))).toEqual([-2n])
+      expect(lost(moved(single, words(7n, 5n)), moved(single, words(8n, 5n)))).toEqual([-10n])
+      const numbered = (id: bigint, raw: bigint, between = [mine, friend]) => ({
+        topics: [
+          '0x1b3d7edb2e9c0b0e7c525b20aaaef0f5940d2ed71663c7d39266ecafac728859',
+          ...between.map(topic),
+          word(id),
+        ],
+        data: words(1n, raw),
+      })
+      expect(lost(numbered(7n, 5n), numbered(8n, 50n, [friend, mine]))).toEqual([-5n])
+    })
+
+    test('an address that exchanges items with a contract gains the one that it gets', () => {
+      const [router, thief] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`]
+      const item = (id: bigint, from: string, to: string) => ({
+        topics: [transfer, topic(from), topic(to), word(id)],
+        data: '0x',
+      })
+      const { payees } = of(item(7n, mine, router), item(7n, router, thief), item(9n, thief, router))
+      expect(payees).toEqual([router, thief])
+    })
+  })
+
   test('each of several spenders has its allowance from every source', () => {
     const permit = '0xc6a377bfc4eb120024a8ac08eef205be16b817020812c73223e81d1bdb9708ec'
     const permits = { topics: [permit, topic(mine), topic(token), topic(friend)], data: word(7n) }
@@ -309,7 +388,7 @@ describe('what logs say of an owner', () => {
     expect(of(operator(given, token)).grants).toEqual([])
   })
 
-  test('an ERC-6909 contract is one asset for transfers and operators', () => {
+  test('an ERC-6909 contract is one asset for transfers, by their amount, and for operators', () => {
     const moved = '0x1b3d7edb2e9c0b0e7c525b20aaaef0f5940d2ed71663c7d39266ecafac728859'
     const approves = '0xb3fd5071835887567a0671151121894ddccc2842f1d10bedad13e0d17cace9a7'
     const operates = '0xceb576d9f15e4e200fdb5096d64d5dfd667e16def20c1eefd14256d8e3faa267'
@@ -320,7 +399,7 @@ describe('what logs say of an owner', () => {
         topics: [moved, topic(mine), topic(friend), word(7n)],
         data: `${topic(mine)}${word(900n).slice(2)}`,
       }),
-    ).toEqual({ changes: [{ asset, raw: -1n }], payees: [payee], grants: [] })
+    ).toEqual({ changes: [{ asset, raw: -900n }], payees: [payee], grants: [] })
     const one = (id: bigint, raw: bigint) => ({
       topics: [approves, topic(mine), topic(friend), word(id)],
       data: word(raw),

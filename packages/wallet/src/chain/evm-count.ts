@@ -1,0 +1,157 @@
+import { encodeCall } from './evm-call.ts'
+import { effectsOf, gainersIn } from './evm-effects.ts'
+import type { EvmLog } from './evm-effects.ts'
+import { addressesIn, distinct, isTold, misreportedIn, tokensOf, unseenIn, worst } from './evm-measured.ts'
+import type { Pair } from './evm-measured.ts'
+import type { EvmCallRequest } from './evm-unsigned.ts'
+import { sameEvmAddress } from './evm-address.ts'
+import type { Effects, Simulation } from './paying-chain.ts'
+
+/**
+ * The maximum number of tokens that logs name, of tokens of the sender that other contracts use, and of addresses in a
+ * call. A call with more of one of them is not assessed.
+ */
+const tokensMax = 24
+const namedMax = 24
+/** Identifiers of interfaces by ERC-165. */
+const interfaceIds = { erc721: '0x80ac58cd', erc1155: '0xd9b67a26' } as const
+
+/** A question to a contract. */
+export interface Ask {
+  readonly to: string
+  readonly data: string
+}
+
+export type Answers<Value> =
+  | { readonly kind: 'answers'; readonly values: readonly Value[] }
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+/** Reads contracts around a call that is not sent. An answer that is not one word is null. */
+export interface Readings {
+  /** The maximum number of contracts of a call that are asked whether the sender holds something there. */
+  readonly contractsMax: number
+  before(asks: readonly Ask[]): Promise<Answers<bigint | null>>
+  around(asks: readonly Ask[]): Promise<Answers<Pair>>
+}
+
+/** What a call did when it was tried. */
+export interface Tried {
+  readonly logs: readonly EvmLog[]
+  /** The contracts that the call used, as far as they may have written something; null if unknown. */
+  readonly touched: readonly string[] | null
+}
+
+/**
+ * Returns the effects of a call: the worse of what logs report and what balances and allowances show. Logs are the
+ * word of a contract, which may log nothing, less than it moves, or transfers that never happened. Balances are
+ * therefore read for each contract that the call uses, also if neither its arguments nor a log name that contract.
+ */
+export async function countEffects(
+  readings: Readings,
+  call: EvmCallRequest,
+  { logs, touched }: Tried,
+): Promise<Simulation> {
+  const seen = effectsOf(call.from, { logs, sentRaw: call.value })
+  const [told, named] = [tokensOf(call, seen), addressesIn(call)]
+  if (told.length > tokensMax) return tooMany(tokensMax, 'tokens')
+  if (named.length > namedMax) return unknown(`the call names more than ${namedMax} addresses`)
+  const used = distinct([...(call.data === '0x' ? [] : [call.to]), ...(touched ?? [])])
+  if (used.length > readings.contractsMax) return tooMany(readings.contractsMax, 'contracts')
+  const found = await holdingsIn(readings, call.from, distinct([...used, ...named]))
+  if (found.kind === 'unknown') return found
+  const hidden = found.values.filter(
+    ({ address, raw }) => raw !== null && raw > 0n && !told.includes(address),
+  )
+  if (hidden.length > tokensMax) return tooMany(tokensMax, 'tokens')
+  const tokens = [...told, ...hidden.map(({ address }) => address)]
+  const around = await readings.around([
+    ...tokens.map((to) => ({ to, ...dataOf('balanceOf(address)', [call.from]) })),
+    ...named.map((one) => ({ to: call.to, ...dataOf('allowance(address,address)', [call.from, one]) })),
+  ])
+  if (around.kind === 'unknown') return around
+  const pairs = around.values
+  const held = new Map(tokens.map((token, at) => [token, pairs[at]]))
+  const allowed = new Map(named.map((one, at) => [one, pairs[tokens.length + at]]))
+  const effects = worst(seen, { held, allowed, token: call.to.toLowerCase() })
+  const misreported = misreportedIn(seen, held).map(({ asset }) => asset)
+  const silent = used.filter((one) => !isTold(one, seen) || misreported.includes(one))
+  const collectibles = await collectiblesIn(
+    readings,
+    found.values.filter(({ address }) => silent.includes(address)),
+  )
+  if (collectibles.kind === 'unknown') return collectibles
+  const unseen = distinct([
+    ...unseenIn(call, { logs, seen, effects, held }),
+    ...collectibles.values,
+    ...(touched === null ? [call.to] : []),
+  ])
+  return {
+    kind: 'moves',
+    effects,
+    others: othersOf(call, effects, logs),
+    ...(unseen.length > 0 ? { unseen } : {}),
+  }
+}
+
+interface Holding {
+  readonly address: string
+  /** The sender's balance; null if the contract does not report one. */
+  readonly raw: bigint | null
+}
+
+async function holdingsIn(
+  readings: Readings,
+  from: string,
+  contracts: readonly string[],
+): Promise<Answers<Holding>> {
+  if (contracts.length === 0) return { kind: 'answers', values: [] }
+  const said = await readings.before(contracts.map((to) => ({ to, ...dataOf('balanceOf(address)', [from]) })))
+  if (said.kind === 'unknown') return said
+  return {
+    kind: 'answers',
+    values: contracts.map((address, at) => ({ address, raw: said.values[at] ?? null })),
+  }
+}
+
+/** Returns the contracts that manage collectibles, of which a balance does not show which ones the sender has. */
+async function collectiblesIn(readings: Readings, holdings: readonly Holding[]): Promise<Answers<string>> {
+  const possible = holdings.filter(({ raw }) => raw !== 0n)
+  if (possible.length === 0) return { kind: 'answers', values: [] }
+  const said = await readings.before(
+    possible.map(({ address, raw }) => ({
+      to: address,
+      // An ERC-1155 contract reports no balance over all of its items.
+      ...dataOf('supportsInterface(bytes4)', [raw === null ? interfaceIds.erc1155 : interfaceIds.erc721]),
+    })),
+  )
+  if (said.kind === 'unknown') return said
+  return {
+    kind: 'answers',
+    values: possible.flatMap(({ address }, at) => (said.values[at] === 1n ? [address] : [])),
+  }
+}
+
+/** Returns addresses that a call names or that gain from it, without its payees, spenders and the tokens involved. */
+function othersOf(call: EvmCallRequest, effects: Effects, logs: readonly EvmLog[]): readonly string[] {
+  const told = [
+    call.to,
+    ...effects.payees,
+    ...effects.grants.flatMap(({ asset, spender }) => [asset, spender]),
+    ...effects.changes.flatMap(({ asset, raw }) => (asset !== null && raw < 0n ? [asset] : [])),
+  ]
+  return distinct([...addressesIn(call), ...gainersIn(call.from, logs)]).filter(
+    (one) => !told.some((other) => sameEvmAddress(one, other)),
+  )
+}
+
+function dataOf(name: string, args: readonly string[]): { readonly data: string } {
+  return { data: encodeCall({ function: name, args }).data }
+}
+
+function tooMany(most: number, what: string) {
+  return unknown(`the call uses more than ${most} ${what}`)
+}
+
+function unknown(reason: string) {
+  return { kind: 'unknown', reason } as const
+}
