@@ -86,7 +86,7 @@ function memoryTable(idles: readonly Idle[], labels: Readonly<Record<VariantName
       ]
     }),
     notes: [
-      `What the kernel charges to the container's control group, medians of ${column('agent', 'usedBytes').length}. Pages of the image's files are charged to whoever read them first (a warm-up container) and shared by all.`,
+      `What the kernel charges to the container's control group, medians of ${column('agent', 'usedBytes').length}. Pages of the image's files are charged to the first reader (a warm-up container) and shared by all.`,
       '"per GB" counts this alone; what the engine keeps for each container outside of it comes on top.',
     ],
   }

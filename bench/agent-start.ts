@@ -106,7 +106,7 @@ function startTable(
     ]),
     notes: [
       `ms, medians of ${column('agent', 'readyMs').length} interleaved starts; ratios within the round. All containers have the same image, system call filter, network, volume, tmpfs and init, and one processor until they answer; only the program differs.`,
-      'The agent\'s figure includes what the floors do not need: laying its one-time door token, and holding it to its share ("hold") before it is given work. "CPU" is what the whole container used until its first answer, the engine\'s runtime inside it included.',
+      'The agent\'s figure includes what the floors do not need: writing its one-time agent token, and holding it to its share ("hold") before it is given work. "CPU" is what the whole container used until its first answer, the engine\'s runtime inside it included.',
     ],
   }
 }

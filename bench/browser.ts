@@ -157,7 +157,7 @@ function reportOf(lives: ReadonlyMap<string, readonly Life[]>, runs: number): Be
         rows,
         notes: [
           'ms, medians of interleaved rounds; ratios within the round. Both are Debian’s Chromium in its own sandbox, in the same container of 2 GB and one processor, through the same proxy.',
-          'Cold is the first launch in a new container with an empty profile, warm the next in the same one from the profile of the first. The service brings a display that people watch, a window manager and Chromium’s window; playwright-core alone has none, and its snapshot is all of the page, where the service gives the first 200 elements numbered, with fields looked at for what is to be hidden.',
+          'Cold is the first launch in a new container with an empty profile, warm the next in the same one from the profile of the first. The service brings a display that people watch, a window manager and Chromium’s window; playwright-core alone has none, and its snapshot is all of the page, where the service gives the first 200 elements numbered, with fields checked for content to hide.',
         ],
       },
     ],

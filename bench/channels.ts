@@ -41,7 +41,7 @@ type Platform = Awaited<ReturnType<typeof aWebhookPlatform>>
 
 export const channelsBench: Bench = {
   name: 'channels',
-  claim: `how long a message takes to be a run, and its outcome to be told, with ${conversations} conversations`,
+  claim: `how long a message takes to become a run, and its outcome to be delivered, with ${conversations} conversations`,
   defaultRuns: 3,
   run: async (options) => {
     const all = new Map<Name, Measured[]>(Object.values(names).map((name) => [name, []]))
@@ -150,7 +150,7 @@ async function talk({
   )
   const end = Date.now() + answersMaxMs
   while (arrived.size < conversations) {
-    if (Date.now() > end) throw new Error(`only ${arrived.size} of ${conversations} were told the outcome`)
+    if (Date.now() > end) throw new Error(`only ${arrived.size} of ${conversations} received the outcome`)
     await delay(pollEveryMs, undefined, { signal })
   }
   platform.onEvent(null)

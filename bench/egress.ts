@@ -131,8 +131,8 @@ function report(ways: readonly Way[], measured: readonly Measured[], pinned: boo
           'A connection is counted from its first packet to its last: CONNECT, the answer, one byte, the end.',
           'Our proxy checks token, run, permission, rate, filter and an exception of the owner for each, and counts it.',
           pinned
-            ? 'Load and far end share one core, whoever is measured has the other.'
-            : 'Cores could not be chosen, so the load takes from whoever is measured.',
+            ? 'The load and the remote end share one core; the measured process has the other.'
+            : 'Cores could not be assigned, so the load slows the measured process.',
         ],
       },
     ],

@@ -57,7 +57,7 @@ export const eventsBench: Bench = {
     return {
       tables: [
         {
-          title: `Events: ${events} to ${listeners} listeners, until each of them has heard all`,
+          title: `Events: ${events} to ${listeners} listeners, until each of them has received all`,
           columns: [
             '',
             'events a second',
@@ -123,7 +123,7 @@ function requireField(told: unknown, field: string): void {
 }
 
 function bodyOf(number: number, kept: boolean): FleetEventBody {
-  const words = `piece ${number} of an answer that is told while it is written`
+  const words = `piece ${number} of an answer that is streamed`
   const told = { agent_id: 'scout', run_id: 'run_0000000000000001' } as const
   return kept
     ? { ...told, type: 'tool.ended', step: number, name: 'read_file', output: words, ok: true }

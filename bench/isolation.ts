@@ -41,7 +41,7 @@ interface Round {
 
 export const isolationBench: Bench = {
   name: 'isolation',
-  claim: 'what a worker costs and can do on each rung of isolation that this machine has',
+  claim: 'what a worker costs and can do at each isolation level that this machine has',
   defaultRuns: 5,
   run: async (options) => {
     const ground = await prepareRuntime(options)

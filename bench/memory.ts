@@ -190,7 +190,7 @@ function searchTable(measured: ReadonlyMap<string, Measured>, runs: number): Tab
     }),
     notes: [
       `${perKind} questions of each kind, each with one right fact; facts and questions are generated from a made-up vocabulary of 1500 concepts with three words each.`,
-      'Vectors are no model’s: a declared stand-in of 256 numbers knows 85 % of the words to mean the same as their synonyms and nothing of the rest or of numbers. The recall by vectors says how the ranking uses what vectors know, not how good an embedding model is.',
+      'Vectors are no model’s: a synthetic model of 256 numbers knows 85 % of the words to mean the same as their synonyms and nothing of the rest or of numbers. The recall by vectors says how the ranking uses what vectors know, not how good an embedding model is.',
       'A search of the product also marks what it found as used, which is a durable write; the floors only read. The vector of the question is made by the mesh and not in these times.',
     ],
   }

@@ -153,7 +153,7 @@ function footprintTable(all: readonly Standing[], kind: AgentKind): Table {
       ]
     }),
     notes: [
-      `What the kernel charges to the container's control group, all its programs included. "highest" is the most while that went on, looked at every ${pollEveryMs} ms; "anonymous" is the part that no file stands behind, and "of the limit" the most of it. Pages of files fill the rest and are given back when there is need.`,
+      `What the kernel charges to the container's control group, all its programs included. "highest" is the most while that went on, measured every ${pollEveryMs} ms; "anonymous" is the part without a file behind it, and "of the limit" the most of it. Pages of files fill the rest and are given back when there is need.`,
       'One life: each row adds to those above it, and the MCP server runs on from its row. "OOM kills" counts since the start.',
     ],
   }

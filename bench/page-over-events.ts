@@ -165,7 +165,7 @@ export function memoryTable({ told, moments, minutes, caughtUpMs, longTasks, lon
     ]),
     notes: [
       `${figure(told / minutes, 0)} a minute over a real socket from the mesh's own event bus, in this process, with their rows; lists are asked of a real mesh. Heap and process as they are once what can go was collected.`,
-      `All was drawn ${figure(caughtUpMs, 0)} ms after the last was told; ${longTasks} tasks of more than 50 ms, the longest ${figure(longestTaskMs, 0)} ms.`,
+      `All was drawn ${figure(caughtUpMs, 0)} ms after the last was sent; ${longTasks} tasks of more than 50 ms, the longest ${figure(longestTaskMs, 0)} ms.`,
     ],
   }
 }

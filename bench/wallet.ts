@@ -34,7 +34,7 @@ interface Contender {
 
 export const walletBench: Bench = {
   name: 'wallet',
-  claim: 'from an order to its bytes being sent, and 10,000 open payments looked at and ended',
+  claim: 'from an order to its bytes being sent, and 10,000 open payments checked and ended',
   defaultRuns: 5,
   run: async ({ runs, folder, progress, signal }: BenchOptions) => {
     const contenders = contendersIn(folder)
@@ -73,7 +73,7 @@ function contendersIn(folder: string): readonly Contender[] {
   const next = () => join(folder, `wallet-${files++}.db`)
   const on = (place: Place, chain: string): Contender[] => [
     { name: `order to bytes sent, ${chain}`, measure: () => sending(place, next()) },
-    { name: `open payment looked at and ended, ${chain}`, measure: () => ending(place, next()) },
+    { name: `open payment checked and ended, ${chain}`, measure: () => ending(place, next()) },
   ]
   const solana = solanaPlace()
   return [

@@ -11,7 +11,7 @@ import { readProjectRecords, recordFolder } from '../tests/run-record/test-recor
 import { lessons } from '../tests/requirements/lessons.ts'
 import { lessonLine, lessonList, plannedList, proofList, recordLine, stateTable } from './spec-text.ts'
 
-const help = `npm run spec -- [options]   Where each clause of the specification stands, and what the last run of the tests proved.
+const help = `npm run spec -- [options]   The state of each clause of the specification, and what the last run of the tests proved.
 
   --proofs    list each covered clause with the tests that proved it in that run, or why none did
   --planned   list the clauses that no test cites yet, by area

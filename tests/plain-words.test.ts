@@ -33,6 +33,7 @@ describe('words that this project avoids', () => {
     const source = "/** Whoever asks. */\nconst nobody = f('It is told to nobody who asks')\n// one more\n"
     expect(commentsOf(source).map((comment) => comment.trim())).toEqual(['Whoever asks.', 'one more'])
     expect(messagesOf(source)).toEqual(['It is told to nobody who asks'])
+    expect(messagesOf('f(`the level ${rung} is not available`)')).toEqual(['the level … is not available'])
   })
 })
 

@@ -88,11 +88,11 @@ export function commentsOf(text: string): readonly string[] {
   )
 }
 
-/** Strings of a source that read like a sentence: problems, log lines, help, texts of pages. */
+/** Strings of a source that read like a sentence (problems, log lines, help, texts of pages), without the code in them. */
 export function messagesOf(text: string): readonly string[] {
   const code = text.replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, '')
   return [...code.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|>([^<>{}]+)</g)]
-    .map((match) => match.slice(1).find((one) => one !== undefined) ?? '')
+    .map((match) => (match.slice(1).find((one) => one !== undefined) ?? '').replaceAll(/\$\{[^{}]*\}/g, '…'))
     .filter((message) => /\w \w+ \w/.test(message))
 }
 

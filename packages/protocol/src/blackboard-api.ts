@@ -51,7 +51,7 @@ export const watchPatternSchema = z
     z.maxLength(watchLimits.patternMaxChars),
     z.regex(
       /^[\p{L}\p{N}_.:@ *-]+(?:\/[\p{L}\p{N}_.:@ *-]+)*$/u,
-      'a pattern is a key in which * stands for part of a segment and ** for any number of segments',
+      'a pattern is a key in which * matches part of a segment and ** any number of segments',
     ),
   )
 

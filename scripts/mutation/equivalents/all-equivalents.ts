@@ -90,7 +90,7 @@ export const equivalents: readonly Equivalent[] = [
     {
       line: 'if (!(error instanceof RE2JSException)) throw error',
       becomes: 'if (false) throw error',
-      reason: 'the library throws nothing else for a text; a fault of its own is not to be told to an owner',
+      reason: 'the library throws nothing else for a text; an internal error of it is not shown to an owner',
     },
   ]),
   ...inFile('packages/identity/src/access/glob.ts', [

@@ -7,7 +7,7 @@ export const equivalentsOfChannels: readonly Equivalent[] = [
       line: 'quiet.from < quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to',
       becomes:
         'quiet.from <= quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to',
-      reason: 'hours that begin and end at one time are none, by a line above',
+      reason: 'a line above already excludes hours that begin and end at the same time',
     },
     {
       line: 'if (end.getTime() <= now) end.setDate(end.getDate() + 1)',

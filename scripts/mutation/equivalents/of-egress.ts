@@ -31,8 +31,7 @@ export const equivalentsOfEgress: readonly Equivalent[] = [
     ].map((becomes) => ({
       line: "const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::')",
       becomes,
-      reason:
-        'only the fifth and the sixth group are looked at, and brackets stand at the first and the last',
+      reason: 'only the fifth and the sixth group are read, and brackets are only in the first and the last',
     })),
     ...[
       "false ? [] : part.split(':').map((hex) => Number.parseInt(hex, 16))",
@@ -41,8 +40,7 @@ export const equivalentsOfEgress: readonly Equivalent[] = [
     ].map((becomes) => ({
       line: "part === '' ? [] : part.split(':').map((hex) => Number.parseInt(hex, 16))",
       becomes,
-      reason:
-        'a public address does not begin with the gap, and behind a gap at its end nothing is looked at',
+      reason: 'a public address does not begin with the gap, and nothing is read after a gap at its end',
     })),
   ]),
   ...inFile(

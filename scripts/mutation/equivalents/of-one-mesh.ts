@@ -11,7 +11,7 @@ export const equivalentsOfOneMesh: readonly Equivalent[] = [
     {
       line: 'if (now?.holder === holder && now.epoch === epoch)',
       becomes: 'if (now.holder === holder && now.epoch === epoch)',
-      reason: 'where the record is gone nothing is written, by a comparison or by an error that nobody hears',
+      reason: 'without the record nothing is written: a comparison prevents it, or an error that is ignored',
     },
   ]),
   ...inFile('packages/foundation/src/lease/take-lease.ts', [

@@ -6,7 +6,8 @@ export const equivalentsOfPeople: readonly Equivalent[] = [
     {
       line: 'return after ?? required([], name)',
       becomes: 'return after ?? required(["Stryker was here"], name)',
-      reason: 'an edit that did not throw has set it; the other side is for the compiler, and finds nobody',
+      reason:
+        'an edit that did not throw has set it; the other branch is for the compiler and finds no person',
     },
     {
       line: "const named = caller.kind === 'human' ? caller.person : undefined",
@@ -16,7 +17,7 @@ export const equivalentsOfPeople: readonly Equivalent[] = [
     {
       line: 'if (before === undefined && named !== undefined) required(people, named)',
       becomes: 'if (true && named !== undefined) required(people, named)',
-      reason: 'whoever is there is found, and nothing is done with it',
+      reason: 'the person that exists is found, and the result is not used',
     },
     {
       line: "record(caller, 'removed', await rewrite(name, () => null))",

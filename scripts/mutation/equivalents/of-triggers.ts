@@ -29,7 +29,7 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
     },
   ]),
   ...inFile('packages/inbound/src/triggers/cron/read-schedule.ts', [
-    ...allSince('each of the five fields is looked at in its own list, so there is always one', [
+    ...allSince('each of the five fields is read from its own list, so there is always one', [
       [
         "`${fieldNames[bad] ?? 'field'} \"${fields[bad] ?? ''}\" is not a list of numbers${bad > 2 ? ' or names' : ''}, ranges (1-5), * and steps (*/10, 1-30/5, 10/20)`,",
         "`${fieldNames[bad] ?? \"\"} \"${fields[bad] ?? ''}\" is not a list of numbers${bad > 2 ? ' or names' : ''}, ranges (1-5), * and steps (*/10, 1-30/5, 10/20)`,",
@@ -125,7 +125,7 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
         String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? ["Stryker was here"]`,
       ],
     ]),
-    ...allSince('a short cut: the clocks of UTC are told to be ahead by nothing', [
+    ...allSince('a short cut: the offset of UTC is zero', [
       ["if (timezone === 'UTC') return 0", 'if (false) return 0'],
       ["if (timezone === 'UTC') return 0", 'if (timezone === "") return 0'],
     ]),
@@ -151,7 +151,7 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
     {
       line: String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? []`,
       becomes: String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)$/.exec(words ?? '') ?? []`,
-      reason: 'an offset of nothing is told as GMT alone, and what does not match is nothing too',
+      reason: 'an offset of zero is written as GMT alone, and a text that does not match is zero too',
     },
     ...allSince('memory of a pure function: what is not kept is worked out again, and is the same', [
       ['if (known) return known', 'if (false) return known'],

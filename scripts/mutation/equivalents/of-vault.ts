@@ -9,12 +9,12 @@ export const equivalentsOfVault: readonly Equivalent[] = [
     {
       line: "encode(valueOf(placeholder.names[Number(index)] ?? '')),",
       becomes: 'encode(valueOf(placeholder.names[Number(index)] ?? "Stryker was here!")),',
-      reason: 'no place-holder stands in an address but those that were numbered when they were put there',
+      reason: 'an address has no placeholders except those that were numbered when they were inserted',
     },
     {
       line: "let mark = 'handle'",
       becomes: 'let mark = ""',
-      reason: 'the line below lengthens it until it stands nowhere in the address, and nobody reads it',
+      reason: 'the line below lengthens it until the address does not contain it, so it is not read',
     },
   ]),
   ...inFile('packages/protocol/src/secret-text/find-patterns.ts', [

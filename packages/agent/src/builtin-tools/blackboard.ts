@@ -64,7 +64,7 @@ export function blackboardTools(): Tool[] {
         'Notifies you when other agents write keys that match a pattern; your own writes do not count. run: each notification starts a run. steer: it is added to your current run, or starts a run if you have none. off: ends the watch. Without a pattern it lists your watches.',
       parameters: {
         pattern: optional(
-          text('Pattern: * stands for part of a segment, ** for any number of segments', {
+          text('Pattern: * matches part of a segment, ** any number of segments', {
             minChars: 1,
             maxChars: watchLimits.patternMaxChars,
           }),

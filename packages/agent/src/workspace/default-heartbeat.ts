@@ -21,10 +21,10 @@ What you look at by yourself, each time you wake up.
 
 - Open tasks that were given to you: go on with what you can do, and say what keeps the others.
 - Unread signals: act on those that concern you.
-- Your disk: delete what nobody needs any more before it is full.
+- Your disk: delete what is not needed any more before it is full.
 - What you promised in the last days and did not do yet.
 
-Write your own rules here. While this text stands unchanged you are woken only when there is something to look at.
+Write your own rules here. While this text is unchanged you are woken only when something needs a look.
 `,
   '# HEARTBEAT\n',
 ]

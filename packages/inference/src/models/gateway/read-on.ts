@@ -53,8 +53,8 @@ export const readOnLimits: ReadOnLimits = {
   closeMs: 2000,
 }
 
-const cutOff = new Error('the provider was cut off: nobody reads its answer')
-const readerLeft = new Error('nobody reads the answer any more')
+const cutOff = new Error('disconnected from the provider: the client is gone')
+const readerLeft = new Error('the client is gone')
 
 interface ReadingOn {
   readonly agentId: string

@@ -9,7 +9,7 @@ import type { ProviderCall, ProviderPool } from './provider-pool.ts'
 
 /** The limit of bytes received before the reader starts; above this limit the provider is paused. */
 const unreadMaxBytes = 256 * 1024
-const readerLeft = new Error('nobody reads the answer any more')
+const readerLeft = new Error('the client is gone')
 
 interface Exchange {
   readonly pool: ProviderPool

@@ -156,7 +156,7 @@ export function createReplyReader(): ReplyReader {
     const found = lineAt(bytes, at, headMaxBytes)
     if (found === null) return bytes.length
     trailerBytes += found.line.length + 2
-    if (trailerBytes > headMaxBytes) throw new BrokenReply('too much stands behind the last chunk')
+    if (trailerBytes > headMaxBytes) throw new BrokenReply('too many bytes follow the last chunk')
     if (found.line === '') state = 'over'
     return found.end
   }
@@ -208,7 +208,7 @@ export function createReplyReader(): ReplyReader {
       if (state !== 'over') return
       const ended = hears
       hears = null
-      if (ended === null) throw new BrokenReply('nobody has asked for this answer')
+      if (ended === null) throw new BrokenReply('an answer without a request')
       ended.over(at < bytes.length ? { ...reuse, isKept: false } : reuse)
     },
     end() {
