@@ -40,11 +40,12 @@ const containers = {
 }
 
 /**
- * `npm test` runs five projects: `unit` needs only Node; `flows` (with `security`) starts real mesh and agent processes;
- * `browser` opens the pages with the distribution's Chromium; `docker` needs an engine; `docker-shared` has the container
- * tests that run alone on the engine. `npm run test:long` runs `flows-long`, `docker-long`, and `docker-alone`, which
- * measures how long the machine halts. `kubernetes` runs inside the cluster that `npm run test:kubernetes` creates. Time
- * limits are those of a quiet machine, multiplied by what this machine showed; they detect a hung test and judge nothing.
+ * `npm test` runs five projects: `unit` needs only Node; `flows` (with `security`) starts real mesh and agent
+ * processes; `browser` opens the pages with the distribution's Chromium; `docker` needs an engine; `docker-shared`
+ * has the container tests that run alone on the engine. `npm run test:long` runs `flows-long`, `docker-long`, and
+ * `docker-alone`, which measures how long the machine halts. `kubernetes` runs inside the cluster that `npm run
+ * test:kubernetes` creates. Time limits are those of a quiet machine, multiplied by what this machine showed; they
+ * detect a hung test and judge nothing.
  */
 export default defineConfig({
   test: {
@@ -69,7 +70,8 @@ export default defineConfig({
           exclude: ['**/docker-*.test.ts'],
           testTimeout: 20_000 * patience,
           hookTimeout: 20_000 * patience,
-          // Importing a module does nothing and keeps nothing (tests/architecture.test.ts), so files share what they import.
+          // Importing a module does nothing and keeps nothing (tests/architecture.test.ts), so files share what
+          // they import.
           isolate: false,
           maxWorkers: 2,
         },

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { holdMark, plainReply, streamEvents } from './model-call.ts'
 
 /**
- * A model provider that needs almost no processor time, so that only the gateway before it is measured: HTTP/1.1 on bare
- * sockets, one fixed answer per call. It runs as a process and sends its port to the parent.
+ * A model provider that needs almost no processor time, so that only the gateway before it is measured: HTTP/1.1 on
+ * bare sockets, one fixed answer per call. It runs as a process and sends its port to the parent.
  */
 const headerMaxBytes = 64 * 1024
 const headEnd = Buffer.from('\r\n\r\n')

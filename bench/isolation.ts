@@ -189,8 +189,8 @@ const programs = 20
 const files = 500
 
 /**
- * Replaces the agent program in its sandbox, because no engine can start a program inside a virtual machine. On request it
- * starts programs or creates files. The caller measures the time, because its clock is not emulated.
+ * Replaces the agent program in its sandbox, because no engine can start a program inside a virtual machine. On
+ * request it starts programs or creates files. The caller measures the time, because its clock is not emulated.
  */
 const worksProgram = {
   name: 'works.cjs',

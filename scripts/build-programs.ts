@@ -6,9 +6,9 @@ import type { BuildName } from '@flotilla/protocol/built-program'
 import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 
 /**
- * Bundles each program of this project into few files and compiles the pages that the mesh serves, unless the same sources
- * were built before. `bootstrap.mjs` runs it when sources changed. A program that cannot be built runs from its sources,
- * more slowly; pages that cannot be built are replaced by a message.
+ * Bundles each program of this project into few files and compiles the pages that the mesh serves, unless the same
+ * sources were built before. `bootstrap.mjs` runs it when sources changed. A program that cannot be built runs from
+ * its sources, more slowly; pages that cannot be built are replaced by a message.
  */
 const root = join(import.meta.dirname, '..')
 const stale = buildNames.filter((name) => builtProgram(fs, root, name) === null)

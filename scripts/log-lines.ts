@@ -16,7 +16,10 @@ interface Node {
   readonly [member: string]: unknown
 }
 
-/** Every line of level warn and above that mesh, agent and browser can log; each message once for each file and level. */
+/**
+ * Every line of level warn and above that mesh, agent and browser can log; each message once for each file and
+ * level.
+ */
 export function readLogLines(files: readonly SourceFile[]): readonly LogLine[] {
   const lines = files
     .filter(

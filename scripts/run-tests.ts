@@ -78,7 +78,10 @@ async function runProject(project: string, beside = false): Promise<void> {
   if (status !== 0) runnersEnds.set(project, `${project}: the runner ended with ${status ?? 'a signal'}`)
 }
 
-/** Installs and starts the engine; prepares what several files need, so that they do not prepare it at the same time. */
+/**
+ * Installs and starts the engine; prepares what several files need, so that they do not prepare it at the same
+ * time.
+ */
 async function withEngine(): Promise<boolean> {
   const isThere = await prepareEngine()
   // After the engine, because the distribution's package manager installs for one caller at a time.

@@ -5,9 +5,9 @@ import { commentsOf, messagesOf } from '../tests/plain-words.ts'
 import { readSourceFiles, repositoryRoot } from '../tests/source-files.ts'
 
 /**
- * Checks the spelling of documents, of comments, and of messages with cspell. Each word is checked once, wherever it is
- * used, so the whole repository takes about two seconds. The dictionary is cspell's English, the terms of the glossary
- * and the names in `scripts/spelling/project-words.txt`.
+ * Checks the spelling of documents, of comments, and of messages with cspell. Each word is checked once, wherever it
+ * is used, so the whole repository takes about two seconds. The dictionary is cspell's English, the terms of the
+ * glossary and the names in `scripts/spelling/project-words.txt`.
  */
 const cspell = join(repositoryRoot, 'node_modules', '.bin', 'cspell')
 

@@ -88,7 +88,10 @@ export function commentsOf(text: string): readonly string[] {
   )
 }
 
-/** Strings of a source that read like a sentence (problems, log lines, help, texts of pages), without the code in them. */
+/**
+ * Strings of a source that read like a sentence (problems, log lines, help, texts of pages), without the code in
+ * them.
+ */
 export function messagesOf(text: string): readonly string[] {
   const code = text.replaceAll(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, '')
   return [...code.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|>([^<>{}]+)</g)]

@@ -1,7 +1,10 @@
 import { parseAst } from 'vitest/node'
 import type { SourceFile } from './source-files.ts'
 
-/** What a reader meets in one file: how wide its records are, how long its functions, what is used before it is there. */
+/**
+ * What a reader meets in one file: how wide its records are, how long its functions, what is used before it is
+ * there.
+ */
 export interface Shape {
   readonly records: readonly { readonly name: string; readonly members: number }[]
   /** Lines of a function itself, without those of functions inside it and without blank lines. */

@@ -104,7 +104,10 @@ async function solanaRig(): Promise<Rig> {
   }
 }
 
-/** The short tests try one boundary in 15, alternately before and after a request or answer; the long tests try each. */
+/**
+ * The short tests try one boundary in 15, alternately before and after a request or answer; the long tests try
+ * each.
+ */
 const isLong = process.env['FLOTILLA_SOAK'] === '1'
 const share = isLong ? 1 : 15
 /** For an idle machine: this makes hundreds of mesh processes, one after the other. */

@@ -19,7 +19,10 @@ import type { MeshProcess } from './mesh-process.ts'
  * processor, so that a busy machine judges nothing.
  */
 const stretchMaxMs = 100
-/** Part of all that the mesh works in a flood that longer stretches may have: the 99th percentile, and a collection of garbage. */
+/**
+ * Part of all that the mesh works in a flood that longer stretches may have: the 99th percentile, and a collection
+ * of garbage.
+ */
 export const longPartMax = 0.05
 const callsOfFlood = 48
 const callsAtOnce = 16
@@ -42,7 +45,10 @@ export interface FloodedMesh {
   readonly mesh: MeshProcess
   /** An agent at work that has all of its share of the loop. */
   aFlooder(id: string, may?: Partial<PermissionRecord>, mcpServer?: string): Promise<AgentAtWork>
-  /** Floods while a second agent and a person call; returns the share of the work in long stretches, and all figures as text. */
+  /**
+   * Floods while a second agent and a person call; returns the share of the work in long stretches, and all
+   * figures as text.
+   */
   flood(by: AgentAtWork, flood: Flood): Promise<{ readonly longPart: number; readonly figures: string }>
   close(): Promise<void>
 }
@@ -78,7 +84,9 @@ export async function startFloodedMesh(options: {
   }
   const second = await agentAtWork(mesh, 'second')
 
-  /** Time on the processor between two rounds of the mesh's loop, since this was asked the last time, milliseconds. */
+  /**
+   * Time on the processor between two rounds of the mesh's loop, since this was asked the last time, milliseconds.
+   */
   async function stretches(): Promise<readonly number[]> {
     const path = join(folder, 'stretches.json')
     rmSync(path, { force: true })

@@ -1,5 +1,6 @@
-// Loaded before a mesh: ends it as a power cut would, once, right before a statement is run or right after what it wrote is
-// durable. The file that arms it says which: `before TEXT` or `after TEXT`, where TEXT is how the statement begins.
+// Loaded before a mesh: ends it as a power cut would, once, right before a statement is run or right after what it
+// wrote is durable. The file that arms it says which: `before TEXT` or `after TEXT`, where TEXT is how the
+// statement begins.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import process from 'node:process'
 import { DatabaseSync, StatementSync } from 'node:sqlite'

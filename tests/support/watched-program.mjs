@@ -32,7 +32,8 @@ function hasRun({ ranges: [whole] }) {
   return whole.startOffset > 0 && whole.count > 0
 }
 
-// The sandbox gives its agents an environment of their own; of a built one, functions could not be told by their files.
+// The sandbox gives its agents an environment of their own; of a built one, functions could not be told by their
+// files.
 const { spawn } = child
 const builtAgent = /\/agent-[\da-f]{16}\/agent\.cjs$/
 const agentSource = fileURLToPath(new URL('../../packages/agent/src/main.ts', import.meta.url))

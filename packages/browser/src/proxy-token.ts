@@ -9,7 +9,8 @@ export interface ProxyToken {
 }
 
 /**
- * Takes the token with which this container authenticates at the proxy. Throws an Error with the path if it is missing.
+ * Takes the token with which this container authenticates at the proxy. Throws an Error with the path if it is
+ * missing.
  */
 export function takeProxyToken(briefingDirectory: string): ProxyToken {
   const path = join(briefingDirectory, browserTokenFile)

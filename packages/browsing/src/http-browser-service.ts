@@ -40,8 +40,8 @@ interface Call {
 }
 
 /**
- * ADAPTER of `browser-service.ts`: the service in the browser's container, over HTTP on the private network. Answers are
- * parsed on the agent's share of the loop.
+ * ADAPTER of `browser-service.ts`: the service in the browser's container, over HTTP on the private network.
+ * Answers are parsed on the agent's share of the loop.
  */
 export function httpBrowserService(
   signFor: (subject: string) => string,

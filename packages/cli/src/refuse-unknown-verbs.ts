@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
 
-/** Names that other programs use for these commands. They are spelt differently, so a similarity search misses them. */
+/**
+ * Names that other programs use for these commands. They are spelt differently, so a similarity search misses
+ * them.
+ */
 const calledElsewhere: Readonly<Record<string, string>> = {
   unpause: 'resume',
   continue: 'resume',

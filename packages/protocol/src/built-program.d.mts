@@ -5,8 +5,8 @@
  */
 export type ProgramName = 'mesh' | 'cli'
 /**
- * What is built: the programs, the pages that the mesh serves, whose `main` is their document, and the agent as one that is
- * a plain process begins with it.
+ * What is built: the programs, the pages that the mesh serves, whose `main` is their document, and the agent as one
+ * that is a plain process begins with it.
  */
 export type BuildName = ProgramName | 'dashboard' | 'agent'
 

@@ -210,7 +210,9 @@ export const cronHumanApi = {
       job: cronJobViewSchema,
       rows: z.array(cronRowSchema),
       why: z.array(z.string()),
-      /** The next due times, milliseconds since 1970; empty for a disabled job. The condition is evaluated at each. */
+      /**
+       * The next due times, milliseconds since 1970; empty for a disabled job. The condition is evaluated at each.
+       */
       next: z.array(z.number()),
     }),
   },

@@ -7,7 +7,10 @@ export interface Endpoint {
   readonly method: Method
   /** Path parameters in braces: `/api/runs/{id}`. */
   readonly path: string
-  /** One or two sentences: what the call does, in the imperative, and what it returns. For docs/reference/endpoints.md. */
+  /**
+   * One or two sentences: what the call does, in the imperative, and what it returns. For
+   * docs/reference/endpoints.md.
+   */
   readonly summary: string
 }
 

@@ -5,7 +5,10 @@ export function longestTicks(text: string): number {
   return longest
 }
 
-/** A text as a block of code: its fence is longer than any row of backticks within, so that the text cannot end it. Pure. */
+/**
+ * A text as a block of code: its fence is longer than any row of backticks within, so that the text cannot end it.
+ * Pure.
+ */
 export function fenced(text: string, language = ''): string {
   const fence = '`'.repeat(Math.max(3, longestTicks(text) + 1))
   return `${fence}${language}\n${text}\n${fence}`

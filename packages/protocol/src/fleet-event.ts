@@ -134,10 +134,15 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     /** Missing in events that older releases stored. */
     prompt_tokens: z.optional(z.number()),
     completion_tokens: z.optional(z.number()),
-    /** Prompt tokens that the provider read from its cache and wrote to it; all three are missing without such tokens. */
+    /**
+     * Prompt tokens that the provider read from its cache and wrote to it; all three are missing without such
+     * tokens.
+     */
     cached_tokens: z.optional(z.number()),
     cache_write_tokens: z.optional(z.number()),
-    /** What the call would have cost more without the cache; negative if its writes cost more than its reads saved. */
+    /**
+     * What the call would have cost more without the cache; negative if its writes cost more than its reads saved.
+     */
     cache_saved_usd: z.optional(z.number()),
     cost_usd: z.number(),
     /** Why the real cost is unknown; `cost_usd` is then the whole reservation. */

@@ -119,7 +119,10 @@ const entries = <Entry extends z.core.$ZodType>(entry: Entry) =>
 /** The folder as the agent reports it. */
 export const folderSchema = z.strictObject({ ...folder, entries: entries(folderEntrySchema) })
 
-/** The folder as people see it: `shown` is the name in one line without invisible characters, and may not be unique. */
+/**
+ * The folder as people see it: `shown` is the name in one line without invisible characters, and may not be
+ * unique.
+ */
 export const shownEntrySchema = z.strictObject({ ...folderEntrySchema.shape, shown: entryName })
 export type ShownEntry = z.infer<typeof shownEntrySchema>
 export const shownFolderSchema = z.strictObject({ ...folder, entries: entries(shownEntrySchema) })

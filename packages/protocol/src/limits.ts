@@ -6,8 +6,8 @@ export interface Clamp {
 }
 
 /**
- * The rows of the specification's Limits table that both agents and mesh, or several contexts, use; every other row is
- * with its owner. Ids after `//` are clause ids of tests/requirements. No other code may repeat these numbers.
+ * The rows of the specification's Limits table that both agents and mesh, or several contexts, use; every other row
+ * is with its owner. Ids after `//` are clause ids of tests/requirements. No other code may repeat these numbers.
  */
 export const limits = {
   taskIterations: { default: 20, min: 1, max: 100 }, // limits:task-iterations

@@ -1,6 +1,7 @@
 /**
- * Lines for a file, a pipe or a terminal that may fail at any time. Nothing here throws or waits: while a write fails,
- * lines are dropped and counted, and the count is written as a line of its own as soon as there is room again.
+ * Lines for a file, a pipe or a terminal that may fail at any time. Nothing here throws or waits: while a write
+ * fails, lines are dropped and counted, and the count is written as a line of its own as soon as there is room
+ * again.
  */
 export interface LineOutput {
   /** Takes one whole line with its line feed. */

@@ -184,7 +184,9 @@ export const meshHumanApi = {
         /** How the data of an agent that is created now is limited; `unknown` while the engine is being prepared. */
         data_bound: z.enum(['volume', 'meter', 'unknown']),
         data_limit_mb: z.int(),
-        /** The isolation level of agents without a setting of their own, by the settings and the start of the mesh. */
+        /**
+         * The isolation level of agents without a setting of their own, by the settings and the start of the mesh.
+         */
         isolation: z.strictObject({
           wanted: isolationRungSchema,
           required: isolationRungSchema,
@@ -208,7 +210,10 @@ export const meshHumanApi = {
   chat: {
     request: z.strictObject({
       message: z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars)),
-      /** Default: the conversation of the caller, which is that of the terminal, or one for each channel and person. */
+      /**
+       * Default: the conversation of the caller, which is that of the terminal, or one for each channel and
+       * person.
+       */
       session: z.optional(sessionNameSchema),
       /** What this run and all work that it delegates may spend, US dollars. */
       max_usd: z.optional(z.number().check(z.minimum(0.000_001), z.maximum(1_000_000))),

@@ -14,7 +14,10 @@ export const replayAgentEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** Ids that a replay gives to recorded tool calls: `recorded_<answer>_<call>`, both from 0. Models make no such ids. */
+/**
+ * Ids that a replay gives to recorded tool calls: `recorded_<answer>_<call>`, both from 0. Models make no such
+ * ids.
+ */
 export const recordedCallPattern = /^recorded_(\d{1,6})_(\d{1,4})$/
 
 /** Conversations of replays and forks; only in these does an agent request the recorded history. */

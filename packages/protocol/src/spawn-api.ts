@@ -41,7 +41,9 @@ export const spawnApi = {
       run_id: runIdSchema,
       /** Milliseconds since 1970. */
       ends_at: z.number(),
-      /** Requested permission fields that were reduced, each with the reason; absent if the new agent got them all. */
+      /**
+       * Requested permission fields that were reduced, each with the reason; absent if the new agent got them all.
+       */
       withheld: z.optional(z.array(z.strictObject({ field: z.string(), why: z.string() }))),
     }),
   },

@@ -6,7 +6,9 @@ import { jsonValueSchema } from './json-value.ts'
 /** Bounds of topics and signals; both sides of the agent API agree on them. */
 export const topicLimits = {
   topicMaxChars: 128,
-  /** Text and data of one signal together, as JSON; small enough that one answer to a model holds the whole signal. */
+  /**
+   * Text and data of one signal together, as JSON; small enough that one answer to a model holds the whole signal.
+   */
   signalMaxBytes: 16 * 1024,
   /** Unread signals of one agent. A full inbox rejects more, and the publisher is informed. */
   unreadMax: 200,

@@ -105,7 +105,9 @@ export const paymentAnswerSchema = z.discriminatedUnion('state', [
     state: z.literal('waiting'),
     approval_id: z.string(),
     because: z.array(z.string()),
-    /** Absent if this request created the approval; else an equal payment was waiting, and one payment serves both. */
+    /**
+     * Absent if this request created the approval; else an equal payment was waiting, and one payment serves both.
+     */
     joined: z.optional(z.string()),
   }),
 ])

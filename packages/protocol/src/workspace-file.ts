@@ -7,7 +7,9 @@ export interface WorkspaceFile {
   readonly readOnly: boolean
   /** Position in the system prompt; null if the prompt does not include the file. */
   readonly bootstrapOrder: number | null
-  /** True if the agent itself may change the file, with `update_workspace`; the others change only through the API. */
+  /**
+   * True if the agent itself may change the file, with `update_workspace`; the others change only through the API.
+   */
   readonly agentMayWrite: boolean
   /** The path below the data directory. The mesh's own files are among the bootstrap files instead. */
   readonly path: string

@@ -28,8 +28,8 @@ import { aFleet } from './fleet-harness.ts'
 import { createBudgetTable } from '../../inference/src/spending/budget-table.ts'
 
 /**
- * Templates over a real fleet, real files of permissions and jobs, real webhooks and the rows of budgets; the engine and
- * the vault are fakes.
+ * Templates over a real fleet, real files of permissions and jobs, real webhooks and the rows of budgets; the
+ * engine and the vault are fakes.
  */
 export async function aTemplatesHarness() {
   const home = await mkdtemp(join(tmpdir(), 'flotilla-templates-'))

@@ -11,8 +11,8 @@ export interface ContextStanding {
 }
 
 /**
- * `flush` saves facts and changes nothing else, `clear` cuts old tool results, which costs no call of a model, `compact`
- * replaces the oldest groups by a summary, `prune` shortens what is left when nothing more can be cut.
+ * `flush` saves facts and changes nothing else, `clear` cuts old tool results, which costs no call of a model,
+ * `compact` replaces the oldest groups by a summary, `prune` shortens what is left when nothing more can be cut.
  */
 export type ContextStep = 'none' | 'flush' | 'clear' | 'compact' | 'prune'
 

@@ -43,7 +43,8 @@ async function aMesh() {
       })
     },
   )
-  // The relay listens at the same port of another address: one that the system gave for this address may be taken there.
+  // The relay listens at the same port of another address: one that the system gave for this address may be taken
+  // there.
   server.listen(await heldPort(), meshHost)
   await once(server, 'listening')
   return { port: await listening(server), heard }

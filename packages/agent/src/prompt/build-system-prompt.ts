@@ -23,9 +23,10 @@ export interface SystemPromptParts {
 }
 
 /**
- * The system prompt. Pure. What all runs of the agent share comes first, up to the bootstrap files, so that a provider's
- * prompt cache of one run also serves runs of other kinds. Then come the rules of this kind, the learnings, and last, for
- * work without timed messages, the date. The time of a message is not part of it (`moment-message`).
+ * The system prompt. Pure. What all runs of the agent share comes first, up to the bootstrap files, so that a
+ * provider's prompt cache of one run also serves runs of other kinds. Then come the rules of this kind, the
+ * learnings, and last, for work without timed messages, the date. The time of a message is not part of it
+ * (`moment-message`).
  */
 export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
   const sections: PromptText[] = [

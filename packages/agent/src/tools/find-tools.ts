@@ -36,9 +36,9 @@ export function deferTools(kind: 'operator' | 'worker', tools: readonly Tool[]):
 }
 
 /**
- * The two tools by which a model reaches the deferred ones. What `find_tools` finds becomes part of the conversation and
- * `call_tool` calls it, so the list of tools in the prompt is the same in each round and a provider's cache stays valid.
- * Permissions are decided as for every call.
+ * The two tools by which a model reaches the deferred ones. What `find_tools` finds becomes part of the
+ * conversation and `call_tool` calls it, so the list of tools in the prompt is the same in each round and a
+ * provider's cache stays valid. Permissions are decided as for every call.
  */
 export function createToolFinder(): ToolFinder {
   let list: readonly Tool[] = []

@@ -5,8 +5,9 @@ import type { PromptMessage } from '../llm/language-model.ts'
 import { madeCall } from './made-call.ts'
 
 /**
- * Definitions that `find_tools` has brought into a conversation. They are lines of its results, so the conversation is their
- * only store: they survive a restart, later turns read them too, and the beginning of the prompt never changes.
+ * Definitions that `find_tools` has brought into a conversation. They are lines of its results, so the conversation
+ * is their only store: they survive a restart, later turns read them too, and the beginning of the prompt never
+ * changes.
  */
 
 /** Characters of definitions that a compaction keeps. */
@@ -49,8 +50,8 @@ export function foundTools(messages: readonly PromptMessage[]): ReadonlyMap<stri
 }
 
 /**
- * A message with the definitions that leave a conversation together with `dropped`, the newest within the limit; null if
- * none leaves. Pure.
+ * A message with the definitions that leave a conversation together with `dropped`, the newest within the limit;
+ * null if none leaves. Pure.
  */
 export function keptDefinitions(
   dropped: readonly PromptMessage[],

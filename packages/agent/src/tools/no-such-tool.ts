@@ -5,7 +5,10 @@ import { offeredDefinitions } from './withheld-tools.ts'
 /** Names of deferred tools that are similar to an unknown one. */
 const nearMax = 5
 
-/** Tells a model that a tool does not exist: the tools of its prompt, and the deferred ones with similar names. Pure. */
+/**
+ * Tells a model that a tool does not exist: the tools of its prompt, and the deferred ones with similar names.
+ * Pure.
+ */
 export function noSuchTool(tools: readonly Tool[], name: string): string {
   const listed = offeredDefinitions(tools).map((definition) => definition.name)
   const findable = tools.filter((tool) => tool.deferred === true && tool.withheld !== true)

@@ -23,8 +23,8 @@ interface Findable {
 }
 
 /**
- * The tools that a query means. Each part between commas is a list of names of groups and tools, or else words for what is
- * needed, by which the best tools are found. In the order of the query, each tool once. Pure.
+ * The tools that a query means. Each part between commas is a list of names of groups and tools, or else words for
+ * what is needed, by which the best tools are found. In the order of the query, each tool once. Pure.
  */
 export function searchTools(
   query: string,

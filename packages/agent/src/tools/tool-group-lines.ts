@@ -1,7 +1,10 @@
 import type { FindableGroup } from '@flotilla/protocol/findable-tools'
 import type { Tool } from './tool.ts'
 
-/** Characters of the names in one line, and of all lines of skills and MCP servers together: their names are untrusted. */
+/**
+ * Characters of the names in one line, and of all lines of skills and MCP servers together: their names are
+ * untrusted.
+ */
 const namesMaxChars = 160
 const foreignMaxChars = 2400
 
@@ -31,7 +34,10 @@ export function groupTools(
   return [...own, ...foreign].filter((group) => group.tools.length > 0)
 }
 
-/** One line for each group, with names. Bounded, however many tools a server has and however long their names are. Pure. */
+/**
+ * One line for each group, with names. Bounded, however many tools a server has and however long their names are.
+ * Pure.
+ */
 export function listToolGroups(tools: readonly Tool[], groups: readonly FindableGroup[]): string {
   const lines: string[] = []
   let room = foreignMaxChars

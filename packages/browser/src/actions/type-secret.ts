@@ -12,8 +12,8 @@ type Secret = NonNullable<BrowserActionParams['type']['secret']>
  * Types a secret into a field at an origin to which its owner bound it.
  *
  * The element belongs to one document, and a script on it fails once that document is gone. The origin is therefore
- * checked after the element was found, and a navigation in between cannot receive the secret. The page's own statements
- * are not used, because a page may change them.
+ * checked after the element was found, and a navigation in between cannot receive the secret. The page's own
+ * statements are not used, because a page may change them.
  */
 export async function typeSecret(
   { live }: ActionScene,

@@ -1,7 +1,7 @@
 /**
- * Parses the messages of a screen client one by one (RFC 6143, 7.1 to 7.5, and TigerVNC's extensions), so that keys and
- * clicks of view-only clients never reach the screen, whatever their program sends. Pure except for the state of an
- * incomplete message.
+ * Parses the messages of a screen client one by one (RFC 6143, 7.1 to 7.5, and TigerVNC's extensions), so that keys
+ * and clicks of view-only clients never reach the screen, whatever their program sends. Pure except for the state
+ * of an incomplete message.
  */
 export interface InputFilter {
   /** Returns the bytes that may be passed to the screen, in order; null if the client violates the protocol. */

@@ -31,8 +31,8 @@ export interface Live {
  * The one browser of this container.
  *
  * 1. It runs from the first use to a close or a crash; the next use restarts it from its profile, with its tabs.
- * 2. Callers that use it during a start wait for the same start; a failed start leaves nothing, and the next use tries
- *    again.
+ * 2. Callers that use it during a start wait for the same start; a failed start leaves nothing, and the next use
+ *    tries    again.
  */
 export interface LivingBrowser {
   /** Returns the running browser, started if needed. Rejects with `launch-failed`. */
@@ -93,8 +93,8 @@ export function createLivingBrowser(deps: {
 
   /**
    * Restores the recorded tabs. After an orderly close Chromium restores its tabs itself, with their history; after a
-   * kill it restores none, or outdated ones. The record decides: in the end each recorded address has a tab, in order,
-   * and there are no others.
+   * kill it restores none, or outdated ones. The record decides: in the end each recorded address has a tab, in
+   * order, and there are no others.
    */
   async function reopen({ tabs }: Live): Promise<void> {
     const noted = readTabs(tabsFile)

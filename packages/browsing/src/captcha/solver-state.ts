@@ -15,8 +15,9 @@ const failuresSchema = z.object({
 })
 
 /**
- * The state of the limits over all agents together, and the circuit breaker of each agent: a page that the solver cannot
- * answer is the choice of an agent. Spawned agents count as their root ancestor. Times are milliseconds since 1970.
+ * The state of the limits over all agents together, and the circuit breaker of each agent: a page that the solver
+ * cannot answer is the choice of an agent. Spawned agents count as their root ancestor. Times are milliseconds
+ * since 1970.
  */
 export const solverStateSchema = z.object({
   /** Times of the calls in the last hour. */

@@ -34,7 +34,10 @@ export const attacker = 'auditor'
 const victim = 'writer'
 const attemptsFolder = join(import.meta.dirname, 'attempts')
 const whereFiles = ['where.mjs', 'agent-port.mjs']
-/** Time limits of a step: `shared` for parallel attempts (ten times what 0.15 CPU needs), `machine` the agent maximum. */
+/**
+ * Time limits of a step: `shared` for parallel attempts (ten times what 0.15 CPU needs), `machine` the agent
+ * maximum.
+ */
 const timeoutSeconds = { shared: 120, machine: 300 }
 
 const placeSchema = z.object({
@@ -45,7 +48,10 @@ const placeSchema = z.object({
   api: z.object({ host: z.string(), port: z.number() }),
 })
 
-/** Prepares the target worker while the fleet still works: it is awake and has the program that reports its addresses. */
+/**
+ * Prepares the target worker while the fleet still works: it is awake and has the program that reports its
+ * addresses.
+ */
 export const wakeVictim = (deps: InvokeDeps): Promise<void> => putFiles(deps, victim, whereFiles)
 
 /**

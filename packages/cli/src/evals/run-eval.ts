@@ -42,8 +42,9 @@ export interface EvalDeps {
 export type Judge = (question: string) => Promise<{ readonly words: string; readonly costUsd: number }>
 
 /**
- * Runs all cases, `concurrency` at a time, each in a separate conversation. A case never throws for what its agent did:
- * that is its result. When the budget of the file is used up, the remaining cases do not start and count as failed.
+ * Runs all cases, `concurrency` at a time, each in a separate conversation. A case never throws for what its agent
+ * did: that is its result. When the budget of the file is used up, the remaining cases do not start and count as
+ * failed.
  */
 export async function runEval(deps: EvalDeps, file: EvalFile, judge: Judge | null): Promise<EvalResult> {
   const results = new Map<string, CaseResult>()
@@ -272,7 +273,10 @@ async function artifactFailure(
   }
 }
 
-/** Puts the answer between random marks, so that it cannot pass for instructions to the judge. Pure except for the mark. */
+/**
+ * Puts the answer between random marks, so that it cannot pass for instructions to the judge. Pure except for the
+ * mark.
+ */
 export function judgeQuestion(rule: string, ask: string, answer: string): string {
   const longest = Math.max(
     2,

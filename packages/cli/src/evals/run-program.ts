@@ -5,8 +5,8 @@ const outputMaxChars = 2000
 const killGraceMs = 2000
 
 /**
- * Runs a program of the owner with `input` on its standard input. Returns null for exit code 0, else the reason with the
- * end of its output.
+ * Runs a program of the owner with `input` on its standard input. Returns null for exit code 0, else the reason
+ * with the end of its output.
  */
 export function runProgram(
   command: string,

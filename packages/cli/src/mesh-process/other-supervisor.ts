@@ -8,8 +8,8 @@ const pollMs = 50
 const silentMax = 5
 
 /**
- * Describes, for a second start, the mesh that another supervisor of the home is starting. The supervisor takes the home
- * before it starts its mesh, and on a busy machine seconds pass between the two.
+ * Describes, for a second start, the mesh that another supervisor of the home is starting. The supervisor takes the
+ * home before it starts its mesh, and on a busy machine seconds pass between the two.
  */
 export async function alreadySupervised(home: string, clock: Clock) {
   const meshPid = await meshOfOther(home, clock)

@@ -39,7 +39,10 @@ const state = (pid: number) => ({
   next_start_at: null,
 })
 
-/** Starts a process that answers on the home's socket as its supervisor does, and starts its mesh after `meshAfterMs`. */
+/**
+ * Starts a process that answers on the home's socket as its supervisor does, and starts its mesh after
+ * `meshAfterMs`.
+ */
 const supervisor = (home: string, meshAfterMs = 0): Promise<number> =>
   running(
     `import { answerAsSupervisor } from './supervisor-socket.ts'

@@ -5,7 +5,10 @@ import type { CommandReference } from './read-commands.ts'
 /** How each shell lists the agents of a fleet; without a running mesh it completes nothing, silently. */
 const agentNames = `flotilla agents --json 2>/dev/null | sed 's/{"id":"/\\n&/g' | sed -n 's/^{"id":"\\([A-Za-z0-9_-]*\\)".*/\\1/p'`
 
-/** A script that makes a shell complete the command line: commands, options, choices, and the agents of the fleet. Pure. */
+/**
+ * A script that makes a shell complete the command line: commands, options, choices, and the agents of the fleet.
+ * Pure.
+ */
 export function completionScript(program: Command, shell: 'bash' | 'zsh' | 'fish'): string {
   const commands = readCommands(program)
   const shared = commands[0]?.options ?? []

@@ -7,8 +7,8 @@ export interface KnownNames {
 }
 
 /**
- * What the word at the cursor may become, and that word, as readline wants it: commands, their verbs, agents and projects.
- * Pure.
+ * What the word at the cursor may become, and that word, as readline wants it: commands, their verbs, agents and
+ * projects. Pure.
  */
 export function completeLine(
   line: string,

@@ -2,7 +2,10 @@ import { Readable } from 'node:stream'
 import type { CommandContext } from '../context.ts'
 import type { TextSink } from '../terminal/text-sink.ts'
 
-/** Runs lines of the command line at the prompt of a conversation, against the same mesh; `input` is all they can read. */
+/**
+ * Runs lines of the command line at the prompt of a conversation, against the same mesh; `input` is all they can
+ * read.
+ */
 export function createRunTypedCommand(
   context: CommandContext,
 ): (words: readonly string[], input?: string) => Promise<void> {

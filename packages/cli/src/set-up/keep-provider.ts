@@ -24,9 +24,10 @@ const nameColumnsMax = 60
 const triesMax = 3
 
 /**
- * Saves a provider after a successful test call. Its key comes from standard input or a hidden prompt, which is repeated
- * if the provider rejects the key. A custom server may need no key. Without an address option, a new key is used with
- * the address of settings or the environment, else with the provider's usual one, regardless of the stored address.
+ * Saves a provider after a successful test call. Its key comes from standard input or a hidden prompt, which is
+ * repeated if the provider rejects the key. A custom server may need no key. Without an address option, a new key
+ * is used with the address of settings or the environment, else with the provider's usual one, regardless of the
+ * stored address.
  */
 export async function keepProvider(
   context: CommandContext,

@@ -31,8 +31,8 @@ export async function askLine(
 }
 
 /**
- * Returns the next typed line and stops asking. Ctrl-C ends the command, and so does Ctrl-D: closing the input does not
- * mean accepting the default of Enter.
+ * Returns the next typed line and stops asking. Ctrl-C ends the command, and so does Ctrl-D: closing the input does
+ * not mean accepting the default of Enter.
  */
 export async function typedLine(lines: Interface, signal: AbortSignal): Promise<string> {
   const asked = new AbortController()

@@ -100,7 +100,10 @@ export function AreaField({
   )
 }
 
-/** A choice of one option. With `unchosen` no option is selected at first: the value is empty, and a form requires a choice. */
+/**
+ * A choice of one option. With `unchosen` no option is selected at first: the value is empty, and a form requires
+ * a choice.
+ */
 export function ChoiceField<const Value extends string>({
   label,
   hint,

@@ -5,8 +5,8 @@ import rehypeSanitize from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
 
 /**
- * A link shows its target, opens in a new tab and sends no referrer. A picture on another host is shown as a link, because
- * the page sends requests to the mesh only.
+ * A link shows its target, opens in a new tab and sends no referrer. A picture on another host is shown as a link,
+ * because the page sends requests to the mesh only.
  */
 const drawn: Components = {
   a: ({ href, children }) => (

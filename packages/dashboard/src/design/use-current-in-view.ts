@@ -1,7 +1,10 @@
 import { useEffect, useRef } from 'react'
 import type { RefObject } from 'react'
 
-/** Keeps the current tab in the middle of a row of tabs that is wider than the screen, also after a phone is turned. */
+/**
+ * Keeps the current tab in the middle of a row of tabs that is wider than the screen, also after a phone is
+ * turned.
+ */
 export function useCurrentInView<Row extends HTMLElement>(
   current: string,
   isThere = true,

@@ -25,9 +25,9 @@ export interface Refresher {
 
 /**
  * Requests outdated answers again, each by its own name. However fast events arrive, an answer is requested at most
- * once in `refreshEveryMs`, and is never older than `refreshEveryMs` plus the duration of two requests. An event never
- * aborts a running request, because a stream of events would starve a slow list; only `refreshPatienceMs` without an
- * answer does.
+ * once in `refreshEveryMs`, and is never older than `refreshEveryMs` plus the duration of two requests. An event
+ * never aborts a running request, because a stream of events would starve a slow list; only `refreshPatienceMs`
+ * without an answer does.
  */
 export function createRefresher(queries: Pick<QueryClient, 'invalidateQueries' | 'isFetching'>): Refresher {
   const asks = new Map<Name, Ask>()

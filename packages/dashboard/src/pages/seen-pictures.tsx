@@ -8,8 +8,8 @@ import { useServices } from '../data/use-mesh.ts'
 import { Failed, Loading } from '../design/parts.tsx'
 
 /**
- * Pictures that an agent saw, drawn as images and never as documents. With `onlyAsked` they load after a click, because
- * loading starts an agent that hibernates.
+ * Pictures that an agent saw, drawn as images and never as documents. With `onlyAsked` they load after a click,
+ * because loading starts an agent that hibernates.
  */
 export function SeenPictures({
   agent,

@@ -10,7 +10,9 @@ export interface HandledRequest {
   readonly body: string
 }
 
-/** The request with values in place of handles, and the headers that a redirect to another origin must not forward. */
+/**
+ * The request with values in place of handles, and the headers that a redirect to another origin must not forward.
+ */
 export interface FilledParts {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>

@@ -3,7 +3,10 @@ import type { Database } from '@flotilla/foundation/storage'
 
 export type GeneratedTable = ReturnType<typeof createGeneratedTable>
 
-/** The agents for which credentials were generated. The values are in `.env`, where a person can remove them by hand. */
+/**
+ * The agents for which credentials were generated. The values are in `.env`, where a person can remove them by
+ * hand.
+ */
 export function createGeneratedTable(database: Database) {
   return {
     /** Joins the caller's transaction. */

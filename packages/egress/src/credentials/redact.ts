@@ -4,8 +4,8 @@ import type { Secret } from './secret.ts'
 
 /**
  * Shapes of keys that providers repeat in their error texts, complete or masked with stars, and of personal tokens.
- * Each entry gives the short beginning of a key and, in the order of these groups, the characters that end it. The cost
- * of a step does not depend on the key's length. White space of any length may follow `Bearer`.
+ * Each entry gives the short beginning of a key and, in the order of these groups, the characters that end it. The
+ * cost of a step does not depend on the key's length. White space of any length may follow `Bearer`.
  */
 const keyBegins =
   /\b(?:((?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6})|(AIza[\w-]{20}|flp_[\w-]{16})|(gh[opsu]_\w{16})|Bearer\s)/gu

@@ -14,7 +14,10 @@ const allowedSymbols: readonly string[] = ['iterator', 'asyncIterator']
 /** The results of these operators are numbers, whatever the operands, or they throw. */
 const numericOperators: readonly string[] = ['-', '*', '/', '%', '**', '|', '&', '^', '<<', '>>', '>>>']
 
-/** Whether a name is a global of every program, so that a source may neither use nor redefine it without permission. */
+/**
+ * Whether a name is a global of every program, so that a source may neither use nor redefine it without
+ * permission.
+ */
 export type IsGlobal = (name: string) => boolean
 
 /** Checks names, members and computed access of a whole source. Pure. */
@@ -150,7 +153,8 @@ function isReference({ node, parent, key }: Visit): boolean {
     case 'ImportSpecifier':
     case 'ImportDefaultSpecifier':
     case 'ImportNamespaceSpecifier':
-    // An exported name is declared in this source, or the parser rejects the source; or it is a name of another module.
+    // An exported name is declared in this source, or the parser rejects the source; or it is a name of another
+    // module.
     case 'ExportSpecifier':
       return false
     default:

@@ -97,7 +97,10 @@ export interface SandboxRuntime {
    */
   onEngineBack(listener: () => void): () => void
   onEnd(listener: (end: SandboxEnd) => void): () => void
-  /** Deletes everything that this home has: sandboxes, their data, network and rules. Needs no `prepare`. Idempotent. */
+  /**
+   * Deletes everything that this home has: sandboxes, their data, network and rules. Needs no `prepare`.
+   * Idempotent.
+   */
   erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
   /** Disconnects from the engine; sandboxes continue. */
   close(): Promise<void>

@@ -38,7 +38,9 @@ export function agentSettingsOf({ agents, egress }: Settings, agentId: string): 
   }
 }
 
-/** The edits after which the settings of an agent equal `wanted` in these fields; missing fields are removed. Pure. */
+/**
+ * The edits after which the settings of an agent equal `wanted` in these fields; missing fields are removed. Pure.
+ */
 export function agentSettingEdits(
   agentId: string,
   fields: readonly string[],

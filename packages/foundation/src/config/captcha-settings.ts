@@ -13,7 +13,9 @@ const neverSolveMax = 1000
 const amount = ({ min, max, default: usual }: { min: number; max: number; default: number }) =>
   z.number().min(min).max(max).default(usual)
 
-/** Part of `config/settings.json`: the service that solves CAPTCHAs, and its limits. Its key is in the environment. */
+/**
+ * Part of `config/settings.json`: the service that solves CAPTCHAs, and its limits. Its key is in the environment.
+ */
 export const captchaSettingsSchema = z
   .strictObject({
     /** A service with the API `createTask` and `getTaskResult`, as 2Captcha and Anti-Captcha have. */

@@ -18,8 +18,8 @@ export interface LockHolder {
 }
 
 /**
- * The abstract sockets of the lock of a home with a resolved path, in the order in which they are tried. The last one is
- * random: no other user can take all names in advance.
+ * The abstract sockets of the lock of a home with a resolved path, in the order in which they are tried. The last
+ * one is random: no other user can take all names in advance.
  */
 export function* lockNames(place: string): Generator<string> {
   const first = firstName(place)

@@ -9,7 +9,10 @@ export interface OtlpSettings {
   readonly sampling: TraceSampling
 }
 
-/** Which traces are exported, by the names of OpenTelemetry's samplers. The mesh's own trace store is never sampled. */
+/**
+ * Which traces are exported, by the names of OpenTelemetry's samplers. The mesh's own trace store is never
+ * sampled.
+ */
 export interface TraceSampling {
   readonly sampler: (typeof samplers)[number]
   /** For the `traceidratio` samplers: the share of traces that is exported, 0 to 1. */

@@ -20,7 +20,10 @@ export interface ProxyRules {
   readonly proxies: readonly { readonly name: string; readonly proxy: Proxy }[]
   /** Addresses that are connected to directly, as `NO_PROXY` has them. */
   readonly direct: readonly string[]
-  /** The variables in both spellings, for programs that this process starts: apt reads the lower-case ones alone. Secret. */
+  /**
+   * The variables in both spellings, for programs that this process starts: apt reads the lower-case ones alone.
+   * Secret.
+   */
   readonly forPrograms: () => Readonly<Record<string, string>>
   /** One sentence per variable that has no effect; never with its value, which may hold a password. */
   readonly faults: readonly string[]
@@ -44,8 +47,8 @@ const defaultPorts = { 'http:': 80, 'https:': 443 } as const
 const names = ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'] as const
 
 /**
- * Reads the variables in both spellings; the lower-case one wins, as in curl. A name that `variables` has in either spelling
- * is not read from `file`, the `.env` of the home. Pure.
+ * Reads the variables in both spellings; the lower-case one wins, as in curl. A name that `variables` has in either
+ * spelling is not read from `file`, the `.env` of the home. Pure.
  */
 export function readProxies(variables: Variables, file: Variables = {}): ProxyRules {
   const spellingsOf = (name: string): readonly (readonly [string, string])[] => {

@@ -77,7 +77,9 @@ const modelSchema = z.strictObject({
     })
     .optional(),
   local,
-  /** Whether the model accepts pictures; if omitted, the mesh tries, and replaces pictures by text after a refusal. */
+  /**
+   * Whether the model accepts pictures; if omitted, the mesh tries, and replaces pictures by text after a refusal.
+   */
   images: z.boolean().optional(),
   /** The context window of the model in tokens. */
   context: z.number().int().positive().optional(),
@@ -323,7 +325,10 @@ export const settingsSchema = z.strictObject({
             .array(z.enum(channelNoticeKinds))
             .max(channelNoticeKinds.length)
             .default([...channelNoticeKinds]),
-          /** In the time zone of the mesh's machine, such as 22:00 to 07:00: notifications wait until they are over. */
+          /**
+           * In the time zone of the mesh's machine, such as 22:00 to 07:00: notifications wait until they are
+           * over.
+           */
           quiet_hours: z.strictObject({ from: timeOfDay, to: timeOfDay }).nullable().default(null),
         })
         .prefault({}),

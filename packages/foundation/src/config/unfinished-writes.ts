@@ -8,8 +8,8 @@ const unfinished = /^\..+\.(?:(?<writer>\d{1,10})-)?[0-9a-f]{12}\.tmp$/
 const othersWriteMs = 60_000
 
 /**
- * Removes temporary files of interrupted writes, and returns their number. Called with the home locked. In the folders
- * that agents read, such a file may contain an agent token, so even recent ones are removed there.
+ * Removes temporary files of interrupted writes, and returns their number. Called with the home locked. In the
+ * folders that agents read, such a file may contain an agent token, so even recent ones are removed there.
  */
 export async function removeUnfinishedWrites(paths: DataPaths, now: number): Promise<number> {
   const briefs = await readdir(paths.briefsFolder, { withFileTypes: true })

@@ -25,7 +25,10 @@ export const walletSettingsSchema = z
     solana_derivation: z.enum(['hmac', 'slip-10']).default('hmac'),
     /** The RPC endpoint of each chain. An endpoint on a private network must also be in `egress.allowed_private`. */
     chains: z.partialRecord(z.enum(chainNames), chainSchema).default({}),
-    /** The price sources. Two of them must agree; one on a private network must also be in `egress.allowed_private`. */
+    /**
+     * The price sources. Two of them must agree; one on a private network must also be in
+     * `egress.allowed_private`.
+     */
     price_sources: z
       .array(
         z.strictObject({

@@ -36,6 +36,9 @@ export const agentShareLimits = {
   walletCalls: { max: 132, perAgentMax: 16, floor: 1, reserveMax: 100 },
   /** Balance queries of agents. Floors for 100 agents. */
   walletBalances: { max: 116, perAgentMax: 8, floor: 1, reserveMax: 100 },
-  /** Time of the mesh's event loop for reading and carrying out an agent's calls; replies have the same limit again. */
+  /**
+   * Time of the mesh's event loop for reading and carrying out an agent's calls; replies have the same limit
+   * again.
+   */
   loopMsPerMinute: 6000,
 } as const

@@ -28,7 +28,9 @@ export interface RowBounds {
   readonly floor: number
 }
 
-/** True if the table has room for one more row, or for more bytes, of an agent that has `own` of its `total`. Pure. */
+/**
+ * True if the table has room for one more row, or for more bytes, of an agent that has `own` of its `total`. Pure.
+ */
 export function hasRoom(
   has: { readonly own: number; readonly total: number },
   bounds: RowBounds,

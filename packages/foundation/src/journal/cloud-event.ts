@@ -2,8 +2,8 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { JournalRow } from './read-journal.ts'
 
 /**
- * A row of the audit log as a CloudEvent 1.0 in JSON. `id` is the row's number, which is unique together with `source`
- * (the home); `sequence` is the standard's extension for order; `chainhash` is the row's hash. Pure.
+ * A row of the audit log as a CloudEvent 1.0 in JSON. `id` is the row's number, which is unique together with
+ * `source` (the home); `sequence` is the standard's extension for order; `chainhash` is the row's hash. Pure.
  */
 export function cloudEvent(row: JournalRow, homeId: string): JsonObject {
   return {

@@ -16,7 +16,9 @@ export interface JournalFilter {
 /** Rows read at once; the event loop runs between two reads. */
 const windowRows = 1000
 
-/** Matching rows, oldest first, up to the row that was the last when the export began. Throws at an unreadable row. */
+/**
+ * Matching rows, oldest first, up to the row that was the last when the export began. Throws at an unreadable row.
+ */
 export async function* exportJournal(
   database: Database,
   filter: JournalFilter,

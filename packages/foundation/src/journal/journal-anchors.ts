@@ -35,7 +35,9 @@ export function createAnchorFile(path: string): JournalAnchors {
       : []
   }
 
-  /** Writes the whole text or nothing: half a line, as a full disk would leave it, would look like a forged anchor. */
+  /**
+   * Writes the whole text or nothing: half a line, as a full disk would leave it, would look like a forged anchor.
+   */
   function write(target: string, flags: string, text: string): void {
     const file = openSync(target, flags, 0o600)
     try {

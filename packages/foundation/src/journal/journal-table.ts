@@ -18,8 +18,8 @@ export interface JournalHead {
 const headSchema = z.object({ seq: z.number(), count: z.number(), hash: z.string(), seal: z.string() })
 
 /**
- * The audit log on its table. The head row records the end of the chain, so that truncation is detected; it is sealed,
- * so that an attacker who truncates the log cannot forge it.
+ * The audit log on its table. The head row records the end of the chain, so that truncation is detected; it is
+ * sealed, so that an attacker who truncates the log cannot forge it.
  */
 export function createJournal({
   database,

@@ -2,7 +2,10 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 
 /** The append-only, hash-chained record of decisions and effects. */
 export interface Journal {
-  /** Joins the caller's transaction if there is one, so that an effect and its record are both committed or neither. */
+  /**
+   * Joins the caller's transaction if there is one, so that an effect and its record are both committed or
+   * neither.
+   */
   append(entry: JournalEntry): void
 }
 

@@ -43,8 +43,8 @@ interface Place {
 }
 
 /**
- * Verifies the chain: detects a changed, removed (also at the end), inserted or swapped row, and, with `trust`, a chain
- * that was rebuilt. `latest` begins at the last checkpoint, for a fast start.
+ * Verifies the chain: detects a changed, removed (also at the end), inserted or swapped row, and, with `trust`, a
+ * chain that was rebuilt. `latest` begins at the last checkpoint, for a fast start.
  */
 export function verifyJournal(
   database: Database,

@@ -1,8 +1,8 @@
 /** Another process may take a lease whose record did not change for this long, counted from when it first saw it. */
 export const leaseMs = 60_000
 /**
- * A holder that cannot renew ends itself this long after it sent the last successful renewal. The rest up to `leaseMs`
- * covers the clock drift of two machines in a minute and the time that a process takes to end.
+ * A holder that cannot renew ends itself this long after it sent the last successful renewal. The rest up to
+ * `leaseMs` covers the clock drift of two machines in a minute and the time that a process takes to end.
  */
 export const endsAfterMs = 45_000
 export const renewEveryMs = 10_000

@@ -4,7 +4,9 @@ import type { FileHandle } from 'node:fs/promises'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from './log.ts'
 
-/** A log that is larger is moved to `<name>.1`, in bytes. Two files are kept, so the log takes about twice as much. */
+/**
+ * A log that is larger is moved to `<name>.1`, in bytes. Two files are kept, so the log takes about twice as much.
+ */
 export const logMaxBytes = 64 * 1024 * 1024
 /** How often the size is checked, in milliseconds. */
 export const logCheckMs = 10_000
@@ -43,9 +45,9 @@ export async function boundLog(
 }
 
 /**
- * Copies the log to `<name>.1` and empties it, because every process that has it open then continues in the same file.
- * Lines that come meanwhile are copied in the turn that empties it, so that none is lost. If anything fails, the log
- * stays as it is.
+ * Copies the log to `<name>.1` and empties it, because every process that has it open then continues in the same
+ * file. Lines that come meanwhile are copied in the turn that empties it, so that none is lost. If anything fails,
+ * the log stays as it is.
  */
 export async function rotateLog({ path, descriptor, maxBytes }: BoundedLog): Promise<boolean> {
   const output = fstatSync(descriptor)

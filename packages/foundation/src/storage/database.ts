@@ -17,9 +17,14 @@ export interface Database {
   /** Prepared once per text and kept; callers pass constant SQL and bind every value. */
   prepare(sql: string): StatementSync
   exec(sql: string): void
-  /** Runs `work` in one immediate transaction, nested calls join it; a throw rolls everything back. Not for async work. */
+  /**
+   * Runs `work` in one immediate transaction, nested calls join it; a throw rolls everything back. Not for async
+   * work.
+   */
   transaction<T>(work: () => T): T
-  /** Runs `effect` after the outermost transaction commits, or immediately outside of one; never after a roll-back. */
+  /**
+   * Runs `effect` after the outermost transaction commits, or immediately outside of one; never after a roll-back.
+   */
   afterCommit(effect: () => void): void
   /** Runs after the outermost transaction rolled back; never outside of one. For memory that must follow the rows. */
   afterRollback(effect: () => void): void

@@ -9,7 +9,10 @@ import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts
 import { allMigrations } from './migrations/all-migrations.ts'
 import { openStorage } from './open-storage.ts'
 
-/** Databases that meshes of earlier commits wrote, made by `scripts/write-old-database.ts`: one for each released schema. */
+/**
+ * Databases that meshes of earlier commits wrote, made by `scripts/write-old-database.ts`: one for each released
+ * schema.
+ */
 const folder = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'old-databases')
 /**
  * How many schema steps may be added before a sample database must be written: `node scripts/write-old-database.ts

@@ -2,7 +2,10 @@ import type { PersonRole } from '@flotilla/protocol/people'
 import type { PermissionField } from '@flotilla/protocol/permission-record'
 import type { Caller } from './caller.ts'
 
-/** Everything a caller can be allowed or refused. `authorize.ts` decides each; a new one must be decided to compile. */
+/**
+ * Everything a caller can be allowed or refused. `authorize.ts` decides each; a new one must be decided to
+ * compile.
+ */
 export type Action =
   | { readonly do: 'message-agent'; readonly to: string }
   | { readonly do: 'publish-topic'; readonly topic: string }
@@ -66,7 +69,9 @@ export interface WalletSpend {
   readonly valueUsd: number
   readonly spentTodayUsd: number
   readonly spendsLastHour: number
-  /** The maker of the agent and all ancestors, each with what it and its descendants spent; their limits apply too. */
+  /**
+   * The maker of the agent and all ancestors, each with what it and its descendants spent; their limits apply too.
+   */
   readonly makers: readonly {
     readonly agentId: string
     readonly spentTodayUsd: number

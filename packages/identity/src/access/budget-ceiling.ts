@@ -10,8 +10,8 @@ export interface RaisedPeriod {
 }
 
 /**
- * The first period in which `after` allows more spending than `before`, or null. Removing a limit raises it, adding one
- * lowers it. Pure.
+ * The first period in which `after` allows more spending than `before`, or null. Removing a limit raises it, adding
+ * one lowers it. Pure.
  */
 export function raisedPeriod(before: PeriodLimits, after: PeriodLimits): RaisedPeriod | null {
   const raised = (

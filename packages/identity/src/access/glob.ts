@@ -5,8 +5,8 @@ import { createPatternCache } from './pattern-cache.ts'
 import type { CompiledPattern } from './pattern-cache.ts'
 
 /**
- * Two kinds of patterns, matched without regular expressions and without backtracking, so that no pattern can be slow:
- * see `pattern-automaton.ts`. Pure.
+ * Two kinds of patterns, matched without regular expressions and without backtracking, so that no pattern can be
+ * slow: see `pattern-automaton.ts`. Pure.
  */
 
 /**

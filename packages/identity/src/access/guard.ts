@@ -35,7 +35,10 @@ interface Window {
   unwritten: number
 }
 
-/** Throws the Problem `denied` unless the caller may act. Call it before a transaction, which would undo its record. */
+/**
+ * Throws the Problem `denied` unless the caller may act. Call it before a transaction, which would undo its
+ * record.
+ */
 export function createGuard(deps: GuardDeps): Guard {
   const windows = new Map<string, Window>()
 

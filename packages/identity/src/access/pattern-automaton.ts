@@ -1,6 +1,6 @@
 /**
- * A pattern as a set of states that all advance together, 32 of them in one machine word. Each character of a text costs
- * the same number of word operations whatever the pattern, so there is nothing to backtrack over. Pure.
+ * A pattern as a set of states that all advance together, 32 of them in one machine word. Each character of a text
+ * costs the same number of word operations whatever the pattern, so there is nothing to backtrack over. Pure.
  */
 
 export type Token =

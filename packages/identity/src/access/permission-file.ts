@@ -38,7 +38,9 @@ export interface PermissionStore {
 }
 
 export interface PermissionSnapshot extends PermissionRecords {
-  /** The line, from 1, of a record, of one of its fields or of an entry of a list; null when it is not in the file. */
+  /**
+   * The line, from 1, of a record, of one of its fields or of an entry of a list; null when it is not in the file.
+   */
   lineOf(agentId: string, field?: string, entry?: number): number | null
   /** The line of the fault in an invalid file; null if it is valid or missing. */
   readonly brokenLine: number | null

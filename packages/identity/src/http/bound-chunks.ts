@@ -2,9 +2,9 @@ import { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * A parser takes as long for a chunk of one byte as for one of 64 KB, before any share of an agent is charged, and all
- * sockets that are ready are read in one stretch of the event loop. A body may have some chunks of any size; further ones
- * must have this many bytes on average. Packets of the network count as chunks.
+ * A parser takes as long for a chunk of one byte as for one of 64 KB, before any share of an agent is charged, and
+ * all sockets that are ready are read in one stretch of the event loop. A body may have some chunks of any size;
+ * further ones must have this many bytes on average. Packets of the network count as chunks.
  */
 const bytesPerChunk = 16
 /** How many chunks may be of any size: of a request, as clients send large ones, and of another server's answer. */

@@ -14,8 +14,8 @@ export interface BodyBounds {
 
 export interface BodyReader {
   /**
-   * Reads the whole body of a request. Problems `body-too-large` once more than `maxBytes` arrived, whatever length was
-   * announced; `body-late`; `rate-limited` if too many bytes are held already; `bad-request` if the sender
+   * Reads the whole body of a request. Problems `body-too-large` once more than `maxBytes` arrived, whatever length
+   * was announced; `body-late`; `rate-limited` if too many bytes are held already; `bad-request` if the sender
    * disconnected.
    */
   read(request: IncomingMessage, place: string, tooLarge: () => Problem): Promise<Buffer>

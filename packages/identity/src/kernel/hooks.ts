@@ -87,7 +87,10 @@ interface AgentHooks {
   readonly agentArchived: Hook<string>
   /** Published by `agents`: a message that the owner must see, in the transaction of the change that it reports. */
   readonly ownerNoticed: Hook<{ readonly agentId: string; readonly message: string }>
-  /** Published by `credentials`: a message of an agent to the owner, in the transaction of the request that it reports. */
+  /**
+   * Published by `credentials`: a message of an agent to the owner, in the transaction of the request that it
+   * reports.
+   */
   readonly agentNotedOwner: Hook<{ readonly caller: Caller; readonly message: string }>
   /** Asked by `agents` before it hibernates an agent: reasons to keep the agent awake. Without one it hibernates. */
   readonly reasonsToStayAwake: Question<string, string>

@@ -10,14 +10,16 @@ export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'tr
  * PORT. A provider that answers model calls in one or more API forms. The gateway never calls it with a form that is
  * missing in its `forms`.
  *
- * `complete` sends `body` unchanged and resolves with the status and the bytes of the answer as they arrive; bytes are
- * not parsed, not buffered beyond one chunk, and not changed, unless the adapter reads a native wire. It resolves once
- * the status is known, whatever the status is: a provider's error response is a reply and not an error. A streamed
- * answer is `text/event-stream` and ends with `data: [DONE]` (chat) or the event `message_stop` (messages).
+ * `complete` sends `body` unchanged and resolves with the status and the bytes of the answer as they arrive; bytes
+ * are not parsed, not buffered beyond one chunk, and not changed, unless the adapter reads a native wire. It
+ * resolves once the status is known, whatever the status is: a provider's error response is a reply and not an
+ * error. A streamed answer is `text/event-stream` and ends with `data: [DONE]` (chat) or the event `message_stop`
+ * (messages).
  *
- * It rejects with the Problem `provider-unreachable` if no connection was made (nothing was sent), `upstream-failed` if
- * the provider hung up, `upstream-timeout` after a long silence, `provider-refused` if the adapter cannot serve the
- * call, and with the reason of an aborted signal. Reading the body rejects alike. No error message contains a key.
+ * It rejects with the Problem `provider-unreachable` if no connection was made (nothing was sent),
+ * `upstream-failed` if the provider hung up, `upstream-timeout` after a long silence, `provider-refused` if the
+ * adapter cannot serve the call, and with the reason of an aborted signal. Reading the body rejects alike. No error
+ * message contains a key.
  *
  * The caller must read the body to its end, call `discard`, or abort the signal; each frees the connection. A
  * provider keeps no state between calls that a second process would need.
@@ -31,7 +33,9 @@ export interface LlmProvider {
   close(): Promise<void>
 }
 
-/** The limits of a call on memory and time of the mesh; a provider that parses bodies or answers must respect them. */
+/**
+ * The limits of a call on memory and time of the mesh; a provider that parses bodies or answers must respect them.
+ */
 export interface CallBounds {
   /** Counts bytes that are kept until the call is over; throws the Problem `rate-limited` above the limit. */
   readonly hold?: ((bytes: number) => void) | undefined
@@ -58,7 +62,9 @@ export interface ProviderRequest {
   readonly betas?: readonly string[]
   /** The parsed form of `body`, to be read but not sent. */
   readonly parameters: JsonObject
-  /** The JSON to send, or bytes of type `contentType`: a transcription has `multipart/form-data` with its boundary. */
+  /**
+   * The JSON to send, or bytes of type `contentType`: a transcription has `multipart/form-data` with its boundary.
+   */
   readonly body: string | Uint8Array
   readonly contentType?: string
 }

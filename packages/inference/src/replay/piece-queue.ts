@@ -4,7 +4,9 @@ import type { Pieces } from './in-pieces.ts'
 /** How much work may wait in the queue, in items and in characters; more is refused. */
 export const queueLimits = { waitingMax: 256, waitingMaxChars: 64 * 1024 * 1024 } as const
 
-/** Runs work items one after the other, in the order of `add`, in pieces between which other work of the mesh runs. */
+/**
+ * Runs work items one after the other, in the order of `add`, in pieces between which other work of the mesh runs.
+ */
 export interface PieceQueue {
   /** Queues work. Returns false and refuses the work if too much waits; an empty queue accepts work of any length. */
   add(work: () => Pieces<void>, chars: number): boolean

@@ -7,7 +7,10 @@ export interface CacheUse {
   /** The cost of the tokens read and of the tokens written, nano-dollars. */
   readonly readNano: number
   readonly writtenNano: number
-  /** The cost of the same calls without a cache, minus their cost; negative if the reads did not pay for the writes. */
+  /**
+   * The cost of the same calls without a cache, minus their cost; negative if the reads did not pay for the
+   * writes.
+   */
   readonly savedNano: number
 }
 

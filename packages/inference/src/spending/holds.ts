@@ -48,7 +48,9 @@ export function freeIn(hold: Hold): number {
   return hold.grantedNano - hold.takenNano
 }
 
-/** All methods except `find`, `take` and `haveUnused` run inside a transaction; a rollback also reverts the memory. */
+/**
+ * All methods except `find`, `take` and `haveUnused` run inside a transaction; a rollback also reverts the memory.
+ */
 export function createHolds(deps: {
   readonly database: Database
   readonly spend: SpendTable

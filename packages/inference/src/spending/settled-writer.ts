@@ -15,8 +15,8 @@ const refusedEveryMs = 1000
 const keptMax = 10_000
 
 /**
- * Writes finished calls in rounds. A call that the disk refuses is written again in a later round. Any other call that
- * cannot be written stays reserved in the table, and the next start books it in full.
+ * Writes finished calls in rounds. A call that the disk refuses is written again in a later round. Any other call
+ * that cannot be written stays reserved in the table, and the next start books it in full.
  */
 export interface SettledWriter {
   add(call: SettledCall): void

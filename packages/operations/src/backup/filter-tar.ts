@@ -40,8 +40,8 @@ export interface TarFilter {
   /** Throws the problem `unprocessable` if the archive is truncated. */
   end(): FilteredEnd
   /**
-   * Ends an archive that its packer truncated: keeps the complete entries, fills up the last file with zeros, and lists
-   * it.
+   * Ends an archive that its packer truncated: keeps the complete entries, fills up the last file with zeros, and
+   * lists it.
    */
   endEarly(): FilteredEnd
 }

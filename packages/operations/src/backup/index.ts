@@ -43,8 +43,9 @@ export async function requireRoomForRestore(
 const readingsMax = 1
 
 /**
- * The mesh's part of a backup: it serves the data of its agents, one after the other. The separate backup process reads
- * everything else, so that the mesh's event loop is not used for it; `program` starts that process for a page.
+ * The mesh's part of a backup: it serves the data of its agents, one after the other. The separate backup process
+ * reads everything else, so that the mesh's event loop is not used for it; `program` starts that process for a
+ * page.
  */
 export function backupModule(
   kernel: Pick<Kernel, 'guard' | 'settings' | 'log' | 'clock' | 'journal'>,

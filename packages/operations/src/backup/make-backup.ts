@@ -69,8 +69,8 @@ export interface BackupOptions {
 
 /**
  * Writes a whole home into one file. Database and files are one consistent snapshot. The data of each agent is a
- * slightly later snapshot, as after a kill of the mesh at that time: an open run of the ledger continues from what its
- * agent wrote, and a run that the ledger does not have yet was never acknowledged.
+ * slightly later snapshot, as after a kill of the mesh at that time: an open run of the ledger continues from what
+ * its agent wrote, and a run that the ledger does not have yet was never acknowledged.
  *
  * - M1 The file is read to its end, as by a restore, before it gets its name.
  * - M2 Entries that restores skip, and agents whose data cannot be read, are left out and listed in the result.

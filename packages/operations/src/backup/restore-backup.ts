@@ -123,8 +123,9 @@ interface Written {
 }
 
 /**
- * Rejects with the last failure if the data of two or more agents was sent and none could be written: the target is at
- * fault then. Judged at the end only, because agents choose their names and data, and so which of them come first.
+ * Rejects with the last failure if the data of two or more agents was sent and none could be written: the target is
+ * at fault then. Judged at the end only, because agents choose their names and data, and so which of them come
+ * first.
  */
 function requireWorkingTarget({ agents, failures }: Written): void {
   if (failures.length > 1 && failures.length === agents) throw failures.at(-1)

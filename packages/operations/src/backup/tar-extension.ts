@@ -1,7 +1,10 @@
 import type { Problem } from '@flotilla/protocol/problem'
 import { broken } from './seal-archive.ts'
 
-/** `x` and `g` are PAX records for the next entry and for all later ones; `L` and `K` are GNU's long name and target. */
+/**
+ * `x` and `g` are PAX records for the next entry and for all later ones; `L` and `K` are GNU's long name and
+ * target.
+ */
 export type ExtensionLetter = 'x' | 'g' | 'L' | 'K'
 
 /** Values of extended headers for an entry. */

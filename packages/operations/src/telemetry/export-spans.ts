@@ -21,8 +21,8 @@ import type { CollectorRefusal } from './follow-refusals.ts'
 import type { Span } from './span.ts'
 
 /**
- * How many spans may wait to be sent, in total and of one agent; further ones are dropped, so that an unreachable collector
- * uses no memory.
+ * How many spans may wait to be sent, in total and of one agent; further ones are dropped, so that an unreachable
+ * collector uses no memory.
  */
 const queued = { max: 2048, perAgentMax: 1024, floor: 8, reserveMax: 512 } as const
 const batchMax = 512
@@ -34,7 +34,10 @@ export interface SpanExport {
   close(): Promise<void>
 }
 
-/** Called with the number of spans that waited in vain for room, or that the collector did not accept after retries. */
+/**
+ * Called with the number of spans that waited in vain for room, or that the collector did not accept after
+ * retries.
+ */
 export type ReportLost = (spans: number, error: unknown) => void
 
 export interface ExportReports {

@@ -96,8 +96,8 @@ export function notAsShown(detail: string): Problem {
 
 /**
  * Judges the raw amount of each asset and the raw fee, because a price that moves changes nothing of what leaves. The
- * limits in dollars are applied again when the payment is signed. A higher fee does not allow a higher amount. Problem
- * `conflict`. Pure.
+ * limits in dollars are applied again when the payment is signed. A higher fee does not allow a higher amount.
+ * Problem `conflict`. Pure.
  */
 export function requireAsShown(shown: ApprovedPayment, now: Assessed, signer: Signer): void {
   const refuse = (detail: string): never => {

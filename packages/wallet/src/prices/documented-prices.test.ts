@@ -15,7 +15,8 @@ import { createPriceList } from './price-list.ts'
  *
  * - Coinbase: docs.cdp.coinbase.com/coinbase-app/track-apis/prices, "Get Spot Price"
  * - Kraken: docs.kraken.com/api, "Get Ticker Information"
- * - CoinGecko: docs.coingecko.com/reference/simple-price and simple-token-price; a client without a user agent gets 403
+ * - CoinGecko: docs.coingecko.com/reference/simple-price and simple-token-price; a client without a user agent gets
+ *   403
  * - DefiLlama: api-docs.defillama.com, "/prices/current/{coins}"
  */
 const toldAt = 1_711_356_300

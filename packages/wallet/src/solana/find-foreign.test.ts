@@ -7,7 +7,10 @@ const me = '11111111111111111111111111111112'
 const stranger = '11111111111111111111111111111113'
 const since = JSON.stringify({ signature: 'known', slot: 5 })
 
-/** The address signs the transactions `byMe`; `keeps` is how many of the newest an endpoint with pruned history has. */
+/**
+ * The address signs the transactions `byMe`; `keeps` is how many of the newest an endpoint with pruned history
+ * has.
+ */
 interface FarEnd {
   all: readonly string[]
   readonly byMe?: readonly string[]

@@ -19,8 +19,8 @@ export interface ApprovalWords {
 export type RequireInTime = () => void
 
 /**
- * One kind of action that needs approval: who may request it, what it will do, and how it is carried out. New kinds are
- * added to the desk by the module that carries them out.
+ * One kind of action that needs approval: who may request it, what it will do, and how it is carried out. New kinds
+ * are added to the desk by the module that carries them out.
  */
 export interface ApprovalKind {
   /** Returns the action that the requester must be permitted. */

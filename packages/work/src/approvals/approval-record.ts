@@ -28,8 +28,9 @@ export interface ApprovalRecord {
 }
 
 /**
- * The transitions between states. `confirmed` means in progress: the approval is used up from then on, and a restarted
- * mesh finds it in this state. A confirmed action that was not carried out in time expires like an unconfirmed one.
+ * The transitions between states. `confirmed` means in progress: the approval is used up from then on, and a
+ * restarted mesh finds it in this state. A confirmed action that was not carried out in time expires like an
+ * unconfirmed one.
  */
 export const approvalTransitions = {
   pending: ['confirmed', 'cancelled', 'expired'],

@@ -26,7 +26,9 @@ export interface PausedLanes {
 export interface Pauses {
   /** Returns why the agent may not start proactive work now; null if it may. Reads no disk. */
   reasonFor(agentId: string): string | null
-  /** Pauses an agent or the fleet; `now` also cancels running runs of triggers. Problems `denied`, `unknown-agent`. */
+  /**
+   * Pauses an agent or the fleet; `now` also cancels running runs of triggers. Problems `denied`, `unknown-agent`.
+   */
   pause(caller: Caller, asked: PauseInput): PauseView
   /** Ends a pause; overdue triggers fire once. Problems `denied`, `unknown-agent`, `conflict` without a pause. */
   resume(caller: Caller, agentId: string | null): ResumeResult

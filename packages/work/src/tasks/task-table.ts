@@ -63,8 +63,8 @@ const open = "state IN ('pending', 'accepted', 'working', 'blocked')"
 const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending', 'accepted')"
 
 /**
- * Selects the newest tasks that meet a condition on the columns of the index `tasks_listed`; the last value is the limit.
- * Rows are long, so only those of the result are read.
+ * Selects the newest tasks that meet a condition on the columns of the index `tasks_listed`; the last value is the
+ * limit. Rows are long, so only those of the result are read.
  */
 const chosen = (selected: string, condition: string): string =>
   `SELECT ${selected} FROM tasks WHERE position IN (

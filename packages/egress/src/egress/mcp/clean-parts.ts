@@ -18,8 +18,8 @@ export const searchPlaces: readonly { readonly partMaxChars: number; readonly pa
 
 /**
  * Removes the values of credentials from parts of answers, in steps that are charged to the share of the agent: one
- * part of an agent at a time, in turns of one step with the parts of other agents. An agent that has used up its share
- * waits until some is restored. Rejects with the signal's reason.
+ * part of an agent at a time, in turns of one step with the parts of other agents. An agent that has used up its
+ * share waits until some is restored. Rejects with the signal's reason.
  */
 export type CleanPart = (
   asked: { readonly agentId: string; readonly scrub: Scrub; readonly signal: AbortSignal },
@@ -52,7 +52,9 @@ export function createCleanPart({
     })
 }
 
-/** Runs at most `placesMax` pieces of work at the same time; others wait in order. The callers limit how many wait. */
+/**
+ * Runs at most `placesMax` pieces of work at the same time; others wait in order. The callers limit how many wait.
+ */
 function createPlaces(placesMax: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []
   let free = placesMax

@@ -41,7 +41,8 @@ export async function reconcileFleet(context: AgentContext): Promise<ReconcileRe
     sandboxes.delete(id)
   }
   for (const stray of sandboxes.keys()) {
-    // A sandbox without a row may result from a restored database, so its data is kept; only a deletion destroys data.
+    // A sandbox without a row may result from a restored database, so its data is kept; only a deletion destroys
+    // data.
     await context.runtime.remove(stray, { data: false })
     report.removed.push(stray)
   }

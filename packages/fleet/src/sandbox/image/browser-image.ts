@@ -19,8 +19,8 @@ export interface BrowserImageOptions extends ImageOptions {
 }
 
 /**
- * Builds the image of agents' browsers: 1.1 GB and minutes the first time, so it is built only when an agent may use a
- * browser. Rejects with `SandboxError`.
+ * Builds the image of agents' browsers: 1.1 GB and minutes the first time, so it is built only when an agent may
+ * use a browser. Rejects with `SandboxError`.
  */
 export async function ensureBrowserImage(options: BrowserImageOptions): Promise<MadeImage> {
   const node = findPinnedNode(options.packageDirectory, options.engine.architecture)

@@ -15,8 +15,8 @@ const recipeFiles = [
 ] as const
 
 /**
- * Builds an image with QEMU and a kernel from the distribution: 0.7 GB and minutes the first time, so it is built only
- * when an agent may run in its own machine. Rejects with `SandboxError`.
+ * Builds an image with QEMU and a kernel from the distribution: 0.7 GB and minutes the first time, so it is built
+ * only when an agent may run in its own machine. Rejects with `SandboxError`.
  */
 export async function ensureMachineImage(options: ImageOptions): Promise<MadeImage> {
   // Recorded under another id than agent images, so that the last two images of each kind are kept for a home.

@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Keeps for each payment the agents against whose limits it counts: the payer and each of its makers at that time. Payments
- * of earlier releases count for their payer and for the makers that it has now.
+ * Keeps for each payment the agents against whose limits it counts: the payer and each of its makers at that time.
+ * Payments of earlier releases count for their payer and for the makers that it has now.
  */
 export const walletChargesMigration: Migration = {
   version: 20261128133500,

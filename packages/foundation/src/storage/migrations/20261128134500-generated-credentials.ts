@@ -1,6 +1,9 @@
 import type { Migration } from '../migrate.ts'
 
-/** Keeps which agent had a credential generated, so that each agent has a share of them. Earlier ones count in total only. */
+/**
+ * Keeps which agent had a credential generated, so that each agent has a share of them. Earlier ones count in
+ * total only.
+ */
 export const generatedCredentialsMigration: Migration = {
   version: 20261128134500,
   name: 'generated-credentials',

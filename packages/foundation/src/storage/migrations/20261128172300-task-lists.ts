@@ -1,8 +1,9 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Indexes for lists of tasks. A task's row is long, so a scan of the table reads all descriptions. Lists of open tasks
- * read open tasks only; all other lists choose their tasks in `tasks_listed`, which has every column they filter by.
+ * Indexes for lists of tasks. A task's row is long, so a scan of the table reads all descriptions. Lists of open
+ * tasks read open tasks only; all other lists choose their tasks in `tasks_listed`, which has every column they
+ * filter by.
  */
 export const taskListsMigration: Migration = {
   version: 20261128172300,

@@ -7,9 +7,9 @@ import { taskListsMigration } from './20261128172300-task-lists.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
 /**
- * Every step of the schema. A new step is a file in this folder, `YYYYMMDDHHMMSS-name.ts` with the current time (UTC) as its
- * version, and a line here, so that two branches never use the same version. The files in `../schema` are the text of the
- * baseline: they do not change once a release used them.
+ * Every step of the schema. A new step is a file in this folder, `YYYYMMDDHHMMSS-name.ts` with the current time
+ * (UTC) as its version, and a line here, so that two branches never use the same version. The files in `../schema`
+ * are the text of the baseline: they do not change once a release used them.
  */
 export const allMigrations: readonly Migration[] = [
   baselineMigration,

@@ -1,6 +1,7 @@
 /**
- * Agents with one state for the whole lifecycle, and what the mesh needs to continue after a restart: the purpose of a stop
- * (`state_to`), the time of the next restart (`state_due`), and the losses. Only hashes of tokens are stored.
+ * Agents with one state for the whole lifecycle, and what the mesh needs to continue after a restart: the purpose
+ * of a stop (`state_to`), the time of the next restart (`state_due`), and the losses. Only hashes of tokens are
+ * stored.
  */
 export const agentsSchema = `
 CREATE TABLE agents (

@@ -1,7 +1,8 @@
 /**
- * Actions that wait for a person, and changes that can be undone. `effect` is a digest of what an action does: one agent
- * never waits for two actions with the same effect. `approval_runs` lists further runs that asked for a waiting action.
- * `cut_off` marks a change that the mesh did not finish: the current value tells whether it was made.
+ * Actions that wait for a person, and changes that can be undone. `effect` is a digest of what an action does: one
+ * agent never waits for two actions with the same effect. `approval_runs` lists further runs that asked for a
+ * waiting action. `cut_off` marks a change that the mesh did not finish: the current value tells whether it was
+ * made.
  */
 export const approvalsSchema = `
 CREATE TABLE approvals (

@@ -1,7 +1,7 @@
 /**
  * The audit log as a hash chain, and the events of the fleet. A checkpoint says that the chain was intact up to it
- * (`verified`), that rows up to it were deleted (`pruned`), or that a person accepted a break (`accepted`). `seal` is a MAC
- * under the secret of the mesh: write access to the database alone cannot forge one.
+ * (`verified`), that rows up to it were deleted (`pruned`), or that a person accepted a break (`accepted`). `seal`
+ * is a MAC under the secret of the mesh: write access to the database alone cannot forge one.
  */
 export const auditLogSchema = `
 CREATE TABLE journal (

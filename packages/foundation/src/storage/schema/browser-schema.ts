@@ -1,4 +1,7 @@
-/** Browsers that a person controls or is asked to control, the runs that wait for them, and the state of the CAPTCHA solver. */
+/**
+ * Browsers that a person controls or is asked to control, the runs that wait for them, and the state of the
+ * CAPTCHA solver.
+ */
 export const browserSchema = `
 CREATE TABLE browser_hand_overs (
   id TEXT PRIMARY KEY,

@@ -1,8 +1,8 @@
 /**
- * People on chat platforms: their messages, runs, conversations, and pending messages to them. `open` is the rest of the work
- * on a message as JSON. `begun_piece` is a piece whose delivery is not confirmed. `channel_moves` lists conversations to
- * which the platform gave a new id; rows and sessions keep the first id. `channel_notices` is the last event that was
- * announced.
+ * People on chat platforms: their messages, runs, conversations, and pending messages to them. `open` is the rest
+ * of the work on a message as JSON. `begun_piece` is a piece whose delivery is not confirmed. `channel_moves` lists
+ * conversations to which the platform gave a new id; rows and sessions keep the first id. `channel_notices` is the
+ * last event that was announced.
  */
 export const channelsSchema = `
 CREATE TABLE channel_messages (

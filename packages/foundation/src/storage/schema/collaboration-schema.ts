@@ -1,7 +1,7 @@
 /**
  * Messages, the blackboard with watches and earlier values, topics, projects, artifacts (their bytes are files), and
- * notifications to the owner. An expired blackboard row stays for a while, so that its version is not used again. A topic
- * signal is one row for all subscribers; `shown_*` name the run and the call that delivered it.
+ * notifications to the owner. An expired blackboard row stays for a while, so that its version is not used again. A
+ * topic signal is one row for all subscribers; `shown_*` name the run and the call that delivered it.
  */
 export const collaborationSchema = `
 CREATE TABLE messages (

@@ -1,6 +1,6 @@
 /**
- * Model requests and answers of runs without secrets, replays, and the spans of traces. `heard_exchanges` are answers that
- * are received and not recorded yet: rows that exist at a start were lost with the previous process.
+ * Model requests and answers of runs without secrets, replays, and the spans of traces. `heard_exchanges` are
+ * answers that are received and not recorded yet: rows that exist at a start were lost with the previous process.
  */
 export const recordsSchema = `
 CREATE TABLE run_exchanges (

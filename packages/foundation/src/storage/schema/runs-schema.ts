@@ -1,6 +1,6 @@
 /**
- * Runs of agents with their input and steers, the outbox, effects by idempotency key, and pauses. The constraints on steers
- * enforce the meaning of their states for every writer.
+ * Runs of agents with their input and steers, the outbox, effects by idempotency key, and pauses. The constraints
+ * on steers enforce the meaning of their states for every writer.
  */
 export const runsSchema = `
 CREATE TABLE runs (

@@ -1,6 +1,6 @@
 /**
- * Tasks with dependencies, their history and their reviews. `previous_task_id` is the ended task that a task was created
- * from; the new task inherits the budget that the previous one used. A waiting task has no run yet.
+ * Tasks with dependencies, their history and their reviews. `previous_task_id` is the ended task that a task was
+ * created from; the new task inherits the budget that the previous one used. A waiting task has no run yet.
  */
 export const tasksSchema = `
 CREATE TABLE tasks (

@@ -1,7 +1,7 @@
 /**
  * The history of cron jobs, heartbeats, webhooks and file watchers; the jobs are files, the secrets are in the vault.
- * `webhook_bodies` holds the first eight bytes of the SHA-256 of each body, for longer than the history, because a signature
- * of the body alone never expires.
+ * `webhook_bodies` holds the first eight bytes of the SHA-256 of each body, for longer than the history, because a
+ * signature of the body alone never expires.
  */
 export const triggersSchema = `
 CREATE TABLE cron_states (

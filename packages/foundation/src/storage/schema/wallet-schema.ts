@@ -1,7 +1,8 @@
 /**
- * The seed of this home, addresses and payments. `next_index` only rises, so that no agent gets the keys of another. An
- * intent is stored with its signed bytes before anything is sent; each nonce of an address is used once. `does` is a digest
- * of what a payment does, without fee and nonce. The row of `wallet_stop` says why nothing is signed.
+ * The seed of this home, addresses and payments. `next_index` only rises, so that no agent gets the keys of
+ * another. An intent is stored with its signed bytes before anything is sent; each nonce of an address is used
+ * once. `does` is a digest of what a payment does, without fee and nonce. The row of `wallet_stop` says why nothing
+ * is signed.
  */
 export const walletSchema = `
 CREATE TABLE wallet_seed (

@@ -48,8 +48,8 @@ const openCallsRetrySeconds = 1
 
 /**
  * Authenticates callers of the agent API. Only the token identifies the agent; bodies, paths and hint headers do not.
- * An agent token comes with run and fencing token. A program token opens only the model gateway, and is charged to the
- * lane's live run.
+ * An agent token comes with run and fencing token. A program token opens only the model gateway, and is charged to
+ * the lane's live run.
  */
 export function createAgentGate(deps: AgentGateDeps) {
   /**

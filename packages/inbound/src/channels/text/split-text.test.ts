@@ -423,8 +423,8 @@ describe('hostile markup', () => {
     ['emoji', '👩‍👩‍👧'],
   ])('four times as many %s take about four times as long', (name, part) => {
     // Both do the same work: the short text, which is cut for most channels too, is split four times. Quadratic work
-    // takes four times as long for the long text. Only the CPU time of this thread counts, summed over rounds, because
-    // a busy machine suspends the thread at any time.
+    // takes four times as long for the long text. Only the CPU time of this thread counts, summed over rounds,
+    // because a busy machine suspends the thread at any time.
     const cpuOf = (chars: number, times: number) => {
       const repeated = part.repeat(chars / part.length)
       const text = name === 'words of one link' ? `[${repeated}](https://example.com/)` : repeated

@@ -1,7 +1,9 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { ProviderReply } from '../llm-provider.ts'
 
-/** Writes vectors as an answer of `/v1/embeddings`: numbers or, if requested, little-endian floats in base64. Pure. */
+/**
+ * Writes vectors as an answer of `/v1/embeddings`: numbers or, if requested, little-endian floats in base64. Pure.
+ */
 export function embeddingsReply(made: {
   readonly vectors: readonly (readonly number[])[]
   readonly model: string

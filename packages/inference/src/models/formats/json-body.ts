@@ -14,7 +14,10 @@ export function wholeNumber(value: JsonValue | undefined, name: string, max: num
   return value
 }
 
-/** Parses a JSON object; integers beyond 2^53 keep their digits. Throws `bad-json`, `body-too-large`, `bad-request`. */
+/**
+ * Parses a JSON object; integers beyond 2^53 keep their digits. Throws `bad-json`, `body-too-large`,
+ * `bad-request`.
+ */
 export function parseJsonBody(bytes: Uint8Array): JsonObject {
   const body = readJsonBody(bytes, jsonLimits.modelBody, { keepsDigits: true })
   if (!isJsonObject(body) || writtenNumber(body) !== null) throw badRequest('the body must be a JSON object')

@@ -75,9 +75,9 @@ interface SseParser {
 }
 
 /**
- * Passes whole events on, unchanged except for the usage, and in one piece if nothing changes. Only events that contain
- * a mark are checked, and only those that name a usage are parsed. `take` throws the Problem `upstream-failed` for an
- * event that is too large.
+ * Passes whole events on, unchanged except for the usage, and in one piece if nothing changes. Only events that
+ * contain a mark are checked, and only those that name a usage are parsed. `take` throws the Problem
+ * `upstream-failed` for an event that is too large.
  */
 export function createSseParser(
   progress: StreamProgress,

@@ -93,7 +93,10 @@ function visible(name: string): string {
   return /^[\x21-\x7e]+$/.test(name) ? name : encodeURIComponent(name)
 }
 
-/** Converts a whole answer to a stream, if the provider was asked for one and the client's stream has begun already. */
+/**
+ * Converts a whole answer to a stream, if the provider was asked for one and the client's stream has begun
+ * already.
+ */
 function asStream(
   whole: WholeReply,
   { apiFormat, hearing }: { readonly apiFormat: ApiFormat; readonly hearing: Hearing },

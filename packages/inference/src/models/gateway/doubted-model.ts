@@ -8,7 +8,9 @@ type Failed = Extract<HealthEvent, { kind: 'failed' }>
  * gets a cooldown of its own. It avoids the model while a fallback is free, and the model stays its last resort.
  */
 export interface DoubtedModel {
-  /** Records a failure; returns true if a second root agent has failed too, with no answer to any agent in between. */
+  /**
+   * Records a failure; returns true if a second root agent has failed too, with no answer to any agent in between.
+   */
   failed(rootId: string, event: Failed, now: number): boolean
   /** Ends the cooldown of this root agent, and makes earlier failures of all others count for themselves only. */
   answered(rootId: string, askedAt: number, now: number): void

@@ -49,7 +49,10 @@ export type HealthEvent =
 
 export const healthy: ModelHealth = { kind: 'ok' }
 
-/** All cooldowns in milliseconds, by number of consecutive failures; the last value applies to all further failures. */
+/**
+ * All cooldowns in milliseconds, by number of consecutive failures; the last value applies to all further
+ * failures.
+ */
 const coolDownsMs = {
   'rate-limited': [10_000, 30_000, 60_000, 120_000],
   credential: [30_000, 60_000, 120_000, 300_000],

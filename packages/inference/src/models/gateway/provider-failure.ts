@@ -30,8 +30,8 @@ const kindByMeaning: Readonly<Record<RefusalMeaning, FailureKind | null>> = {
 }
 
 /**
- * Converts a provider's refusal to a Failure, which decides about retry and fallback. The request shows which words of
- * the refusal are the caller's. Reads the reply's body.
+ * Converts a provider's refusal to a Failure, which decides about retry and fallback. The request shows which words
+ * of the refusal are the caller's. Reads the reply's body.
  */
 export async function failureFromRefusal(
   reply: ProviderReply,
@@ -60,7 +60,10 @@ function withName(problem: Problem, model: string): Problem {
   return isOfModel ? retold(problem, { extra: { refused_by: model } }) : problem
 }
 
-/** Converts an error thrown by a provider or by the answer reader; null for an error that is no model failure. Pure. */
+/**
+ * Converts an error thrown by a provider or by the answer reader; null for an error that is no model failure.
+ * Pure.
+ */
 export function failureFromError(
   error: unknown,
   model: Pick<CatalogModel, 'provider' | 'id'>,

@@ -26,7 +26,9 @@ export interface WatchedModel {
 export interface ModelWatch {
   /** The rest of the cooldown for one agent, milliseconds: the one of all agents, or its own if that is longer. */
   coolDownLeftMs(model: CatalogModel, agentId: string): number
-  /** The provider's problem if the model's key or account was refused and its cooldown still lasts; otherwise null. */
+  /**
+   * The provider's problem if the model's key or account was refused and its cooldown still lasts; otherwise null.
+   */
   refusalOf(model: CatalogModel): Problem | null
   answered(model: CatalogModel, asked: Asked): void
   failed(model: CatalogModel, failure: Failure, asked: Asked): void

@@ -36,8 +36,8 @@ const paths: Partial<Record<ModelForm, string>> = {
 }
 
 /**
- * Anthropic, or a server with the same `POST <base>/messages`. Requests pass byte for byte, and so does each event of an
- * answer that official clients can read (`claude-writer.ts`).
+ * Anthropic, or a server with the same `POST <base>/messages`. Requests pass byte for byte, and so does each event
+ * of an answer that official clients can read (`claude-writer.ts`).
  */
 export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
   const base = new URL(config.baseUrl)

@@ -33,9 +33,9 @@ interface LearnDeps {
  * a refusal names a member, the call is sent again without it, once per member; the caller gets any other refusal
  * unchanged. Only members whose removal keeps the meaning are removed (`optional-members.ts`).
  *
- * A member is remembered only if the request was accepted right after its removal: an error may quote the caller, so it
- * proves nothing. What is remembered applies to requests of the same model with the same members and, unless the member
- * is renamed, with the same value.
+ * A member is remembered only if the request was accepted right after its removal: an error may quote the caller,
+ * so it proves nothing. What is remembered applies to requests of the same model with the same members and, unless
+ * the member is renamed, with the same value.
  */
 export function learningProvider(provider: LlmProvider, { clock, log }: LearnDeps): LlmProvider {
   const remembered = new Map<string, Map<string, { readonly name: string; readonly until: number }>>()

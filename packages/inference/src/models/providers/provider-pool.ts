@@ -40,7 +40,10 @@ export interface ProviderCall {
 
 /** Connections to one provider's origin, and to no other. */
 export interface ProviderPool {
-  /** Sends the call on a free connection and notifies `answering`. Returns a function that withdraws an unsent call. */
+  /**
+   * Sends the call on a free connection and notifies `answering`. Returns a function that withdraws an unsent
+   * call.
+   */
   dispatch(call: ProviderCall, answering: Answering): () => void
   /** Closes all open connections. */
   destroy(): Promise<void>

@@ -11,7 +11,9 @@ export interface SaidAnswer {
   readonly calls: readonly { readonly name: string; readonly arguments: string }[]
 }
 
-/** Reads a recorded answer, whole or streamed, as agents do; an unreadable answer gives only its text so far. Pure. */
+/**
+ * Reads a recorded answer, whole or streamed, as agents do; an unreadable answer gives only its text so far. Pure.
+ */
 export function readSaidAnswer(text: string): SaidAnswer {
   const frames = createAnswerFrames()
   const reader = createAnswerReader()

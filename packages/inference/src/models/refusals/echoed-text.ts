@@ -9,9 +9,9 @@ const betweenMaxChars = 8
 const depthMax = 100
 
 /**
- * Whether a request contains a phrase, in one of its texts or names. Providers quote the request in their errors, so a
- * phrase that the request contains does not prove anything about the provider. Letters and digits are compared, without
- * case; quotes, spaces and escapes between the words may differ. Pure.
+ * Whether a request contains a phrase, in one of its texts or names. Providers quote the request in their errors,
+ * so a phrase that the request contains does not prove anything about the provider. Letters and digits are
+ * compared, without case; quotes, spaces and escapes between the words may differ. Pure.
  */
 export function isEchoed(request: JsonValue, phrase: string): boolean {
   const words = phrase.match(/[\p{L}\p{N}]+/gu)?.slice(0, wordsMax) ?? []

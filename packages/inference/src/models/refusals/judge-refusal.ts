@@ -5,9 +5,9 @@ import { refusalRows } from './refusal-table.ts'
 import type { RefusalMeaning, RefusalRow } from './refusal-table.ts'
 
 /**
- * Whose calls a refusal may affect: those of all agents if a code or the status proves its meaning, those of the calling
- * agent if it does not, and this call alone if its size is the cause. Words do not prove a meaning, because they may
- * quote the caller; neither does a page of a proxy or a firewall, because it may judge the content.
+ * Whose calls a refusal may affect: those of all agents if a code or the status proves its meaning, those of the
+ * calling agent if it does not, and this call alone if its size is the cause. Words do not prove a meaning, because
+ * they may quote the caller; neither does a page of a proxy or a firewall, because it may judge the content.
  */
 export type Affected = 'all' | 'agent' | 'call'
 

@@ -15,7 +15,8 @@ export interface Member {
 
 /**
  * Hints and bounds whose removal keeps the meaning of the answer. Members that limit its content, such as `stop`,
- * `logit_bias` and `response_format`, are not listed: without them the caller would get another answer than requested.
+ * `logit_bias` and `response_format`, are not listed: without them the caller would get another answer than
+ * requested.
  */
 export const members: Readonly<Record<string, Member>> = {
   max_tokens: { named: ['max_tokens', 'maxtokens'], becomes: 'max_completion_tokens' },

@@ -75,7 +75,10 @@ const quotaRows: readonly RefusalRow[] = [
   { means: 'quota', code: /^13(?:04|08|09|10)$/, says: /上限|limit|到期|expired/i },
 ]
 
-/** Refusals with status 400 that name no code. Each message is fixed, and the provider never begins one with a quote. */
+/**
+ * Refusals with status 400 that name no code. Each message is fixed, and the provider never begins one with a
+ * quote.
+ */
 const wholeRows: readonly RefusalRow[] = [
   {
     means: 'credit',

@@ -62,8 +62,8 @@ function refusesSchema(message: string, codes: readonly string[], request: JsonO
 }
 
 /**
- * Whether a refusal rejects the name of a bound or proposes the other name. A server that only rejects the value might
- * ignore the other name, and then the answer would have no bound.
+ * Whether a refusal rejects the name of a bound or proposes the other name. A server that only rejects the value
+ * might ignore the other name, and then the answer would have no bound.
  */
 function refusesName(words: string, codes: readonly string[], other: string): boolean {
   if (codes.includes('unsupported_value')) return false

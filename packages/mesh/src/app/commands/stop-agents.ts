@@ -14,8 +14,8 @@ import { queryOf } from './prune.ts'
 const stopGraceMs = 5000
 
 /**
- * Ends agents that a crashed mesh left running as plain processes, in containers or in pods; their data is kept. If no
- * engine answers, prints the command that ends them. Problem `home-in-use` while a mesh runs, on this machine or
+ * Ends agents that a crashed mesh left running as plain processes, in containers or in pods; their data is kept. If
+ * no engine answers, prints the command that ends them. Problem `home-in-use` while a mesh runs, on this machine or
  * another one; `SandboxError` if the cluster does not answer.
  */
 export async function stopAgents(context: CommandContext): Promise<number> {

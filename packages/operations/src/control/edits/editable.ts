@@ -19,8 +19,8 @@ export interface Applying<Edit extends AgentEdit = AgentEdit> {
   readonly agentId: string
   readonly edit: Edit
   /**
-   * Called with both values before the write, and again if the edit restarts. Throws the Problem `outcome-unknown` for
-   * an interrupted edit if the current value is neither of them.
+   * Called with both values before the write, and again if the edit restarts. Throws the Problem `outcome-unknown`
+   * for an interrupted edit if the current value is neither of them.
    */
   readonly begin: (difference: Difference) => void
 }

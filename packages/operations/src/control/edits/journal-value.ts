@@ -4,8 +4,8 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 const wholeMaxChars = 500
 
 /**
- * A value in the form for the audit log: settings as they are, longer texts by their length alone, MCP servers by name,
- * because their environment may contain secrets. Pure.
+ * A value in the form for the audit log: settings as they are, longer texts by their length alone, MCP servers by
+ * name, because their environment may contain secrets. Pure.
  */
 export function journalValue(value: JsonValue, field: string): JsonValue {
   if (field === 'mcpServers' && typeof value === 'object' && value !== null) {

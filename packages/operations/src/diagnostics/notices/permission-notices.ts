@@ -16,8 +16,8 @@ const apiNames: readonly string[] = ['llm', 'http', 'web_search']
 const contractForms = /^(?:0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
 
 /**
- * One sentence for each entry of an agent's permission record that matches nothing as things are now, with its repair: a typo
- * grants nothing, and would otherwise be noticed at the first refusal. Pure.
+ * One sentence for each entry of an agent's permission record that matches nothing as things are now, with its
+ * repair: a typo grants nothing, and would otherwise be noticed at the first refusal. Pure.
  */
 export function permissionNotices(
   agentId: string,

@@ -19,8 +19,8 @@ import { isLater, timeOf, timestampAt } from './timestamp.ts'
  * 2. Conversations are read from the mark on: those in which a user wrote to the bot, and if the token may list them,
  * all that the bot is a member of. Known ids are skipped.
  * 3. Threads are read if the bot takes part in them, first, and then others that have replies after the mark.
- * 4. A read that fails for now is tried again, and the mark stays until it succeeds. What a limit or a permanent error
- * leaves unread is reported.
+ * 4. A read that fails for now is tried again, and the mark stays until it succeeds. What a limit or a permanent
+ *    error leaves unread is reported.
  */
 export interface SlackHistory {
   /** Called when a connection began. */

@@ -5,7 +5,10 @@ import { readJsonQuietly } from '@flotilla/foundation/intake'
 import { jsonTextsIn } from './json-texts.ts'
 import { mendJson } from './mend-json.ts'
 
-/** The most nested string encodings that are decoded: some servers encode arguments twice, none is known to do more. */
+/**
+ * The most nested string encodings that are decoded: some servers encode arguments twice, none is known to do
+ * more.
+ */
 const encodingsMax = 3
 
 /**

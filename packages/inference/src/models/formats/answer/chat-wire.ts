@@ -11,15 +11,16 @@ import { readJsonQuietly } from '@flotilla/foundation/intake'
  * | ---------------------- | -------------------------------------------------------------------------------------- |
  * | texts                  | texts; numbers and booleans as they are printed                                        |
  * | `content`, thinking    | a text, one part, or a list of texts and parts                                         |
- * | `tool_calls`           | a list, one call, calls by their index, or a JSON text of calls; null entries are skipped |
- * | `arguments`            | a text; any other value as its JSON text                                               |
- * | `index`                | a whole number, also as a text; anything else is no index                              |
- * | `finish_reason`        | a text, or an object with `type` or `reason`; also `finishReason`, `stop_reason`       |
- * | `choices`              | a list, or one choice                                                                  |
- * | a call                 | `function` or `custom`, or `name` and `arguments` beside the id                        |
- * | `arguments`            | also `parameters` or `input`, if `arguments` is absent or empty                        |
- * | refusal, thinking      | `false` is the same as none                                                            |
- * | a choice               | `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it   |
+ * | `tool_calls`           | a list, one call, calls by their index, or a JSON text of calls; null entries are
+ * skipped | | `arguments`            | a text; any other value as its JSON text
+ *           | | `index`                | a whole number, also as a text; anything else is no index
+ *             | | `finish_reason`        | a text, or an object with `type` or `reason`; also `finishReason`,
+ * `stop_reason`       | | `choices`              | a list, or one choice
+ *                       | | a call                 | `function` or `custom`, or `name` and `arguments` beside the
+ * id                        | | `arguments`            | also `parameters` or `input`, if `arguments` is absent or
+ * empty                        | | refusal, thinking      | `false` is the same as none
+ *                                | | a choice               | `delta`, `message`, or `text`; also `message` at the
+ * top, as Ollama's own API has it   |
  */
 
 /** A number beyond the precision of a float, as its original digits. */

@@ -2,7 +2,10 @@ import { createLineSplitter } from '@flotilla/protocol/stream-lines'
 
 /** One text of an answer: the data of an event, one line, or the whole body. */
 export interface Frame {
-  /** The name of the event; `message` without one, `stray` for text outside of the format, `whole` for a body of one JSON text. */
+  /**
+   * The name of the event; `message` without one, `stray` for text outside of the format, `whole` for a body of
+   * one JSON text.
+   */
   readonly event: string
   readonly data: string
 }
@@ -27,7 +30,8 @@ const strayMaxChars = 16 * 1024
  * Parses server-sent events as providers and proxies really write them. The standard (WHATWG HTML 9.2) silently drops
  * lines that are not fields; this parser is more lenient:
  *
- * - a data line with a whole JSON text ends its event if another such line follows, also without a blank line between;
+ * - a data line with a whole JSON text ends its event if another such line follows, also without a blank line
+ *   between;
  * - `data: data:` is `data:`;
  * - a line that is a whole JSON object is an event;
  * - a line `error: …` is an event of that name (llama.cpp);

@@ -1,7 +1,9 @@
 const starts = ['<|channel|>', '<|start|>']
 const mark = /<\|(start|channel|message|constrain|end|return|call)\|>/g
 const longestMark = '<|constrain|>'.length
-/** The bound in characters on a message head, which names role, channel and recipient; longer text counts as words. */
+/**
+ * The bound in characters on a message head, which names role, channel and recipient; longer text counts as words.
+ */
 const headMaxChars = 500
 
 /** Whether a text begins with the marks of the Harmony format, which gpt-oss writes. Pure. */

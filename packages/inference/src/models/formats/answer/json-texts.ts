@@ -1,7 +1,9 @@
 /** The most objects that are split from one text; other checks reject more calls or events. */
 const objectsMax = 4096
 
-/** Splits the concatenated objects and lists at the beginning of a text, by brackets; `rest` is what follows. Pure. */
+/**
+ * Splits the concatenated objects and lists at the beginning of a text, by brackets; `rest` is what follows. Pure.
+ */
 export function jsonTextsIn(text: string): { readonly texts: readonly string[]; readonly rest: string } {
   const texts: string[] = []
   let from = 0

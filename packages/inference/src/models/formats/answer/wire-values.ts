@@ -17,7 +17,10 @@ export interface WireValue {
   readonly written: unknown
 }
 
-/** The most nested string encodings that are decoded: some servers encode an answer twice, none is known to do more. */
+/**
+ * The most nested string encodings that are decoded: some servers encode an answer twice, none is known to do
+ * more.
+ */
 const encodingsMax = 3
 /** Detects long numeric ids and arguments that are not strings: they are printed again and must keep all digits. */
 const keepsNumbers = /"(?:arguments|parameters|input|args)"\s*:\s*[{[]|"id"\s*:\s*-?\d{16}/

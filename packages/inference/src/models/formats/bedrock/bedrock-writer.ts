@@ -11,9 +11,9 @@ import type { Members } from '../claude/claude-message.ts'
 import { isRecord } from '../empty-answer.ts'
 
 /**
- * Reads a whole answer of Bedrock's Converse API and writes it without what the package cannot read: unknown blocks and
- * members are removed, a missing usage or reason is filled in. Streams of Bedrock are binary and pass unchanged.
- * Throws the Problems `provider-unreadable` and `upstream-failed`.
+ * Reads a whole answer of Bedrock's Converse API and writes it without what the package cannot read: unknown blocks
+ * and members are removed, a missing usage or reason is filled in. Streams of Bedrock are binary and pass
+ * unchanged. Throws the Problems `provider-unreadable` and `upstream-failed`.
  */
 export function createBedrockWriter({ secrets = [] }: { readonly secrets?: readonly Secret[] }) {
   const frames = createAnswerFrames()

@@ -22,9 +22,9 @@ export interface ClaudeOptions {
 const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|\[?done\]?|\{\s*\}|\[\s*\])?$/i
 
 /**
- * Reads an answer of the Messages API, whole or streamed, and writes it in the form that was asked for: events, or one
- * message at the end. Both forms pass the same reader and mender, so a streamed answer and a whole one mean the same.
- * An event without a fault is written as it came. Throws the Problem `provider-unreadable`.
+ * Reads an answer of the Messages API, whole or streamed, and writes it in the form that was asked for: events, or
+ * one message at the end. Both forms pass the same reader and mender, so a streamed answer and a whole one mean the
+ * same. An event without a fault is written as it came. Throws the Problem `provider-unreadable`.
  */
 export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = [] }: ClaudeOptions) {
   const sealed = createSealing(seal)

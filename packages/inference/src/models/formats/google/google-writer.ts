@@ -12,9 +12,9 @@ import { isRecord } from '../empty-answer.ts'
 const signOfLife = /^(?:ping|null|\[?done\]?|\{\s*\}|\[\s*\])?$/i
 
 /**
- * Reads an answer of Gemini, whole or streamed, and writes it in the form that was asked for: events, or one answer at
- * the end. Only the members that a chat completion can express are kept, so that a new or broken member elsewhere does
- * not make the answer unreadable. Throws the Problem `provider-unreadable`.
+ * Reads an answer of Gemini, whole or streamed, and writes it in the form that was asked for: events, or one answer
+ * at the end. Only the members that a chat completion can express are kept, so that a new or broken member
+ * elsewhere does not make the answer unreadable. Throws the Problem `provider-unreadable`.
  */
 export function createGoogleWriter({
   stream,

@@ -5,8 +5,8 @@ const opening = '[The conversation goes on.]'
 const goOn = '[Go on.]'
 
 /**
- * Orders messages for strict providers: instructions first, then user and assistant alternating, and a user message or
- * a result at the end.
+ * Orders messages for strict providers: instructions first, then user and assistant alternating, and a user message
+ * or a result at the end.
  *
  * - A later instruction becomes a user message marked as an instruction; an empty one is dropped.
  * - Consecutive messages of one role become one.

@@ -12,7 +12,9 @@ export interface Reading {
   readonly found: PromptFound
 }
 
-/** Returns the part of a value that may be forwarded: the value itself if nothing is dropped. Throws `bad-request`. */
+/**
+ * Returns the part of a value that may be forwarded: the value itself if nothing is dropped. Throws `bad-request`.
+ */
 export type Rule = (value: JsonValue, reading: Reading) => JsonValue
 
 const shownMaxChars = 60

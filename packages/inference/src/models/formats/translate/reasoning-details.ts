@@ -34,8 +34,8 @@ export function readReasoningDetails(value: unknown): readonly ReasoningDetail[]
 }
 
 /**
- * The signatures of the provider `anthropic` are written unchanged. All others get a prefix: their format, the name of
- * their provider and their tool call id.
+ * The signatures of the provider `anthropic` are written unchanged. All others get a prefix: their format, the name
+ * of their provider and their tool call id.
  */
 const ownFormat = 'anthropic-claude-v1'
 const ownName = 'anthropic'

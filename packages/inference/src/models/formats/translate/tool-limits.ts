@@ -51,8 +51,8 @@ const namesMaxChars = 1000
 
 /**
  * Leaves out tools of an agent beyond the provider's limit: the tools that the conversation has called stay, then the
- * first ones in their order. So the choice is the same in each round until another tool is called. A note in the system
- * message names the others. Returns the same request if nothing changes. Pure.
+ * first ones in their order. So the choice is the same in each round until another tool is called. A note in the
+ * system message names the others. Returns the same request if nothing changes. Pure.
  */
 export function withFewTools(request: JsonObject, max: number | null): JsonObject {
   const { tools, messages } = request

@@ -96,7 +96,10 @@ const requestSchema = z.looseObject({
 })
 export type SdkChatRequest = z.infer<typeof requestSchema>
 
-/** Members that no provider behind the AI SDK supports. Dropping them would change the answer, so they are rejected. */
+/**
+ * Members that no provider behind the AI SDK supports. Dropping them would change the answer, so they are
+ * rejected.
+ */
 const notCarried = ['logprobs', 'top_logprobs', 'logit_bias'] as const
 
 /** Reads the body of a chat completion. Throws the Problem `bad-request`. Pure. */

@@ -15,7 +15,9 @@ import { reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'
 import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
-/** Converts a conversation for the AI SDK. Throws the Problem `bad-request` for content that it cannot carry. Pure. */
+/**
+ * Converts a conversation for the AI SDK. Throws the Problem `bad-request` for content that it cannot carry. Pure.
+ */
 export function promptFromChat(
   messages: readonly SdkMessage[],
   rules: SdkRules,

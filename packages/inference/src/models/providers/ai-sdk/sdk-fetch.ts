@@ -12,7 +12,9 @@ import type { ProviderPool } from '../provider-pool.ts'
 import { rewrittenBody } from '../rewritten-body.ts'
 import type { AnswerWriter } from '../rewritten-body.ts'
 
-/** Reads an answer in any form and writes the form that the package asked for; null if the answer passes unchanged. */
+/**
+ * Reads an answer in any form and writes the form that the package asked for; null if the answer passes unchanged.
+ */
 export type CreateAnswerWriter = (asked: { readonly stream: boolean }) => AnswerWriter | null
 
 interface CallOfAgent {
