@@ -22,7 +22,7 @@ const flows = [
   'wallet-cuts',
   'watchers',
 ].map((name) => `tests/flows/${name}.test.ts`)
-const security = ['entrance-flood', 'journal', 'list-flood', 'loop-flood'].map(
+const security = ['entrance-flood', 'fleet-flood', 'journal', 'list-flood', 'loop-flood'].map(
   (name) => `tests/security/${name}.test.ts`,
 )
 

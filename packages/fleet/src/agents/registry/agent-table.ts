@@ -92,6 +92,8 @@ export function createAgentTable(
 ): AgentTable {
   /** Rows by agent id, cached as the model gateway reads the agent on every call; only this table writes them. */
   const known = new Map<string, AgentRow>()
+  /** The ids of all agents in order; null after one was added or removed. Lists of the whole fleet are read often. */
+  let ids: readonly string[] | null = null
 
   function find(agentId: string): AgentRow | null {
     const found = known.get(agentId)
@@ -107,6 +109,11 @@ export function createAgentTable(
   function forget(agentId: string): void {
     known.delete(agentId)
     database.afterRollback(() => known.delete(agentId))
+  }
+
+  function forgetIds(): void {
+    ids = null
+    database.afterRollback(() => (ids = null))
   }
 
   function require(agentId: string): AgentRow {
@@ -146,11 +153,13 @@ export function createAgentTable(
     find,
     require,
     move,
-    list: () =>
-      database
-        .prepare('SELECT * FROM agents ORDER BY id')
+    list: () => {
+      ids ??= database
+        .prepare('SELECT id FROM agents ORDER BY id')
         .all()
-        .map((row) => rowSchema.parse(row)),
+        .map((row) => String(row['id']))
+      return ids.map(require)
+    },
     count: () => Number(database.prepare('SELECT count(*) AS count FROM agents').get()?.['count'] ?? 0),
     insert: (record) => {
       database
@@ -170,6 +179,7 @@ export function createAgentTable(
           record.createdAt,
         )
       forget(record.id)
+      forgetIds()
     },
     setBudget: (agentId, { dailyUsd, monthlyUsd }) => {
       require(agentId)
@@ -199,6 +209,7 @@ export function createAgentTable(
     remove: (agentId) => {
       database.prepare('DELETE FROM agents WHERE id = ?').run(agentId)
       forget(agentId)
+      forgetIds()
     },
   }
 }

@@ -14,6 +14,7 @@ import type { SmallestCost } from './budget-notices.ts'
 import { jobNotices } from './job-notices.ts'
 import type { NoticedJob } from './job-notices.ts'
 import { permissionNotices } from './permission-notices.ts'
+import type { KnownNames } from './permission-notices.ts'
 import { settingNotices } from './setting-notices.ts'
 
 /** How often the notices are computed again, ms: files are read again every second, and agents come and go. */
@@ -80,9 +81,10 @@ export function createOwnerNotices(
 
   const modelOf = (agentId: string) => registry.find(agentId)?.model ?? catalog.defaultModel()
 
-  function ofRecord(agentId: string): readonly string[] {
+  const knownNames = () => ({ agents: agentIds(), credentials: vault.names().agent })
+
+  function ofRecord(agentId: string, known: KnownNames = knownNames()): readonly string[] {
     const record = permissions.snapshot().recordOf(agentId)
-    const known = { agents: agentIds(), credentials: vault.names().agent }
     return record === undefined ? [] : permissionNotices(agentId, record, known)
   }
 
@@ -107,6 +109,7 @@ export function createOwnerNotices(
   function list(): readonly string[] {
     const settings = kernel.settings()
     const { system } = vault.names()
+    const known = knownNames()
     const hasToken = (names: readonly { readonly name: string; readonly give: string }[]) =>
       names.every(({ name, give }) => give === 'made' || system.includes(name))
     return [
@@ -130,7 +133,7 @@ export function createOwnerNotices(
         .list()
         .flatMap(({ id, budget }) => [
           ...ofBudget({ kind: 'budget', name: id, agentId: id, ...budget }),
-          ...ofRecord(id),
+          ...ofRecord(id, known),
         ]),
     ].slice(0, shownMax)
   }
