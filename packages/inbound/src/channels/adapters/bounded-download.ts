@@ -10,7 +10,11 @@ export interface Download {
   readonly platform: string
   readonly maxBytes: number
   readonly signal: AbortSignal
+  /** The longest time of the whole download; ten minutes if omitted. */
+  readonly maxMs?: number
 }
+
+const downloadMaxMs = 10 * 60_000
 
 /**
  * Downloads a file of at most `maxBytes` and reads no further bytes. Does not follow redirects,
@@ -18,9 +22,10 @@ export interface Download {
  * (deleted at the platform), `refused`, or a kind as for any call.
  */
 export async function downloadBounded(download: Download): Promise<Uint8Array> {
-  const { fetch, url, headers, platform, maxBytes, signal } = download
+  const { fetch, url, headers, platform, maxBytes, signal, maxMs = downloadMaxMs } = download
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
   try {
-    const response = await fetch(url, { headers, signal, redirect: 'manual' })
+    const response = await fetch(url, { headers, signal: bounded, redirect: 'manual' })
     if (!response.ok) {
       await response.body?.cancel()
       throw failureOfDownload(platform, response.status, response.headers.get('retry-after'))

@@ -31,10 +31,12 @@ const connectTimeoutMs = 10_000
 const headersTimeoutMs = 60_000
 /** The longest silence within a response. */
 const bodyIdleMs = 30_000
+/** The longest time of a whole call, of which the transfer of the largest file is the longest part. */
+const callMaxMs = 10 * 60_000
 const connectionsMax = 16
 
 /** Creates calls that follow no redirects, so that a token goes only to the configured address. */
-export function createPlatformHttp(proxies: OutboundProxies): PlatformHttp {
+export function createPlatformHttp(proxies: OutboundProxies, maxMs = callMaxMs): PlatformHttp {
   const agent = new Agent({
     connect: connectorThrough(proxies, buildConnector({ timeout: connectTimeoutMs })),
     headersTimeout: headersTimeoutMs,
@@ -43,8 +45,9 @@ export function createPlatformHttp(proxies: OutboundProxies): PlatformHttp {
   })
   return {
     call: async ({ method, url, headers, body, maxBytes }, signal) => {
+      const bounded = AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
       try {
-        const answer = await request(url, { method, headers, body, signal, dispatcher: agent })
+        const answer = await request(url, { method, headers, body, signal: bounded, dispatcher: agent })
         const chunks: Uint8Array[] = []
         let size = 0
         // Leaving the loop closes the connection.
@@ -55,7 +58,7 @@ export function createPlatformHttp(proxies: OutboundProxies): PlatformHttp {
         }
         return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) }
       } catch (error) {
-        if (signal.aborted) throw signal.reason
+        signal.throwIfAborted()
         throw failureOfCall(error, url.host)
       }
     },

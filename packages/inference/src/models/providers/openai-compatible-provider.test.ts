@@ -112,10 +112,14 @@ describe('the openai-compatible provider', () => {
   test.each([
     ['headers', { headersMs: 50 }],
     ['the next piece of the body', { bodyIdleMs: 50 }],
+    ['the end of an answer that never falls silent', { answerMs: 200 }],
   ])('the openai-compatible provider gives up when it waits too long for %s', async (what, timeouts) => {
     const upstream = await startLlmUpstream()
     upstream.answerWith((_call, response) => {
       if (what !== 'headers') response.writeHead(200).write('{')
+      if (!what.startsWith('the end')) return
+      const dropping = setInterval(() => response.write(' '), 10)
+      response.on('close', () => clearInterval(dropping))
     })
     const provider = createOpenAiCompatibleProvider({ baseUrl: upstream.baseUrl, apiKey: null, timeouts })
     const reading = provider

@@ -28,6 +28,8 @@ export interface ConnectionBounds {
   readonly connectMs: number
   readonly headersMs: number
   readonly bodyIdleMs: number
+  /** The longest time from the request to the end of its answer, milliseconds. */
+  readonly answerMs: number
   /** The longest idle time between two calls, milliseconds. */
   readonly idleMs: number
   /** The mesh closes an idle connection this long before the provider's own timeout. */
@@ -55,6 +57,11 @@ export class SilentTooLong extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
+/** The answer of the provider did not end within its bound. */
+export class AnswerTooSlow extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+
 type Phase = 'connecting' | 'head' | 'body' | 'idle'
 
 /** The interval between checks for silence, milliseconds; shorter for a short bound. */
@@ -74,9 +81,11 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
   let idleMaxMs = bounds.idleMs
   let isPaused = false
   let isGone = false
-  const shortest = Math.min(bounds.connectMs, bounds.headersMs, bounds.bodyIdleMs)
+  const shortest = Math.min(bounds.connectMs, bounds.headersMs, bounds.bodyIdleMs, bounds.answerMs)
   const everyMs = Math.max(10, Math.min(pollEveryMs, shortest / checksPerBound))
   let silentMs = 0
+  /** The time since the request of the open call. */
+  let askedMs = 0
   const looking = setInterval(tick, everyMs)
   looking.unref()
 
@@ -118,6 +127,12 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
   }
 
   function tick(): void {
+    if (answering !== null) {
+      askedMs += everyMs
+      // A paused answer counts too: its reader may never come back.
+      if (askedMs >= bounds.answerMs)
+        return close(new AnswerTooSlow(`the answer did not end within ${askedMs} ms`))
+    }
     if (isPaused) return
     silentMs += everyMs
     if (phase === 'idle') {
@@ -147,6 +162,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
       return
     }
     answering = next
+    askedMs = 0
     phase = 'head'
     socket.ref()
     reader.begin(hears)

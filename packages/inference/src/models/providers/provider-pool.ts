@@ -11,12 +11,15 @@ export interface ProviderTimeouts {
   readonly headersMs: number
   /** The longest silence within the body. */
   readonly bodyIdleMs: number
+  /** The limit from the request to the end of the answer, also for an answer that never falls silent. */
+  readonly answerMs: number
 }
 
 const providerTimeouts: ProviderTimeouts = {
   connectMs: 10_000,
   headersMs: 120_000,
   bodyIdleMs: 120_000,
+  answerMs: 60 * 60_000,
 }
 
 /** The most calls that wait for a connection; far more than agents may have open. */

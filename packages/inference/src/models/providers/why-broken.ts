@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { ProxyFailed } from '@flotilla/foundation/platform'
-import { SilentTooLong } from './provider-connection.ts'
+import { AnswerTooSlow, SilentTooLong } from './provider-connection.ts'
 
 /** Returns the caller's error for a failed exchange: a Problem, or the reason of an aborted signal. Pure. */
 export function whyBroken(
@@ -10,6 +10,12 @@ export function whyBroken(
   if (at.signal.aborted) return at.signal.reason
   if (at.isSent && error instanceof SilentTooLong) {
     return new Problem('upstream-timeout', { detail: `${at.host} sent nothing for too long`, cause: error })
+  }
+  if (error instanceof AnswerTooSlow) {
+    return new Problem('upstream-timeout', {
+      detail: `${at.host} did not end its answer in time`,
+      cause: error,
+    })
   }
   if (at.isBegun) {
     return new Problem('upstream-failed', { detail: `${at.host} ended its answer early`, cause: error })

@@ -2,18 +2,27 @@ import { request } from 'undici'
 import type { StandardSigned } from '../../../triggers/webhook/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 
-/** The time limit for the response headers, in milliseconds. */
+/** The time limit for the response headers, and for each silence within the response, in milliseconds. */
 const answerMaxMs = 15_000
+/** The time limit for the whole call, in milliseconds. */
+const callMaxMs = 30_000
 /** How much of a response is read at most, in bytes. */
 const answerMaxBytes = 64 * 1024
 
 /** Posts one event to the owner's URL. Resolves after a response with status 2xx. Rejects with a `ChannelFailure`. */
 export async function postSigned(
   url: string,
-  { body, id, timestamp, signature }: StandardSigned & { readonly body: string },
+  {
+    body,
+    maxMs = callMaxMs,
+    id,
+    timestamp,
+    signature,
+  }: StandardSigned & { readonly body: string; readonly maxMs?: number },
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted()
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
   const headers = {
     'content-type': 'application/json',
     'webhook-id': id,
@@ -24,7 +33,7 @@ export async function postSigned(
     method: 'POST',
     headers,
     body,
-    signal,
+    signal: bounded,
     headersTimeout: answerMaxMs,
     bodyTimeout: answerMaxMs,
   }).catch((error: unknown) => {
