@@ -76,7 +76,8 @@ export async function createWorker(
   terminal.hint(
     `${agent.id} is created, with ${formatUsd(agent.budget.daily_usd)} a day and ${formatUsd(agent.budget.monthly_usd)} a month. Talk to it with: flotilla chat ${agent.id}`,
   )
-  terminal.hint(`Its heartbeat is off. To switch it on: flotilla heartbeat ${agent.id} --every 15m. ${cost}`)
+  terminal.hint(`Its heartbeat is off. To switch it on: flotilla heartbeat ${agent.id} --every 15m`)
+  terminal.hint(`Cost of ${cost}`)
 }
 
 function budgetOf(line: CommandLine) {
