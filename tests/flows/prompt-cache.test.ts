@@ -1,3 +1,4 @@
+import { heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import { coreTools, finderNames } from '@flotilla/protocol/findable-tools'
 import { expect, onTestFinished, test } from 'vitest'
 import { estimateFrame, estimateMessage } from '../../packages/agent/src/context/estimate-tokens.ts'
@@ -54,6 +55,25 @@ test.each(['anthropic', 'openai'] as const)(
     readsAllOf(2, later)
   },
 )
+
+test('heartbeats and summaries are answered by the models that the settings choose', async () => {
+  const provider = await startCachingProvider('openai')
+  onTestFinished(() => provider.close())
+  const cheap = 'bench/gpt-5-nano'
+  const mesh = await startBilledMesh('openai', provider, {
+    chosen: { heartbeat: cheap, compaction: cheap },
+  })
+  onTestFinished(() => mesh.stop())
+  await askScripted(mesh, provider, { agent: 'worker', turn: 0, commands: 1 })
+  provider.script([{ words: 'HEARTBEAT_OK' }])
+  const beat = await mesh.call(heartbeatEndpoints.heartbeatRun, { params: { id: 'worker' }, body: {} })
+  expect(beat.json()).toMatchObject({ skipped: null })
+  const bodies = provider.bodies()
+  expect(bodies.map((body) => body['model'])).toEqual(['gpt-5-mini', 'gpt-5-mini', 'gpt-5-nano'])
+  expect(bodies.map((body) => body['reasoning_effort'])).toEqual([undefined, undefined, 'low'])
+  const listed = await flotilla(mesh, 'models')
+  expect(listed.out).toMatch(/gpt-5-nano .*\(heartbeats of all\) \(summaries of all\)/)
+})
 
 /** Tokens of a first prompt, by the agent's own count. */
 const firstPromptMax = { operator: 4000, worker: 2500 } as const

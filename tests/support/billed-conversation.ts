@@ -13,25 +13,31 @@ export const wires: Readonly<
   openai: { kind: 'openai-compatible', model: 'gpt-5-mini', label: 'OpenAI' },
 }
 
+/** Settings of the mesh, and the models that they choose for a purpose, which are billed too. */
+interface BilledSettings extends Readonly<Record<string, unknown>> {
+  readonly chosen?: Readonly<Record<string, string>>
+}
+
 /** Starts a mesh whose agents use a provider that bills. The caller stops the mesh. */
 export async function startBilledMesh(
   wire: Wire,
   { port }: CachingProvider,
-  settings: object = {},
+  { chosen = {}, ...settings }: BilledSettings = {},
 ): Promise<MeshProcess> {
   const { kind, model } = wires[wire]
+  const price = { input_per_mtok: 3, cached_input_per_mtok: 0.3, output_per_mtok: 15 }
+  // The window is large, so that the agent makes no extra call to extract facts.
+  const billed = { context: 1_000_000, price }
   const mesh = await startMesh({
     environment: { FLOTILLA_LOG_LEVEL: 'warn' },
     settings: {
       ...settings,
       default_model: `bench/${model}`,
       providers: { bench: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
-      // The window is large, so that the agent makes no extra call to extract facts.
       models: {
-        [`bench/${model}`]: {
-          context: 1_000_000,
-          price: { input_per_mtok: 3, cached_input_per_mtok: 0.3, output_per_mtok: 15 },
-        },
+        ...chosen,
+        ...Object.fromEntries(Object.values(chosen).map((name) => [name, billed])),
+        [`bench/${model}`]: billed,
       },
     },
   })

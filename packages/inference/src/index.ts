@@ -63,6 +63,7 @@ export function inferenceModules(kernel: Kernel, needs: InferenceNeeds) {
     spending: spending.api,
     standIn: replay.api.standIn,
     holdLease: runs.holdLease,
+    kindOf: (runId) => runs.queries.find(runId)?.kind ?? null,
     fetchMedia: egress.outbound.fetchMedia,
     onShareOf: shares.calls.spend,
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeHeartbeatCost, heartbeatUsdADay } from './heartbeat-cost.ts'
+import { describeHeartbeatCost, heartbeatModel, heartbeatUsdADay } from './heartbeat-cost.ts'
 
 const paid = { id: 'openai/gpt', price: { input_per_mtok: 1, output_per_mtok: 10 }, free_because: null }
 
@@ -24,4 +24,12 @@ test.each([
   ['every 1h', null, 'the price of its model is not known'],
 ])('the cost of %s is described (%#)', (schedule, model, words) => {
   expect(describeHeartbeatCost(schedule, model)).toContain(words)
+})
+
+test('the model of heartbeats is the one that the settings choose, else that of the agent', () => {
+  const own = { id: 'a/own', chosen_for: ['compaction'] }
+  const cheap = { id: 'a/cheap', chosen_for: ['heartbeat'] }
+  expect(heartbeatModel([own, cheap], 'a/own')).toBe(cheap)
+  expect(heartbeatModel([own], 'a/own')).toBe(own)
+  expect(heartbeatModel([own], undefined)).toBeNull()
 })

@@ -13,6 +13,18 @@ interface Price {
   readonly output_per_mtok: number
 }
 
+/** Returns the model that answers in heartbeats of an agent: the one that the settings choose, else its own. Pure. */
+export function heartbeatModel<Model extends { readonly id: string; readonly chosen_for: readonly string[] }>(
+  models: readonly Model[],
+  own: string | undefined,
+): Model | null {
+  return (
+    models.find(({ chosen_for: chosenFor }) => chosenFor.includes('heartbeat')) ??
+    models.find(({ id }) => id === own) ??
+    null
+  )
+}
+
 /** The maximum cost of a day of heartbeats that find nothing, in US dollars. Pure. */
 export function heartbeatUsdADay(schedule: string, price: Price): number {
   const { input, output } = quietHeartbeatTokens

@@ -1,5 +1,5 @@
 import type { HeartbeatFire, HeartbeatView } from '@flotilla/protocol/heartbeat-api'
-import { describeHeartbeatCost } from '@flotilla/protocol/heartbeat-cost'
+import { describeHeartbeatCost, heartbeatModel } from '@flotilla/protocol/heartbeat-cost'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
@@ -85,7 +85,7 @@ export async function heartbeatCost(
       client.call('models', { signal }),
     ])
     const name = agents.find(({ id }) => id === agentId)?.model
-    return describeHeartbeatCost(schedule, models.find(({ id }) => id === name) ?? null)
+    return describeHeartbeatCost(schedule, heartbeatModel(models, name))
   } catch {
     return describeHeartbeatCost(schedule, null)
   }

@@ -25,6 +25,8 @@ Example:
     .action(commandAction(deps, models))
 }
 
+const chosenWords = { heartbeat: 'heartbeats of all', compaction: 'summaries of all' } as const
+
 async function models(context: CommandContext): Promise<void> {
   const { terminal, signal } = context
   const reply = await (await context.mesh()).call('models', { signal })
@@ -46,7 +48,7 @@ async function models(context: CommandContext): Promise<void> {
         priceOf(model.price?.output_per_mtok),
         healthOf(model, terminal.color),
         model.fallback.join(' → '),
-        model.agents.join(' '),
+        [...model.chosen_for.map((purpose) => `(${chosenWords[purpose]})`), ...model.agents].join(' '),
       ]),
     ),
   )

@@ -13,6 +13,8 @@ export const agentSettingsSchema = z.strictObject({
   allowed_hosts: ofOneAgent.allowedHosts.optional(),
   isolation: ofOneAgent.isolation.optional(),
   isolation_mode: ofOneAgent.isolationMode.optional(),
+  /** Thinking and longest answers in each kind of run. */
+  answers: ofOneAgent.answers.optional(),
 })
 export type AgentSettings = z.output<typeof agentSettingsSchema>
 
@@ -25,6 +27,7 @@ const placeOf: Readonly<Record<Field, (agentId: string) => readonly string[]>> =
   allowed_hosts: (agentId) => ['egress', 'allowed_hosts', agentId],
   isolation: (agentId) => ['agents', agentId, 'isolation'],
   isolation_mode: (agentId) => ['agents', agentId, 'isolation_mode'],
+  answers: (agentId) => ['agents', agentId, 'answers'],
 }
 
 /** A file without `models` means no additional models. Pure. */

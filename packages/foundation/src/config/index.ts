@@ -2,6 +2,8 @@
 
 export { agentSettingEdits, agentSettingsOf, agentSettingsSchema } from './agent-settings.ts'
 export type { AgentSettings } from './agent-settings.ts'
+export { answerKinds, thinkingEfforts } from './answer-settings.ts'
+export type { AnswerKind, AnswerSettings, ThinkingEffort } from './answer-settings.ts'
 export { readAccessToken } from './access-token.ts'
 export {
   createFileEditor,
@@ -36,7 +38,9 @@ export { lastPorts } from './last-ports.ts'
 export { isolationWish } from './isolation-wish.ts'
 export { awayWords, createDeviceGuard } from './device-guard.ts'
 export { dataLimitBytes, defaultSettings, hibernateAfterMs, readSettingsFile } from './settings-file.ts'
-export type { ModelSettings, ProviderSettings, Settings } from './settings-file.ts'
+export type { ProviderSettings, Settings } from './settings-file.ts'
+export { modelEntries, modelSettingsOf } from './model-settings.ts'
+export type { ModelSettings } from './model-settings.ts'
 export { removeUnfinishedWrites } from './unfinished-writes.ts'
 export { isRestoreUnfinished, wipeUnfinishedRestore } from './unfinished-restore.ts'
 export { watchSettings } from './watch-settings.ts'

@@ -2,6 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { modelEntries, modelSettingsOf } from './model-settings.ts'
 import { dataLimitBytes, defaultSettings, readSettingsFile } from './settings-file.ts'
 
 async function reading(text: string) {
@@ -40,6 +41,16 @@ describe('the settings file', () => {
     expect(settings.models['openai/x']?.local).toBeUndefined()
   })
 
+  test('the models of heartbeats and summaries are beside the settings of models and are not taken for a model', async () => {
+    const settings = await reading(
+      '{"models":{"heartbeat":"openai/x","compaction":"openai/y","openai/x":{"context":5}}}',
+    )
+    expect(settings.models).toMatchObject({ heartbeat: 'openai/x', compaction: 'openai/y' })
+    expect([...modelEntries(settings)]).toEqual([['openai/x', { context: 5 }]])
+    expect(modelSettingsOf(settings, 'openai/x')).toEqual({ context: 5 })
+    expect(modelSettingsOf(settings, 'heartbeat')).toBeUndefined()
+  })
+
   test.each([
     ['a comma too many', '{\n  "models": {},\n}', 3],
     ['an unknown key', '{\n  "models": {},\n  "modles": {}\n}', 3],
@@ -50,6 +61,9 @@ describe('the settings file', () => {
       '{\n "models": {\n  "a/b": {\n   "price": {\n    "input_per_mtok": -1,\n    "output_per_mtok": 1\n   }\n  }\n }\n}',
       5,
     ],
+    ['a model of heartbeats that is no name', '{\n "models": {\n  "heartbeat": { "local": true }\n }\n}', 3],
+    ['an unknown word for thinking', '{\n "answers": {\n  "chat": { "thinking": "hard" }\n }\n}', 3],
+    ['answers of an unknown kind of run', '{\n "answers": {\n  "tool": {}\n }\n}', 3],
     ['nothing', '', 1],
     [
       'a header for a provider',

@@ -8,28 +8,18 @@ import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import { webhookLimits } from '@flotilla/protocol/webhook-api'
 import * as z from 'zod'
+import { answersSchema } from './answer-settings.ts'
 import { readTextFile } from './atomic-file.ts'
 import { captchaSettingsSchema } from './captcha-settings.ts'
 import { withoutEnvironmentOnly } from './environment-only.ts'
 import { hostPattern } from './host-pattern.ts'
 import { readJsonDocument } from './json-document.ts'
+import { local, modelName, modelsSchema } from './model-settings.ts'
 import { walletSettingsSchema } from './wallet-settings.ts'
 
 const providerName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a provider name is 1 to 64 of a-z 0-9 _ -')
-const modelName = z.string().min(1).max(200)
-/** The maximum number of fallback models, each of which may be called three times before the next. */
-const fallbacksMax = 5
-const usdPerMtok = z.number().min(0).max(100_000)
-
-/**
- * `true`: the model runs on the owner's machine and costs nothing. `false`: it costs the public list price, as with a
- * local proxy that forwards calls to a paid provider. If omitted, it costs nothing if its `base_url` is a loopback
- * address. A price in the model's own settings overrides this.
- */
-const local = z.boolean().optional()
-
 const openAiCompatibleSchema = z.strictObject({
   kind: z.literal('openai-compatible'),
   base_url: z.url({ protocol: /^https?$/ }),
@@ -65,42 +55,6 @@ const azureSchema = z.strictObject({
   api_version: z.string().max(50).optional(),
   /** True uses the older form of addresses, which have the deployment in the path. */
   by_deployment: z.boolean().default(false),
-})
-
-const modelSchema = z.strictObject({
-  price: z
-    .strictObject({
-      input_per_mtok: usdPerMtok,
-      output_per_mtok: usdPerMtok,
-      /** The price of tokens that the provider reads from its prompt cache; the full price if omitted. */
-      cached_input_per_mtok: usdPerMtok.optional(),
-    })
-    .optional(),
-  local,
-  /**
-   * Whether the model accepts pictures; if omitted, the mesh tries, and replaces pictures by text after a refusal.
-   */
-  images: z.boolean().optional(),
-  /** The context window of the model in tokens. */
-  context: z.number().int().positive().optional(),
-  /** The limit for a call without max_tokens. */
-  max_output_tokens: z.number().int().positive().optional(),
-  /** Fallback models, in order; each must be on the list of the calling agent. */
-  fallback: z.array(modelName).max(fallbacksMax).optional(),
-  /** Tools that may run at the model's provider, outside of the mesh's isolation, by type; see SECURITY.md. */
-  server_tools: z
-    .record(
-      z.string().min(1).max(100),
-      z.strictObject({
-        /** The provider's price for one call, in US dollars. */
-        usd_per_call: z.number().min(0).max(1000),
-        /** The maximum number of calls within one model call. */
-        max_calls: z.number().int().min(1).max(100),
-        /** The maximum number of tokens that one call may add to the prompt. */
-        max_tokens_per_call: z.number().int().min(1).max(1_000_000).default(25_000),
-      }),
-    )
-    .optional(),
 })
 
 const hostAndPort = z
@@ -178,6 +132,7 @@ export const ofOneAgent = {
   dataLimitMb,
   hibernateAfter,
   allowedHosts,
+  answers: answersSchema,
 }
 
 export const settingsSchema = z.strictObject({
@@ -196,8 +151,10 @@ export const settingsSchema = z.strictObject({
       ]),
     )
     .default({}),
-  /** Settings of models by `provider/model`. */
-  models: z.record(modelName, modelSchema).default({}),
+  /** Settings of models by `provider/model`, and which model does what the agent's own need not do. */
+  models: modelsSchema.default({}),
+  /** How models answer in each kind of run. */
+  answers: answersSchema.prefault({}),
   agents: z
     .record(
       agentIdSchema,
@@ -208,6 +165,8 @@ export const settingsSchema = z.strictObject({
         hibernate_after_minutes: hibernateAfter.optional(),
         isolation: isolation.optional(),
         isolation_mode: isolationMode.optional(),
+        /** Overrides the fleet's settings, one by one. */
+        answers: answersSchema.optional(),
       }),
     )
     .default({}),
@@ -360,7 +319,6 @@ export const settingsSchema = z.strictObject({
 })
 export type Settings = z.infer<typeof settingsSchema>
 export type ProviderSettings = Settings['providers'][string]
-export type ModelSettings = Settings['models'][string]
 
 export const defaultSettings: Settings = settingsSchema.parse({})
 

@@ -1,3 +1,4 @@
+import type { RunKind } from '@flotilla/protocol/run'
 import { readTextFile } from '@flotilla/foundation/config'
 import type { Environment, Settings } from '@flotilla/foundation/config'
 import type { RefuseAboveCeiling, RunTicket } from '@flotilla/identity/access'
@@ -130,6 +131,8 @@ export interface ModelsNeeds extends Pick<KnownModels, 'catalog' | 'recorder' | 
   readonly fetchMedia: FetchMedia
   readonly onShareOf: LoopShare['spend']
   readonly standIn: StandIn
+  /** Returns the kind of a run; null for an unknown run. */
+  readonly kindOf: (runId: string) => RunKind | null
 }
 
 /** The model gateway for agents and programs in containers, and the views of models for people. */

@@ -39,7 +39,7 @@ schedules:`,
 /** The same template with settings of an agent. */
 const set = watching.replace(
   'files: { input',
-  `settings: { models: [openai/gpt-5], data_limit_mb: 100, hibernate_after_minutes: 5, allowed_hosts: [a.example] }
+  `settings: { models: [openai/gpt-5], data_limit_mb: 100, hibernate_after_minutes: 5, allowed_hosts: [a.example], answers: { chat: { thinking: low } } }
     files: { input`,
 )
 const ownWatchers =
@@ -326,6 +326,7 @@ describe('a template with settings of an agent', () => {
       data_limit_mb: 100,
       hibernate_after_minutes: 5,
       allowed_hosts: ['a.example'],
+      answers: { chat: { thinking: 'low' } },
     }
     expect(settingsOf('a')).toEqual(whole)
     expect(settingsOf('b')).toEqual({ data_limit_mb: 70 })

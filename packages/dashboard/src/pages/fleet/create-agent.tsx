@@ -2,7 +2,7 @@ import { Dialog, DialogHeading } from '@ariakit/react/dialog'
 import { Tab, TabList, TabPanel, TabProvider } from '@ariakit/react/tab'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { describeHeartbeatCost } from '@flotilla/protocol/heartbeat-cost'
+import { describeHeartbeatCost, heartbeatModel } from '@flotilla/protocol/heartbeat-cost'
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { limits } from '@flotilla/protocol/limits'
@@ -125,10 +125,7 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
       </FormField>
       <p className="small muted">
         Its heartbeat is off. Switch it on in its Schedule tab, for example{' '}
-        {describeHeartbeatCost(
-          defaultHeartbeatSchedule,
-          models.data?.models.find(({ id: name }) => name === chosen) ?? null,
-        )}
+        {describeHeartbeatCost(defaultHeartbeatSchedule, heartbeatModel(models.data?.models ?? [], chosen))}
       </p>
       <div className="actions">
         <button type="button" className="button" onClick={onClose}>

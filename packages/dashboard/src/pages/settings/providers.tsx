@@ -109,9 +109,11 @@ function Models() {
   )
 }
 
+const chosenWords = { heartbeat: 'the heartbeats', compaction: 'the summaries' } as const
+
 function ModelRow({ model }: { readonly model: ModelView }) {
   const [editing, setEditing] = useState(false)
-  const { id, price, free_because, problem, health, last_error } = model
+  const { id, price, free_because, problem, health, last_error, chosen_for } = model
   const words = (usd: number | undefined) =>
     free_because !== null ? 'free' : usd === undefined ? 'unknown' : formatUsd(usd)
   return (
@@ -119,6 +121,11 @@ function ModelRow({ model }: { readonly model: ModelView }) {
       <tr>
         <td>
           <span className="mono">{id}</span>
+          {chosen_for.length > 0 && (
+            <div className="small muted">
+              Chosen for {chosen_for.map((purpose) => chosenWords[purpose]).join(' and ')} of all agents
+            </div>
+          )}
           {problem !== null && <div className="small muted">{problem}</div>}
           {last_error !== null && <div className="small muted">Last error: {last_error.detail}</div>}
         </td>

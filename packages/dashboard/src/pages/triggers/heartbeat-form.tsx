@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
-import { describeHeartbeatCost } from '@flotilla/protocol/heartbeat-cost'
+import { describeHeartbeatCost, heartbeatModel } from '@flotilla/protocol/heartbeat-cost'
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
@@ -65,7 +65,7 @@ export function HeartbeatForm({
           label="How often"
           hint={
             read?.success === true
-              ? `${formatSchedule(after)}, counted from when it is saved. ${describeHeartbeatCost(after, models.data?.models.find(({ id }) => id === model) ?? null)}`
+              ? `${formatSchedule(after)}, counted from when it is saved. ${describeHeartbeatCost(after, heartbeatModel(models.data?.models ?? [], model))}`
               : 'Such as every 15m, every 2h or every 1d; a minute to a week apart.'
           }
         >

@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { modelEntries, modelSettingsOf } from '@flotilla/foundation/config'
 import type { ModelSettings, Settings } from '@flotilla/foundation/config'
 import type { Secret, Vault } from '@flotilla/egress/credentials'
 import { freeBecause } from './free-because.ts'
@@ -200,7 +201,10 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
         const llm = providerFor(name, setup, vaulted)
         return (await llm.modelNames()).map((model) => fullName({ provider: name, model }))
       })
-      const names = [...Object.keys(deps.settings().models), ...(await Promise.all(played)).flat()]
+      const settings = deps.settings()
+      const { heartbeat, compaction } = settings.models
+      const chosen = [heartbeat, compaction].filter((name) => name !== undefined)
+      const names = [...modelEntries(settings).keys(), ...chosen, ...(await Promise.all(played)).flat()]
       const usual = defaultModel()
       if (usual !== null) names.unshift(usual)
       return [...new Set(names)]
@@ -217,7 +221,7 @@ function describe(
   setup: ProviderSetup,
   settings: Settings,
 ): Omit<CatalogModel, 'llm' | 'secrets'> {
-  const own: ModelSettings | undefined = settings.models[fullName(name)]
+  const own: ModelSettings | undefined = modelSettingsOf(settings, fullName(name))
   const baseUrl = 'baseUrl' in setup ? setup.baseUrl : null
   const because = freeBecause({
     hasPrice: own?.price !== undefined,

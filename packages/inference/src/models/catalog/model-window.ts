@@ -1,4 +1,5 @@
 import { calcPrice } from '@pydantic/genai-prices'
+import { modelSettingsOf } from '@flotilla/foundation/config'
 import type { Settings } from '@flotilla/foundation/config'
 import { fullName } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
@@ -9,7 +10,7 @@ import type { ModelName } from './resolve-model.ts'
  */
 export function windowOfModel(settings: Settings, name: ModelName): number | null {
   const id = fullName(name)
-  const own = Object.hasOwn(settings.models, id) ? settings.models[id]?.context : undefined
+  const own = modelSettingsOf(settings, id)?.context
   if (own !== undefined) return own
   const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, name.model, { providerId: name.provider })
   return found?.model.context_window ?? null

@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { modelSettingsOf } from '@flotilla/foundation/config'
 import type { Settings } from '@flotilla/foundation/config'
 import type { CatalogModel, ModelCatalog } from '../catalog/model-catalog.ts'
 import type { Price, PricedModel } from '../catalog/price-list.ts'
@@ -58,7 +59,7 @@ export interface FallbackDeps extends AllowedModelsDeps {
  */
 export function fallbackChain(deps: FallbackDeps, agentId: string, wanted: ModelName): CatalogModel[] {
   const chain = [deps.catalog.find(wanted)]
-  const names = deps.settings().models[fullName(wanted)]?.fallback ?? []
+  const names = modelSettingsOf(deps.settings(), fullName(wanted))?.fallback ?? []
   if (names.length === 0) return chain
   const provider = deps.catalog.defaultProvider()
   const allowed = allowListOf(deps, agentId)

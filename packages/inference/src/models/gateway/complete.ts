@@ -9,6 +9,8 @@ import type { CallParameters, ApiFormat } from '../formats/api-format.ts'
 import { dispatch } from './dispatch.ts'
 import { isFromAgentProcess, openCall } from './open-call.ts'
 import type { AgentCaller, Opened } from './open-call.ts'
+import { withAnswerSettings, withChosenModel } from './run-choice.ts'
+import type { RunChoiceDeps } from './run-choice.ts'
 import { standInChain } from './stand-in.ts'
 import type { StandIn } from './stand-in.ts'
 import { awaitFirstToken } from './await-first-token.ts'
@@ -65,6 +67,7 @@ export interface CompleteDeps extends AllowedModelsDeps, Omit<ReadForDeps, 'apiF
   readonly windows: StatedWindows
   /** Answers in place of the model in a replay; returns null for all other runs. */
   readonly standIn?: StandIn
+  readonly kindOf?: RunChoiceDeps['kindOf']
   /** Returns 0 to 1; spreads the retries of clients after a failure. */
   readonly chance: () => number
   /** The silence after which a stream gets a keep-alive comment; the default is `wireLimits.keepAliveMs`. */
@@ -110,9 +113,11 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   const purpose = input.purpose ?? 'loop'
   const read = readBounded(apiFormat, input)
   const playing = standInChain(deps, caller, { read, purpose })
+  const own = () => fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
+  const chosen = { caller, purpose }
   const chain =
     (playing && (await playing)) ??
-    fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
+    withChosenModel(deps, chosen, { chain: own(), bodyBytes: input.body.length })
   const parameters =
     read.prompt.remote.length === 0 ? read : await withRemoteMedia(deps, read, { caller, ...input })
   const release = deps.holdLease(caller.run)
@@ -132,7 +137,10 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
         chain,
         hearing,
         waits,
-        open: (model) => openCall(deps, caller, fittedCall(deps, caller, { ...asked, model })),
+        open: (model) => {
+          const set = withAnswerSettings(deps, { ...chosen, model }, parameters)
+          return openCall(deps, caller, fittedCall(deps, caller, { ...asked, parameters: set, model }))
+        },
         receive: (reply, opened) => receive(deps, readFor(deps, caller, { reply, opened }), opened),
       })
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { ModelView } from '@flotilla/protocol/models-api'
 import { Problem } from '@flotilla/protocol/problem'
+import { modelEntries, modelSettingsOf } from '@flotilla/foundation/config'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { allowListOf } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
@@ -43,12 +44,15 @@ interface AgentList {
 
 function namesOf(deps: WatchedModelsDeps, agents: readonly AgentList[]): readonly ModelName[] {
   const provider = deps.catalog.defaultProvider()
-  const { models } = deps.settings()
+  const settings = deps.settings()
+  const models = modelEntries(settings)
   const written = [
     deps.catalog.defaultModel() ?? '',
     ...agents.flatMap(({ list }) => list),
-    ...Object.keys(models),
-    ...Object.values(models).flatMap(({ fallback }) => fallback ?? []),
+    settings.models.heartbeat ?? '',
+    settings.models.compaction ?? '',
+    ...models.keys(),
+    ...[...models.values()].flatMap(({ fallback }) => fallback ?? []),
     ...deps.watch.list().map(({ id }) => id),
   ]
   const names = new Map<string, ModelName>()
@@ -66,13 +70,22 @@ function viewOf(deps: WatchedModelsDeps, name: ModelName, agents: readonly Agent
     id,
     provider: name.provider,
     ...standingOf(deps, name),
-    fallback: [...(deps.settings().models[id]?.fallback ?? [])],
+    fallback: [...(modelSettingsOf(deps.settings(), id)?.fallback ?? [])],
+    chosen_for: chosenFor(deps, id),
     ...healthOf(deps.watch.find(id), deps.clock.now()),
     stated_windows: deps.windows
       .of(id)
       .filter(({ agent_id }) => agents.some((agent) => agent.id === agent_id)),
     agents: agents.filter(({ list }) => modelIsListed(list, name, provider)).map((agent) => agent.id),
   }
+}
+
+function chosenFor(deps: WatchedModelsDeps, id: string): ModelView['chosen_for'] {
+  const { models } = deps.settings()
+  return (['heartbeat', 'compaction'] as const).filter((purpose) => {
+    const name = resolveModel(models[purpose] ?? '', deps.catalog.defaultProvider())
+    return name !== null && fullName(name) === id
+  })
 }
 
 function standingOf(

@@ -36,6 +36,8 @@ test.each<[object, RegExp]>([
   [{ agents: { scout: { models: ['gorq/*'] } } }, /agents\.scout\.models: no provider/],
   [{ default_model: 'nobody/x' }, /default_model: no provider/],
   [{ embedding_model: 'nobody/x' }, /embedding_model: no provider/],
+  [{ models: { heartbeat: 'nobody/x' } }, /^models\.heartbeat: no provider/],
+  [{ models: { compaction: 'nobody/x' } }, /^models\.compaction: no provider/],
   [{ models: { 'groq/a': { fallback: ['nobody/x'] } } }, /models\."groq\/a"\.fallback: no provider/],
   [{ channels: { voice: { model: 'nobody/x' } } }, /channels\.voice\.model: no provider/],
   [provider({ api_key: 'gorq_api_key' }), /providers\.groq\.api_key: .*FLOTILLA_SYSTEM_GORQ_API_KEY/],

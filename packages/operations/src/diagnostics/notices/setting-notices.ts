@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { nearestName } from '@flotilla/protocol/nearest-name'
 import type { ChannelName } from '@flotilla/protocol/people'
+import { modelEntries } from '@flotilla/foundation/config'
 import type { Settings } from '@flotilla/foundation/config'
 
 /** The facts with which settings are compared. */
@@ -62,7 +63,9 @@ function modelNotices(settings: Settings, { modelFault }: KnownThings): readonly
     ['default_model', settings.default_model],
     ['embedding_model', settings.embedding_model],
     ['channels.voice.model', settings.channels.voice?.model],
-    ...Object.entries(settings.models).flatMap(([name, { fallback = [] }]) => [
+    ['models.heartbeat', settings.models.heartbeat],
+    ['models.compaction', settings.models.compaction],
+    ...[...modelEntries(settings)].flatMap(([name, { fallback = [] }]) => [
       [`models."${name}"`, name] as const,
       ...fallback.map((other) => [`models."${name}".fallback`, other] as const),
     ]),

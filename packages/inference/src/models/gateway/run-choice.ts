@@ -1,0 +1,114 @@
+import type { AnswerSettings, Settings, ThinkingEffort } from '@flotilla/foundation/config'
+import { answerKinds } from '@flotilla/foundation/config'
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunKind } from '@flotilla/protocol/run'
+import type { CatalogModel } from '../catalog/model-catalog.ts'
+import { resolveModel } from '../catalog/resolve-model.ts'
+import type { CallParameters } from '../formats/api-format.ts'
+import type { CallPurpose } from '../llm-provider.ts'
+import type { FallbackDeps } from './allowed-models.ts'
+import { isFromAgentProcess } from './open-call.ts'
+import type { AgentCaller, OpenCallDeps } from './open-call.ts'
+
+export interface RunChoiceDeps extends FallbackDeps, Pick<OpenCallDeps, 'apiFormat'> {
+  /** Returns the kind of a run; null for an unknown run. */
+  readonly kindOf?: ((runId: string) => RunKind | null) | undefined
+}
+
+/** One call of an agent process: whose it is, and what it is for. */
+export interface ChosenCall {
+  readonly caller: AgentCaller
+  readonly purpose: CallPurpose
+}
+
+/** Returns the kind of run that a call of an agent process belongs to; null for calls of programs. */
+export function runKindOf(deps: RunChoiceDeps, { caller }: ChosenCall): RunKind | null {
+  const runId = caller.run?.runId
+  return runId !== undefined && isFromAgentProcess(deps, caller) ? (deps.kindOf?.(runId) ?? null) : null
+}
+
+/**
+ * Puts the owner's model for this kind of call before the agent's own model and its fallbacks, which answer if it
+ * cannot: it is not configured, its window may be too small for the prompt, or it fails.
+ */
+export function withChosenModel(
+  deps: RunChoiceDeps,
+  call: ChosenCall,
+  own: { readonly chain: readonly CatalogModel[]; readonly bodyBytes: number },
+): readonly CatalogModel[] {
+  const model = chosenModel(deps, call)
+  if (model === null || own.chain.includes(model) || !mayFit(model, own.bodyBytes)) return own.chain
+  return [model, ...own.chain]
+}
+
+function chosenModel(deps: RunChoiceDeps, call: ChosenCall): CatalogModel | null {
+  const { heartbeat, compaction } = deps.settings().models
+  const kind = runKindOf(deps, call)
+  const wanted =
+    kind === null
+      ? undefined
+      : call.purpose === 'aside'
+        ? compaction
+        : kind === 'heartbeat'
+          ? heartbeat
+          : undefined
+  const name = wanted === undefined ? null : resolveModel(wanted, deps.catalog.defaultProvider())
+  if (name === null || name.model === '*') return null
+  try {
+    const model = deps.catalog.find(name)
+    deps.priceOf(model)
+    return model
+  } catch (error) {
+    // The notices of the settings report the reason to the owner.
+    if (error instanceof Problem) return null
+    throw error
+  }
+}
+
+/** The fewest bytes of a prompt that count as one token, so that a prompt that may not fit is sent to the own model. */
+const bytesPerTokenMin = 3
+
+function mayFit(model: CatalogModel, bodyBytes: number): boolean {
+  return (
+    bodyBytes / bytesPerTokenMin + Math.min(model.defaultMaxTokens, model.windowTokens / 4) <=
+    model.windowTokens
+  )
+}
+
+/** Models that think without being asked, and take a lower effort. */
+const thinksUnasked = /(?:^|\/)(?:o[134](?:-|$)|gpt-5|gemini-(?:2\.5|[3-9]))/
+const heartbeatThinking: ThinkingEffort = 'low'
+
+/** Adds the owner's settings of answers in this kind of run to a call for one model. */
+export function withAnswerSettings(
+  deps: RunChoiceDeps,
+  call: ChosenCall & { readonly model: CatalogModel },
+  parameters: CallParameters,
+): CallParameters {
+  const kind = runKindOf(deps, call)
+  if (kind === null || call.purpose === 'aside') return parameters
+  const settings = answerSettingsOf(deps.settings(), call.caller.agentId, kind)
+  const usual = kind === 'heartbeat' && thinksUnasked.test(call.model.model) ? heartbeatThinking : undefined
+  const { thinking = usual, max_output_tokens: max } = settings
+  const { maxTokens, forwarded } = parameters
+  const isAsked = 'reasoning_effort' in forwarded || 'reasoning' in forwarded
+  const isLower = max !== undefined && max < (maxTokens?.value ?? Infinity)
+  if ((thinking === undefined || isAsked) && !isLower) return parameters
+  return {
+    ...parameters,
+    ...(isLower ? { maxTokens: { field: maxTokens?.field ?? 'max_completion_tokens', value: max } } : {}),
+    ...(thinking === undefined || isAsked ? {} : { forwarded: { ...forwarded, reasoning_effort: thinking } }),
+  }
+}
+
+/** Returns the settings of an agent's answers: its own, and for all others the fleet's. Pure. */
+export function answerSettingsOf(
+  { agents, answers }: Pick<Settings, 'agents' | 'answers'>,
+  agentId: string,
+  kind: RunKind,
+): AnswerSettings {
+  const known = answerKinds.find((one) => one === kind)
+  if (known === undefined) return {}
+  const own = Object.hasOwn(agents, agentId) ? agents[agentId]?.answers?.[known] : undefined
+  return { ...answers[known], ...own }
+}
