@@ -1,4 +1,10 @@
-import { commandsByTurn, converse, startBilledMesh, wires } from '../tests/support/billed-conversation.ts'
+import {
+  beat,
+  commandsByTurn,
+  converse,
+  startBilledMesh,
+  wires,
+} from '../tests/support/billed-conversation.ts'
 import { startCachingProvider } from '../tests/support/caching-provider.ts'
 import type { Wire } from '../tests/support/caching-provider.ts'
 import type { PromptBill } from '../tests/support/prompt-prices.ts'
@@ -9,10 +15,14 @@ const agents = ['operator', 'worker'] as const
 const results = commandsByTurn.reduce((sum, count) => sum + count, 0)
 const rounds = results + commandsByTurn.length
 
+const beatsMeasured = 4
+
 interface Measured {
   readonly wire: Wire
   readonly agent: (typeof agents)[number]
   readonly bills: readonly PromptBill[]
+  /** Heartbeats that find nothing to do. */
+  readonly beats: readonly PromptBill[]
 }
 
 export const promptCacheBench: Bench = {
@@ -29,7 +39,9 @@ export const promptCacheBench: Bench = {
           for (const agent of agents) {
             signal.throwIfAborted()
             progress(`${wires[wire].label}: ${agent}`)
-            measured.push({ wire, agent, bills: await converse(mesh, provider, agent) })
+            const bills = await converse(mesh, provider, agent)
+            const beats = await beat(mesh, provider, { agent, times: beatsMeasured })
+            measured.push({ wire, agent, bills, beats })
           }
         } finally {
           await mesh.stop()
@@ -63,6 +75,20 @@ function reportOf(measured: readonly Measured[]): BenchReport {
         notes: [
           'A token is four bytes. The cost is in tokens at the full input price: a read costs 0.1, a write 1.25 for five minutes and 2 for an hour at Anthropic and nothing more at OpenAI.',
           'Real mesh and real agent against providers on loopback that bill by the prefix they have stored, as the providers document it.',
+        ],
+      },
+      {
+        title: `Prompt cache: ${beatsMeasured} heartbeats that find nothing, one after the other`,
+        columns: ['', 'calls', 'first prompt', 'first cost', 'cost of a later one'],
+        rows: measured.map(({ wire, agent, beats }) => [
+          `${wires[wire].label}, ${agent}`,
+          String(beats.length),
+          figure(beats[0]?.tokens ?? Number.NaN, 0),
+          figure(beats[0]?.cost ?? Number.NaN, 0),
+          figure(sum(beats.slice(1), 'cost') / Math.max(1, beats.length - 1), 0),
+        ]),
+        notes: [
+          'The first heartbeat follows the conversation and shares its tools and the beginning of its system prompt.',
         ],
       },
     ],

@@ -52,6 +52,11 @@ test.each(['anthropic', 'openai'] as const)(
     expect(later).toHaveLength(3)
     expect(later[0]?.read).toBeLessThan((bills.at(-1)?.tokens ?? 0) * 0.5)
     readsAllOf(1, later)
+    const changed = JSON.parse((await flotilla(mesh, 'runs', '--agent', 'operator', '--json')).out)
+    const shown = await flotilla(mesh, 'trace', changed.runs[0].id)
+    expect(shown.out.match(/cache lost: [a-z ]+/gi)).toEqual([
+      expect.stringMatching(/cache lost: (tools|system)/),
+    ])
     readsAllOf(2, later)
   },
 )

@@ -1,3 +1,4 @@
+import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import type { CachingProvider, ScriptedAnswer, Wire } from './caching-provider.ts'
 import { startMesh } from './mesh-process.ts'
 import type { MeshProcess } from './mesh-process.ts'
@@ -56,6 +57,22 @@ export async function converse(
     bills.push(...(await askScripted(mesh, provider, { agent, turn, commands })))
   }
   return bills
+}
+
+/** Runs heartbeats of an agent that find nothing to do, and returns the bills of their model calls. */
+export async function beat(
+  mesh: MeshProcess,
+  provider: CachingProvider,
+  { agent, times }: { readonly agent: string; readonly times: number },
+): Promise<readonly PromptBill[]> {
+  const before = provider.bills().length
+  for (let count = 0; count < times; count += 1) {
+    provider.script([{ words: 'HEARTBEAT_OK' }])
+    const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, { params: { id: agent }, body: {} })
+    const { run } = heartbeatApi.heartbeatRun.response.parse(reply.json())
+    if (run?.outcome?.status !== 'done') throw new Error(`a heartbeat ended as ${JSON.stringify(run)}`)
+  }
+  return provider.bills().slice(before)
 }
 
 /** Runs one turn of that conversation with this many commands. Rejects if the turn does not end as scripted. */

@@ -15,6 +15,7 @@ import { createComplete } from '../../packages/inference/src/models/gateway/comp
 import type { Complete, CompleteDeps } from '../../packages/inference/src/models/gateway/complete.ts'
 import { createModelCatalog } from '../../packages/inference/src/models/catalog/model-catalog.ts'
 import type { ModelCatalog } from '../../packages/inference/src/models/catalog/model-catalog.ts'
+import { createPromptPace } from '../../packages/inference/src/models/gateway/prompt-pace.ts'
 import { createReadOn } from '../../packages/inference/src/models/gateway/read-on.ts'
 import type { ReadOnLimits } from '../../packages/inference/src/models/gateway/read-on.ts'
 import { createMakeProvider } from '../../packages/inference/src/models/providers/make-provider.ts'
@@ -122,6 +123,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
       rootOf: (agentId) => agentId,
     }),
     answerBounds: createAnswerBounds(),
+    pace: createPromptPace(),
     windows: createStatedWindows({ database, clock, log: silentLog }),
     readOn: createReadOn({ clock, limits: options.readOnLimits ?? {} }),
     chance: () => 0.5,

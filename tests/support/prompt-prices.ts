@@ -40,8 +40,8 @@ interface Block {
  * and found at a breakpoint or up to 20 blocks before it. A change of tool choice or thinking invalidates the
  * messages' prefix.
  */
-export function anthropicPrices(): PricedPrompts {
-  const stored = new Set<string>()
+export function anthropicPrices(now: () => number = Date.now): PricedPrompts {
+  const stored: Stored = new Map()
   return {
     bill(body) {
       const blocks = blocksOf(body)
@@ -51,7 +51,8 @@ export function anthropicPrices(): PricedPrompts {
       const tokensAt = (index: number) => Math.ceil((ends[index] ?? 0) / bytesPerToken)
       const marked = blocks.flatMap(({ mark }, index) => (mark === null ? [] : [index]))
       if (marked.length > anthropic.breakpointsMax) throw new Error(`${marked.length} breakpoints`)
-      const found = marked.map((at) => lookBack(blocks, at, stored))
+      refuseWrongOrder(marked.map((at) => blocks[at]?.mark ?? {}))
+      const found = marked.map((at) => lookBack(blocks, at, { stored, now: now() }))
       const hit = Math.max(-1, ...found)
       const long = marked.filter((at) => tokensAt(at) >= anthropic.minTokens)
       const read = hit === -1 ? 0 : tokensAt(hit)
@@ -60,7 +61,8 @@ export function anthropicPrices(): PricedPrompts {
       let cost = read * anthropic.read
       let from = read
       for (const at of long) {
-        stored.add(blocks[at]?.prefix ?? '')
+        const keptMs = blocks[at]?.mark?.ttl === '1h' ? 60 * minuteMs : 5 * minuteMs
+        stored.set(blocks[at]?.prefix ?? '', { keptMs, until: now() + keptMs })
         const part = Math.max(0, tokensAt(at) - from)
         from += part
         written += part
@@ -71,9 +73,29 @@ export function anthropicPrices(): PricedPrompts {
   }
 }
 
-function lookBack(blocks: readonly Block[], at: number, stored: ReadonlySet<string>): number {
+const minuteMs = 60_000
+
+/** The cached beginnings. Each read keeps an entry for another lifetime. */
+type Stored = Map<string, { readonly keptMs: number; readonly until: number }>
+
+/** Throws if a longer lifetime follows a shorter one. */
+function refuseWrongOrder(marks: readonly { readonly ttl?: string }[]): void {
+  const short = marks.findIndex(({ ttl }) => ttl !== '1h')
+  if (short !== -1 && marks.slice(short).some(({ ttl }) => ttl === '1h'))
+    throw new Error('a ttl of 1h must not come after one of 5m')
+}
+
+function lookBack(
+  blocks: readonly Block[],
+  at: number,
+  { stored, now }: { readonly stored: Stored; readonly now: number },
+): number {
   for (let index = at; index >= 0 && at - index < anthropic.lookBackBlocks; index -= 1) {
-    if (stored.has(blocks[index]?.prefix ?? '')) return index
+    const prefix = blocks[index]?.prefix ?? ''
+    const entry = stored.get(prefix)
+    if (entry === undefined || entry.until < now) continue
+    stored.set(prefix, { ...entry, until: now + entry.keptMs })
+    return index
   }
   return -1
 }

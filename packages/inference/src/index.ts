@@ -7,7 +7,7 @@ import type { Kernel } from '@flotilla/identity/kernel'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Runs } from '@flotilla/work/runs'
 import type { Tasks } from '@flotilla/work/tasks'
-import { modelCatalog, modelsModule } from './models/index.ts'
+import { modelCatalog, modelsModule, workOf } from './models/index.ts'
 import type { CatalogNeeds, KnownModels } from './models/index.ts'
 import { replayModule, runRecords } from './replay/index.ts'
 import type { RunRecords } from './replay/index.ts'
@@ -63,7 +63,7 @@ export function inferenceModules(kernel: Kernel, needs: InferenceNeeds) {
     spending: spending.api,
     standIn: replay.api.standIn,
     holdLease: runs.holdLease,
-    kindOf: (runId) => runs.queries.find(runId)?.kind ?? null,
+    workOf: (runId) => workOf(runs.queries, runId),
     fetchMedia: egress.outbound.fetchMedia,
     onShareOf: shares.calls.spend,
   })

@@ -144,6 +144,11 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
      * What the call would have cost more without the cache; negative if its writes cost more than its reads saved.
      */
     cache_saved_usd: z.optional(z.number()),
+    /**
+     * What changed in the prompt since the previous call of the conversation, so that the provider's cache of it is
+     * lost.
+     */
+    cache_break: z.optional(z.string().check(z.maxLength(64))),
     cost_usd: z.number(),
     /** Why the real cost is unknown; `cost_usd` is then the whole reservation. */
     unconfirmed: z.optional(z.string()),

@@ -13,6 +13,32 @@ export function withoutImages(message: PromptMessage): PromptMessage {
   return { ...rest, content: joinPromptText([message.content, leftOut], '\n') }
 }
 
+/** The most answers of the model that follow a picture before it is no longer sent. */
+export const shownAnswersMax = 24
+
+/**
+ * Leaves out pictures that the model has seen in many rounds, so that they are not sent in all later ones. Once one
+ * is too old, all above half of that age leave with it: each change costs the provider's cache of what follows.
+ * Returns the same messages if none is too old. Pure.
+ */
+export function withoutSeenImages(messages: readonly PromptMessage[]): readonly PromptMessage[] {
+  const oldest = messages.findIndex(hasPictures)
+  if (oldest === -1 || answersAfter(messages, oldest) <= shownAnswersMax) return messages
+  return messages.map((message, at) =>
+    hasPictures(message) && answersAfter(messages, at) > shownAnswersMax / 2
+      ? withoutImages(message)
+      : message,
+  )
+}
+
+function hasPictures(message: PromptMessage): boolean {
+  return message.role === 'tool' && message.images !== undefined
+}
+
+function answersAfter(messages: readonly PromptMessage[], at: number): number {
+  return messages.slice(at + 1).filter(({ role }) => role === 'assistant').length
+}
+
 /** Keeps the newest pictures, as many as a conversation may hold; each result keeps all of its own or none. Pure. */
 export function boundImages(messages: readonly PromptMessage[]): PromptMessage[] {
   let count = 0

@@ -9,7 +9,7 @@ import type { ImageRef, PromptMessage } from '../llm/language-model.ts'
 import { hasImages, wireMessages } from '../llm/wire-messages.ts'
 import { readMessages } from '../loop/read-loop-state.ts'
 import { aPng } from '../testing/pictures.ts'
-import { boundImages } from './bound-images.ts'
+import { boundImages, shownAnswersMax, withoutSeenImages } from './bound-images.ts'
 import { createImageStore } from './image-store.ts'
 import { imageMaxBytes, imagesMax, imageTypeOf } from '@flotilla/protocol/image-type'
 
@@ -92,6 +92,23 @@ describe('pictures in a conversation', () => {
     expect(kept[0]?.content).toContain('no longer shown')
     const large = [result('a', [ref(imageMaxBytes)]), result('b', [ref(1)])]
     expect(boundImages(large).map((message) => hasImages([message]))).toEqual([false, true])
+  })
+
+  test('a picture that was sent in many rounds leaves, with all of half that age, and changes nothing before', () => {
+    const answer = { role: 'assistant', content: sanitizeForPrompt('on'), toolCalls: [] } as const
+    const answers = (count: number) => Array.from({ length: count }, () => answer)
+    const old = [calling('a'), result('a', [ref()])]
+    const middle = [calling('b'), result('b', [ref()])]
+    const fresh = [calling('c'), result('c', [ref()])]
+    const young = [...old, ...middle, ...answers(shownAnswersMax - 2), ...fresh]
+    expect(withoutSeenImages(young)).toBe(young)
+    const aged = [...young, answer]
+    const left = withoutSeenImages(aged)
+    expect(left.filter((message) => hasImages([message]))).toEqual([fresh[1]])
+    expect(left[1]?.content).toContain('Make the same call to see them again')
+    // Until the next picture is too old, the conversation stays the same byte for byte.
+    const later = [...left, ...answers(shownAnswersMax - 1)]
+    expect(withoutSeenImages(later)).toBe(later)
   })
 
   test('pictures in a conversation are read back with it after a crash, and nothing else is taken for one', () => {

@@ -2,7 +2,7 @@ import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import { recordedCallPattern } from '@flotilla/protocol/replay-endpoints'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
-import { boundImages } from '../images/bound-images.ts'
+import { boundImages, withoutSeenImages } from '../images/bound-images.ts'
 import { keepImages, shownPicture } from '../images/image-store.ts'
 import { executeToolCall, expectedShape } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
@@ -203,6 +203,7 @@ async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedC
     ...(images.length > 0 ? { images } : {}),
   })
   if (images.length > 0) state.messages = boundImages(state.messages)
+  state.messages = [...withoutSeenImages(state.messages)]
   state.completion ??= end.completion
   const account = { step, output, ok: end.ok }
   state.toolOutputs.push({

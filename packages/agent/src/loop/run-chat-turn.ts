@@ -1,6 +1,7 @@
 import type { Origin } from '@flotilla/protocol/origin'
 import type { PromptMessage, Speaker } from '../llm/language-model.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { withoutSeenImages } from '../images/bound-images.ts'
 import { trustOfOrigin } from '../memory/trust.ts'
 import { momentMessage } from '../prompt/moment-message.ts'
 import { closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
@@ -34,7 +35,7 @@ export async function runChatTurn(
   const { clock } = context
   const session = await conversationOf(context, request)
   const recorded = await recordedHistory(request.session, context)
-  const before = session.messages.length > 0 ? session.messages : recorded.before
+  const before = withoutSeenImages(session.messages.length > 0 ? session.messages : recorded.before)
   const taskId = request.task?.task_id ?? session.taskId
   const beginning = beginningOf(request.origin, session.trust)
   if (trustOfOrigin(request.origin) === 'owner')

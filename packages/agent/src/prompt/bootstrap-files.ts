@@ -15,12 +15,15 @@ export interface BootstrapText {
 const separator = '\n\n---\n\n'
 const cutNote = '\n[truncated: longer than its limit; memory_search finds the rest]'
 
-/** The workspace files that are part of the prompt, in order. Unmodified default files are left out. */
+/**
+ * The workspace files that are part of the prompt, in order. Unmodified default files and empty files are left out.
+ */
 export async function readBootstrapFiles(workspace: Workspace): Promise<readonly BootstrapText[]> {
   const texts: BootstrapText[] = []
   for (const file of bootstrapFiles()) {
-    if (!(await workspace.isDefault(file.name)))
-      texts.push({ file, content: await workspace.read(file.name) })
+    if (await workspace.isDefault(file.name)) continue
+    const content = await workspace.read(file.name)
+    if (content.trim() !== '') texts.push({ file, content })
   }
   return texts
 }

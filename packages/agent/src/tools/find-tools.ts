@@ -1,3 +1,4 @@
+import { promptParts } from '@flotilla/protocol/prompt-parts'
 import { callToolName, coreTools, findableGroups, findToolName } from '@flotilla/protocol/findable-tools'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -17,7 +18,7 @@ const answerMaxChars = 12_000
 const moreNamesMax = 40
 
 const noText = sanitizeForPrompt('')
-const noteHead = 'More tools of yours. find_tools describes them, call_tool calls them:'
+const noteHead = `${promptParts.tools} find_tools describes them, call_tool calls them:`
 
 export interface ToolFinder {
   /** `find_tools` and `call_tool`. */

@@ -12,6 +12,7 @@ import { noMesh } from '../testing/loop-parts.ts'
 import { createDailyLog, dailyLogMaxBytes } from './daily-log.ts'
 import { defaultHeartbeats } from './default-heartbeat.ts'
 import { readHeartbeatContext } from './heartbeat-context.ts'
+import { readBootstrapFiles } from '../prompt/bootstrap-files.ts'
 import { createWorkspace } from './workspace.ts'
 
 const now = Date.UTC(2030, 4, 10, 12)
@@ -162,6 +163,14 @@ describe('what a workspace file was before', () => {
     for (const content of ['a', 'b', 'c']) await workspace.write('SOUL.md', content)
     expect(backups(data)).toHaveLength(2)
   })
+})
+
+test('an empty file of the workspace is no part of the prompt, and one with text is', async () => {
+  const { workspace } = aWorkspace()
+  await workspace.write('SOUL.md', sanitizeForPrompt('  \n'))
+  await workspace.write('USER.md', sanitizeForPrompt('Ann'))
+  const texts = await readBootstrapFiles(workspace)
+  expect(texts.map(({ file }) => file.name)).toEqual(['USER.md'])
 })
 
 test('AGENTS.md is at the root of the data directory, where programs look for it', async () => {

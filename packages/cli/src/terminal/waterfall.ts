@@ -69,6 +69,8 @@ function afterWords(span: SpanView): string {
   if (input !== undefined) words.push(`${input} → ${output ?? 0} tokens`)
   const cached = attributes['gen_ai.usage.cache_read.input_tokens']
   if (typeof cached === 'number' && cached > 0) words.push(`${cached} from the cache`)
+  const lost = attributes['flotilla.cache_break']
+  if (lost !== undefined) words.push(`cache lost: ${String(lost)}`)
   const cost = attributes['flotilla.cost_usd']
   if (typeof cost === 'number' && cost > 0) words.push(formatUsd(cost))
   const error = attributes['error.type']

@@ -1,4 +1,3 @@
-import type { RunKind } from '@flotilla/protocol/run'
 import { readTextFile } from '@flotilla/foundation/config'
 import type { Environment, Settings } from '@flotilla/foundation/config'
 import type { RefuseAboveCeiling, RunTicket } from '@flotilla/identity/access'
@@ -24,8 +23,10 @@ import { embeddingsFormat } from './formats/embeddings-format.ts'
 import { messagesFormat } from './formats/messages-format.ts'
 import { createAnswerBounds } from './gateway/answer-bounds.ts'
 import { createComplete } from './gateway/complete.ts'
+import type { WorkOf } from './gateway/run-choice.ts'
 import type { StandIn } from './gateway/stand-in.ts'
 import { createCountTokens } from './gateway/count-tokens.ts'
+import { createPromptPace } from './gateway/prompt-pace.ts'
 import { createListModels } from './gateway/list-models.ts'
 import { modelMetrics } from './gateway/model-metrics.ts'
 import { modelRoutes } from './gateway/model.routes.ts'
@@ -47,6 +48,7 @@ export { readSaidAnswer } from './recording/read-answer.ts'
 export type { SaidAnswer } from './recording/read-answer.ts'
 export { scriptedChunks, scriptedCompletion } from './providers/scripted-reply.ts'
 export type { CallPurpose, LlmProvider, ProviderRequest, RunCall } from './llm-provider.ts'
+export { workOf } from './gateway/run-choice.ts'
 export { voiceLimits } from './gateway/transcribe.ts'
 export type { Transcribe, Transcribed } from './gateway/transcribe.ts'
 export type { StandIn } from './gateway/stand-in.ts'
@@ -131,8 +133,7 @@ export interface ModelsNeeds extends Pick<KnownModels, 'catalog' | 'recorder' | 
   readonly fetchMedia: FetchMedia
   readonly onShareOf: LoopShare['spend']
   readonly standIn: StandIn
-  /** Returns the kind of a run; null for an unknown run. */
-  readonly kindOf: (runId: string) => RunKind | null
+  readonly workOf: WorkOf
 }
 
 /** The model gateway for agents and programs in containers, and the views of models for people. */
@@ -155,6 +156,7 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
     windows,
     keepAliveMs,
     answerBounds: createAnswerBounds(),
+    pace: createPromptPace(),
     chance: randomChance,
     stopped: closing.signal,
   }

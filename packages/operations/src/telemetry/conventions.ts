@@ -29,6 +29,7 @@ export const own = {
   runState: 'flotilla.run.state',
   attempts: 'flotilla.run.attempts',
   origin: 'flotilla.origin.kind',
+  cacheBreak: 'flotilla.cache_break',
   cacheSavedUsd: 'flotilla.cache_saved_usd',
   costUsd: 'flotilla.cost_usd',
   tokens: 'flotilla.tokens',

@@ -253,6 +253,7 @@ function modelSpan(one: Followed, body: ModelCalled, event: FleetEvent): Span {
     [genAi.inputTokens]: body.prompt_tokens ?? 0,
     [genAi.outputTokens]: body.completion_tokens ?? 0,
     ...(body.cached_tokens === undefined ? {} : cacheAttributes(body)),
+    ...(body.cache_break === undefined ? {} : { [own.cacheBreak]: body.cache_break }),
     [own.costUsd]: body.cost_usd,
     ...(body.unconfirmed === undefined ? {} : { [own.unconfirmed]: true }),
   }

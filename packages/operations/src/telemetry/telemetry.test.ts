@@ -94,7 +94,12 @@ describe('spans', () => {
     const { begin, events, spans, metrics } = aFollowedLedger()
     const run = begin('a')
     events.publish(called(run.id, 90))
-    const cached = { cached_tokens: 700, cache_write_tokens: 20, cache_saved_usd: -0.5 }
+    const cached = {
+      cached_tokens: 700,
+      cache_write_tokens: 20,
+      cache_saved_usd: -0.5,
+      cache_break: 'tools',
+    }
     events.publish({ ...called(run.id, 90), ...cached })
     const [without, used] = spans
     expect(without?.attributes).not.toHaveProperty(genAi.cacheReadTokens)
@@ -102,6 +107,7 @@ describe('spans', () => {
       [genAi.cacheReadTokens]: 700,
       [genAi.cacheWriteTokens]: 20,
       'flotilla.cache_saved_usd': -0.5,
+      'flotilla.cache_break': 'tools',
     })
     const text = prometheusText(metrics.read())
     expect(text).toContain('flotilla_model_cache_tokens_total{model="openai/gpt-5",access="read"} 700')

@@ -75,6 +75,8 @@ export interface RunQueries {
   /** Searches all runs, page by page. Problem `not-found` for an unknown `before`. */
   search(asked: RunSearch): FoundRuns
   view(run: RunRecord): RunView
+  /** Returns what the run will wait for when its turn ends: open child tasks, and open questions to a person. */
+  waitsOf(runId: string): readonly string[]
   /** Returns the run that uses a session now or will continue in it; null when the session is free. */
   runIn(agentId: string, session: string): RunRecord | null
   /** The run and all its descendants. */
@@ -176,6 +178,7 @@ function createQueries(
     countByState,
     endedSince,
     requestersOf: (runId) => requestersOf(rows, runId),
+    waitsOf: (runId) => tasks.openChildren(runId),
     view: (run) =>
       runView(
         run,

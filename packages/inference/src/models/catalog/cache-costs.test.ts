@@ -20,7 +20,10 @@ const priced: Readonly<Record<string, Price>> = Object.fromEntries(
     modelOf('google/gemini-2.5-pro'),
     modelOf('gateway/claude-sonnet-5', { price: own }),
     modelOf('gateway/large', { price: own }),
-    modelOf('gateway/alias', { price: own, promptCache: { by: 'marks', onTools: true } }),
+    modelOf('gateway/alias', {
+      price: own,
+      promptCache: { by: 'marks', onTools: true, forAnHour: true, minTokens: 1024 },
+    }),
     modelOf('here/free', { free: true }),
   ].map((model) => [model.id, priceOf(model, now)] as const),
 )

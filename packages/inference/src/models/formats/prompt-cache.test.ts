@@ -1,17 +1,19 @@
 import { expect, test } from 'vitest'
 import { promptCacheOf, withPromptCache } from './prompt-cache.ts'
 
+const scout = { agentId: 'scout', keep: '5m' } as const
+const marks = { by: 'marks', onTools: true, forAnHour: true, minTokens: 0 } as const
 const at = { model: 'm', kind: 'openai-compatible', baseUrl: 'https://example.com/v1', takesMarks: false }
 
 test.each([
-  [{ kind: 'anthropic' }, { by: 'marks', onTools: true }],
+  [{ kind: 'anthropic' }, { by: 'marks', onTools: true, forAnHour: true, minTokens: 1024 }],
   [
     { kind: 'bedrock', model: 'eu.anthropic.claude-haiku-4-5-v1:0' },
-    { by: 'marks', onTools: false },
+    { by: 'marks', onTools: false, forAnHour: true, minTokens: 4096 },
   ],
   [
     { kind: 'bedrock', model: 'amazon.nova-pro-v1:0' },
-    { by: 'marks', onTools: false },
+    { by: 'marks', onTools: false, forAnHour: false, minTokens: 1024 },
   ],
   // Amazon rejects a cache point for these.
   [
@@ -24,7 +26,15 @@ test.each([
   ],
   [
     { takesMarks: true, model: 'anthropic/claude-sonnet-4.5' },
-    { by: 'marks', onTools: false },
+    { by: 'marks', onTools: false, forAnHour: true, minTokens: 1024 },
+  ],
+  [
+    { kind: 'bedrock', model: 'anthropic.claude-sonnet-4-20250514-v1:0' },
+    { by: 'marks', onTools: false, forAnHour: false, minTokens: 1024 },
+  ],
+  [
+    { kind: 'anthropic', model: 'claude-3-5-haiku-latest' },
+    { by: 'marks', onTools: true, forAnHour: true, minTokens: 2048 },
   ],
   [
     { takesMarks: true, model: 'openai/gpt-5' },
@@ -43,7 +53,9 @@ test.each([
 test('a key is the same for all calls of one agent, another for another, and hides its id', () => {
   const cache = { by: 'prefix', takesKey: true } as const
   const keyOf = (agentId: string, text: string) =>
-    withPromptCache({ messages: [{ role: 'user', content: text }] }, cache, agentId)['prompt_cache_key']
+    withPromptCache({ messages: [{ role: 'user', content: text }] }, cache, { agentId, keep: '5m' })[
+      'prompt_cache_key'
+    ]
   expect(keyOf('scout', 'one')).toBe(keyOf('scout', 'two'))
   expect(keyOf('scout', 'one')).not.toBe(keyOf('clerk', 'one'))
   expect(keyOf('scout', 'one')).toMatch(/^flotilla-[0-9a-f]{32}$/)
@@ -51,7 +63,7 @@ test('a key is the same for all calls of one agent, another for another, and hid
 
 test('a call of a provider without marks and key is the same object', () => {
   const call = { messages: [{ role: 'user', content: 'hi' }] }
-  expect(withPromptCache(call, { by: 'prefix', takesKey: false }, 'scout')).toBe(call)
+  expect(withPromptCache(call, { by: 'prefix', takesKey: false }, scout)).toBe(call)
 })
 
 test('a blank text takes no mark, which Anthropic rejects', () => {
@@ -59,5 +71,29 @@ test('a blank text takes no mark, which Anthropic rejects', () => {
     { role: 'system', content: ' ' },
     { role: 'user', content: [{ type: 'text', text: '' }] },
   ]
-  expect(withPromptCache({ messages }, { by: 'marks', onTools: true }, 'scout')).toEqual({ messages })
+  expect(withPromptCache({ messages }, marks, scout)).toEqual({ messages })
+})
+
+const question = { role: 'user', content: 'hi' }
+const instructed = (chars: number) => [{ role: 'system', content: 'x'.repeat(chars) }, question]
+const markOf = (message: unknown) =>
+  (message as { content: readonly { cache_control?: unknown }[] }).content[0]?.cache_control
+
+test('a beginning that is too short for the model takes no mark, and each later one that is long enough does', () => {
+  const cache = { ...marks, minTokens: 4096 }
+  const short = { messages: instructed(8000) }
+  expect(withPromptCache(short, cache, scout)).toEqual(short)
+  const tools = [{ type: 'function', function: { name: 'look', description: 'y'.repeat(500) } }]
+  const long = withPromptCache({ messages: instructed(8000), tools }, cache, scout)
+  expect(long['tools']).toEqual(tools)
+  expect((long['messages'] as unknown[]).map(markOf)).toEqual([{ type: 'ephemeral' }, { type: 'ephemeral' }])
+})
+
+test('marks for an hour are used only where the provider has them', () => {
+  const hour = { agentId: 'scout', keep: '1h' } as const
+  const sent = withPromptCache({ messages: instructed(9) }, marks, hour)
+  const long = { type: 'ephemeral', ttl: '1h' }
+  expect((sent['messages'] as unknown[]).map(markOf)).toEqual([long, long])
+  const short = withPromptCache({ messages: instructed(9) }, { ...marks, forAnHour: false }, hour)
+  expect((short['messages'] as unknown[]).map(markOf)).toEqual([{ type: 'ephemeral' }, { type: 'ephemeral' }])
 })

@@ -5,13 +5,29 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 /** How a provider caches the beginning of a prompt. */
 export type PromptCache =
   /** The provider caches up to each mark in the request, on a tool or on the text of a message. */
-  | { readonly by: 'marks'; readonly onTools: boolean }
+  | {
+      readonly by: 'marks'
+      readonly onTools: boolean
+      /** True if a prompt can be kept for an hour instead of five minutes. */
+      readonly forAnHour: boolean
+      /** The fewest tokens that the model caches; a shorter beginning gets no mark. */
+      readonly minTokens: number
+    }
   /** The provider caches by itself; a key routes calls with the same beginning to the same machine. */
   | { readonly by: 'prefix'; readonly takesKey: boolean }
 
 /** Amazon rejects a cache point for any other model. */
 const cachedAtAmazon =
   /anthropic\.claude-(?:3-7-sonnet|3-5-haiku|3-5-sonnet-20241022|[a-z]+-\d)|amazon\.nova-/
+
+/** Amazon keeps a prompt for an hour for these models only. */
+const forAnHourAtAmazon = /anthropic\.claude-(?:opus|sonnet|haiku)-4-[5-9]/
+/** The fewest tokens that Claude models cache; Amazon's Nova caches from 1,024. */
+const minTokensOf: readonly (readonly [model: RegExp, tokens: number])[] = [
+  [/claude-(?:opus-4[.-][5-9]|haiku-4[.-][5-9])/, 4096],
+  [/claude-(?:sonnet-4[.-][6-9]|3[.-]5-haiku|3-haiku)/, 2048],
+]
+const minTokensUsual = 1024
 
 /** Pure. */
 export function promptCacheOf(at: {
@@ -22,10 +38,13 @@ export function promptCacheOf(at: {
   readonly takesMarks: boolean
 }): PromptCache {
   const { model, kind, baseUrl } = at
-  if (kind === 'anthropic') return { by: 'marks', onTools: true }
+  const minTokens = minTokensOf.find(([pattern]) => pattern.test(model))?.[1] ?? minTokensUsual
+  const marks = { by: 'marks', onTools: false, forAnHour: true, minTokens } as const
+  if (kind === 'anthropic') return { ...marks, onTools: true }
   // The mark on the system prompt covers the tools, which come before it.
-  if (kind === 'bedrock' && cachedAtAmazon.test(model)) return { by: 'marks', onTools: false }
-  if (at.takesMarks && model.startsWith('anthropic/')) return { by: 'marks', onTools: false }
+  if (kind === 'bedrock' && cachedAtAmazon.test(model))
+    return { ...marks, forAnHour: forAnHourAtAmazon.test(model) }
+  if (at.takesMarks && model.startsWith('anthropic/')) return marks
   const takesKey = baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
   return { by: 'prefix', takesKey }
 }
@@ -35,21 +54,50 @@ export function promptCacheOf(at: {
  *
  * - on the last tool, and on the system prompt, which other conversations of the agent share;
  * - on the end of the conversation in the previous call, where the provider finds its cache entry. The provider looks
- *   back a limited number of blocks, so the last mark alone would miss the entry after an answer with many calls;
  * - on the current end of the conversation. Later system messages are not part of the next call.
  *
+ * A beginning that is surely too short for the model gets no mark. All marks of a call have the same lifetime,
+ * because a provider rejects a longer one behind a shorter one, and because its report does not separate them.
  * Pure.
  */
-export function withPromptCache(call: JsonObject, cache: PromptCache, agentId: string): JsonObject {
-  if (cache.by === 'prefix') return cache.takesKey ? { ...call, prompt_cache_key: keyOf(agentId) } : call
+export function withPromptCache(
+  call: JsonObject,
+  cache: PromptCache,
+  by: { readonly agentId: string; readonly keep: CacheTime },
+): JsonObject {
+  if (cache.by === 'prefix') return cache.takesKey ? { ...call, prompt_cache_key: keyOf(by.agentId) } : call
   const { messages, tools } = call
   if (!Array.isArray(messages)) return call
-  const marked = new Set([systemEnd(messages), ...conversationEnds(messages)])
+  const mark: Mark = { type: 'ephemeral', ...(keptFor(cache, by.keep) === '1h' ? { ttl: '1h' } : {}) }
+  const isLong = (bytes: number) => bytes >= cache.minTokens * bytesPerTokenMin
+  const toolBytes = bytesOf(tools ?? null)
+  const ends = [toolBytes]
+  for (const message of messages) ends.push((ends.at(-1) ?? 0) + bytesOf(message))
+  const marked = new Set(
+    [systemEnd(messages), ...conversationEnds(messages)].filter((at) => isLong(ends[at + 1] ?? 0)),
+  )
   return {
     ...call,
-    messages: messages.map((message, at) => (marked.has(at) ? markedMessage(message) : message)),
-    ...(cache.onTools && Array.isArray(tools) && tools.length > 0 ? { tools: markedLast(tools) } : {}),
+    messages: messages.map((message, at) => (marked.has(at) ? markedMessage(message, mark) : message)),
+    ...(cache.onTools && Array.isArray(tools) && tools.length > 0 && isLong(toolBytes)
+      ? { tools: markedLast(tools, mark) }
+      : {}),
   }
+}
+
+/** How long a provider keeps a prompt in its cache after each use: five minutes or an hour. */
+export type CacheTime = '5m' | '1h'
+
+/** Returns the lifetime that the marks of a call have. Pure. */
+export function keptFor(cache: PromptCache, wanted: CacheTime): CacheTime {
+  return cache.by === 'marks' && cache.forAnHour ? wanted : '5m'
+}
+
+/** The fewest bytes of JSON that one token has. */
+const bytesPerTokenMin = 2
+
+function bytesOf(value: JsonValue): number {
+  return value === null ? 0 : Buffer.byteLength(JSON.stringify(value))
 }
 
 /** Hashes the agent's id, which must not be sent to a provider. */
@@ -57,7 +105,10 @@ function keyOf(agentId: string): string {
   return `flotilla-${createHash('sha256').update(agentId).digest('hex').slice(0, 32)}`
 }
 
-const mark = { cache_control: { type: 'ephemeral' } } as const
+interface Mark extends Readonly<Record<string, JsonValue>> {
+  readonly type: 'ephemeral'
+  readonly ttl?: '1h'
+}
 
 function systemEnd(messages: readonly JsonValue[]): number {
   const first = messages.findIndex((message) => !isSystem(message))
@@ -87,15 +138,15 @@ function roleOf(message: JsonValue): JsonValue | undefined {
 }
 
 /** Marks the last part of a message; a blank text cannot have a mark. */
-function markedMessage(message: JsonValue): JsonValue {
+function markedMessage(message: JsonValue, mark: Mark): JsonValue {
   if (!isJsonObject(message)) return message
   const { content } = message
   if (typeof content === 'string')
     return content.trim() === ''
       ? message
-      : { ...message, content: [{ type: 'text', text: content, ...mark }] }
+      : { ...message, content: [{ type: 'text', text: content, cache_control: mark }] }
   if (!Array.isArray(content) || isBlank(content.at(-1))) return message
-  return { ...message, content: markedLast(content) }
+  return { ...message, content: markedLast(content, mark) }
 }
 
 function isBlank(part: JsonValue | undefined): boolean {
@@ -104,8 +155,8 @@ function isBlank(part: JsonValue | undefined): boolean {
   return part['type'] === 'text' && (typeof text !== 'string' || text.trim() === '')
 }
 
-function markedLast(values: readonly JsonValue[]): JsonValue[] {
+function markedLast(values: readonly JsonValue[], mark: Mark): JsonValue[] {
   return values.map((value, at) =>
-    at === values.length - 1 && isJsonObject(value) ? { ...value, ...mark } : value,
+    at === values.length - 1 && isJsonObject(value) ? { ...value, cache_control: mark } : value,
   )
 }

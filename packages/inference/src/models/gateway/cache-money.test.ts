@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { answerWhole } from '../../../../../tests/support/llm-upstream.ts'
 import { workerCaller } from '../../../../../tests/support/model-harness.ts'
 import { completionBody, withModelPath } from '../../../../../tests/support/model-path.ts'
+import { usageReading } from './usage-reading.ts'
 import { createPriceList } from '../catalog/price-list.ts'
 import { createReportCosts } from '../../spending/cost-report.ts'
 import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
@@ -88,6 +89,13 @@ describe('money of calls with a prompt cache', () => {
       const usage = { promptTokens: 100, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 100 }
       expect(listed.costNano(usage)).toBe(375_000)
     })
+  })
+
+  test('what a call with marks for an hour wrote is settled as written for an hour', () => {
+    const told = { promptTokens: 9, completionTokens: 1, cachedTokens: 2, cacheWriteTokens: 5 }
+    const hour = usageReading({}, { isForAnHour: true, broken: null })
+    expect(hour.billed(told)).toEqual({ ...told, cacheWriteLongTokens: 5 })
+    expect(usageReading({}, { isForAnHour: false, broken: null }).billed(told)).toEqual(told)
   })
 
   test('savings below zero stay below zero in the report of the costs', async () => {

@@ -6,8 +6,9 @@ import { bookable, usdFromNano } from '../../spending/index.ts'
 import { cacheUseOf } from '../catalog/cache-costs.ts'
 import type { Price } from '../catalog/price-list.ts'
 import type { Reservation, SpendClosing, Spending, UnknownCost } from '../../spending/index.ts'
-import { billedUsage } from '../formats/usage.ts'
-import type { TokenUsage, UsageRule } from '../formats/usage.ts'
+import type { TokenUsage } from '../formats/usage.ts'
+import { cacheFields, usageReading } from './usage-reading.ts'
+import type { UsageReading } from './usage-reading.ts'
 
 /**
  * The account of one open call. The first of three events closes it: the final usage, an end with unknown cost, or a
@@ -26,8 +27,7 @@ export interface CallAccountInput {
   readonly model: string
   readonly operation: 'chat' | 'embeddings' | 'transcription'
   readonly price: Price
-  /** How the provider's usage maps to billed tokens. */
-  readonly usageRule?: UsageRule
+  readonly usage?: UsageReading
   readonly reservation: Reservation
   readonly promptTokens: number
   /** The limit in tokens of the prompt and of each answer; an unknown cost is charged up to this limit. */
@@ -49,7 +49,7 @@ export function openCallAccount(
   input: CallAccountInput,
 ): CallAccount & { settleCost(told: SpendClosing): void } {
   const startedAt = deps.clock.now()
-  const billed = (usage: TokenUsage) => billedUsage(usage, input.usageRule ?? {})
+  const { billed, cacheBreak } = input.usage ?? usageReading({})
   let isOpen = true
 
   function close(how: () => void): void {
@@ -75,13 +75,7 @@ export function openCallAccount(
       tokens: promptTokens + completionTokens,
       prompt_tokens: promptTokens,
       completion_tokens: completionTokens,
-      ...(cache === undefined
-        ? {}
-        : {
-            cached_tokens: cache.readTokens,
-            cache_write_tokens: cache.writtenTokens,
-            cache_saved_usd: usdFromNano(cache.savedNano),
-          }),
+      ...cacheFields(cache, cacheBreak),
       cost_usd: usdFromNano(costNano),
       ...(unconfirmed === undefined ? {} : { unconfirmed }),
       duration_ms: durationMs,

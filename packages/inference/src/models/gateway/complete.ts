@@ -10,7 +10,6 @@ import { dispatch } from './dispatch.ts'
 import { isFromAgentProcess, openCall } from './open-call.ts'
 import type { AgentCaller, Opened } from './open-call.ts'
 import { withAnswerSettings, withChosenModel } from './run-choice.ts'
-import type { RunChoiceDeps } from './run-choice.ts'
 import { standInChain } from './stand-in.ts'
 import type { StandIn } from './stand-in.ts'
 import { awaitFirstToken } from './await-first-token.ts'
@@ -67,7 +66,6 @@ export interface CompleteDeps extends AllowedModelsDeps, Omit<ReadForDeps, 'apiF
   readonly windows: StatedWindows
   /** Answers in place of the model in a replay; returns null for all other runs. */
   readonly standIn?: StandIn
-  readonly kindOf?: RunChoiceDeps['kindOf']
   /** Returns 0 to 1; spreads the retries of clients after a failure. */
   readonly chance: () => number
   /** The silence after which a stream gets a keep-alive comment; the default is `wireLimits.keepAliveMs`. */

@@ -13,13 +13,14 @@ import { priceWithTools, serverToolTerms, tokensWithTools } from '../catalog/ser
 import type { StatedWindows } from '../catalog/stated-windows.ts'
 import type { ApiFormat, CallParameters } from '../formats/api-format.ts'
 import { draftOf } from '../formats/draft.ts'
-import { billedUsage } from '../formats/usage.ts'
 import type { CallBounds, CallPurpose, ProviderRequest, RunCall } from '../llm-provider.ts'
 import type { AnswerBounds } from './answer-bounds.ts'
 import { openCallAccount } from './call-account.ts'
 import { promptTokensAtMost } from './estimate.ts'
 import type { Hearing } from './read-on.ts'
 import type { Hold, OpenCall } from './reply-body.ts'
+import { usageReading } from './usage-reading.ts'
+import type { CachedCall } from './usage-reading.ts'
 
 export type AgentCaller = Extract<Caller, { kind: 'agent' }>
 
@@ -58,6 +59,8 @@ export interface AskedCall {
   readonly hearing: Hearing
   readonly asksAgain: boolean
   readonly purpose: CallPurpose
+  /** How the prompt is cached; omitted for calls that the mesh does not mark. */
+  readonly cache?: CachedCall
   /** `hold` counts the bytes of the answer; `keep` keeps the connection open if the client asked for that. */
   readonly input: { readonly hold?: Hold; readonly keep?: () => () => void }
 }
@@ -133,13 +136,14 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
   const ended = call.input.keep?.()
   const releaseLease = deps.holdLease(caller.run)
   hearing.left.addEventListener('abort', releaseLease, { once: true })
+  const reading = usageReading(model.usageRule, call.cache)
   const account = openCallAccount(deps, {
     agentId,
     runId: caller.run?.runId ?? null,
     model: model.id,
     operation: apiFormat.hasOutput ? 'chat' : 'embeddings',
     price,
-    usageRule: model.usageRule,
+    usage: reading,
     reservation,
     promptTokens,
     windowTokens: model.windowTokens,
@@ -168,7 +172,7 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
     bounds,
     ...(call.asksAgain ? { answerBound } : {}),
     account,
-    costUsdOf: (usage) => usdFromNano(price.costNano(billedUsage(usage, model.usageRule))),
+    costUsdOf: (usage) => usdFromNano(price.costNano(reading.billed(usage))),
   }
 }
 

@@ -98,7 +98,8 @@ const tools = ['read', 'look'].map((name) => ({
   type: 'function',
   function: {
     name,
-    description: name,
+    // Long enough to be cached by each model.
+    description: `${name} ${'word '.repeat(1000)}`,
     parameters: { type: 'object', properties: { at: { type: 'number' } } },
   },
 }))

@@ -2,16 +2,18 @@ import type { NewId } from '@flotilla/protocol/ids'
 import { fitTools } from '../formats/translate/fit-tools.ts'
 import { withFewTools } from '../formats/translate/tool-limits.ts'
 import { fitHistory } from '../formats/history/fit-history.ts'
-import { withPromptCache } from '../formats/prompt-cache.ts'
+import { keptFor, withPromptCache } from '../formats/prompt-cache.ts'
 import { createNormalWriter, normalReply } from '../formats/answer/normal-reply.ts'
 import type { NormalReplyOptions } from '../formats/answer/normal-reply.ts'
 import type { ProviderReply } from '../llm-provider.ts'
 import { eventsOrNormal } from './events-or-normal.ts'
 import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, AskedCall, OpenCallDeps, Opened } from './open-call.ts'
+import { pacedCall } from './paced-call.ts'
+import type { PacedCallDeps } from './paced-call.ts'
 import { refusalInBody } from './provider-problem.ts'
 
-export interface ReadForDeps extends OpenCallDeps {
+export interface ReadForDeps extends OpenCallDeps, PacedCallDeps {
   readonly newId: NewId
 }
 
@@ -66,15 +68,23 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
   const { forwarded } = parameters
   const { messages } = forwarded
   if (!isFromAgentProcess(deps, caller) || messages === undefined) return call
+  const { keep, broken } = pacedCall(deps, caller, call)
   const fitted = deps.onShareOf(caller.agentId, () => {
     // Marks come first: fitting may merge a notice, which the next call lacks, into the last user message.
     const marked =
-      purpose === 'aside' ? forwarded : withPromptCache(forwarded, model.promptCache, caller.agentId)
+      purpose === 'aside'
+        ? forwarded
+        : withPromptCache(forwarded, model.promptCache, { agentId: caller.agentId, keep })
     const asked = Array.isArray(marked['messages']) ? marked['messages'] : messages
     const taken = fitHistory(asked, model.history)
     const { tools } = model.history
     const few = withFewTools(taken === asked ? marked : { ...marked, messages: taken }, tools.max)
     return fitTools(few, tools)
   })
-  return fitted === forwarded ? call : { ...call, parameters: { ...parameters, forwarded: fitted } }
+  const cache = { isForAnHour: keptFor(model.promptCache, keep) === '1h', broken }
+  return {
+    ...call,
+    cache,
+    ...(fitted === forwarded ? {} : { parameters: { ...parameters, forwarded: fitted } }),
+  }
 }

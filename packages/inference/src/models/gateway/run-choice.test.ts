@@ -41,7 +41,8 @@ async function sentIn(
   } = {},
 ): Promise<readonly Settings[]> {
   const model = call.model ?? 'openai/big'
-  const overrides = { kindOf: () => kind }
+  const work = { kind, conversation: kind, willWait: () => false }
+  const overrides = { workOf: () => work }
   return withModelPath({ settings, agentModel: model, overrides }, async ({ upstream, parts }) => {
     upstream.answerWith(({ body }, response) => {
       if (body['model'] === call.refused) refuse(response, 401, { message: 'no' })

@@ -2,6 +2,7 @@ import type { AnswerSettings, Settings, ThinkingEffort } from '@flotilla/foundat
 import { answerKinds } from '@flotilla/foundation/config'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunKind } from '@flotilla/protocol/run'
+import type { RunQueries } from '@flotilla/work/runs'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import { resolveModel } from '../catalog/resolve-model.ts'
 import type { CallParameters } from '../formats/api-format.ts'
@@ -10,9 +11,20 @@ import type { FallbackDeps } from './allowed-models.ts'
 import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps } from './open-call.ts'
 
+/** What the gateway knows of a run. */
+export interface RunWork {
+  readonly kind: RunKind
+  /** The conversation of its agent in which the run works. */
+  readonly conversation: string
+  /** True if the run has work elsewhere that it will wait for: child tasks, approvals, questions to a person. */
+  readonly willWait: () => boolean
+}
+
+/** Returns null for an unknown run. */
+export type WorkOf = (runId: string) => RunWork | null
+
 export interface RunChoiceDeps extends FallbackDeps, Pick<OpenCallDeps, 'apiFormat'> {
-  /** Returns the kind of a run; null for an unknown run. */
-  readonly kindOf?: ((runId: string) => RunKind | null) | undefined
+  readonly workOf?: WorkOf | undefined
 }
 
 /** One call of an agent process: whose it is, and what it is for. */
@@ -24,7 +36,7 @@ export interface ChosenCall {
 /** Returns the kind of run that a call of an agent process belongs to; null for calls of programs. */
 export function runKindOf(deps: RunChoiceDeps, { caller }: ChosenCall): RunKind | null {
   const runId = caller.run?.runId
-  return runId !== undefined && isFromAgentProcess(deps, caller) ? (deps.kindOf?.(runId) ?? null) : null
+  return runId !== undefined && isFromAgentProcess(deps, caller) ? (deps.workOf?.(runId)?.kind ?? null) : null
 }
 
 /**
@@ -65,7 +77,9 @@ function chosenModel(deps: RunChoiceDeps, call: ChosenCall): CatalogModel | null
   }
 }
 
-/** The fewest bytes of a prompt that count as one token, so that a prompt that may not fit is sent to the own model. */
+/**
+ * The fewest bytes of a prompt that count as one token, so that a prompt that may not fit is sent to the own model.
+ */
 const bytesPerTokenMin = 3
 
 function mayFit(model: CatalogModel, bodyBytes: number): boolean {
@@ -111,4 +125,17 @@ export function answerSettingsOf(
   if (known === undefined) return {}
   const own = Object.hasOwn(agents, agentId) ? agents[agentId]?.answers?.[known] : undefined
   return { ...answers[known], ...own }
+}
+
+/** Returns what the gateway knows of a run. */
+export function workOf(queries: Pick<RunQueries, 'find' | 'waitsOf'>, runId: string): RunWork | null {
+  const run = queries.find(runId)
+  if (run === null) return null
+  const { input } = run
+  const place = input.kind === 'chat' ? input.session : input.kind === 'task' ? input.task_id : ''
+  return {
+    kind: run.kind,
+    conversation: `${run.kind} ${place}`,
+    willWait: () => queries.waitsOf(runId).length > 0,
+  }
 }
