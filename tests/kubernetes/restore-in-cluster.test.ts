@@ -159,7 +159,7 @@ it(
     expect(log).not.toContain('planted-in-env')
     const names = await typist.type(`${inMesh} exec mesh-0 -- flotilla credentials list`)
     expect(names).toContain('planted')
-    expect(await typist.type(`${inMesh} exec mesh-0 -- flotilla journal verify`)).toContain('holds')
+    expect(await typist.type(`${inMesh} exec mesh-0 -- flotilla journal verify`)).toContain('is intact')
     // The volume of the backup was deleted with the pod that waited.
     const isGone = async () =>
       !(await namesIn(ownNamespace, 'persistentvolumeclaims')).includes('mesh-0-backup')

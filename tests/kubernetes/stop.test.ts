@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import * as z from 'zod'
 import { probePod } from '../../packages/fleet/src/sandbox/kubernetes/agent-objects.ts'
-import { sandboxName, sandboxSizes } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
+import { homeTag, sandboxName, sandboxSizes } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
 import { deadPort } from '../support/dead-port.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh, type MeshProcess } from '../support/mesh-process.ts'
@@ -114,7 +114,8 @@ it(
     expect(answer).toMatchObject({ stopped: false, agents_left: null })
     expect(answer.agents_ended).toEqual(expect.arrayContaining(['keeper', 'other']))
     const pods = await podsOfAgents(api, namespace)
-    for (const { name, agent } of pods.filter((pod) => pod.name !== stranger))
+    // Fleets of other tests use the namespace as well.
+    for (const { name, agent } of pods.filter((pod) => pod.name.startsWith(`flotilla-${homeTag(homeId)}-`)))
       expect(['Succeeded', 'Failed'], agent).toContain(await phaseOf(name))
     expect(await phaseOf(stranger)).toBe('Running')
     const again = await flotilla({ home: mesh.home, environment }, 'stop', '--json')

@@ -18,8 +18,10 @@ const listens = '00010000'
 const askedMax = 32
 
 /**
- * Returns the answer of a socket's holder whose process this user cannot read: only root reads those of other users.
- * An answer counts if it names a process of another trusted user whose command line `isMeant`; null if none counts.
+ * Returns the answer of a socket's holder whose process this user cannot read: only root reads those of other users,
+ * and one of the same user cannot be read if its program is only executable, as Node is in the images, or if it
+ * changed its user. An answer counts if it names such a process of a trusted user whose command line `isMeant`; null
+ * if none counts.
  */
 export async function unreadableHolder<Answer extends { readonly pid: number }>(
   files: ProcFiles,
@@ -38,12 +40,22 @@ export async function unreadableHolder<Answer extends { readonly pid: number }>(
     try {
       const { uid } = files.statSync(`/proc/${answer.pid}`)
       const words = files.readFileSync(`/proc/${answer.pid}/cmdline`, 'utf8').split('\0')
-      if (uid !== by.ownUid && by.trustedUids.includes(uid) && by.isMeant(words)) return answer
+      const isUnreadable = uid !== by.ownUid || !isReadable(files, answer.pid)
+      if (isUnreadable && by.trustedUids.includes(uid) && by.isMeant(words)) return answer
     } catch {
       // The process has ended.
     }
   }
   return null
+}
+
+function isReadable(files: ProcFiles, pid: number): boolean {
+  try {
+    files.readdirSync(`/proc/${pid}/fd`)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Returns the abstract sockets with a listener, by name; a name begins with a NUL. Linux alone. */

@@ -93,6 +93,18 @@ describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the l
 })
 
 describe.skipIf(process.getuid?.() !== 0)('the owner of a home', () => {
+  test.each(['serve', 'restore'])(
+    'the owner of a home is refused while a process of their own holds it that the kernel lets only root read: %s',
+    async (verb) => {
+      const home = aHome()
+      chownSync(home, ownerUid, ownerUid)
+      const words = verb === 'serve' ? ['--', verb] : ['--', verb, '--home', home]
+      // A process that changed its user is as unreadable as one whose program may only be executed.
+      expect(await outcomeFor(home, ownerUid, words)).toBe('locked')
+      expect(await outcomeFor(home, ownerUid)).toContain(`a mesh already runs on ${home}: process `)
+    },
+  )
+
   test('the owner of a home is refused while root runs a mesh on it, although only root can read whose socket it is', async () => {
     const home = aHome()
     chownSync(home, ownerUid, ownerUid)
@@ -103,7 +115,7 @@ describe.skipIf(process.getuid?.() !== 0)('the owner of a home', () => {
 })
 
 /** Tries to lock the home as this user; returns the outcome. */
-async function outcomeFor(home: string, uid: number): Promise<string> {
+async function outcomeFor(home: string, uid: number, words: readonly string[] = []): Promise<string> {
   const { said } = await running(
     `import { lockHome } from ${JSON.stringify(join(import.meta.dirname, 'home-lock.ts'))}
     process.setgid(${uid})
@@ -115,7 +127,7 @@ async function outcomeFor(home: string, uid: number): Promise<string> {
     } catch (error) {
       console.log(error.detail ?? error.stack)
     }`,
-    [],
+    words,
   )
   return said.trim()
 }

@@ -57,7 +57,8 @@ export async function findHolder(
   const inodes = listeners.map(({ inode }) => inode)
   const holder = holderOf(fs, inodes, trusted)
   if (holder === null) {
-    // A mesh that root runs on the home of a user is recognized by its answer and by its command line.
+    // A mesh that root runs on the home of a user, or that runs in a container, is recognized by its answer and by its
+    // command line.
     const unreadable = await unreadableHolder(fs, listeners, {
       ownUid: process.getuid?.() ?? 0,
       trustedUids: trusted,
@@ -86,8 +87,10 @@ function homeIn(place: string): string {
   return place.split('\0', 1)[0] ?? place
 }
 
+/** Also true for a mesh whose command line names no home: its environment does, which this user cannot read. */
 function namesHome(words: readonly string[], place: string): boolean {
   const at = words.indexOf('--home')
+  if (at === -1) return words.includes('serve')
   const home = at === -1 ? undefined : words[at + 1]
   return home !== undefined && (home === homeIn(place) || fs.realpathSync(home) === homeIn(place))
 }
