@@ -14,6 +14,7 @@ const out = join(root, 'dist', 'docs-site')
 const env = { ...process.env, NODE_ENV: 'production', ASTRO_TELEMETRY_DISABLED: '1', DOCS_SITE_OUT: out }
 
 installPackages()
+run(process.execPath, ['parse-diagrams.mjs'])
 writeContent()
 run(process.execPath, [join(site, 'node_modules', 'astro', 'bin', 'astro.mjs'), 'build'])
 console.log(`The documentation site is in ${out}.`)
