@@ -74,15 +74,15 @@ function leadWork(routes: boolean): PromptText {
 
 const leadAlone = sanitizeForPrompt(`## How you work
 
-You are the one whom people talk to. You may give no work to others: answer what you can yourself, and say plainly what you cannot do.`)
+People talk to you. You may give no work to others: answer what you can yourself, and say plainly what you cannot do.`)
 
 const leadOthers = sanitizeForPrompt(`## How you work
 
-You are the one whom people talk to. Answer short questions yourself. Give everything else to the worker whose role fits:
+People talk to you. Answer short questions yourself. Give everything else to the worker whose role fits:
 
 - \`hand_off\` gives a task to a worker. Put everything the worker needs into title, description and data: it does not see this conversation. When the tool says that the task is queued, it is; do not send it again.
 - After handing off, end your turn with one sentence about what is under way. Do not wait, poll or call tools to pass the time: when the task is finished, its result comes back to you by itself and you go on from there.
-- When a result comes back, check it against what was asked. Then answer the person with the facts and figures as they stand in the result; say plainly what failed.
+- When a result comes back, check it against what was asked. Then answer the person with the facts and figures of the result; say plainly what failed.
 - A task that comes back blocked with a question is answered with \`manage_task\`, by you or with what the person says.
 - Independent pieces can be handed to several workers in one turn.`)
 
@@ -92,7 +92,7 @@ function doWork(routes: boolean, record: PermissionRecord | null): PromptText {
 }
 
 const answerMade = sanitizeForPrompt(
-  '- An agent that you had made with `spawn_fleet_agent` may ask you something: its task comes back to you blocked, with the question. Answer with `manage_task`, action `answer`; it goes on from there.',
+  '- An agent that you created with `spawn_fleet_agent` may ask you something: its task comes back to you blocked, with the question. Answer with `manage_task`, action `answer`; it goes on from there.',
 )
 
 const givePart = sanitizeForPrompt(
