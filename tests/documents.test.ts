@@ -27,7 +27,7 @@ describe('docs/glossary.md', () => {
     ([, term]) => term ?? '',
   )
 
-  test('defines each term once, in the order of the alphabet', () => {
+  test('the glossary defines each term once, in the order of the alphabet', () => {
     const defined = terms.filter((term) => term !== 'term')
     expect(defined.length).toBeGreaterThan(40)
     expect(defined).toEqual([...new Set(defined)].toSorted((one, other) => one.localeCompare(other, 'en')))

@@ -75,7 +75,7 @@ describe('builds of earlier sources', () => {
     ])
   })
 
-  test('take along after a week what Node had compiled of them, and nothing else', () => {
+  test('the code that Node compiled for builds of earlier sources is removed after a week, and nothing else', () => {
     const folder = folders({ [`mesh-${digest(1)}`]: 1 })
     const compiled = folders({
       [`mesh-${digest(1)}`]: 900,

@@ -112,7 +112,7 @@ withEngine(
       expect(lent).toEqual([true, false, false])
     })
 
-    it('many that start at once leave a processor to the machine', async () => {
+    it('many agents that start at once leave one processor to the machine', async () => {
       const ids = Array.from(
         { length: isSoak ? 2 * engine.cpus + 2 : engine.cpus + 2 },
         (_, index) => `many-${index}`,

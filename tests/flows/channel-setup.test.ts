@@ -275,15 +275,12 @@ describe('a channel that is added', () => {
     ['no hours', ['--quiet-hours', '22-7'], /--quiet-hours 22-7 is not a time range[\s\S]*22:00-07:00/],
     ['an hour that there is not', ['--quiet-hours', '24:00-07:00'], /is not a time range/],
     ['hours of no length', ['--quiet-hours', '07:00-07:00'], /is not a time range/],
-  ])(
-    'a channel that is added is not told of %s: nothing changes, and the repair is named',
-    async (_what, words, told) => {
-      const before = await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')
-      const refused = await flotilla(home(), 'channels', 'notices', ...words)
-      expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(told) })
-      expect(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')).toBe(before)
-    },
-  )
+  ])('adding a channel with %s changes nothing, and names the repair', async (_what, words, told) => {
+    const before = await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')
+    const refused = await flotilla(home(), 'channels', 'notices', ...words)
+    expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(told) })
+    expect(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')).toBe(before)
+  })
 
   it('doctor reports a channel that is not connected, with the repair', async () => {
     const found = async () => {

@@ -83,7 +83,7 @@ it.each(rounds)('exactly one of two detached starts on a new home wins, round %i
   expect(await mesh()).toMatchObject({ pid })
 })
 
-it('a start that comes while the mesh is being started is told by which process', async () => {
+it('a start during another start of the mesh is answered with the id of the starting process', async () => {
   const { home, start, mesh } = await aHome()
   const first = start('-d')
   await eventually('a supervisor has taken the home', () => askSupervisor(home))

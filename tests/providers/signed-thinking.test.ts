@@ -90,7 +90,7 @@ describe('thinking that one server of the Messages API has signed', () => {
   }
 
   test.each([true, false])(
-    'goes back to that server alone through the Messages API, streamed: %s',
+    'signed thinking is returned only to the server that signed it through the Messages API, streamed: %s',
     async (stream) => {
       const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
       const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'hi' }]
@@ -121,7 +121,7 @@ describe('thinking that one server of the Messages API has signed', () => {
     },
   )
 
-  test('goes back to that server alone in the loop of an agent, also where the other stands in', async () => {
+  test('signed thinking is returned only to the server that signed it in the loop of an agent, also after a fallback', async () => {
     let rounds = 0
     const look = defineTool({
       name: 'look',

@@ -317,7 +317,7 @@ describe('a real agent process at work', () => {
     })
   })
 
-  test('a task ends with complete_task, told to the mesh under the step’s key', async () => {
+  test('a task ends with complete_task, sent to the mesh under the step’s key', async () => {
     const done = { summary: 'three files', result: { files: 3 } }
     const script = [
       command('ls | wc -l'),

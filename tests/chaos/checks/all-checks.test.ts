@@ -146,7 +146,7 @@ describe('of effects, the checks find', () => {
     expect(foundIn(changes)).toContain(check)
   })
 
-  it('nothing about a call of unknown outcome, whether it took effect or not', () => {
+  it('the checks report nothing about a call of unknown outcome, whether it took effect or not', () => {
     const calls = [aCall({ told: 'unknown' })]
     expect([foundIn({ calls }), foundIn({ calls, effects: [] })]).toEqual([[], []])
   })

@@ -20,7 +20,7 @@ export function describeFactKeeper(name: string, make: MakeKeeper): void {
       for (const fact of facts) expect(await kept()).toContain(fact)
     })
 
-    test('nothing of a run in which nothing worked', async () => {
+    test('a run in which nothing worked leaves no fact', async () => {
       heedsLesson(106)
       const { keeper, kept } = await make()
       expect(await keeper.saveFacts(facts, { ...run, runOk: false })).toEqual({ saved: 0 })

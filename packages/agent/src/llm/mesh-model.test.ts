@@ -232,7 +232,7 @@ test('an answer without a reported bound is not requested again', async () => {
   expect(answer).toMatchObject({ text: 'half an', cutOff: true })
 })
 
-test('a bound that the mesh told before the first words makes it ask again, where no usage came', async () => {
+test('a bound that the mesh sent before the first text leads to a second request when no usage arrived', async () => {
   let calls = 0
   const { model, close } = await meshModel((seen, response) => {
     calls += 1

@@ -72,7 +72,7 @@ test('the same run with the same fence attaches and receives the remaining frame
   expect(started).toHaveLength(1)
 })
 
-test('an outcome is not told where nothing can be written, and the process is to end', async () => {
+test('an outcome is not reported when nothing can be written, and the process must end', async () => {
   const overrun = Object.assign(new Error('too many open files'), { code: 'EMFILE' })
   const { slot, endings, failures } = aSlot(undefined, () => Promise.reject(overrun))
   const run = runOf(await slot.take(chat('run_1', 5)))

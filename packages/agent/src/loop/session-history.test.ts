@@ -47,7 +47,7 @@ describe('a conversation that is shown to people', () => {
     })
   })
 
-  test('a conversation that is shown to people shows what a job, another agent or the mesh told as no words of a person', () => {
+  test('a conversation that is shown to people marks texts of a job, another agent or the mesh as not from a person', () => {
     expect(shown([momentMessage(0), told('Task t1 is done.'), answered('Good.')]).said).toEqual([
       'system: Task t1 is done.',
       'assistant: Good.',

@@ -26,7 +26,7 @@ describe('the memory of an agent', () => {
     expect(others.map(({ text }) => text)).toEqual(['The owner likes short answers'])
   })
 
-  test('people look through all of it page by page, newest first, and reinforce nothing by that', async () => {
+  test('people read all facts page by page, newest first, and reading reinforces none of them', async () => {
     const { store, database } = await aMemory()
     for (const number of [1, 2, 3, 4, 5]) store.save(aFact(`fact number ${number}`))
     store.save(aFact('an owl lives here'))

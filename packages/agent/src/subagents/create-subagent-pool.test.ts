@@ -121,7 +121,7 @@ describe('a pool of sub-agents', () => {
     ])
   })
 
-  test('a pool of sub-agents lives 300 seconds unless told otherwise, and 600 at most', async () => {
+  test('a pool of sub-agents lives 300 seconds by default, and 600 at most', async () => {
     verifies('limits:subagents:ttl-default', 'limits:subagents:ttl-max')
     const clock = createManualClock()
     const harness = subagentHarness(

@@ -24,7 +24,7 @@ describe('rows of the journal', () => {
     expect(more).toBe(false)
   })
 
-  it('rows of the journal grow by what came since, each once, and keep to their bound', async () => {
+  it('rows of the journal grow by the new ones, each once, up to their limit', async () => {
     const before = await read(1, 2)
     const joined = joinJournalRows(before, await read(2, 3, 4))
     expect(joined.rows.map(({ seq }) => seq)).toEqual([4, 3, 2, 1])

@@ -52,7 +52,7 @@ describe('the bindings of credentials', () => {
     await expect(store.edit('b', { hosts: [], note: '' })).rejects.toMatchObject({ code: 'unprocessable' })
   })
 
-  test('follow a hand, into breaking and back', async () => {
+  test('bindings follow a manual edit that breaks the file, and one that repairs it', async () => {
     const { store, path } = await aStore(file({ a: { hosts: ['a.example'] } }))
     await writeFile(path, file({ a: { hosts: ['b.example'] } }))
     await expect.poll(() => store.bindingOf('a')?.hosts).toEqual(['b.example'])

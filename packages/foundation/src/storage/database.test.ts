@@ -95,7 +95,7 @@ describe('effects', () => {
     expect(seen).toEqual(['first, 1 row', 'second', 'rolled back'])
   })
 
-  test('run at once outside of a transaction', () => {
+  test('effects run at once outside of a transaction', () => {
     const seen: string[] = []
     aDatabase().afterCommit(() => seen.push('now'))
     expect(seen).toEqual(['now'])

@@ -48,7 +48,7 @@ describe('migrations', () => {
     expect(newestOf(database)).toBe(30)
   })
 
-  test('run once', () => {
+  test('migrations run once', () => {
     const database = openDatabase(':memory:')
     migrate(database, [step(1)])
     migrate(database, [step(1)])

@@ -56,7 +56,7 @@ describe('grants in the journal', () => {
     })
   })
 
-  test('name a manual edit of the file, or else the actor of each change', async () => {
+  test('grants name a manual edit of the file, or else the actor of each change', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'grants-'))
     const path = join(folder, 'permissions.json')
     const write = (permissions: object) => writeFile(path, JSON.stringify({ permissions }))

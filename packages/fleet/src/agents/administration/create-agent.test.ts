@@ -344,7 +344,7 @@ describe('the list of agents', () => {
     ])
   })
 
-  test('people see model, state, work and money of all', async () => {
+  test('people see model, state, work and budget of all agents', async () => {
     harness = await aFleet()
     await harness.fleet.admin.create(owner, {
       id: 'w',

@@ -458,7 +458,7 @@ describe('stopping and restarting', () => {
     expect(harness.runtime.removed).toEqual([])
   })
 
-  test('start, stop and restart in any order end with one truth', async () => {
+  test('start, stop and restart in any order end in one consistent state', async () => {
     heedsLesson(61)
     harness = await aWorker()
     let seed = 7

@@ -26,7 +26,7 @@ const containersOf = (objects: ReturnType<typeof agentObjects>) => [
 ]
 
 describe('agentObjects', () => {
-  it('walls every container of the pod in', () => {
+  it('every container of the pod is isolated', () => {
     const objects = agentObjects(ground, spec, given)
     for (const container of containersOf(objects)) {
       expect(container.securityContext).toEqual({

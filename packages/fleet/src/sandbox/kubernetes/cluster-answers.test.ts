@@ -92,7 +92,7 @@ describe('words of the cluster', () => {
     expect(['64', '1Gi', '1.5G', '10x', ''].map(bytesOf)).toEqual([64, 2 ** 30, 1.5e9, null, null])
   })
 
-  it('words of the cluster give the exit code of a program', () => {
+  it('a status message of the cluster gives the exit code of a program', () => {
     const causes = [{ reason: 'ExitCode', message: '7' }]
     expect(exitCodeOf({ status: 'Success' })).toBe(0)
     expect(exitCodeOf({ status: 'Failure', details: { causes } })).toBe(7)

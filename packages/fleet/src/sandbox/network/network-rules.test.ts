@@ -41,7 +41,7 @@ describe('network rules', () => {
     expect(script).not.toMatch(/iptables -w 5 -F/)
   })
 
-  it('take out every hook that they put in', () => {
+  it('rules remove every hook that they added', () => {
     const removed = removeScript(place.bridge)
     for (const { tool, hooks } of wallRules(place)) {
       for (const hook of hooks) expect(removed).toContain(`${tool} -w 5 -D ${hook.chain} ${hook.rule}`)

@@ -27,7 +27,7 @@ test.each([
   ['the agent has reached its limit', { ...shares, ofAgent: 60 }, /^too many people are waiting/],
   ['the fleet has one run less than its limit', { ...shares, ofAll: 299 }, null],
   ['the fleet has reached its limit', { ...shares, ofAll: 300 }, /^the fleet is fully occupied/],
-])('the answer to another run when %s', (_where, given, why) => {
+])('the sender receives the answer to another run when %s', (_where, given, why) => {
   const found = whyBusy(given)
   if (why === null) expect(found).toBeNull()
   else expect(found).toMatch(why)

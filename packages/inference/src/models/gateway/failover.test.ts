@@ -26,7 +26,7 @@ const cooling = (index: number, coolDownLeftMs: number): Candidate => ({ index, 
 
 describe('the next step after a failure', () => {
   test.each(['outage', 'rate-limited', 'broken', 'empty'] as const)(
-    '%s: the same model twice more, then the next',
+    'after %s, the same model is called twice more, then the next',
     (kind) => {
       heedsLesson(128)
       const failure = aFailure(kind)
@@ -40,7 +40,7 @@ describe('the next step after a failure', () => {
   )
 
   test.each(['credential', 'account', 'unknown-model', 'too-large', 'timeout'] as const)(
-    '%s: the next model at once',
+    'after %s, the next model is called at once',
     (kind) => {
       expect(nextStep(standing({ failure: aFailure(kind), others: [rested] }))).toMatchObject({
         do: 'switch',

@@ -364,7 +364,7 @@ describe('the golden request', () => {
     user: 'u1',
   }
 
-  test.each(kinds)('the golden request to %s', async (kind) => {
+  test.each(kinds)('the request to %s is the recorded one', async (kind) => {
     const harness = await aHarness(kind)
     await ask(harness, '', { ...request, stream: true })
     const { path, body } = harness.upstream.calls[0] ?? {}

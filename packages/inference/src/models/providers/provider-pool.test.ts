@@ -247,7 +247,7 @@ describe('connections to a provider', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'upstream-timeout' })
   })
 
-  test('take no header that would be another one, nor a second length', async () => {
+  test('requests get no header that would replace another one, and no second length', async () => {
     const requests: string[] = []
     const { ask } = await aFarEnd((socket, request) => {
       requests.push(request)

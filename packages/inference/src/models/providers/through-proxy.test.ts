@@ -53,7 +53,7 @@ describe('a provider behind a company’s proxy', () => {
     },
   )
 
-  test('streams through it', async () => {
+  test('an answer is streamed through the proxy', async () => {
     const { upstream, ask } = await aPath('openai-compatible', (url) => ({ ALL_PROXY: url }))
     upstream.answerWith(answerStream)
     const { body } = await ask({ stream: true })

@@ -78,7 +78,7 @@ describe('how long a provider asks to wait', () => {
     ['60 requests in 1 minute are allowed', null],
     ['try again at 25:99Z', null],
     ['try again at noon', null],
-  ] as const)('%s, from the date of the reply', (words, expected) => {
+  ] as const)('%s is read relative to the date of the reply', (words, expected) => {
     expect(retryAfterInWords(words, Date.parse(date))).toBe(expected)
   })
 

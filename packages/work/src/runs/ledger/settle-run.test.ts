@@ -67,7 +67,7 @@ describe('the end of a run', () => {
       { status: 'failed', response: 'no', error: { code: 'rounds-exhausted', detail: 'no rounds left' } },
       { status: 'failed', text: 'no', code: 'rounds-exhausted' },
     ],
-  ] as const)('as the agent told it, %j, is what the note says', async (said, body) => {
+  ] as const)('the note contains the agent’s report %j', async (said, body) => {
     harness = aLedgerHarness()
     harness.ledger.start()
     const run = harness.chat('ada')
