@@ -6,6 +6,7 @@ import { framingOddities } from './rows/framing.ts'
 import { furtherOddities } from './rows/further.ts'
 import { reportedAnswers } from './rows/reported-answers.ts'
 import { reportedCalls } from './rows/reported-calls.ts'
+import { reportedGateways } from './rows/reported-gateways.ts'
 import { streamOddities } from './rows/streams.ts'
 import { templateOddities } from './rows/templates.ts'
 
@@ -20,4 +21,5 @@ export const oddities: readonly Oddity[] = [
   ...templateOddities,
   ...reportedCalls,
   ...reportedAnswers,
+  ...reportedGateways,
 ]

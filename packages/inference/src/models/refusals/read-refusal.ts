@@ -74,12 +74,25 @@ interface Reading {
   readonly depth: number
 }
 
-const codeFields = ['code', 'type', 'status', 'status_code', 'reason', 'error_code', '__type'] as const
+const codeFields = [
+  'code',
+  'type',
+  'status',
+  'status_code',
+  'reason',
+  'error_code',
+  '__type',
+  'Code',
+] as const
 
-/** Collects codes and messages from `{error: {...}}`, `{error: "..."}`, `{message, type, code}`, `{detail}`. */
+/** Collects codes and messages from `{error: {...}}`, `{error: "..."}`, `{message, type, code}`, `{detail}`, `{Response: {Error}}`. */
 function collect(body: Fields, reading: Reading): void {
   const { codes, read, depth } = reading
-  const error = fieldsIn(body['error']) ?? fieldsIn(body['errors']) ?? fieldsIn(body['base_resp'])
+  const error =
+    fieldsIn(body['error']) ??
+    fieldsIn(body['errors']) ??
+    fieldsIn(body['base_resp']) ??
+    fieldsIn(fieldsIn(body['Response'])?.['Error'])
   for (const holder of error === null ? [body] : [body, error]) {
     for (const name of codeFields) addCode(codes, holder[name])
     const code = holder['code'] ?? holder['status_code']
@@ -113,7 +126,16 @@ function collectRaw(raw: unknown, reading: Reading): void {
 }
 
 function messageOf(fields: Fields): string | null {
-  for (const name of ['message', 'error', 'detail', 'error_message', 'msg', 'status_msg'] as const) {
+  for (const name of [
+    'message',
+    'error',
+    'detail',
+    'error_message',
+    'error_msg',
+    'msg',
+    'status_msg',
+    'Message',
+  ] as const) {
     const value = fields[name]
     if (typeof value === 'string' && value.trim() !== '') return value.slice(0, messageMaxChars)
   }

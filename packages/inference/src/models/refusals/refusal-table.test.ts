@@ -157,6 +157,9 @@ openrouter | 404 | model | {"error":{"message":"No allowed providers are availab
 openrouter | 502 | overloaded | {"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"message\":\"The engine is currently overloaded\"}}"}}}
 groq | 498 | overloaded | {"error":{"message":"Flex tier capacity exceeded.","type":"capacity_exceeded","code":"capacity_exceeded"}}
 groq | 400 | credit | {"error":{"message":"Organization has been restricted. Please reach out to support if you believe this was in error.: spend limit reached, set up billing","type":"invalid_request_error","code":"organization_restricted"}}
+bedrock | 403 | access | {"Message":"User: arn:aws:iam::1:user/x is not authorized to perform: bedrock:InvokeModel on resource: arn:aws:bedrock"}
+qianfan | 401 | key | {"error_code":110,"error_msg":"Access token invalid or no longer valid"}
+tencent | 429 | rate | {"Response":{"Error":{"Code":"RequestLimitExceeded","Message":"Your current request times exceed the limit."},"RequestId":"r"}}
 nobody | 500 | null | <html><h1>Internal error</h1></html>
 nobody | 400 | null | {"error":{"message":"max_tokens must be at least 1"}}
 openai | 400 | history/message | {"error":{"message":"Invalid value at messages[3].weird: something is wrong"}}

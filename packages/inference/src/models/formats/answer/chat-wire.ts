@@ -79,6 +79,8 @@ const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseOb
 /** A tool call as a content part, as in Anthropic's messages or the Responses API. */
 const callPart = callSchema.extend({ type: z.enum(['tool_use', 'tool_call', 'function_call', 'toolCall']) })
 
+const joinedTexts = z.array(innerPart).transform((parts) => parts.map(({ text }) => text).join(''))
+
 const partSchema = z.union([
   z.string().transform((text) => plain(text)),
   callPart.transform((call) => ({ ...plain(''), type: 'tool_use', call })),
@@ -86,15 +88,14 @@ const partSchema = z.union([
     .looseObject({
       type: words,
       text: z.union([words, z.looseObject({ value: words }).transform(({ value }) => value)]).optional(),
-      thinking: z
-        .union([words, z.array(innerPart).transform((parts) => parts.map(({ text }) => text).join(''))])
-        .optional(),
+      thinking: z.union([words, joinedTexts]).optional(),
       reasoning: z.union([words, z.unknown().transform(() => '')]).optional(),
+      summary: z.union([words, joinedTexts, z.unknown().transform(() => '')]).optional(),
       refusal: words.optional(),
     })
     .transform((part) => {
-      const { type, text = '', thinking = '', reasoning = '', refusal = '' } = part
-      const thought = thinking === '' ? reasoning : thinking
+      const { type, text = '', thinking = '', reasoning = '', summary = '', refusal = '' } = part
+      const thought = thinking || reasoning || summary
       const isThought = type === 'thinking' || type === 'reasoning'
       return {
         type,
@@ -124,7 +125,7 @@ export function plainParts(text: string): SaidPart[] {
 }
 
 /** A part without any of these members has no content that the mesh can read. */
-const saying = ['text', 'thinking', 'reasoning', 'refusal'] as const
+const saying = ['text', 'thinking', 'reasoning', 'summary', 'refusal'] as const
 const knownParts: readonly string[] = ['', 'text', 'output_text', 'thinking', 'reasoning', 'refusal']
 
 const parts = z

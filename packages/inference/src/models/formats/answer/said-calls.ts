@@ -53,7 +53,7 @@ export interface SaidCalls {
  * Assembles the calls of one answer. A piece belongs to the open call with its index and id, else to the last one
  * with its index, else to the last one with its id, else to the last call. A piece begins a new call if
  *
- * - no call is open, or the index is another;
+ * - no call is open, or the index is another and the piece has an id or a name, or no call lacks arguments;
  * - it has a name and another id, unless it continues incomplete arguments under the same name;
  * - it has another name, and the arguments of the open call are complete or the piece has neither id nor index;
  * - it has another name, no piece of the call had an id, and the open call has no arguments yet.
@@ -68,7 +68,11 @@ export function createSaidCalls(): SaidCalls {
     if (index === null && id === '') return calls.at(-1) ?? null
     const sameIndex = (call: OpenCall) => index === null || call.index === index
     const both = id === '' ? undefined : calls.findLast((call) => sameIndex(call) && call.id === id)
-    return both ?? (index === null ? null : (calls.findLast(sameIndex) ?? null))
+    if (both !== undefined || index === null) return both ?? null
+    const isContinued = id === '' && piece.name === ''
+    // Arguments under an index of their own belong to the last call that still lacks some.
+    const lacking = isContinued ? calls.findLast((call) => !call.brackets.areClosed()) : undefined
+    return calls.findLast(sameIndex) ?? lacking ?? null
   }
 
   function begins(piece: CallPiece, call: OpenCall): boolean {

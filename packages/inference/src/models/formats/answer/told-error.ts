@@ -10,6 +10,8 @@ const messageNames = [
   'detail',
   'msg',
   'status_msg',
+  'error_msg',
+  'Message',
   'error',
   'description',
   'reason',
@@ -46,6 +48,9 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   const base = value['base_resp']
   // MiniMax reports an error beside an answer; code 0 means success.
   if (isRecord(base) && isFilled(base['status_code']) && base['status_code'] !== 0) return base
+  // Tencent
+  const response = value['Response']
+  if (isRecord(response) && isFilled(response['Error'])) return response['Error']
   if (value['type'] === 'error' || value['object'] === 'error') return value
   const isAnswer = Array.isArray(choices) || isRecord(value['message']) || value['usage'] !== undefined
   if (isAnswer) return firstFilled(Array.isArray(choices) ? choices : [])
