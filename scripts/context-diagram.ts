@@ -1,5 +1,6 @@
 import { meshPackages } from '../tests/package-rules.ts'
 import type { SourceFile } from '../tests/source-files.ts'
+import { contextOf, readContextEvents } from './context-events.ts'
 
 type Edge = readonly [from: string, to: string]
 
@@ -8,7 +9,7 @@ const contexts = meshPackages.map(({ name }) => name).filter((name) => name !== 
 
 /**
  * A Mermaid flowchart of the contexts with their modules: an arrow for each that imports another, without those that
- * a longer path implies.
+ * a longer path implies, and a dotted arrow from each to those that react to its events.
  */
 export function contextDiagram(files: readonly SourceFile[]): string {
   const pairs = importsBetweenContexts(files)
@@ -19,6 +20,7 @@ export function contextDiagram(files: readonly SourceFile[]): string {
     'flowchart BT',
     ...contexts.map((name) => `  ${name}["${name}<br/><small>${modulesOf(files, name).join(', ')}</small>"]`),
     ...pairs.filter((pair) => !isImplied(pair)).map(([from, to]) => `  ${from} --> ${to}`),
+    ...reactions(files).map(([from, to, count]) => `  ${from} -. ${count} .-> ${to}`),
     '```',
   ].join('\n')
 }
@@ -32,6 +34,23 @@ function importsBetweenContexts(files: readonly SourceFile[]): readonly Edge[] {
     )
     return contexts.filter((to) => to !== from && specifiers.has(to)).map((to) => [from, to] as const)
   })
+}
+
+/** How many events of a context another reacts to, or how many of its questions the other answers. */
+function reactions(files: readonly SourceFile[]): readonly (readonly [...Edge, count: number])[] {
+  const events = readContextEvents(files)
+  return contexts.flatMap((from) =>
+    contexts
+      .filter((to) => to !== from)
+      .map((to) => {
+        const heard = events.filter(
+          ({ context, to: modules }) =>
+            context === from && modules.some((module) => contextOf(module) === to),
+        )
+        return [from, to, heard.length] as const
+      })
+      .filter(([, , count]) => count > 0),
+  )
 }
 
 /** The folders directly below `src` of a package. */

@@ -31,21 +31,20 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'packages/identity/src/http', holds: 'servers, gates and the binding of endpoints' },
   {
     folder: 'packages/identity/src/kernel',
-    holds: 'what every module receives, and the events between modules',
+    holds: 'what every module receives',
   },
+  { folder: 'packages/identity/src/events', holds: 'events about callers and people' },
   {
     folder: 'packages/identity/src/people',
     holds: 'the people who may use the people’s API, with their roles and tokens',
   },
+  { folder: 'packages/fleet/src/events', holds: 'events about agents and their sandboxes' },
   { folder: 'packages/fleet/src/isolation', holds: 'the result of the isolation checks' },
-  {
-    folder: 'packages/egress/src/credentials',
-    holds: 'the vault, its handles, requests of agents to the owner',
-  },
   {
     folder: 'packages/fleet/src/agents',
     holds: 'registry, lifecycle and connection of agents',
   },
+  { folder: 'packages/work/src/events', holds: 'events about runs and tasks' },
   { folder: 'packages/work/src/runs', holds: 'the run ledger: submit, dispatch, steering, delivery' },
   { folder: 'packages/work/src/tasks', holds: 'hand-offs among agents; each ends in submitRun' },
   {
@@ -56,6 +55,12 @@ export const meshModules: readonly MeshModule[] = [
     folder: 'packages/work/src/pauses',
     holds: 'stops the work that no person has requested, of an agent or of the fleet',
   },
+  { folder: 'packages/egress/src/events', holds: 'events about requests of agents to the owner' },
+  {
+    folder: 'packages/egress/src/credentials',
+    holds: 'the vault, its handles, requests of agents to the owner',
+  },
+  { folder: 'packages/inference/src/events', holds: 'questions about what was changed' },
   {
     folder: 'packages/inference/src/spending',
     holds: 'money: reserve, settle, refund, report, and the budgets',
@@ -77,6 +82,7 @@ export const meshModules: readonly MeshModule[] = [
     folder: 'packages/browsing/src',
     holds: 'browsers of agents: sessions, actions, screens for people',
   },
+  { folder: 'packages/collaboration/src/events', holds: 'events about files and projects' },
   { folder: 'packages/collaboration/src/blackboard', holds: 'entries that agents share' },
   {
     folder: 'packages/collaboration/src/artifacts',

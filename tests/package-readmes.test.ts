@@ -48,10 +48,7 @@ describe('the README of a package of the mesh', () => {
     expect(claimedBy(name).filter((table) => !isWritten(table))).toEqual([])
   })
 
-  test.each(names)('%s names events that exist, and folders that it has', (name) => {
-    const hooks = readFileSync(join(repositoryRoot, 'packages/identity/src/kernel/hooks.ts'), 'utf8')
-    const events = namesIn(name, 'Events that it publishes:').filter((one) => /^[a-z]+[A-Z]\w*$/.test(one))
-    expect(events.filter((event) => !hooks.includes(`readonly ${event}:`))).toEqual([])
+  test.each(names)('%s names the folders that it has', (name) => {
     const readme = readFileSync(join(repositoryRoot, 'packages', name, 'README.md'), 'utf8')
     const folders = [...readme.matchAll(/^- `(\w+)\/`:/gm)].map(([, folder = '']) => folder)
     const there = globSync('*/', { cwd: join(repositoryRoot, 'packages', name, 'src') })

@@ -108,7 +108,7 @@ export const longFunctions: readonly LongFunction[] = [
   { name: 'packages/mesh/src/app/compose.ts compose', ownLinesMax: 110, why: 'the list of contexts' },
   {
     name: 'packages/operations/src/index.ts operationsModules',
-    ownLinesMax: 80,
+    ownLinesMax: 85,
     why: 'the list of the modules of a context, with their needs',
   },
   {

@@ -7,7 +7,7 @@ import type { Hop, Walk } from './walks.ts'
 const files = readSourceFiles()
 const sources = indexSources(files)
 const walks = readWalks(readPage())
-const hooks = sources.textOf('packages/identity/src/kernel/hooks.ts')
+const eventFiles = files.filter(({ path }) => /\/src\/events\/\w+-events\.ts$/.test(path))
 const endpoints = files
   .filter(({ path }) => path.startsWith('packages/protocol/src/'))
   .map(({ text }) => text)
@@ -16,12 +16,13 @@ const endpoints = files
 function isCrossed({ kind, name }: Hop, above: readonly string[], next: string): boolean {
   // The type of a function has its name with a capital.
   const names = new RegExp(`\\b[${name[0]?.toLowerCase()}${name[0]?.toUpperCase()}]${name.slice(1)}\\b`)
-  if (kind === 'hook') {
+  if (kind === 'event') {
     const told = above.some((path) =>
       sources.inModuleOf(path).some((text) => text.includes(`${name}.publish`)),
     )
     const heard = sources.inModuleOf(next).some((text) => text.includes(`${name}.subscribe`))
-    return new RegExp(`readonly ${name}: `).test(hooks) && told && heard
+    const isDeclared = eventFiles.some(({ text }) => text.includes(`readonly ${name}: `))
+    return isDeclared && told && heard
   }
   if (!above.some((path) => names.test(sources.textOf(path)))) return false
   if (kind === 'port') return names.test(sources.textOf(next))

@@ -5,8 +5,8 @@ import type { SourceFile } from './source-files.ts'
 
 /** How a message comes from one file to the next where no import leads there. */
 export interface Hop {
-  readonly kind: 'HTTP' | 'hook' | 'port'
-  /** The endpoint, the hook, or the function that one calls and the other is. */
+  readonly kind: 'HTTP' | 'event' | 'port'
+  /** The endpoint, the event, or the function that one calls and the other is. */
   readonly name: string
 }
 
@@ -26,7 +26,7 @@ export interface Walk {
 
 const heading = /^#### (.+): at most ([\d,]+) files and ([\d,]+) lines$/
 const fileItem = /^- `([\w./-]+\.ts)` \S/
-const hopItem = /^- by (HTTP|hook|port) `(\w+)`: \S/
+const hopItem = /^- by (HTTP|event|port) `(\w+)`: \S/
 
 /** The walks that a page describes. Throws for a line that is neither a step nor a hop. */
 export function readWalks(page: string): readonly Walk[] {
@@ -47,7 +47,7 @@ function readWalk(part: string): Walk {
     if (path !== undefined) {
       steps.push({ path: `packages/${path}`, hops })
       hops = []
-    } else if ((kind === 'HTTP' || kind === 'hook' || kind === 'port') && hop !== undefined) {
+    } else if ((kind === 'HTTP' || kind === 'event' || kind === 'port') && hop !== undefined) {
       hops.push({ kind, name: hop })
     } else throw new Error(`this is no step of a walk: ${line}`)
   }

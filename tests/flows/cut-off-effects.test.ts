@@ -277,7 +277,7 @@ const cases: readonly Case[] = [
     title: `the undoing of an edit of the ${edit.field}`,
     ...recordedBefore(edit.field),
     caller: 'operator',
-    before: async ({ contexts: { operations } }) =>
+    before: async ({ operations }) =>
       (await operations.control.edits.apply(agent('operator'), 'left', { edit })).undo_token,
     call: (token) => ({ endpoint: operatorEndpoints.changeUndo, params: { token } }),
   })),

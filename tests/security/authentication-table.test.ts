@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { modulesOf } from '../../packages/mesh/src/app/named-modules.ts'
 import { rolesOfRoutes } from '@flotilla/protocol/people-roles'
 import { allEndpoints } from '../support/all-endpoints.ts'
 import { aPowerCutHome } from '../support/power-cut-home.ts'
@@ -12,7 +11,7 @@ beforeAll(async () => void (home = await aPowerCutHome([])))
 afterAll(() => home.close())
 
 test('every route has exactly the gate that the table names', async () => {
-  const offered = await home.with(({ contexts }) => offeredRoutes(modulesOf(contexts)))
+  const offered = await home.with(({ modules }) => offeredRoutes(modules.map(([, module]) => module)))
   const { people, ...others } = authenticationTable
   expect(offered).toEqual({ ...others, people: Object.keys(people) })
   const all = Object.values(offered).flat()
@@ -26,7 +25,7 @@ test('every route of people wants the least role that the table names, and no ot
 })
 
 test('no body is read of a call that method and path refuse already', async () => {
-  const needed = await home.with(({ contexts }) => neededActions(modulesOf(contexts)))
+  const needed = await home.with(({ modules }) => neededActions(modules.map(([, module]) => module)))
   const llm = { do: 'call-api', api: 'llm' }
   expect(needed).toEqual({
     'POST /mesh/tasks': { do: 'route-tasks' },

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { modulesOf } from '../../packages/mesh/src/app/named-modules.ts'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -305,9 +304,9 @@ describe('behind the role of the route, the guard of each use case', () => {
       const beyond = new Set(
         routes.filter(([, wanted]) => !roleReaches(caller.role, wanted)).map(([route]) => route),
       )
-      const outcomes = await home.with(({ contexts }) =>
+      const outcomes = await home.with(({ modules }) =>
         Promise.all(
-          handlersOf(modulesOf(contexts))
+          handlersOf(modules.map(([, module]) => module))
             .filter(([route]) => beyond.has(route))
             .map(async ([route, handler]) => ({ route, outcome: await outcomeOf(handler, caller) })),
         ),

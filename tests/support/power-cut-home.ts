@@ -126,7 +126,7 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): PowerCutHo
       models.close?.(),
       credentials.close?.(),
       parts.access.permissions.close(),
-      parts.foundation.settings.close(),
+      parts.foundation.settingsFile.close(),
     ])
     parts.kernel.database.close()
   }

@@ -318,7 +318,7 @@ describe('an unused browser', () => {
   test('an unused browser goes with its profile when its agent is deleted', async () => {
     const { harness } = await atWork()
     await harness.act('ada', 'navigate', page)
-    await harness.hooks.agentFilesDropped.publish('ada')
+    await harness.fleetEvents.agentFilesDropped.publish('ada')
     expect([harness.containers.running.size, harness.containers.profiles.size]).toEqual([0, 0])
   })
 })

@@ -4,7 +4,7 @@ import type { AgentRegistry, Agents, FleetConnection } from '@flotilla/fleet/age
 import type { OpenCredentials } from '@flotilla/egress/credentials'
 import type { Egress } from '@flotilla/egress/egress'
 import type { LoopShare } from '@flotilla/foundation/intake'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
 import { reasonOf } from '@flotilla/fleet/sandbox'
 import type { BrowserContainers, SandboxRuntime } from '@flotilla/fleet/sandbox'
@@ -29,6 +29,7 @@ import { takesPlace } from './session-state.ts'
 import { endOf } from './open-session.ts'
 import { createBrowserSessions } from './sessions.ts'
 import { createWithheld } from './withheld.ts'
+import type { WorkKernel } from '@flotilla/work/events'
 
 const sweepEveryMs = 2000
 /** How long the mesh waits for browsers to close when it stops, in milliseconds. The next start removes the rest. */
@@ -62,8 +63,8 @@ const noBrowsers =
   'agents run as plain processes in this fleet, and browsers need containers: start Flotilla without --runtime process'
 
 /** Runs a browser for each agent, each in its own container. People can watch and control the browsers. */
-export function browserModule(kernel: Kernel, needs: BrowserNeeds): MeshModule<Browsers> {
-  const { hooks, clock, guard, settings } = kernel
+export function browserModule(kernel: WorkKernel, needs: BrowserNeeds): MeshModule<Browsers> {
+  const { fleetEvents, workEvents, clock, guard, settings } = kernel
   const agents = { ...needs.agents.registry, ...needs.agents.connection }
   const { browsers } = needs.egress
   const containers = needs.runtime.browsers
@@ -74,7 +75,7 @@ export function browserModule(kernel: Kernel, needs: BrowserNeeds): MeshModule<B
   const handOvers = createHandOvers({
     ...kernel,
     notifyRun: needs.runs.delivery.notifyRun,
-    notifyOwner: hooks.ownerNoticed.publish,
+    notifyOwner: fleetEvents.ownerNoticed.publish,
   })
   const identity = needs.agents.meshIdentity
   const way = createBrowserProxyOpener({
@@ -126,7 +127,7 @@ export function browserModule(kernel: Kernel, needs: BrowserNeeds): MeshModule<B
     handOvers,
     serviceOf: (agentId) => sessions.of(agentId).service,
     giveBack: (handOver) => control.end(handOver, 'solved', 'system'),
-    tellOwner: hooks.ownerNoticed.publish,
+    tellOwner: fleetEvents.ownerNoticed.publish,
     stopped: stopped.signal,
   })
   const act = createActInBrowser({
@@ -139,10 +140,10 @@ export function browserModule(kernel: Kernel, needs: BrowserNeeds): MeshModule<B
     credentials: needs.openCredentials,
     holdLease: needs.runs.holdLease,
   })
-  hooks.runAwaits.subscribe(handOvers.awaitedBy)
-  hooks.runSettled.subscribe(({ agentId, id }) => handOvers.runSettled(agentId, id))
-  hooks.agentDeleted.subscribe(handOvers.forget)
-  hooks.agentFilesDropped.subscribe(async (agentId) => {
+  workEvents.runAwaits.subscribe(handOvers.awaitedBy)
+  workEvents.runSettled.subscribe(({ agentId, id }) => handOvers.runSettled(agentId, id))
+  fleetEvents.agentDeleted.subscribe(handOvers.forget)
+  fleetEvents.agentFilesDropped.subscribe(async (agentId) => {
     if (containers !== null) await sessions.forget(agentId)
   })
   const requireBrowsers = (): void => {

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '@flotilla/foundation/events'
-import type { Kernel } from '@flotilla/identity/kernel'
 import type { BrowserContainers } from '@flotilla/fleet/sandbox'
 import type { BrowserService, OpenBrowserService } from './browser-service.ts'
 import type { BrowserTokens } from './browser-tokens.ts'
@@ -9,6 +8,7 @@ import { closedState, nextState, takesPlace } from './session-state.ts'
 import type { SessionEvent, SessionState } from './session-state.ts'
 import { noPage } from './shown-page.ts'
 import type { ShownPage } from './shown-page.ts'
+import type { WorkKernel } from '@flotilla/work/events'
 
 /** The state of one agent's browser. */
 export interface Session {
@@ -29,7 +29,7 @@ export type HeldSession = { -readonly [Key in keyof Session]: Session[Key] } & {
   moving: Promise<void> | null
 }
 
-export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal' | 'log'> {
+export interface SessionsDeps extends Pick<WorkKernel, 'clock' | 'journal' | 'log' | 'identityEvents'> {
   readonly containers: BrowserContainers
   readonly openService: OpenBrowserService
   readonly tokens: BrowserTokens

@@ -6,18 +6,25 @@ import type { Spending } from '@flotilla/inference/spending'
 import type { Runs } from '@flotilla/work/runs'
 import { browserModule } from './browser-module.ts'
 import type { BrowserNeeds } from './browser-module.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
+import type { FleetEvents } from '@flotilla/fleet/events'
+import type { WorkEvents } from '@flotilla/work/events'
 
 export type { Browsers } from './browser-module.ts'
 
 export interface BrowsingNeeds {
-  readonly fleet: { readonly agents: Pick<Agents, 'registry' | 'connection' | 'meshIdentity'> }
-  readonly work: { readonly runs: Pick<Runs, 'delivery' | 'holdLease'> }
+  readonly identity: { readonly events: IdentityEvents }
+  readonly fleet: {
+    readonly events: FleetEvents
+    readonly agents: Pick<Agents, 'registry' | 'connection' | 'meshIdentity'>
+  }
+  readonly work: { readonly events: WorkEvents; readonly runs: Pick<Runs, 'delivery' | 'holdLease'> }
   readonly egress: {
     readonly credentials: Pick<Credentials, 'open'>
     readonly outbound: Pick<Egress, 'browsers' | 'fetchForMesh'>
   }
   readonly inference: { readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'> }
-  readonly shares: BrowserNeeds['shares']
+  readonly foundation: { readonly shares: BrowserNeeds['shares'] }
   readonly runtime: BrowserNeeds['runtime']
   /** The environment of the process, from which the CAPTCHA solver's keys are read, and never from a file. */
   readonly env: BrowserNeeds['env']
@@ -28,8 +35,15 @@ export interface BrowsingNeeds {
 
 /** Creates the module of browsing: a browser for each agent, in a container of its own. */
 export function browsingModules(kernel: Kernel, needs: BrowsingNeeds) {
-  const { fleet, work, egress, inference, shares, runtime, env, briefsFolder, repositoryRoot } = needs
-  const browser = browserModule(kernel, {
+  const { identity, fleet, work, egress, inference, foundation, runtime, env, briefsFolder, repositoryRoot } =
+    needs
+  const seen = {
+    ...kernel,
+    identityEvents: identity.events,
+    fleetEvents: fleet.events,
+    workEvents: work.events,
+  }
+  const browser = browserModule(seen, {
     runtime,
     agents: fleet.agents,
     runs: work.runs,
@@ -37,7 +51,7 @@ export function browsingModules(kernel: Kernel, needs: BrowsingNeeds) {
     spending: inference.spending,
     env,
     openCredentials: egress.credentials.open,
-    shares,
+    shares: foundation.shares,
     briefsFolder,
     repositoryRoot,
   })

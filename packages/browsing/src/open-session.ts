@@ -2,7 +2,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserTokenFile } from '@flotilla/protocol/browser-service-api'
 import { Problem } from '@flotilla/protocol/problem'
-import { rootOf } from '@flotilla/identity/kernel'
+import { rootOf } from '@flotilla/identity/events'
 import { reasonOf } from '@flotilla/fleet/sandbox'
 import type { BrowserContainers } from '@flotilla/fleet/sandbox'
 import type { BrowserService } from './browser-service.ts'
@@ -61,7 +61,7 @@ function requireAllowed({ withheld }: SessionsContext, agentId: string): void {
 function openSession(context: SessionsContext, agentId: string, session: HeldSession): Promise<void> {
   requirePlace(context.sessions, agentId, {
     max: context.maxLive(),
-    rootOf: (id) => rootOf(context.hooks, id),
+    rootOf: (id) => rootOf(context.identityEvents, id),
   })
   moveSession(context, session, { kind: 'open' })
   const opening = comeUp(context, agentId, session).finally(() => {

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createManualClock } from '@flotilla/protocol/testing/manual-clock'
-import { createHooks } from '../../identity/src/kernel/hooks.ts'
-import { silentLog } from '../../foundation/src/platform/log.ts'
 import { createBrowserSessions } from './sessions.ts'
 import type { SessionsDeps } from './held-sessions.ts'
+import { createIdentityEvents } from '../../identity/src/events/index.ts'
 
 /** Sessions whose containers start and stop under the control of the test. */
 function aHarness() {
@@ -44,7 +43,7 @@ function aHarness() {
     briefsFolder,
     maxLive: () => 4,
     withheld: () => withheld.why,
-    hooks: createHooks(silentLog),
+    identityEvents: createIdentityEvents(),
     profileLimitBytes: () => 1,
     events: { publish: () => {} },
     onGone: () => {},

@@ -9,39 +9,55 @@ import type { Secret, Vault } from './credentials/index.ts'
 import { egressModule } from './egress/index.ts'
 import type { EgressNeeds as OutboundNeeds } from './egress/index.ts'
 import { skillsModule } from './skills/index.ts'
+import { createEgressEvents } from './events/index.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
+import type { FleetEvents } from '@flotilla/fleet/events'
+import type { WorkEvents } from '@flotilla/work/events'
 
 export interface EgressNeeds {
-  readonly fleet: { readonly agents: Pick<Agents, 'registry' | 'connection'> }
-  readonly work: { readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'holdLease'> }
+  readonly identity: { readonly events: IdentityEvents }
+  readonly fleet: { readonly events: FleetEvents; readonly agents: Pick<Agents, 'registry' | 'connection'> }
+  readonly work: {
+    readonly events: WorkEvents
+    readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'holdLease'>
+  }
   readonly access: { readonly rates: RateLimits }
   readonly secrets: { readonly vault: Vault; readonly meshSecret: Secret }
-  readonly shares: OutboundNeeds['shares']
+  readonly foundation: { readonly editor: FileEditor; readonly shares: OutboundNeeds['shares'] }
   readonly runtime: Pick<SandboxRuntime, 'networks'>
   /** The company proxies of the owner's environment. */
   readonly environment: OutboundNeeds['environment']
   /** The configured addresses of the engine. */
   readonly engineAddresses: readonly string[]
-  readonly editor: FileEditor
   /** The file in which the owner binds credentials to hosts. */
   readonly credentialsFile: string
 }
 
 /** Creates the modules of egress: credentials, outbound connections, and the check of skills. */
 export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
-  const { fleet, work, access, secrets, shares, runtime, environment, engineAddresses } = needs
+  const { identity, fleet, work, access, secrets, runtime, environment, engineAddresses } = needs
+  const events = createEgressEvents()
+  const seen = {
+    ...kernel,
+    identityEvents: identity.events,
+    fleetEvents: fleet.events,
+    workEvents: work.events,
+    egressEvents: events,
+  }
   const { agents } = fleet
   const { runs } = work
   const { rates } = access
   const { vault, meshSecret } = secrets
-  const credentials = await credentialsModule(kernel, {
+  const { editor, shares } = needs.foundation
+  const credentials = await credentialsModule(seen, {
     vault,
     meshSecret,
-    editor: needs.editor,
+    editor,
     path: needs.credentialsFile,
     rates,
     runs,
   })
-  const egress = egressModule(kernel, {
+  const egress = egressModule(seen, {
     environment,
     runtime,
     engineAddresses,
@@ -53,7 +69,8 @@ export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
     shares,
   })
   return {
-    modules: { skills: skillsModule(kernel), credentials, egress },
+    modules: { skills: skillsModule(seen), credentials, egress },
+    events,
     credentials: credentials.api,
     outbound: egress.api,
   }

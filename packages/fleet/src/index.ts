@@ -1,13 +1,22 @@
-import type { PermissionStore } from '@flotilla/identity/access'
+import type { DenialCounts, PermissionStore, RateLimits } from '@flotilla/identity/access'
 import type { Kernel } from '@flotilla/identity/kernel'
 import { agentsModule } from './agents/index.ts'
 import type { AgentsNeeds } from './agents/index.ts'
 import { isolationModule } from './isolation/index.ts'
 import type { Isolation } from './isolation/index.ts'
 import type { SandboxRuntime } from './sandbox/index.ts'
+import { createFleetEvents } from './events/index.ts'
+import type { AgentShares } from '@flotilla/foundation/intake'
+import type { IdentityEvents } from '@flotilla/identity/events'
 
-export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'replies' | 'loopLimits' | 'briefsFolder'> {
-  readonly access: { readonly permissions: PermissionStore }
+export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'loopLimits' | 'briefsFolder'> {
+  readonly identity: { readonly events: IdentityEvents }
+  readonly access: {
+    readonly permissions: PermissionStore
+    readonly denials: Pick<DenialCounts, 'forget'>
+    readonly rates: Pick<RateLimits, 'forget'>
+  }
+  readonly foundation: { readonly shares: AgentShares }
   readonly runtime: SandboxRuntime
   /** The isolation level that the owner requires of every agent. */
   readonly isolationAtLeast: Isolation['atLeast'] | null
@@ -17,17 +26,24 @@ export interface FleetNeeds extends Pick<AgentsNeeds, 'models' | 'replies' | 'lo
 
 /** Creates the modules of the fleet: the isolation checks, and the agents with their sandboxes. */
 export function fleetModules(kernel: Kernel, needs: FleetNeeds) {
-  const { access, runtime, isolationAtLeast, meshSecret, models, replies, loopLimits, briefsFolder } = needs
-  const isolation = isolationModule(kernel, { runtime, atLeast: isolationAtLeast })
-  const agents = agentsModule(kernel, {
+  const { access, runtime, isolationAtLeast, meshSecret, models, loopLimits, briefsFolder } = needs
+  const { permissions, denials, rates } = access
+  const { shares } = needs.foundation
+  const events = createFleetEvents(kernel.log)
+  const seen = { ...kernel, identityEvents: needs.identity.events, fleetEvents: events }
+  for (const forget of [denials.forget, rates.forget, shares.calls.forget, shares.replies.forget]) {
+    events.agentDeleted.subscribe(forget)
+  }
+  const isolation = isolationModule(seen, { runtime, atLeast: isolationAtLeast })
+  const agents = agentsModule(seen, {
     runtime,
     isolation: isolation.api,
-    permissions: access.permissions,
+    permissions,
     models,
-    replies,
+    replies: { held: shares.held.replies, downloads: shares.held.downloads, loop: shares.replies },
     loopLimits,
     briefsFolder,
     secret: meshSecret,
   })
-  return { modules: { isolation, agents }, isolation: isolation.api, agents: agents.api }
+  return { modules: { isolation, agents }, events, isolation: isolation.api, agents: agents.api }
 }

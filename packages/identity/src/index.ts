@@ -1,14 +1,20 @@
 import type { FileEditor } from '@flotilla/foundation/config'
+import type { IdentityEvents } from './events/index.ts'
 import type { Kernel } from './kernel/index.ts'
 import { peopleModule } from './people/index.ts'
 
 export interface IdentityNeeds {
+  readonly events: IdentityEvents
   readonly editor: FileEditor
   readonly peopleFile: string
 }
 
 /** Creates the modules of identity beside the kernel: the people who may use the people's API. */
 export async function identityModules(kernel: Kernel, needs: IdentityNeeds) {
-  const people = await peopleModule(kernel, { path: needs.peopleFile, editor: needs.editor })
-  return { modules: { people }, people: people.api }
+  const { events } = needs
+  const people = await peopleModule(
+    { ...kernel, identityEvents: events },
+    { path: needs.peopleFile, editor: needs.editor },
+  )
+  return { modules: { people }, events, people: people.api }
 }

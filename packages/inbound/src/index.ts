@@ -19,11 +19,19 @@ import { cronModule, openCronJobs } from './triggers/cron/index.ts'
 import { heartbeatModule } from './triggers/heartbeat/index.ts'
 import { watchModule } from './triggers/watch/index.ts'
 import { webhookModule } from './triggers/webhook/index.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
+import type { FleetEvents } from '@flotilla/fleet/events'
+import type { WorkEvents } from '@flotilla/work/events'
+import type { CollaborationEvents } from '@flotilla/collaboration/events'
 
 export interface InboundNeeds {
-  readonly identity: { readonly people: People }
-  readonly fleet: { readonly agents: Pick<Agents, 'registry' | 'connection' | 'files'> }
+  readonly identity: { readonly events: IdentityEvents; readonly people: People }
+  readonly fleet: {
+    readonly events: FleetEvents
+    readonly agents: Pick<Agents, 'registry' | 'connection' | 'files'>
+  }
   readonly work: {
+    readonly events: WorkEvents
     readonly runs: Runs
     readonly tasks: Pick<Tasks, 'openOf' | 'openCount'>
     readonly approvals: ApprovalDesk
@@ -34,6 +42,7 @@ export interface InboundNeeds {
     readonly agentViews: AgentViews
   }
   readonly collaboration: {
+    readonly events: CollaborationEvents
     readonly artifacts: Pick<Artifacts, 'read'>
     readonly messages: Pick<Messages, 'keptFor' | 'deliverKept'>
     readonly notes: Pick<Notes, 'notifyOwner'>
@@ -41,8 +50,7 @@ export interface InboundNeeds {
   }
   readonly secrets: { readonly vault: Vault }
   readonly runtime: Pick<SandboxRuntime, 'measureData'>
-  readonly settingsFile: Pick<SettingsFile, 'edit'>
-  readonly editor: FileEditor
+  readonly foundation: { readonly settingsFile: Pick<SettingsFile, 'edit'>; readonly editor: FileEditor }
   /** The company proxies of the owner's environment. */
   readonly environment: { readonly proxies: OutboundProxies }
   /** The owner's files of jobs and watchers. */
@@ -51,15 +59,23 @@ export interface InboundNeeds {
 
 /** Creates the modules of everything from outside that ends in `submitRun`: triggers and chat platforms. */
 export async function inboundModules(kernel: Kernel, needs: InboundNeeds) {
-  const { collaboration, inference, editor, files } = needs
+  const { collaboration, inference, files } = needs
+  const seen = {
+    ...kernel,
+    identityEvents: needs.identity.events,
+    fleetEvents: needs.fleet.events,
+    workEvents: needs.work.events,
+    collaborationEvents: collaboration.events,
+  }
   const { agents } = needs.fleet
   const { runs, tasks, approvals } = needs.work
   const { vault } = needs.secrets
+  const { editor, settingsFile } = needs.foundation
   const { notes, topics, messages } = collaboration
   const views = inference.agentViews
-  const webhooks = webhookModule(kernel, { vault, runs, agents })
-  const jobs = await openCronJobs(kernel, { path: files.cronFile, editor })
-  const heartbeats = heartbeatModule(kernel, {
+  const webhooks = webhookModule(seen, { vault, runs, agents })
+  const jobs = await openCronJobs(seen, { path: files.cronFile, editor })
+  const heartbeats = heartbeatModule(seen, {
     jobs: jobs.heartbeatJobs,
     agents,
     runs,
@@ -70,9 +86,9 @@ export async function inboundModules(kernel: Kernel, needs: InboundNeeds) {
     views,
     sandboxes: needs.runtime,
   })
-  const cron = cronModule(kernel, { jobs, heartbeats: heartbeats.api, runs, agents, notes })
-  const watch = watchModule(kernel, { path: files.watchersFile, editor, agents, runs })
-  const channels = channelsModule(kernel, {
+  const cron = cronModule(seen, { jobs, heartbeats: heartbeats.api, runs, agents, notes })
+  const watch = watchModule(seen, { path: files.watchersFile, editor, agents, runs })
+  const channels = channelsModule(seen, {
     people: needs.identity.people,
     runs,
     views,
@@ -82,7 +98,7 @@ export async function inboundModules(kernel: Kernel, needs: InboundNeeds) {
     artifacts: collaboration.artifacts,
     models: inference.models,
     vault,
-    settings: needs.settingsFile,
+    settings: settingsFile,
     environment: needs.environment,
   })
   return {

@@ -12,6 +12,10 @@ import type { CatalogNeeds, KnownModels } from './models/index.ts'
 import { replayModule, runRecords } from './replay/index.ts'
 import type { RunRecords } from './replay/index.ts'
 import { createAgentViews, spendingModule } from './spending/index.ts'
+import { createInferenceEvents } from './events/index.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
+import type { FleetEvents } from '@flotilla/fleet/events'
+import type { WorkEvents } from '@flotilla/work/events'
 
 /** The models of the owner's providers, and the records of what runs exchange with them. */
 export interface OpenedModels {
@@ -33,29 +37,42 @@ export interface OpenModelsNeeds extends Omit<CatalogNeeds, 'listen'> {
 }
 
 export interface InferenceNeeds {
-  readonly fleet: { readonly agents: Pick<Agents, 'registry' | 'lifecycle' | 'briefing'> }
+  readonly identity: { readonly events: IdentityEvents }
+  readonly fleet: {
+    readonly events: FleetEvents
+    readonly agents: Pick<Agents, 'registry' | 'lifecycle' | 'briefing'>
+  }
   readonly work: {
+    readonly events: WorkEvents
     readonly runs: Pick<Runs, 'queries' | 'queue' | 'lifecycle' | 'holdLease'>
     readonly tasks: Pick<Tasks, 'capsOf'>
     readonly approvals: Pick<ApprovalDesk, 'readCostsFrom'>
   }
   readonly egress: { readonly outbound: Pick<Egress, 'fetchMedia'> }
   readonly access: { readonly refuseAbove: RefuseAboveCeiling }
-  readonly shares: { readonly calls: LoopShare }
+  readonly foundation: { readonly shares: { readonly calls: LoopShare } }
   readonly models: OpenedModels
 }
 
 /** Creates the modules of inference: money, the replay of runs, and the model gateway. */
 export function inferenceModules(kernel: Kernel, needs: InferenceNeeds) {
-  const { fleet, work, egress, access, shares } = needs
+  const { identity, fleet, work, egress, access, foundation } = needs
+  const events = createInferenceEvents()
+  const seen = {
+    ...kernel,
+    identityEvents: identity.events,
+    fleetEvents: fleet.events,
+    workEvents: work.events,
+    inferenceEvents: events,
+  }
   const { known, records } = needs.models
   const { agents } = fleet
   const { runs, tasks, approvals } = work
   const { refuseAbove } = access
-  const spending = spendingModule(kernel, { agents, runs, tasks, refuseAbove })
+  const spending = spendingModule(seen, { agents, runs, tasks, refuseAbove })
   approvals.readCostsFrom(spending.api.costs)
-  const replay = replayModule(kernel, { records, runs, requireModel: known.requireModel })
-  const models = modelsModule(kernel, {
+  const replay = replayModule(seen, { records, runs, requireModel: known.requireModel })
+  const models = modelsModule(seen, {
     catalog: known.catalog,
     recorder: known.recorder,
     missingModel: known.missingModel,
@@ -65,12 +82,18 @@ export function inferenceModules(kernel: Kernel, needs: InferenceNeeds) {
     holdLease: runs.holdLease,
     workOf: (runId) => workOf(runs.queries, runId),
     fetchMedia: egress.outbound.fetchMedia,
-    onShareOf: shares.calls.spend,
+    onShareOf: foundation.shares.calls.spend,
   })
-  const agentViews = createAgentViews(kernel, {
+  const agentViews = createAgentViews(seen, {
     agents: agents.registry,
     runs: runs.queue,
     spentTodayUsd: spending.api.costs.todayUsd,
   })
-  return { modules: { spending, replay, models }, spending: spending.api, models: models.api, agentViews }
+  return {
+    modules: { spending, replay, models },
+    events,
+    spending: spending.api,
+    models: models.api,
+    agentViews,
+  }
 }

@@ -29,12 +29,16 @@ import { introspectionModule } from './introspection/index.ts'
 import { setupModule } from './setup/index.ts'
 import { telemetryModule } from './telemetry/index.ts'
 import { templatesModule } from './templates/index.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
+import type { FleetEvents } from '@flotilla/fleet/events'
+import type { WorkEvents } from '@flotilla/work/events'
+import type { InferenceEvents } from '@flotilla/inference/events'
 
 export interface OperationsNeeds {
   /** The contexts below, of which each module uses a part. */
   readonly contexts: OperatedContexts
   /** The modules of the contexts below, which contribute metrics. */
-  readonly measured: readonly MeshModule[]
+  readonly measured: readonly (readonly [name: string, module: MeshModule])[]
   readonly foundation: {
     readonly settingsFile: SettingsFile
     readonly diskSpace: Pick<DiskSpace, 'trouble'>
@@ -57,8 +61,10 @@ export interface OperationsNeeds {
 }
 
 export interface OperatedContexts {
-  readonly fleet: { readonly agents: Agents; readonly isolation: Isolation }
+  readonly identity: { readonly events: IdentityEvents }
+  readonly fleet: { readonly events: FleetEvents; readonly agents: Agents; readonly isolation: Isolation }
   readonly work: {
+    readonly events: WorkEvents
     readonly runs: Runs
     readonly tasks: Pick<Tasks, 'listStaleTasks'>
     readonly approvals: ApprovalDesk
@@ -69,6 +75,7 @@ export interface OperatedContexts {
     readonly outbound: Pick<Egress, 'fetchAt' | 'requireSearch'>
   }
   readonly inference: {
+    readonly events: InferenceEvents
     readonly models: Models
     readonly spending: Spending
     readonly agentViews: AgentViews
@@ -101,6 +108,13 @@ interface OperatedProcess {
 export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
   const { contexts, foundation, access, runtime, home } = needs
   const { work, inference, collaboration, inbound } = contexts
+  const seen = {
+    ...kernel,
+    identityEvents: contexts.identity.events,
+    fleetEvents: contexts.fleet.events,
+    workEvents: work.events,
+    inferenceEvents: inference.events,
+  }
   const { agents } = contexts.fleet
   const { known } = needs.models
   const { environment, env, program, repositoryRoot, pid } = needs.process
@@ -109,8 +123,8 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
   const { runs } = work
   const { spending } = inference
   const { settingsFile, diskSpace, journalKeeper } = foundation
-  const telemetry = telemetryModule(kernel, { runs, otlp: environment.otlp, proxies: environment.proxies })
-  const control = controlModule(kernel, {
+  const telemetry = telemetryModule(seen, { runs, otlp: environment.otlp, proxies: environment.proxies })
+  const control = controlModule(seen, {
     agents,
     approvals: work.approvals,
     runs,
@@ -121,7 +135,7 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
     spending,
     views: inference.agentViews,
   })
-  const templates = templatesModule(kernel, {
+  const templates = templatesModule(seen, {
     agents,
     permissions,
     spending,
@@ -133,7 +147,7 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
     settingsFile,
     folders: needs.templateFolders,
   })
-  const setup = setupModule(kernel, {
+  const setup = setupModule(seen, {
     vault,
     settingsFile,
     catalog: known.catalog,
@@ -142,7 +156,7 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
     fingerprint: contexts.egress.credentials.fingerprint,
     fetchAt: contexts.egress.outbound.fetchAt,
   })
-  const introspection = introspectionModule(kernel, {
+  const introspection = introspectionModule(seen, {
     permissions,
     agents,
     runs,
@@ -151,10 +165,11 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
     requireSearch: contexts.egress.outbound.requireSearch,
     browsers: contexts.browsing.browsers,
   })
-  const backup = backupModule(kernel, { runtime, home: home.folder, program, env })
-  const diagnostics = diagnosticsModule(kernel, {
+  const backup = backupModule(seen, { runtime, home: home.folder, program, env })
+  const diagnostics = diagnosticsModule(seen, {
     contexts,
-    metrics: () => [...needs.measured, telemetry].flatMap(({ metrics }) => metrics?.() ?? []),
+    metrics: () =>
+      [...needs.measured.map(([, module]) => module), telemetry].flatMap(({ metrics }) => metrics?.() ?? []),
     home: { id: home.id, folder: home.folder, pid },
     serving: needs.serving,
     runtime,
@@ -166,7 +181,7 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
     diskSpace,
     journalKeeper,
   })
-  const dashboard = dashboardModule(kernel, { repositoryRoot, runs })
+  const dashboard = dashboardModule(seen, { repositoryRoot, runs })
   return {
     modules: { telemetry, control, templates, setup, introspection, backup, diagnostics, dashboard },
     control: control.api,

@@ -4,7 +4,6 @@ import { createManualClock } from '../../protocol/src/testing/manual-clock.ts'
 import { createApprovalTable } from '../../work/src/approvals/approval-table.ts'
 import { createApprovals } from '../../work/src/approvals/approvals.ts'
 import type { ApprovalKind } from '../../work/src/approvals/index.ts'
-import { createHooks } from '../../identity/src/kernel/hooks.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
 import { originOf } from '../../work/src/runs/submit-run.ts'
 import { openDatabase } from '../../foundation/src/storage/database.ts'
@@ -12,6 +11,7 @@ import { createFakePayingChain } from '../../wallet/src/chain/fake-paying-chain.
 import { allMigrations } from '../../foundation/src/storage/migrations/all-migrations.ts'
 import { migrate } from '../../foundation/src/storage/migrate.ts'
 import { aPaymentsHarness, friend, sender } from './payments-harness.ts'
+import { createIdentityEvents } from '../../identity/src/events/index.ts'
 
 /** What survives a mesh process: rows, the chain, the time. */
 export function aHomeThatPays() {
@@ -41,7 +41,7 @@ export function approvedPayments(
     kinds,
     journal,
     events,
-    hooks: createHooks(silentLog),
+    identityEvents: createIdentityEvents(),
     guard: () => {},
     notifyRun: (runId, _source, note) => void told.push({ runId, note }),
     originOf: (caller) => originOf(caller),

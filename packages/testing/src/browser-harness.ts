@@ -12,7 +12,7 @@ import type { Caller } from '../../identity/src/access/caller.ts'
 import { browserModule } from '../../browsing/src/browser-module.ts'
 import { settingsSchema } from '../../foundation/src/config/settings-file.ts'
 import type { CredentialCall } from '../../egress/src/credentials/index.ts'
-import type { Kernel } from '../../identity/src/kernel/index.ts'
+import type { WorkKernel } from '../../work/src/events/index.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
 import type { AgentSurface, PeopleSurface } from '../../identity/src/http/index.ts'
 import { createReservations } from '../../inference/src/spending/reservations.ts'
@@ -54,7 +54,7 @@ export async function aBrowserHarness({
   const told: string[] = []
   const backListeners = new Set<() => void>()
   let browserOf: (token: string) => string | null = () => null
-  ledger.hooks.ownerNoticed.subscribe(({ message }) => void told.push(message))
+  ledger.fleetEvents.ownerNoticed.subscribe(({ message }) => void told.push(message))
   const solver = createFakeCaptchaApi()
   const budget = { dailyUsd: 1 }
   const spend = createSpendTable(ledger.database)
@@ -68,7 +68,7 @@ export async function aBrowserHarness({
     treeOf: (runId) => [runId],
     addRunCost: () => {},
   })
-  const kernel: Kernel = {
+  const kernel: WorkKernel = {
     ...ledger,
     decide,
     guard,

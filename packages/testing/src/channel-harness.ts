@@ -210,7 +210,9 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     saveArtifact: (agentId: string, name: string, content: Uint8Array) => {
       artifacts.set(`${agentId} ${name}`, content)
       const runId = ledger.lifecycle.live.liveRunOf(agentId)?.runId ?? null
-      ledgerOf.database.transaction(() => ledgerOf.hooks.artifactSaved.publish({ agentId, name, runId }))
+      ledgerOf.database.transaction(() =>
+        ledgerOf.collaborationEvents.artifactSaved.publish({ agentId, name, runId }),
+      )
     },
     rows: (sql: string, ...values: string[]) => ledgerOf.database.prepare(sql).all(...values),
     openNotes: () =>

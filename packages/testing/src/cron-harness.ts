@@ -12,7 +12,7 @@ import { conditionHolds, parseCondition } from '../../inbound/src/triggers/condi
 import { createFileEditor } from '../../foundation/src/config/atomic-file.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
 import type { Guard } from '../../identity/src/access/action.ts'
-import type { PersonNow } from '../../identity/src/kernel/index.ts'
+import type { PersonNow } from '../../identity/src/events/index.ts'
 import { authorize } from '../../identity/src/access/authorize.ts'
 import type { Caller } from '../../identity/src/access/caller.ts'
 import { createManualClock } from '../../protocol/src/testing/manual-clock.ts'
@@ -112,9 +112,9 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     pausedReason: () => null,
     ...options.parts,
   }
-  const { hooks } = ledgerHarness
+  const { identityEvents, fleetEvents, workEvents } = ledgerHarness
   const people = new Map<string, PersonNow>()
-  hooks.personOf.subscribe((name) => [people.get(name)].filter((one) => one !== undefined))
+  identityEvents.personOf.subscribe((name) => [people.get(name)].filter((one) => one !== undefined))
   const kernel = {
     database,
     clock,
@@ -124,7 +124,9 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     decide,
     journal,
     events: parts.events,
-    hooks,
+    identityEvents,
+    fleetEvents,
+    workEvents,
   }
   const path = join(folder, 'cron.json')
   const { readCondition, toolsOf, fireHeartbeat, pausedReason } = parts
@@ -159,7 +161,9 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     notes,
     told,
     archived,
-    hooks,
+    identityEvents,
+    fleetEvents,
+    workEvents,
     jobs,
     kernel: { ...kernel, events: ledgerHarness.events },
     /** The content of the people file. */

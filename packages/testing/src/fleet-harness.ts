@@ -28,11 +28,11 @@ import { openDatabase } from '../../foundation/src/storage/database.ts'
 import type { Database } from '../../foundation/src/storage/database.ts'
 import { allMigrations } from '../../foundation/src/storage/migrations/all-migrations.ts'
 import { migrate } from '../../foundation/src/storage/migrate.ts'
-import { createHooks } from '../../identity/src/kernel/hooks.ts'
 import { createFleet } from '../../fleet/src/agents/fleet.ts'
 import type { Fleet, FleetDeps } from '../../fleet/src/agents/fleet.ts'
 import { createMeshIdentity } from '../../fleet/src/agents/connection/mesh-identity.ts'
 import { agentShareLimits } from '../../foundation/src/intake/index.ts'
+import { createFleetEvents } from '../../fleet/src/events/index.ts'
 
 /** A fleet for tests: real tables, files and HTTP on loopback; engine, time and policy are fakes. */
 
@@ -315,7 +315,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHar
       doubt: () => {},
       adopted: () => {},
     },
-    hooks: createHooks(silentLog),
+    fleetEvents: createFleetEvents(silentLog),
     ...changes,
   }
   const fleets = [createFleet(deps)]

@@ -3,8 +3,7 @@ import type { IdPrefix, NewId } from '@flotilla/protocol/ids'
 import { createEventBus } from '../../foundation/src/events/create-event-bus.ts'
 import { createJournal } from '../../foundation/src/journal/journal-table.ts'
 import { silentLog } from '../../foundation/src/platform/log.ts'
-import { createHooks } from '../../identity/src/kernel/hooks.ts'
-import type { SettledRun } from '../../identity/src/kernel/hooks.ts'
+import type { SettledRun } from '../../work/src/events/index.ts'
 import type { Action, Decision, Guard } from '../../identity/src/access/action.ts'
 import type { Caller, HumanCaller } from '../../identity/src/access/caller.ts'
 import { openDatabase } from '../../foundation/src/storage/database.ts'
@@ -24,6 +23,7 @@ import type { RunRecord } from '../../work/src/runs/ledger/run-record.ts'
 import type { RunTasks } from '../../work/src/runs/ledger/run-tasks.ts'
 import type { SteerRunInput } from '../../work/src/runs/steering/steer-run.ts'
 import type { SteerRecord } from '../../work/src/runs/steering/steer-table.ts'
+import { contextEvents } from './context-events.ts'
 
 export const person: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli' }
 
@@ -52,12 +52,13 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
   const newId = options.newId ?? countingIds()
   const events = createEventBus({ database, clock, log: silentLog })
   const journal = createJournal({ database, clock })
-  const hooks = createHooks(silentLog)
-  const store = createTaskStore({ database, events, journal, hooks, clock })
-  for (const listener of options.onRunSettled ?? []) hooks.runSettled.subscribe(listener)
+  const contexts = contextEvents()
+  const { workEvents } = contexts
+  const store = createTaskStore({ database, events, journal, workEvents, clock })
+  for (const listener of options.onRunSettled ?? []) workEvents.runSettled.subscribe(listener)
   const { pausedReason } = options
   if (pausedReason)
-    hooks.reasonsToPause.subscribe((agentId) => [pausedReason(agentId)].filter((one) => one !== null))
+    workEvents.reasonsToPause.subscribe((agentId) => [pausedReason(agentId)].filter((one) => one !== null))
   const shared = { database, clock, newId, events, journal, guard: options.guard ?? (() => {}) }
   const ledger = createLedger({
     ...shared,
@@ -66,14 +67,14 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     diskSpace: { require: options.requireDiskSpace ?? (() => {}) },
     requireAgent: options.requireAgent ?? requireAgent,
     tasks: (options.wrapTasks ?? ((book) => book))(store.ofRuns),
-    hooks,
+    workEvents,
   })
   const feedbackGiven: string[] = []
   const runs = portsOf(ledger)
   const tasks = createTasks({
     ...shared,
     ...store,
-    hooks,
+    ...contexts,
     ledger: runs,
     log: silentLog,
     decide: options.decide ?? (() => ({ allowed: true })),
@@ -86,7 +87,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
 
   return {
     ...shared,
-    hooks,
+    ...contexts,
     agents,
     ledger,
     runs,

@@ -26,6 +26,7 @@ import { openCronJobs } from '../../inbound/src/triggers/cron/index.ts'
 import { createWebhooks } from '../../inbound/src/triggers/webhook/webhooks.ts'
 import { aFleet } from './fleet-harness.ts'
 import { createBudgetTable } from '../../inference/src/spending/budget-table.ts'
+import { contextEvents } from './context-events.ts'
 
 /**
  * Templates over a real fleet, real files of permissions and jobs, real webhooks and the rows of budgets; the
@@ -55,7 +56,11 @@ export async function aTemplatesHarness() {
   /** Called before each step that changes something; an error that it throws fails the step. */
   const before: { step: (name: string) => void } = { step: () => {} }
   const ids = (prefix: string) => `${prefix}_${deps.newId('hook').slice(5).padStart(16, '0')}`
-  const jobs = await openCronJobs({ ...deps, newId: ids } as never, { path: paths.cronFile, editor })
+  const contexts = contextEvents()
+  const jobs = await openCronJobs({ ...contexts, ...deps, newId: ids } as never, {
+    path: paths.cronFile,
+    editor,
+  })
   const webhooks = createWebhooks({
     ...deps,
     newId: ids,
@@ -91,6 +96,7 @@ export async function aTemplatesHarness() {
     scanFolder: async (path, { pattern }) => readFolder(path, pattern, () => false),
   })
   const projects = createProjects({
+    ...contexts,
     ...deps,
     database: fleetHarness.database,
     agents: fleetHarness.fleet.registry,

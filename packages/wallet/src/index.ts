@@ -5,11 +5,14 @@ import type { PermissionStore } from '@flotilla/identity/access'
 import type { Kernel } from '@flotilla/identity/kernel'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import { walletModule } from './wallet-module.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
+import type { FleetEvents } from '@flotilla/fleet/events'
 
 export type { Wallet } from './wallet-module.ts'
 
 export interface WalletNeeds {
-  readonly fleet: { readonly agents: Pick<Agents, 'registry'> }
+  readonly identity: { readonly events: IdentityEvents }
+  readonly fleet: { readonly events: FleetEvents; readonly agents: Pick<Agents, 'registry'> }
   readonly work: { readonly approvals: ApprovalDesk }
   readonly egress: { readonly outbound: Pick<Egress, 'fetchForMesh'> }
   readonly access: { readonly permissions: Pick<PermissionStore, 'snapshot'> }
@@ -20,7 +23,8 @@ export interface WalletNeeds {
 
 /** Creates the module of the wallet: its seed, the key of each agent, and payments. */
 export async function walletModules(kernel: Kernel, needs: WalletNeeds) {
-  const wallet = await walletModule(kernel, {
+  const seen = { ...kernel, identityEvents: needs.identity.events, fleetEvents: needs.fleet.events }
+  const wallet = await walletModule(seen, {
     agents: needs.fleet.agents,
     egress: needs.egress.outbound,
     vault: needs.secrets.vault,

@@ -6,7 +6,7 @@ import { noSuchAgent } from '@flotilla/fleet/agents'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Vault } from '@flotilla/egress/credentials'
 import type { Egress } from '@flotilla/egress/egress'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { walletAgentRoutes } from './agent.routes.ts'
 import { createManageWallet, ownerIndex } from './manage-wallet.ts'
 import { createOwnWallet } from './own-wallet.ts'
@@ -17,6 +17,7 @@ import { createSeedFiles } from './seed/seed-files.ts'
 import { createSeedStore } from './seed/seed-store.ts'
 import { createWalletChains } from './wallet-chains.ts'
 import { createWalletTable } from './wallet-table.ts'
+import type { FleetKernel } from '@flotilla/fleet/events'
 
 interface Needs {
   readonly agents: Pick<Agents, 'registry'>
@@ -34,7 +35,7 @@ export interface Wallet {
 }
 
 /** The wallet: its seed, the key index of each agent, and payments. */
-export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshModule<Wallet>> {
+export async function walletModule(kernel: FleetKernel, needs: Needs): Promise<MeshModule<Wallet>> {
   const { egress, vault, paths } = needs
   const agents = needs.agents.registry
   const table = createWalletTable(kernel.database)
@@ -65,7 +66,7 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
         : null,
   })
   const payments = createPayments(kernel, { ...chains, ...needs, fetch: egress.fetchForMesh, table })
-  kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
+  kernel.fleetEvents.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
   await seed.load(table.seed()?.ownerAddress ?? null)
   const header = seed.header()
   // A previous process may have ended between the seed's files and this row; its caller never got the words then.

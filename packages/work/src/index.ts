@@ -8,28 +8,43 @@ import { pausesModule } from './pauses/index.ts'
 import { runsModule } from './runs/index.ts'
 import { spawningModule } from './spawning/index.ts'
 import { createTaskStore, tasksModule } from './tasks/index.ts'
+import { createWorkEvents } from './events/index.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
+import type { FleetEvents } from '@flotilla/fleet/events'
 
 export interface WorkNeeds {
+  readonly identity: { readonly events: IdentityEvents }
   readonly fleet: {
-    readonly agents: Pick<Agents, 'registry' | 'admin' | 'connection' | 'briefing'>
+    readonly events: FleetEvents
+    readonly agents: Pick<Agents, 'registry' | 'admin' | 'connection' | 'briefing' | 'lifecycle'>
     readonly isolation: Pick<Isolation, 'state'>
   }
   readonly access: { readonly permissions: PermissionStore }
-  readonly diskSpace: Pick<DiskSpace, 'require'>
+  readonly foundation: {
+    readonly diskSpace: Pick<DiskSpace, 'require'>
+    /** The effects of agents' calls, whose keys are forgotten after their run. */
+    readonly effects: { runEnded(runId: string): void }
+  }
 }
 
 /** Creates the modules of work: runs, tasks, spawned agents, approvals and pauses. */
-export function workModules(kernel: Kernel, { fleet, access, diskSpace }: WorkNeeds) {
+export function workModules(kernel: Kernel, { identity, fleet, access, foundation }: WorkNeeds) {
+  const { diskSpace, effects } = foundation
+  const events = createWorkEvents()
+  const seen = { ...kernel, identityEvents: identity.events, fleetEvents: fleet.events, workEvents: events }
   const { agents, isolation } = fleet
   const { permissions } = access
-  const store = createTaskStore(kernel)
-  const runs = runsModule(kernel, { agents, tasks: store.ofRuns, diskSpace })
-  const tasks = tasksModule(kernel, { store, runs: runs.api, agents, isolation })
-  const spawning = spawningModule(kernel, { agents, runs: runs.api, store, tasks: tasks.api, permissions })
-  const approvals = approvalsModule(kernel, { runs: runs.api })
-  const pauses = pausesModule(kernel, { runs: runs.api, agents })
+  const store = createTaskStore(seen)
+  events.runSettled.subscribe(({ id }) => kernel.database.afterCommit(() => effects.runEnded(id)))
+  events.runSettled.subscribe(agents.lifecycle.runSettled)
+  const runs = runsModule(seen, { agents, tasks: store.ofRuns, diskSpace })
+  const tasks = tasksModule(seen, { store, runs: runs.api, agents, isolation })
+  const spawning = spawningModule(seen, { agents, runs: runs.api, store, tasks: tasks.api, permissions })
+  const approvals = approvalsModule(seen, { runs: runs.api })
+  const pauses = pausesModule(seen, { runs: runs.api, agents })
   return {
     modules: { runs, tasks, spawning, approvals, pauses },
+    events,
     runs: runs.api,
     tasks: tasks.api,
     approvals: approvals.api,

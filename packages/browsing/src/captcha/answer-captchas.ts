@@ -1,5 +1,4 @@
-import type { Kernel } from '@flotilla/identity/kernel'
-import { rootOf } from '@flotilla/identity/kernel'
+import { rootOf } from '@flotilla/identity/events'
 import type { Captcha } from '@flotilla/protocol/browser-service-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunTicket } from '@flotilla/identity/access'
@@ -18,6 +17,7 @@ import { beginSolve, endSolve, restsUntil } from './solver-state.ts'
 import type { SolverStateTable } from './solver-state-table.ts'
 import { tryKeys } from './try-keys.ts'
 import { solverLimits } from './solver-limits.ts'
+import type { WorkKernel } from '@flotilla/work/events'
 
 const putInWithinMs = 15_000
 
@@ -48,7 +48,10 @@ export interface AnswerCaptchas {
   settled(): Promise<void>
 }
 
-export interface AnswerCaptchasDeps extends Pick<Kernel, 'database' | 'journal' | 'clock' | 'log' | 'hooks'> {
+export interface AnswerCaptchasDeps extends Pick<
+  WorkKernel,
+  'database' | 'journal' | 'clock' | 'log' | 'identityEvents'
+> {
   /** The keys of the solver; null if none is configured. */
   readonly keys: SolverKeys | null
   readonly solve: SolveCaptcha
@@ -123,7 +126,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
     database.transaction(() => {
       const ended = endSolve(state.read(), clock.now(), {
         day: of.day,
-        agentId: rootOf(deps.hooks, agentId),
+        agentId: rootOf(deps.identityEvents, agentId),
         mostNano,
         costNano,
         isSolved,
@@ -183,7 +186,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
       const caps = { mostNano, perHour: settings.per_hour, dailyNano: nanoFromUsd(settings.daily_usd) }
       const now = clock.now()
       const day = utcDay(now)
-      const asking = { now, day, agentId: rootOf(deps.hooks, agentId) }
+      const asking = { now, day, agentId: rootOf(deps.identityEvents, agentId) }
       const early = beginSolve(state.read(), asking, caps)
       if (typeof early === 'string') return leave(asked, early)
       const reservation = await spending

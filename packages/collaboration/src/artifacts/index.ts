@@ -1,8 +1,9 @@
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { artifactAgentRoutes } from './agent.routes.ts'
 import { createArtifacts } from './artifacts.ts'
 import type { Artifacts } from './artifacts.ts'
 import { artifactPeopleRoutes } from './people.routes.ts'
+import type { CollaborationKernel } from '../events/index.ts'
 
 interface Needs {
   readonly folder: string
@@ -17,16 +18,19 @@ interface Needs {
 export type { Artifacts } from './artifacts.ts'
 
 /** Wires the module for files that agents save for people and for each other. */
-export function artifactsModule(kernel: Kernel, { folder, agents, tasks }: Needs): MeshModule<Artifacts> {
+export function artifactsModule(
+  kernel: CollaborationKernel,
+  { folder, agents, tasks }: Needs,
+): MeshModule<Artifacts> {
   const artifacts = createArtifacts({
     ...kernel,
     artifactsFolder: folder,
     projectOf: (agentId) => agents.registry.find(agentId)?.project ?? null,
     sharedByTask: tasks.sharesArtifact,
-    saved: kernel.hooks.artifactSaved.publish,
+    saved: kernel.collaborationEvents.artifactSaved.publish,
   })
-  kernel.hooks.projectDeleted.subscribe(artifacts.forgetProject)
-  kernel.hooks.agentFilesDropped.subscribe(artifacts.forget)
+  kernel.collaborationEvents.projectDeleted.subscribe(artifacts.forgetProject)
+  kernel.fleetEvents.agentFilesDropped.subscribe(artifacts.forget)
   return {
     api: artifacts,
     routes: {

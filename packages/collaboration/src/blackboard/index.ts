@@ -1,4 +1,4 @@
-import type { Kernel, MeshModule, Metric } from '@flotilla/identity/kernel'
+import type { MeshModule, Metric } from '@flotilla/identity/kernel'
 import { blackboardAgentRoutes } from './agent.routes.ts'
 import { createBlackboard } from './blackboard.ts'
 import type { Blackboard } from './blackboard.ts'
@@ -10,6 +10,7 @@ import { createBlackboardWatches } from './set-watch.ts'
 import type { BlackboardWatches } from './set-watch.ts'
 import { createNotifyWatchers } from './tell-watchers.ts'
 import { createBlackboardWatchTable } from './watch-table.ts'
+import type { CollaborationKernel } from '../events/index.ts'
 
 export type { Blackboard } from './blackboard.ts'
 export type { BlackboardWatches } from './set-watch.ts'
@@ -28,10 +29,10 @@ interface BlackboardAgents {
 
 /** Wires the module for entries that agents share. */
 export function blackboardModule(
-  kernel: Kernel,
+  kernel: CollaborationKernel,
   { agents: { registry: agents }, runs, loop }: Needs,
 ): MeshModule<Blackboard & { readonly watches: BlackboardWatches }> {
-  const { hooks, log } = kernel
+  const { collaborationEvents, fleetEvents, identityEvents, workEvents, log } = kernel
   const table = createBlackboardWatchTable(kernel.database)
   const watchers = createNotifyWatchers({
     ...kernel,
@@ -51,15 +52,15 @@ export function blackboardModule(
     noteChange: watchers.note,
     projectOf: (agentId) => agents.find(agentId)?.project ?? null,
   })
-  hooks.agentDeleted.subscribe(blackboard.crossProject.forget)
-  hooks.callDenied.subscribe(({ caller, action }) => {
+  fleetEvents.agentDeleted.subscribe(blackboard.crossProject.forget)
+  identityEvents.callDenied.subscribe(({ caller, action }) => {
     if (action.do === 'read-blackboard') blackboard.crossProject.count(caller, action.key, 'read')
     if (action.do === 'write-blackboard') blackboard.crossProject.count(caller, action.key, 'write')
   })
-  hooks.agentDeleted.subscribe((agentId) => {
+  fleetEvents.agentDeleted.subscribe((agentId) => {
     for (const watch of table.all()) if (watch.agent_id === agentId) table.remove(watch.id)
   })
-  hooks.projectDeleted.subscribe((project) => {
+  collaborationEvents.projectDeleted.subscribe((project) => {
     const own = `projects/${project}`
     blackboard.forgetProject(project)
     table.forgetChangesBelow(own)
@@ -67,7 +68,7 @@ export function blackboardModule(
       if (pattern === own || pattern.startsWith(`${own}/`)) table.remove(id)
     }
   })
-  hooks.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
+  workEvents.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
     const { refused } = blackboard.promote(agentId, entries)
     if (refused.length > 0)
       log.warn(

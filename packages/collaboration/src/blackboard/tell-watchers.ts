@@ -8,8 +8,8 @@ import { unattendedSession } from '@flotilla/protocol/unattended-session'
 import type { Action, Caller, Decision } from '@flotilla/identity/access'
 import { keyMatcher } from '@flotilla/identity/access'
 import type { LoopShare, StepWork } from '@flotilla/foundation/intake'
-import { reasonToPause } from '@flotilla/identity/kernel'
-import type { Hooks } from '@flotilla/identity/kernel'
+import { reasonToPause } from '@flotilla/work/events'
+import type { WorkEvents } from '@flotilla/work/events'
 import type { Log } from '@flotilla/foundation/platform'
 import type { RunQueries, RunQueue, RunSteering } from '@flotilla/work/runs'
 import type { Database } from '@flotilla/foundation/storage'
@@ -41,7 +41,7 @@ export function createNotifyWatchers(deps: {
   readonly table: BlackboardWatchTable
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly runs: Pick<RunQueue, 'submitRun'> & Pick<RunSteering, 'steerRun'> & Pick<RunQueries, 'find'>
-  readonly hooks: Pick<Hooks, 'reasonsToPause'>
+  readonly workEvents: Pick<WorkEvents, 'reasonsToPause'>
   readonly clock: Clock
   readonly log: Log
   readonly loop: Pick<LoopShare, 'inSteps'>
@@ -55,7 +55,7 @@ export function createNotifyWatchers(deps: {
   const thisHour = (): number => Math.floor(clock.now() / hourMs)
 
   function obstacle(watch: WatchRow): string | null {
-    const paused = reasonToPause(deps.hooks, watch.agent_id)
+    const paused = reasonToPause(deps.workEvents, watch.agent_id)
     if (paused !== null) return paused
     if (table.toldInHour(watch.agent_id, thisHour()) >= watchLimits.toldPerAgentAndHourMax) {
       return `the agent was notified ${watchLimits.toldPerAgentAndHourMax} times in this hour`

@@ -27,7 +27,7 @@ async function aBoard(before?: LedgerHarness) {
   await harness.clock.settle()
   const hidden = new Set<string>()
   const paused = new Set<string>()
-  harness.hooks.reasonsToPause.subscribe((agentId) => (paused.has(agentId) ? ['it is paused'] : []))
+  harness.workEvents.reasonsToPause.subscribe((agentId) => (paused.has(agentId) ? ['it is paused'] : []))
   const decide = (_caller: Caller, action: Action) =>
     action.do === 'read-blackboard' && hidden.has(action.key)
       ? ({ allowed: false, reason: 'no', field: null } as const)

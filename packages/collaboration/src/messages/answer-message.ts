@@ -1,7 +1,7 @@
 import { messageLimits } from '@flotilla/protocol/message-limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '@flotilla/identity/access'
-import type { SettledRun } from '@flotilla/identity/kernel'
+import type { SettledRun } from '@flotilla/work/events'
 import { announceMessage } from './message-deps.ts'
 import type { MessageDeps } from './message-deps.ts'
 import type { MessageRecord } from './message-table.ts'

@@ -1,4 +1,4 @@
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
 import { messageAgentRoutes } from './agent.routes.ts'
 import { messageOperatorRoutes } from './operator.routes.ts'
@@ -6,12 +6,13 @@ import type { MessageAgents, MessagePeople } from './message-deps.ts'
 import { createMessages } from './messages.ts'
 import type { Messages } from './messages.ts'
 import { messagePeopleRoutes } from './people.routes.ts'
+import type { CollaborationKernel } from '../events/index.ts'
 
 export type { KeptMessages, Messages } from './messages.ts'
 
 /** Wires the module for messages between agents; each message that starts work goes through `submitRun`. */
 export function messagesModule(
-  kernel: Kernel,
+  kernel: CollaborationKernel,
   needs: {
     readonly agents: { readonly registry: MessageAgents }
     readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'delivery'>
@@ -25,11 +26,11 @@ export function messagesModule(
     agents: needs.agents.registry,
     runs: { ...runs.queue, ...runs.queries, ...runs.lifecycle, ...runs.delivery },
   })
-  const { hooks } = kernel
-  hooks.runSettled.subscribe(messages.runSettled)
-  hooks.runAwaits.subscribe(messages.openOf)
-  hooks.agentCapabilities.subscribe(messages.capabilitiesOf)
-  hooks.agentDeleted.subscribe(messages.forget)
+  const { fleetEvents, workEvents } = kernel
+  workEvents.runSettled.subscribe(messages.runSettled)
+  workEvents.runAwaits.subscribe(messages.openOf)
+  fleetEvents.agentCapabilities.subscribe(messages.capabilitiesOf)
+  fleetEvents.agentDeleted.subscribe(messages.forget)
   return {
     api: messages,
     routes: {

@@ -1,9 +1,9 @@
 import type { Person } from '@flotilla/protocol/people'
 import type { EventBus } from '@flotilla/foundation/events'
-import type { Kernel } from '@flotilla/identity/kernel'
 import type { RunDelivery, RunLifecycle, RunQueries, RunQueue } from '@flotilla/work/runs'
 import type { CapabilityTable } from './capability-table.ts'
 import type { MessageRecord, MessageTable } from './message-table.ts'
+import type { CollaborationKernel } from '../events/index.ts'
 
 /** What messages need from runs. */
 export type MessageRuns = Pick<RunQueue, 'submitRun' | 'laneOf' | 'isLaneFull'> &
@@ -27,8 +27,8 @@ export interface MessagePeople {
 }
 
 export interface MessageDeps extends Pick<
-  Kernel,
-  'database' | 'clock' | 'newId' | 'guard' | 'decide' | 'journal' | 'events' | 'hooks'
+  CollaborationKernel,
+  'database' | 'clock' | 'newId' | 'guard' | 'decide' | 'journal' | 'events' | 'workEvents'
 > {
   readonly agents: MessageAgents
   readonly runs: MessageRuns

@@ -52,8 +52,8 @@ function around(ledger: LedgerHarness): Harness {
       requireWorking: () => {},
     },
   })
-  ledger.hooks.runSettled.subscribe(messages.runSettled)
-  ledger.hooks.runAwaits.subscribe(messages.openOf)
+  ledger.workEvents.runSettled.subscribe(messages.runSettled)
+  ledger.workEvents.runAwaits.subscribe(messages.openOf)
   return { ...ledger, messages, may, archived, failed, people }
 }
 
@@ -533,7 +533,7 @@ describe('a message to a capability', () => {
     const { harness } = await adaAtWork()
     for (const agentId of ['bob', 'cleo', 'dan']) declare(harness, agentId, 'count')
     harness.failed.set('bob', 'crashed three times')
-    harness.hooks.reasonsToGiveNoWork.subscribe((agentId) =>
+    harness.workEvents.reasonsToGiveNoWork.subscribe((agentId) =>
       agentId === 'cleo' ? ['made for one task'] : [],
     )
     expect(send(harness, ['ada', 'capability:count']).recipient).toBe('dan')
@@ -544,7 +544,7 @@ describe('a message to a capability', () => {
     declare(harness, 'bob', 'count')
     declare(harness, 'cleo', 'count')
     harness.failed.set('bob', 'crashed three times')
-    harness.hooks.reasonsToGiveNoWork.subscribe((agentId) =>
+    harness.workEvents.reasonsToGiveNoWork.subscribe((agentId) =>
       agentId === 'cleo' ? ['made for one task'] : [],
     )
     expect(codeOf(() => send(harness, ['ada', 'capability:count']))).toBe('no-capable-agent')

@@ -129,7 +129,7 @@ function findCapableAgent(
   deps: MessageDeps,
   asked: { readonly caller: Caller; readonly asking: Asking; readonly capability: string },
 ): Addressee {
-  const { agents, runs, capabilities, decide, hooks } = deps
+  const { agents, runs, capabilities, decide, workEvents } = deps
   const { caller, asking, capability } = asked
   const above = new Set(asking.chain.map((run) => run.agentId))
   const mayAsk = (agentId: string): boolean =>
@@ -139,7 +139,7 @@ function findCapableAgent(
     agents.find(agentId) !== null &&
     !agents.isArchived(agentId) &&
     agents.failureOf(agentId) === null &&
-    hooks.reasonsToGiveNoWork.ask(agentId).length === 0 &&
+    workEvents.reasonsToGiveNoWork.ask(agentId).length === 0 &&
     decide(caller, { do: 'message-agent', to: agentId }).allowed
   const capable = capabilities.declaring(capability).filter(mayAsk)
   if (capable.length === 0) {

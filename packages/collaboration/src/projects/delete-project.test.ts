@@ -10,8 +10,6 @@ import type { Action } from '../../../identity/src/access/action.ts'
 import { authorize } from '../../../identity/src/access/authorize.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
 import { createEventBus } from '../../../foundation/src/events/create-event-bus.ts'
-import { createHooks } from '../../../identity/src/kernel/hooks.ts'
-import type { Kernel } from '../../../identity/src/kernel/index.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { createBudgetTable } from '../../../inference/src/spending/budget-table.ts'
 import { emptyTask } from '../../../work/src/tasks/hand-off.ts'
@@ -24,6 +22,8 @@ import { blackboardModule } from '../blackboard/index.ts'
 import { topicsModule } from '../topics/index.ts'
 import { projectsModule } from './index.ts'
 import { ownLoop } from '../../../testing/src/own-loop.ts'
+import { contextEvents } from '../../../testing/src/context-events.ts'
+import type { CollaborationKernel } from '../events/index.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({
@@ -52,7 +52,8 @@ async function aHarness({ mayDropBudget = true } = {}) {
   const database = migrated()
   const time = { ms: 1000 }
   const clock = { now: () => time.ms, sleep: async () => {} }
-  const hooks = createHooks(silentLog)
+  const contexts = contextEvents()
+  const { identityEvents, fleetEvents, workEvents } = contexts
   const rows = new Map(
     ['scout', 'auditor'].map((id) => [id, { id, role: 'works', project: null as string | null }]),
   )
@@ -60,7 +61,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
   const rules = {
     broken: null,
     recordOf: () => permissionRecordSchema.parse({ ...all, can_manage_projects: true }),
-    projectOf: (id: string) => hooks.projectOf.ask(id)[0] ?? null,
+    projectOf: (id: string) => identityEvents.projectOf.ask(id)[0] ?? null,
   }
   const decide = (caller: Caller, action: Action) => authorize(rules, caller, action)
   const guard = (caller: Caller, action: Action) => {
@@ -72,7 +73,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
   const kernel = {
     database,
     clock,
-    hooks,
+    ...contexts,
     guard,
     decide,
     journal,
@@ -80,7 +81,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
     log: silentLog,
     newId: countingIds(),
     randomToken: countingIds().bind(null, 'msg'),
-  } as unknown as Kernel
+  } as unknown as CollaborationKernel
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-projects-'))
   homes.push(folder)
   const agents = {
@@ -96,7 +97,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
     guard,
     decide,
     projectOf: (id) => rows.get(id)?.project ?? null,
-    hooks,
+    workEvents,
   })
   const budgets = createBudgetTable(database)
   const blackboard = blackboardModule(kernel, { agents, runs: {} as never, loop: ownLoop() }).api
@@ -108,7 +109,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
     budgets: {
       setAgentProject: (_caller, id, project) => {
         rows.get(id)!.project = project
-        hooks.membershipChanged.publish({ agentId: id, project })
+        fleetEvents.membershipChanged.publish({ agentId: id, project })
       },
       set: (_caller, { id }) => {
         if (!mayDropBudget) throw new Problem('human-only')
@@ -162,7 +163,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
     topics,
     artifacts,
     budgets,
-    hooks,
+    ...contexts,
     journal,
     rows,
     share,
@@ -202,12 +203,12 @@ test('a project whose budget the caller may not delete stays complete', async ()
 
 test('a new project of the same name does not see data of the deleted one', async () => {
   const harness = await aHarness()
-  const { projects, manage, blackboard, topics, artifacts, hooks, tasks } = harness
-  expect(hooks.projectTexts.ask('scout')[0]).toContain('First this.')
+  const { projects, manage, blackboard, topics, artifacts, fleetEvents, tasks } = harness
+  expect(fleetEvents.projectTexts.ask('scout')[0]).toContain('First this.')
   expect(harness.readTask(scout).title).toBe('Look')
   manage('archive', 'red')
   projects.delete(owner, 'red')
-  expect(hooks.projectTexts.ask('scout')).toEqual([])
+  expect(fleetEvents.projectTexts.ask('scout')).toEqual([])
   expect(harness.journal.entries.at(-1)).toMatchObject({ action: 'project.deleted', subject: 'red' })
   await eventually('the bytes of what was shared are gone', async () =>
     (await harness.files()).length === 0 ? true : null,

@@ -2,7 +2,7 @@ import { spawnedPrefix } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { CollaborationEvents } from '../events/index.ts'
 import { requireProject } from './manage-project.ts'
 import type { ManageProjectDeps } from './manage-project.ts'
 import type { ReadProjectDeps } from './read-project.ts'
@@ -12,7 +12,7 @@ export interface DeleteProjectDeps extends ManageProjectDeps, Pick<ReadProjectDe
    * Checks the permission and writes the audit log. Deleting a budget lifts its limits, so not everyone may do it.
    */
   readonly dropBudget: (caller: Caller, project: string) => void
-  readonly hooks: Pick<Hooks, 'projectDeleted'>
+  readonly collaborationEvents: Pick<CollaborationEvents, 'projectDeleted'>
 }
 
 /**
@@ -43,7 +43,7 @@ export function createDeleteProject(deps: DeleteProjectDeps): DeleteProject {
       }
       const { daily_usd: daily, monthly_usd: monthly } = deps.budgetOf(name)
       if (daily !== null || monthly !== null) deps.dropBudget(caller, name)
-      deps.hooks.projectDeleted.publish(name)
+      deps.collaborationEvents.projectDeleted.publish(name)
       table.remove(name)
       const actor = actorOf(caller)
       deps.journal.append({

@@ -1,12 +1,13 @@
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import type { AgentBriefing } from '@flotilla/fleet/agents'
 import type { Caller } from '@flotilla/identity/access'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { ProjectAgents } from './manage-project.ts'
 import type { ReadProjectDeps } from './read-project.ts'
 import { createProjects } from './projects.ts'
 import type { Projects } from './projects.ts'
 import { projectAgentRoutes, projectPeopleRoutes } from './projects.routes.ts'
+import type { CollaborationKernel } from '../events/index.ts'
 
 export type { Projects } from './projects.ts'
 export type { ProjectTexts } from './project-texts.ts'
@@ -26,7 +27,10 @@ interface Needs {
 }
 
 /** Wires the module for projects: members, goal, context, and data that only members can access. */
-export function projectsModule(kernel: Kernel, { agents, tasks, budgets }: Needs): MeshModule<Projects> {
+export function projectsModule(
+  kernel: CollaborationKernel,
+  { agents, tasks, budgets }: Needs,
+): MeshModule<Projects> {
   const projects = createProjects({
     ...kernel,
     agents: agents.registry,

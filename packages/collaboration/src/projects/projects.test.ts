@@ -9,10 +9,10 @@ import type { Action } from '../../../identity/src/access/action.ts'
 import { authorize } from '../../../identity/src/access/authorize.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
 import { createEventBus } from '../../../foundation/src/events/create-event-bus.ts'
-import { createHooks } from '../../../identity/src/kernel/hooks.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { migrated } from '../../../testing/src/ledger-harness.ts'
 import { createProjects } from './projects.ts'
+import { contextEvents } from '../../../testing/src/context-events.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
@@ -25,7 +25,8 @@ const operator = agent('operator')
 function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
   const database = migrated()
   const clock = { now: () => 1000, sleep: async () => {} }
-  const hooks = createHooks(silentLog)
+  const contexts = contextEvents()
+  const { identityEvents, fleetEvents } = contexts
   const rows = new Map(
     ['operator', 'scout', 'auditor'].map((id) => [
       id,
@@ -36,7 +37,7 @@ function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
   const rules = {
     broken: null,
     recordOf: (id: string) => permissionRecordSchema.parse(records[id] ?? may),
-    projectOf: (id: string) => hooks.projectOf.ask(id)[0] ?? null,
+    projectOf: (id: string) => identityEvents.projectOf.ask(id)[0] ?? null,
   }
   const decide = (caller: Caller, action: Action) => authorize(rules, caller, action)
   const guard = (caller: Caller, action: Action) => {
@@ -50,7 +51,7 @@ function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
   const projects = createProjects({
     database,
     clock,
-    hooks,
+    ...contexts,
     guard,
     decide,
     journal: { append: () => {} },
@@ -59,7 +60,7 @@ function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
     setAgentProject: (_caller, agentId, project) => {
       const row = rows.get(agentId)
       if (row) row.project = project
-      hooks.membershipChanged.publish({ agentId, project })
+      fleetEvents.membershipChanged.publish({ agentId, project })
     },
     dropBudget: () => {},
     tasks: { countsOf: () => ({ done: 2 }), ofProject: () => [] },
@@ -68,8 +69,8 @@ function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
   })
   const create = (name: string, ...agents: string[]) =>
     projects.manage(owner, name, { action: 'create', agents })
-  const textOf = (agentId: string) => hooks.projectTexts.ask(agentId)[0] ?? ''
-  return { projects, create, textOf, decide, rows, events, hooks, refreshed: () => refreshed }
+  const textOf = (agentId: string) => fleetEvents.projectTexts.ask(agentId)[0] ?? ''
+  return { projects, create, textOf, decide, rows, events, fleetEvents, refreshed: () => refreshed }
 }
 
 const code = (expected: string) => expect.objectContaining({ code: expected })
@@ -164,14 +165,14 @@ describe('a project', () => {
   })
 
   test('adding a member also reports its spawned agents and the projects that they left', () => {
-    const { create, rows, hooks } = aHarness()
+    const { create, rows, fleetEvents } = aHarness()
     for (const id of ['spawn_1', 'spawn_2']) rows.set(id, { id, role: '', project: null })
     // Simulates spawned agents, which follow their parent.
-    hooks.membershipChanged.subscribe(({ agentId, project }) => {
+    fleetEvents.membershipChanged.subscribe(({ agentId, project }) => {
       const child = rows.get({ scout: 'spawn_1', spawn_1: 'spawn_2' }[agentId] ?? '')
       if (!child) return
       child.project = project
-      hooks.membershipChanged.publish({ agentId: child.id, project })
+      fleetEvents.membershipChanged.publish({ agentId: child.id, project })
     })
     expect(create('red', 'scout').moved).toEqual([])
     const from = 'red'
@@ -184,9 +185,9 @@ describe('a project', () => {
   })
 
   test('a project is created with the first agent that is charged to its name', () => {
-    const { projects, hooks, rows } = aHarness()
+    const { projects, fleetEvents, rows } = aHarness()
     rows.get('scout')!.project = 'blue'
-    hooks.membershipChanged.publish({ agentId: 'scout', project: 'blue' })
+    fleetEvents.membershipChanged.publish({ agentId: 'scout', project: 'blue' })
     expect(projects.list(owner)).toMatchObject([{ name: 'blue', members: ['scout'], tasks: { done: 2 } }])
   })
 })

@@ -2,7 +2,6 @@ import type { ManagedProject, ProjectView } from '@flotilla/protocol/project-api
 import { projectNameSchema } from '@flotilla/protocol/money-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '@flotilla/identity/access'
-import type { Hooks } from '@flotilla/identity/kernel'
 import {
   createManageProject,
   createWriteProject,
@@ -18,20 +17,21 @@ import { createProjectTexts } from './project-texts.ts'
 import { projectText } from './project-text.ts'
 import { createReadProjects } from './read-project.ts'
 import type { ReadProjectDeps } from './read-project.ts'
+import type { CollaborationKernel } from '../events/index.ts'
 
 export type Projects = ReturnType<typeof createProjects>
 
 export type ProjectsDeps = Omit<ManageProjectDeps, 'table'> &
   Omit<ReadProjectDeps, 'table'> &
-  Pick<DeleteProjectDeps, 'dropBudget'> & {
-    readonly hooks: Hooks
+  Pick<DeleteProjectDeps, 'dropBudget'> &
+  Pick<CollaborationKernel, 'identityEvents' | 'fleetEvents' | 'workEvents' | 'collaborationEvents'> & {
     /** Called after a commit, so that members read the current state of their project. */
     readonly refreshBriefings: () => void
   }
 
 /** Manages projects: a goal, its members, and data that only they can access. */
 export function createProjects(given: ProjectsDeps) {
-  const { database, hooks, agents } = given
+  const { database, fleetEvents, identityEvents, workEvents, agents } = given
   const table = createProjectTable(database)
   const deps = { ...given, table }
   const read = createReadProjects(deps)
@@ -40,21 +40,21 @@ export function createProjects(given: ProjectsDeps) {
   const remove = createDeleteProject(deps)
   const texts = createProjectTexts({ ...deps, write })
 
-  hooks.projectOf.subscribe((agentId) => {
+  identityEvents.projectOf.subscribe((agentId) => {
     const name = agents.find(agentId)?.project ?? null
     return name === null ? [] : [{ name, archived: table.isArchived(name) }]
   })
-  hooks.projectsSince.subscribe((name) => {
+  workEvents.projectsSince.subscribe((name) => {
     const row = table.find(name)
     return row ? [row.created_at] : []
   })
-  hooks.projectTexts.subscribe((agentId) => {
+  fleetEvents.projectTexts.subscribe((agentId) => {
     const name = agents.find(agentId)?.project ?? null
     const row = name === null ? null : table.find(name)
     if (!row) return []
     return [projectText({ row, sections: table.sections(row.name), members: read.membersOf(row.name) })]
   })
-  hooks.membershipChanged.subscribe(({ project }) => {
+  fleetEvents.membershipChanged.subscribe(({ project }) => {
     if (project !== null) {
       // The project is created when an agent first joins a project of this name.
       ensureProject(deps, project)

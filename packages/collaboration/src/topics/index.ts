@@ -1,20 +1,21 @@
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { topicAgentRoutes } from './agent.routes.ts'
 import { topicPeopleRoutes } from './people.routes.ts'
 import { createTopics } from './topics.ts'
 import type { Topics } from './topics.ts'
+import type { CollaborationKernel } from '../events/index.ts'
 
 export type { Topics, UnreadSummary } from './topics.ts'
 
 /** Wires the module for signals to subscribed agents. */
 export function topicsModule(
-  kernel: Kernel,
+  kernel: CollaborationKernel,
   needs: { readonly agents: { readonly registry: { find(agentId: string): unknown } } },
 ): MeshModule<Topics> {
   const topics = createTopics(kernel)
-  kernel.hooks.runSettled.subscribe(topics.runSettled)
-  kernel.hooks.agentDeleted.subscribe(topics.forget)
-  kernel.hooks.projectDeleted.subscribe(topics.forgetProject)
+  kernel.workEvents.runSettled.subscribe(topics.runSettled)
+  kernel.fleetEvents.agentDeleted.subscribe(topics.forget)
+  kernel.collaborationEvents.projectDeleted.subscribe(topics.forgetProject)
   return {
     api: topics,
     routes: {

@@ -19,12 +19,12 @@ import { answerText } from './tell-answer.ts'
 import { createBindingFile } from './binding-file.ts'
 import { createCredentialRequests } from './credential-requests.ts'
 import { createGenerateSecret } from './generate-secret.ts'
-import { createHooks } from '../../../identity/src/kernel/hooks.ts'
 import { createGeneratedTable } from './generated-table.ts'
 import { createListUsable } from './list-usable.ts'
 import { createManageCredentials } from './manage-credentials.ts'
 import type { CredentialRequest } from './request-table.ts'
 import { createVault } from './vault.ts'
+import { createIdentityEvents } from '../../../identity/src/events/index.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({
@@ -97,9 +97,9 @@ async function aHarness() {
     },
   })
   let bytes = 0
-  const hooks = createHooks(silentLog)
+  const identityEvents = createIdentityEvents()
   const makers: Record<string, string> = { spawn_1: 'lead', spawn_2: 'spawn_1' }
-  hooks.makersOf.subscribe((id) => (makers[id] === undefined ? [] : [makers[id]]))
+  identityEvents.makersOf.subscribe((id) => (makers[id] === undefined ? [] : [makers[id]]))
   return {
     vault,
     bindings,
@@ -117,7 +117,7 @@ async function aHarness() {
       journal,
       clock,
       table: createGeneratedTable(database),
-      hooks,
+      identityEvents,
       fingerprint: (value) => `${value.length} characters`,
       randomBytes: (count) => Uint8Array.from({ length: count }, () => (bytes = (bytes * 31 + 7) % 256)),
     }),

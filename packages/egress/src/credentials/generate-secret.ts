@@ -3,8 +3,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Clock } from '@flotilla/protocol/clock'
 import { hasRoom } from '@flotilla/foundation/intake'
 import type { Journal } from '@flotilla/foundation/journal'
-import { rootOf } from '@flotilla/identity/kernel'
-import type { Hooks } from '@flotilla/identity/kernel'
+import { rootOf } from '@flotilla/identity/events'
+import type { IdentityEvents } from '@flotilla/identity/events'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
 import type { Database, Resumable } from '@flotilla/foundation/storage'
@@ -46,7 +46,7 @@ export function createGenerateSecret(deps: {
   readonly vault: Vault
   readonly guard: Guard
   readonly database: Database
-  readonly hooks: Pick<Hooks, 'makersOf'>
+  readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly table: GeneratedTable
   readonly clock: Clock
   readonly journal: Journal
@@ -77,7 +77,7 @@ export function createGenerateSecret(deps: {
     const name = canonicalName(input.name)
     deps.guard(caller, { do: 'use-credential', name })
     // The guard lets only agents use credentials. The actor name of any other caller never equals an agent's id.
-    const maker = caller.kind === 'agent' ? rootOf(deps.hooks, caller.agentId) : actorOf(caller)
+    const maker = caller.kind === 'agent' ? rootOf(deps.identityEvents, caller.agentId) : actorOf(caller)
     if (!isCredentialName(name))
       throw new Problem('bad-request', { detail: 'the name of a credential may not begin with FLOTILLA_' })
     const settle = () =>

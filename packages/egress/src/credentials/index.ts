@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { RateLimits } from '@flotilla/identity/access'
 import type { FileEditor } from '@flotilla/foundation/config'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { credentialAgentRoutes } from './agent.routes.ts'
 import { createBindingFile } from './binding-file.ts'
 import { createCredentialRequests } from './credential-requests.ts'
@@ -15,6 +15,7 @@ import { createSendAnswer } from './tell-answer.ts'
 import { createUseCredentials } from './use-credentials.ts'
 import type { OpenCredentials } from './use-credentials.ts'
 import type { Vault } from './vault.ts'
+import type { EgressKernel } from '../events/index.ts'
 
 export { readBindings } from './binding-file.ts'
 export { credentialNameOf, meshSecretName } from './credential-tiers.ts'
@@ -55,16 +56,16 @@ interface Needs {
 
 /** Credentials of agents: their destinations, their users, and requests to the owner. */
 export async function credentialsModule(
-  kernel: Kernel,
+  kernel: EgressKernel,
   { vault, meshSecret, editor, path, rates, runs }: Needs,
 ): Promise<MeshModule<Credentials>> {
   const bindings = await createBindingFile({ ...kernel, path, editor })
   const requests = createCredentialRequests({
     ...kernel,
-    note: (caller, message) => kernel.hooks.agentNotedOwner.publish({ caller, message }),
+    note: (caller, message) => kernel.egressEvents.agentNotedOwner.publish({ caller, message }),
     deliver: createSendAnswer({ ...kernel, bindings, runs }),
   })
-  kernel.hooks.agentDeleted.subscribe(requests.forget)
+  kernel.fleetEvents.agentDeleted.subscribe(requests.forget)
   const keyed = (value: string) =>
     createHmac('sha256', meshSecret.reveal()).update(`credential\n${value}`).digest('hex')
   const fingerprint = (value: string) => keyed(value).slice(0, fingerprintDigits)
@@ -73,7 +74,7 @@ export async function credentialsModule(
     vault,
     bindings,
     fingerprint,
-    doubts: (url) => kernel.hooks.outboundDoubts.ask({ url, agentId: null }),
+    doubts: (url) => kernel.fleetEvents.outboundDoubts.ask({ url, agentId: null }),
     onStored: requests.granted,
   })
   const listUsable = createListUsable({ ...kernel, vault, bindings })

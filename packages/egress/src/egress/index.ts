@@ -3,7 +3,7 @@ import type { Agents } from '@flotilla/fleet/agents'
 import { createScrubs } from '../credentials/index.ts'
 import type { OpenCredentials, Vault } from '../credentials/index.ts'
 import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { OutboundProxies } from '@flotilla/foundation/platform'
 import type { Runs } from '@flotilla/work/runs'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
@@ -21,6 +21,7 @@ import { createOutboundFilter } from './policy/outbound-filter.ts'
 import type { ConnectProxy, ServedProxy } from './proxy/connect-proxy.ts'
 import { createForwardProxy } from './proxy/forward-proxy.ts'
 import { createWebSearch, searchSetup } from './search/web-search.ts'
+import type { EgressKernel } from '../events/index.ts'
 
 export interface Egress {
   readonly networks: Pick<ClosedNetworks, 'refresh'>
@@ -65,7 +66,7 @@ export { listNamesHost } from './policy/host-list.ts'
 export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
 /** Wires the egress module: one filter for everything that is sent on behalf of agents. */
-export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
+export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModule<Egress> {
   const { rates, openCredentials: credentials } = needs
   const { calls: loop, held } = needs.shares
   const { registry, connection } = needs.agents
@@ -90,9 +91,9 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
     filterFor,
     rate,
   })
-  kernel.hooks.sandboxGone.subscribe(({ agentId }) => forwarding.cutAgent(agentId))
-  kernel.hooks.agentDeleted.subscribe(forwarding.forget)
-  kernel.hooks.outboundDoubts.subscribe(({ url, agentId }) =>
+  kernel.fleetEvents.sandboxGone.subscribe(({ agentId }) => forwarding.cutAgent(agentId))
+  kernel.fleetEvents.agentDeleted.subscribe(forwarding.forget)
+  kernel.fleetEvents.outboundDoubts.subscribe(({ url, agentId }) =>
     destinationDoubts(url, agentId === null ? filterOfMesh : filterFor(agentId)),
   )
   const forwardRequest = createForwardRequest(leaving)

@@ -1,6 +1,5 @@
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { PermissionGrants } from '@flotilla/identity/access'
-import type { Kernel, WorkFeedback } from '@flotilla/identity/kernel'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { createBriefings } from './briefing/briefings.ts'
 import type { AgentConnections } from './connection/agent-connection.ts'
@@ -19,7 +18,6 @@ import { createAgentConnections } from './lifecycle/ensure-running.ts'
 import type { Isolation, Reach } from './lifecycle/ensure-running.ts'
 import { createFleetLifecycle } from './administration/fleet-lifecycle.ts'
 import type { FleetLifecycle } from './administration/fleet-lifecycle.ts'
-import { forgiveLosses } from './lifecycle/lose-sandbox.ts'
 import { createDataMeter } from './lifecycle/meter-data.ts'
 import { createAgentStarts } from './lifecycle/start-agent.ts'
 import { createAgentAdmin } from './administration/agent-admin.ts'
@@ -31,8 +29,9 @@ import type { AgentMove } from './registry/agent-table.ts'
 import type { RequireModel } from './administration/create-agent.ts'
 import { createMcpServerTable } from './registry/mcp-server-table.ts'
 import { createSeedFiles } from './connection/seed-files.ts'
+import type { FleetKernel, WorkFeedback } from '../events/index.ts'
 
-export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
+export interface FleetDeps extends Omit<FleetKernel, 'settings' | 'identityEvents'>, FleetSettings {
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly grants: PermissionGrants
   readonly runtime: SandboxRuntime
@@ -77,15 +76,10 @@ export function createFleet(deps: FleetDeps): Fleet {
   const meter = createDataMeter(context)
   const starts = createAgentStarts(context, meter)
   const shared = { ...deps, context, starts, meter }
-  deps.hooks.agentDeleted.subscribe((agentId) => {
+  deps.fleetEvents.agentDeleted.subscribe((agentId) => {
     sandboxes.lastUsed.delete(agentId)
     sandboxes.placed.delete(agentId)
     sandboxes.links.forget(agentId)
-  })
-  deps.hooks.runSettled.subscribe(({ agentId, state }) => {
-    sandboxes.lastUsed.set(agentId, deps.clock.now())
-    // A completed run shows that the agent is healthy, so its earlier losses no longer count.
-    if (state === 'done') forgiveLosses(context, agentId)
   })
   return {
     registry: createAgentRegistry(context, deps),

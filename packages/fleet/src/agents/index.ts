@@ -4,8 +4,8 @@ import { createPermissionGrants } from '@flotilla/identity/access'
 import { dataLimitBytes, hibernateAfterMs, isolationWish } from '@flotilla/foundation/config'
 import type { Isolation } from '../isolation/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
-import { rootOf } from '@flotilla/identity/kernel'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import { rootOf } from '@flotilla/identity/events'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { createMeshIdentity } from './connection/mesh-identity.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import { createFleet } from './fleet.ts'
@@ -16,6 +16,7 @@ import { createListMcpServers } from './mcp-servers.ts'
 import { agentPeopleRoutes } from './people.routes.ts'
 import { createWorkspaceFiles } from './workspace-files.ts'
 import type { WorkspaceFiles } from './workspace-files.ts'
+import type { FleetKernel } from '../events/index.ts'
 export type {
   AgentConnection,
   AgentConnections,
@@ -60,7 +61,7 @@ export type AgentsNeeds = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> 
 }
 
 /** Creates the agents module: which agents exist and run, and how other modules reach them. */
-export function agentsModule(kernel: Kernel, needs: AgentsNeeds): MeshModule<Agents> {
+export function agentsModule(kernel: FleetKernel, needs: AgentsNeeds): MeshModule<Agents> {
   const { permissions, isolation, models, secret, ...given } = needs
   const meshIdentity = createMeshIdentity({ secret, clock: kernel.clock })
   const fleet = createFleet({
@@ -77,17 +78,19 @@ export function agentsModule(kernel: Kernel, needs: AgentsNeeds): MeshModule<Age
       wishOf: (agentId) => {
         const record = permissions.snapshot().recordOf(agentId)?.required_isolation ?? 'container'
         const atLeast = { start: isolation.atLeast, record }
-        return isolationWish(kernel.settings(), rootOf(kernel.hooks, agentId), atLeast)
+        return isolationWish(kernel.settings(), rootOf(kernel.identityEvents, agentId), atLeast)
       },
     },
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
     grants: createPermissionGrants(permissions),
     meshIdentity,
-    dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), rootOf(kernel.hooks, agentId)),
+    dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), rootOf(kernel.identityEvents, agentId)),
     restartsPerHour: () => kernel.settings().restarts_per_hour,
-    hibernateAfterMs: (agentId) => hibernateAfterMs(kernel.settings(), rootOf(kernel.hooks, agentId)),
-    projectText: (agentId) => kernel.hooks.projectTexts.ask(rootOf(kernel.hooks, agentId))[0] ?? '',
-    feedbackFor: kernel.hooks.feedbackFor.ask,
+    hibernateAfterMs: (agentId) =>
+      hibernateAfterMs(kernel.settings(), rootOf(kernel.identityEvents, agentId)),
+    projectText: (agentId) =>
+      kernel.fleetEvents.projectTexts.ask(rootOf(kernel.identityEvents, agentId))[0] ?? '',
+    feedbackFor: kernel.fleetEvents.feedbackFor.ask,
   })
   const { registry, connection, lifecycle } = fleet
   const reached = { ...registry, ...connection }

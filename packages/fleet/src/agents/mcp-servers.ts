@@ -4,7 +4,7 @@ import type { McpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard } from '@flotilla/identity/access'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { FleetEvents } from '../events/index.ts'
 import type { Log } from '@flotilla/foundation/platform'
 import type { AgentRegistry } from './administration/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
@@ -20,7 +20,7 @@ export function createListMcpServers(deps: {
   readonly guard: Guard
   readonly log: Log
   readonly fleet: Pick<AgentRegistry, 'find' | 'mcpServers'> & Pick<FleetConnection, 'connectIfRunning'>
-  readonly hooks: Pick<Hooks, 'outboundDoubts'>
+  readonly fleetEvents: Pick<FleetEvents, 'outboundDoubts'>
 }) {
   const { guard, log, fleet } = deps
 
@@ -49,7 +49,7 @@ export function createListMcpServers(deps: {
       servers: configured.map(([name, config]) => ({
         ...serverView(name, config, statusOf(name)),
         notices: isRemote(config)
-          ? deps.hooks.outboundDoubts.ask({ url: new URL(shownAddress(config.url)), agentId }).slice()
+          ? deps.fleetEvents.outboundDoubts.ask({ url: new URL(shownAddress(config.url)), agentId }).slice()
           : [],
       })),
     }

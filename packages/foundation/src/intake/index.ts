@@ -2,6 +2,7 @@
 
 export { agentShareLimits } from './agent-share-limits.ts'
 export { createAgentShares } from './agent-shares.ts'
+export type { AgentShares } from './agent-shares.ts'
 export { createFairShare, hasRoom } from './fair-share.ts'
 export type { RowBounds, ShareBounds, ShareFull } from './fair-share.ts'
 export { createOpenPlaces } from './open-places.ts'

@@ -6,7 +6,6 @@ import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
-import type { Hooks } from './hooks.ts'
 import type { Ports } from './ports.ts'
 
 /** What every module receives; the same object for all. */
@@ -24,6 +23,5 @@ export interface Kernel {
   readonly decide: (caller: Caller, action: Action) => Decision
   /** The current settings of the owner's file. */
   readonly settings: () => Settings
-  readonly hooks: Hooks
   readonly ports: Ports
 }

@@ -5,13 +5,14 @@ import { handActor } from '../access/index.ts'
 import type { HumanCaller } from '../access/index.ts'
 import type { FileEditor } from '@flotilla/foundation/config'
 import type { KnownPeople } from '../http/index.ts'
-import type { Kernel, MeshModule, PersonNow } from '../kernel/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { createManagePeople } from './manage-people.ts'
 import { createOwnerProofs } from './owner-proof.ts'
 import { brokenProblem, createPeopleFile } from './people-file.ts'
 import type { PeopleSnapshot } from './people-file.ts'
 import { peoplePeopleRoutes } from './people.routes.ts'
 import { createProveOwner } from './prove-owner.ts'
+import type { IdentityKernel, PersonNow } from '../events/index.ts'
 
 export interface LinkedIdentity {
   readonly identity: string
@@ -40,14 +41,14 @@ export interface People extends KnownPeople {
 
 /** People other than the owner of this machine: their roles, granted agents and proofs of identity. */
 export async function peopleModule(
-  kernel: Kernel,
+  kernel: IdentityKernel,
   { path, editor }: { readonly path: string; readonly editor: FileEditor },
 ): Promise<MeshModule<People>> {
   const listeners: (() => void)[] = []
   let expiredBefore = 0
   const left = async (name: string): Promise<void> => {
     try {
-      await kernel.hooks.personLeft.publish(name)
+      await kernel.identityEvents.personLeft.publish(name)
     } catch (error) {
       kernel.log.error(
         { person: name, err: error },
@@ -68,7 +69,7 @@ export async function peopleModule(
   })
   const proofs = createOwnerProofs({ ...kernel, randomNumber: (below) => randomInt(below) })
   const manage = createManagePeople(kernel, file, left)
-  kernel.hooks.personOf.subscribe((name) => personNow(file.snapshot(), name))
+  kernel.identityEvents.personOf.subscribe((name) => personNow(file.snapshot(), name))
   return {
     api: {
       isProven: proofs.holds,

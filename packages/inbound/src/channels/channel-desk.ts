@@ -2,7 +2,6 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import { createCallRate } from '@flotilla/identity/access'
 import type { Artifacts } from '@flotilla/collaboration/artifacts'
-import type { Kernel } from '@flotilla/identity/kernel'
 import type { Transcribe } from '@flotilla/inference/models'
 import type { RunDelivery } from '@flotilla/work/runs'
 import type { ChangedIdentity, ChannelAdapter, MovedConversation, PassedOver } from './adapter.ts'
@@ -37,8 +36,13 @@ import { createStrangerTable } from './messages/stranger-table.ts'
 import { createTalkTable } from './messages/talk-table.ts'
 import type { PairingCodes } from './pairing/pairing-codes.ts'
 import { createPacedSplit } from './text/index.ts'
+import type { CollaborationKernel } from '@flotilla/collaboration/events'
+import type { WorkKernel } from '@flotilla/work/events'
 
 /** What all channels share: the tables and the handling of incoming and outgoing messages. */
+/** The kernel with the events that channels react to. */
+export type ChannelKernel = WorkKernel & Pick<CollaborationKernel, 'collaborationEvents'>
+
 export interface ChannelDesk {
   readonly letters: LetterTable
   readonly receive: ReceiveMessage
@@ -72,8 +76,8 @@ export interface ChannelDeskNeeds {
   readonly transcribe: Transcribe
 }
 
-export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): ChannelDesk {
-  const { database, clock, log, hooks } = kernel
+export function createChannelDesk(kernel: ChannelKernel, needs: ChannelDeskNeeds): ChannelDesk {
+  const { database, clock, log, collaborationEvents, fleetEvents, identityEvents, workEvents } = kernel
   const { people, runs } = needs
   const split = createPacedSplit()
   const letters = createLetterTable(database)
@@ -112,12 +116,12 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     settings: () => kernel.settings().channels.notices,
     wake,
   })
-  hooks.runSettled.subscribe(delivering.runSettled)
-  hooks.artifactSaved.subscribe(({ runId, ...file }) => {
+  workEvents.runSettled.subscribe(delivering.runSettled)
+  collaborationEvents.artifactSaved.subscribe(({ runId, ...file }) => {
     if (runId !== null && places.isOpen(runId)) runFiles.add(runId, file, clock.now())
   })
-  hooks.agentDeleted.subscribe(talks.forgetAgent)
-  hooks.personLeft.subscribe(async (name) => talks.forgetPerson(name))
+  fleetEvents.agentDeleted.subscribe(talks.forgetAgent)
+  identityEvents.personLeft.subscribe(async (name) => talks.forgetPerson(name))
   const shared = { ...kernel, messages, letters, strangers, talks, places, wake }
   const commanding = {
     runs,

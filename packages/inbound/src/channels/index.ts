@@ -6,7 +6,7 @@ import type { Agents } from '@flotilla/fleet/agents'
 import type { Artifacts } from '@flotilla/collaboration/artifacts'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import type { Vault } from '@flotilla/egress/credentials'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Models } from '@flotilla/inference/models'
 import type { People } from '@flotilla/identity/people'
 import type { OutboundProxies } from '@flotilla/foundation/platform'
@@ -19,6 +19,7 @@ import { createChannelSwitch } from './channel-switch.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
 import { channelCommands } from './commands/command-table.ts'
 import { createChannelDesk } from './channel-desk.ts'
+import type { ChannelKernel } from './channel-desk.ts'
 import { howToSwitchOn } from './how-to-switch-on.ts'
 import { createManageChannels } from './manage-channels.ts'
 import { createMarkTable } from './mark-table.ts'
@@ -50,7 +51,7 @@ const menu = channelCommands.map(({ name, help }) => ({ command: name, descripti
  * Connects people on chat platforms. Their messages become runs or commands, and outcomes are sent to the
  * conversation of the request.
  */
-export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
+export function channelsModule(kernel: ChannelKernel, needs: Needs): MeshModule {
   const { people, vault, runs } = needs
   const { proxies } = needs.environment
   const codes = createPairingCodes({ clock: kernel.clock, randomNumber: (below) => randomInt(below) })

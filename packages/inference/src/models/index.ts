@@ -5,9 +5,10 @@ import { parseEnvText } from '@flotilla/egress/credentials'
 import type { Vault } from '@flotilla/egress/credentials'
 import type { LoopShare } from '@flotilla/foundation/intake'
 import type { Agents } from '@flotilla/fleet/agents'
-import { rootOf } from '@flotilla/identity/kernel'
+import { rootOf } from '@flotilla/identity/events'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import { randomChance } from '@flotilla/foundation/platform'
+import type { InferenceKernel } from '../events/index.ts'
 import type { Spending } from '../spending/index.ts'
 import { createMissingModel } from './catalog/missing-model.ts'
 import { createModelCatalog } from './catalog/model-catalog.ts'
@@ -137,12 +138,12 @@ export interface ModelsNeeds extends Pick<KnownModels, 'catalog' | 'recorder' | 
 }
 
 /** The model gateway for agents and programs in containers, and the views of models for people. */
-export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Models> {
+export function modelsModule(kernel: InferenceKernel, needs: ModelsNeeds): MeshModule<Models> {
   const { guard, clock } = kernel
   const { agents, catalog } = needs
   const closing = new AbortController()
   const readOn = createReadOn({ clock })
-  const watch = createModelWatch({ ...kernel, rootOf: (agentId) => rootOf(kernel.hooks, agentId) })
+  const watch = createModelWatch({ ...kernel, rootOf: (agentId) => rootOf(kernel.identityEvents, agentId) })
   const windows = createStatedWindows(kernel)
   // Agents and servers read this value once at their start, so a change takes effect at the next start of the mesh.
   const keepAliveMs = keepAliveMsOf(kernel.settings())

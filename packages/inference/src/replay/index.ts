@@ -1,7 +1,6 @@
 import { replayAgentApi, replayApi, replayEndpoints } from '@flotilla/protocol/replay-api'
 import { replayAgentEndpoints } from '@flotilla/protocol/replay-endpoints'
 import type { RequireModel } from '@flotilla/fleet/agents'
-import type { Settings } from '@flotilla/foundation/config'
 import type { Vault } from '@flotilla/egress/credentials'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import type { StandIn } from '../models/index.ts'
@@ -17,6 +16,7 @@ import { createReplayTable } from './replay-table.ts'
 import { compareReplay, showRecord } from './show-record.ts'
 import { createStandIn } from './stand-in.ts'
 import { startFork, startReplay } from './start-replay.ts'
+import type { InferenceKernel } from '../events/index.ts'
 
 export interface RunRecords {
   readonly exchanges: ExchangeTable
@@ -24,17 +24,14 @@ export interface RunRecords {
 }
 
 /** Creates the record of runs; called before the models exist whose answers it records. */
-export function runRecords(
-  kernel: Kernel & { readonly settings: () => Settings },
-  needs: { readonly vault: Vault },
-): RunRecords {
+export function runRecords(kernel: Kernel, needs: { readonly vault: Vault }): RunRecords {
   const exchanges = createExchangeTable(kernel.database)
   return { exchanges, recorder: createRunRecorder({ ...kernel, ...needs, table: exchanges }) }
 }
 
 /** Inspects runs step by step, replays them, and continues them with another model. */
 export function replayModule(
-  kernel: Kernel,
+  kernel: InferenceKernel,
   needs: {
     readonly records: RunRecords
     readonly runs: Pick<Runs, 'queries' | 'queue'>
@@ -51,7 +48,7 @@ export function replayModule(
     runs: { ...queries, ...queue },
     requireModel: needs.requireModel,
   }
-  kernel.hooks.runSettled.subscribe(({ id }) => records.recorder.forget(id))
+  kernel.workEvents.runSettled.subscribe(({ id }) => records.recorder.forget(id))
   return {
     api: { standIn: createStandIn(context) },
     routes: {

@@ -1,8 +1,8 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { AgentActivity, AgentRegistry } from '@flotilla/fleet/agents'
-import { reasonToPause } from '@flotilla/identity/kernel'
-import type { Kernel } from '@flotilla/identity/kernel'
+import { reasonToPause } from '@flotilla/work/events'
 import type { RunQueue } from '@flotilla/work/runs'
+import type { InferenceKernel } from '../events/index.ts'
 
 /** Agents as people see them, with the activity and costs that the modules runs and spending provide. */
 export interface AgentViews {
@@ -12,7 +12,7 @@ export interface AgentViews {
 }
 
 export function createAgentViews(
-  kernel: Pick<Kernel, 'hooks'>,
+  kernel: Pick<InferenceKernel, 'workEvents'>,
   needs: {
     readonly agents: Pick<AgentRegistry, 'viewOf' | 'view'>
     readonly runs: Pick<RunQueue, 'laneOf'>
@@ -21,7 +21,7 @@ export function createAgentViews(
 ): AgentViews {
   const activityOf = (agentId: string): AgentActivity => ({
     ...needs.runs.laneOf(agentId),
-    pausedReason: reasonToPause(kernel.hooks, agentId),
+    pausedReason: reasonToPause(kernel.workEvents, agentId),
     costTodayUsd: needs.spentTodayUsd(agentId),
   })
   return {

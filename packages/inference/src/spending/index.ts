@@ -1,7 +1,8 @@
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { spendingPeopleRoutes } from './people.routes.ts'
 import { createSpending } from './spending.ts'
 import type { Spending, SpendingNeeds } from './spending.ts'
+import type { InferenceKernel } from '../events/index.ts'
 
 export { createAgentViews } from './agent-views.ts'
 export type { AgentViews } from './agent-views.ts'
@@ -19,7 +20,7 @@ export type { UnknownCost } from './unknown-cost.ts'
 export type { Spending } from './spending.ts'
 
 /** Money: reserve, settle, refund, report, and the budgets. */
-export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule<Spending> {
+export function spendingModule(kernel: InferenceKernel, needs: SpendingNeeds): MeshModule<Spending> {
   const closing = new AbortController()
   const spending = createSpending(kernel, { ...needs, stopped: closing.signal })
   const refreshBriefings = () => {
@@ -31,14 +32,17 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
     })
   }
   // The outcome of a run includes its whole cost, but the cost of its last call may not be written yet.
-  kernel.hooks.costsAsked.subscribe(spending.flush)
-  kernel.hooks.journalAsked.subscribe(spending.journalSpend)
+  kernel.workEvents.costsAsked.subscribe(spending.flush)
   let firstDailyUsd: number | null = null
   return {
     api: spending,
     routes: {
       people: (surface) =>
-        spendingPeopleRoutes(surface, { spending, refreshBriefings, noticesOf: kernel.hooks.setNotices.ask }),
+        spendingPeopleRoutes(surface, {
+          spending,
+          refreshBriefings,
+          noticesOf: kernel.inferenceEvents.setNotices.ask,
+        }),
     },
     metrics: spending.costs.metrics,
     start: () => {

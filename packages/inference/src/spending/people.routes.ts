@@ -1,7 +1,7 @@
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi as api, moneyEndpoints as endpoints } from '@flotilla/protocol/money-api'
 import type { PeopleSurface } from '@flotilla/identity/http'
-import type { SetThing } from '@flotilla/identity/kernel'
+import type { SetThing } from '../events/index.ts'
 import type { Spending } from './spending.ts'
 
 export function spendingPeopleRoutes(

@@ -1,7 +1,6 @@
 import type { RefuseAboveCeiling } from '@flotilla/identity/access'
 import type { AgentBriefing } from '@flotilla/fleet/agents'
 import { isJournaled } from '@flotilla/foundation/journal'
-import type { Kernel } from '@flotilla/identity/kernel'
 import type { RunLifecycle, RunQueries } from '@flotilla/work/runs'
 import { createAgentCosts } from './agent-costs.ts'
 import type { AgentCosts, BudgetedAgent } from './agent-costs.ts'
@@ -22,9 +21,10 @@ import type { Reservations } from './reservations.ts'
 import { createSetAgentProject, createSetBudget } from './set-budget.ts'
 import type { BudgetedAgents, SetAgentProject, SetBudget } from './set-budget.ts'
 import { Problem } from '@flotilla/protocol/problem'
-import { makerOf, rootOf } from '@flotilla/identity/kernel'
+import { makerOf, rootOf } from '@flotilla/identity/events'
 import { createSpendTable } from './spend-table.ts'
 import { taskScope } from './sum-scopes.ts'
+import type { InferenceKernel } from '../events/index.ts'
 
 /** Money: reserved before a model call, settled or refunded after it, reported to people, and limited by budgets. */
 export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'refund' | 'found' | 'flush'> {
@@ -64,7 +64,7 @@ export interface SpendingNeeds {
 
 /** Creates the module. Aborting `stopped` ends the wait between rounds of writes; `flush` is called after that. */
 export function createSpending(
-  kernel: Kernel,
+  kernel: InferenceKernel,
   { runs, tasks, refuseAbove, stopped, ...given }: SpendingNeeds & { readonly stopped: AbortSignal },
 ): Spending {
   const { database, settings } = kernel
@@ -72,7 +72,7 @@ export function createSpending(
   const spend = createSpendTable(database)
   const table = createBudgetTable(database)
   const { treeOf } = runs.queries
-  kernel.hooks.callsOfTask.subscribe((taskId) => [spend.total(taskScope(taskId), '').calls])
+  kernel.workEvents.callsOfTask.subscribe((taskId) => [spend.total(taskScope(taskId), '').calls])
   const budgetOf = createBudgetOf({ table, agents, settings })
   const reservations = createReservations({
     ...kernel,
@@ -92,8 +92,8 @@ export function createSpending(
     table,
     agents,
     refuseAbove,
-    makerOf: (agentId: string) => makerOf(kernel.hooks, agentId),
-    membershipChanged: kernel.hooks.membershipChanged.publish,
+    makerOf: (agentId: string) => makerOf(kernel.identityEvents, agentId),
+    membershipChanged: kernel.fleetEvents.membershipChanged.publish,
     rebalance: reservations.rebalance,
   }
   const setBudget = createSetBudget(editing)
@@ -105,7 +105,7 @@ export function createSpending(
     ...reservations,
     // A spawned agent spends its root's money and has no budget of its own; its run's cap is its maximum.
     reserve: async (wish) => {
-      const agentId = rootOf(kernel.hooks, wish.agentId)
+      const agentId = rootOf(kernel.identityEvents, wish.agentId)
       if (agentId !== wish.agentId && wish.run === null) {
         throw new Problem('denied', { detail: 'a spawned agent may call models only within its run' })
       }

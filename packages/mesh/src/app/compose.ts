@@ -13,7 +13,7 @@ import { chooseRuntime } from './choose-runtime.ts'
 import { createKernel } from './create-kernel.ts'
 import { loopLimits } from './loop-limits.ts'
 import type { MeshSettings } from './mesh-settings.ts'
-import { modulesOf } from './named-modules.ts'
+import { namedModules } from './named-modules.ts'
 
 /**
  * Creates each context from the kernel and the contexts below it. Decides and starts nothing; see `lifecycle.ts`.
@@ -21,65 +21,71 @@ import { modulesOf } from './named-modules.ts'
  */
 export async function compose({ context, home, paths, log, fence }: MeshSettings) {
   const { environment, env, repositoryRoot, pid, program } = context
-  const agentPort = environment.agentPort
-  const { kernel, foundation, access, secrets } = await createKernel({ env, paths, log, fence, agentPort })
-  const { vault, meshSecret } = secrets
-  const { editor, diskSpace, settings: settingsFile, journalKeeper, shares } = foundation
+  const { homeId } = home
   const { briefsFolder } = paths
-  const runtime = chooseRuntime({ context, homeId: home.homeId, paths, log })
+  const opened = await createKernel({ context, paths, log, fence })
+  const { kernel, identityEvents, foundation, access, secrets } = opened
+  const runtime = chooseRuntime({ context, homeId, paths, log })
   const models = openModels(kernel, {
     environment,
-    vault,
+    vault: secrets.vault,
     envFile: paths.envFile,
     cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')], // The owner's folder has precedence.
     refuseAbove: access.refuseAbove,
   })
 
-  const identity = await identityModules(kernel, { editor, peopleFile: paths.peopleFile })
+  const identity = await identityModules(kernel, {
+    events: identityEvents,
+    editor: foundation.editor,
+    peopleFile: paths.peopleFile,
+  })
   const fleet = fleetModules(kernel, {
+    identity,
     access,
+    foundation,
     runtime,
     isolationAtLeast: environment.isolation,
-    meshSecret: meshSecret.reveal(),
+    meshSecret: secrets.meshSecret.reveal(),
     models: models.known,
-    replies: { held: shares.held.replies, downloads: shares.held.downloads, loop: shares.replies },
     loopLimits: loopLimits(environment, kernel.settings()),
     briefsFolder,
   })
-  const work = workModules(kernel, { fleet, access, diskSpace })
+  const work = workModules(kernel, { identity, fleet, access, foundation })
   const egress = await egressModules(kernel, {
+    identity,
     fleet,
     work,
     access,
     secrets,
-    shares,
+    foundation,
     runtime,
     environment,
     engineAddresses: [environment.engineSocket ?? '', env['DOCKER_HOST'] ?? ''],
-    editor,
     credentialsFile: paths.credentialsFile,
   })
-  const inference = inferenceModules(kernel, { fleet, work, egress, access, shares, models })
+  const inference = inferenceModules(kernel, { identity, fleet, work, egress, access, foundation, models })
   const collaboration = collaborationModules(kernel, {
     identity,
     fleet,
     work,
+    egress,
     inference,
-    shares,
+    foundation,
     artifactsFolder: paths.artifactsFolder,
   })
   const browsing = browsingModules(kernel, {
+    identity,
     fleet,
     work,
     egress,
     inference,
-    shares,
+    foundation,
     runtime,
     env,
     briefsFolder,
     repositoryRoot,
   })
-  const wallet = await walletModules(kernel, { fleet, work, egress, access, secrets, files: paths })
+  const wallet = await walletModules(kernel, { identity, fleet, work, egress, access, secrets, files: paths })
   const inbound = await inboundModules(kernel, {
     identity,
     fleet,
@@ -87,40 +93,40 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     inference,
     collaboration,
     secrets,
+    foundation,
     runtime,
-    settingsFile,
-    editor,
     environment,
     files: paths,
   })
   const serving = { now: false }
-  const below = { identity, fleet, work, egress, inference, collaboration, browsing, wallet, inbound }
+  const contexts = { identity, fleet, work, egress, inference, collaboration, browsing, wallet, inbound }
   const operations = operationsModules(kernel, {
-    contexts: below,
-    measured: modulesOf(below),
-    foundation: { settingsFile, diskSpace, journalKeeper },
+    contexts,
+    measured: namedModules(contexts),
+    foundation,
     access,
     secrets,
     models,
     runtime,
     process: { pid, program, environment, env, repositoryRoot },
-    home: { id: home.homeId, folder: paths.home },
+    home: { id: homeId, folder: paths.home },
     templateFolders: [paths.templatesFolder, join(repositoryRoot, 'templates')],
     serving,
   })
-  const contexts = {
-    identity,
-    fleet,
-    work,
-    egress,
-    inference,
-    collaboration,
-    browsing,
-    wallet,
-    inbound,
+  const modules = namedModules(contexts).concat(namedModules({ operations }))
+  return {
+    kernel,
+    foundation,
+    access,
+    context,
+    paths,
+    homeId,
+    runtime,
+    serving,
+    contexts,
     operations,
+    modules,
   }
-  return { kernel, foundation, access, context, paths, homeId: home.homeId, runtime, serving, contexts }
 }
 
 export type Composed = Awaited<ReturnType<typeof compose>>

@@ -5,7 +5,7 @@ import { createEffectOnce } from '@flotilla/foundation/effects'
 import { createEventBus } from '@flotilla/foundation/events'
 import { createDownloadRoom } from '@flotilla/identity/http'
 import { createAgentShares } from '@flotilla/foundation/intake'
-import { createHooks, makerOf, rootOf } from '@flotilla/identity/kernel'
+import { makerOf, rootOf } from '@flotilla/identity/events'
 import type { Kernel } from '@flotilla/identity/kernel'
 import {
   authorize,
@@ -22,6 +22,7 @@ import type { Log } from '@flotilla/foundation/platform'
 import { loopCpuMs, randomId, randomToken, systemClock } from '@flotilla/foundation/platform'
 import { openStorage } from '@flotilla/foundation/storage'
 import type { WriteFence } from '@flotilla/foundation/storage'
+import type { CommandContext } from './commands/command-context.ts'
 import {
   composeJournal,
   composeJournalKeeper,
@@ -29,23 +30,24 @@ import {
   journalTrust,
   mayBeBare,
 } from './open-journal.ts'
+import { createIdentityEvents } from '@flotilla/identity/events'
+import type { IdentityKernel } from '@flotilla/identity/events'
 
 const clock = systemClock
 
 interface KernelParts {
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly context: Pick<CommandContext, 'env' | 'environment'>
   readonly paths: DataPaths
   readonly log: Log
   readonly fence: WriteFence | null
-  /** The configured port of the agent API; with plain processes the API may listen on another port. */
-  readonly agentPort: number
 }
 
 /**
  * Creates what all modules depend on: the home's files and database, the audit log, the guard. The audit log is
  * verified before any other code reads it.
  */
-export async function createKernel({ env, paths, log, fence, agentPort }: KernelParts) {
+export async function createKernel({ context, paths, log, fence }: KernelParts) {
+  const { env, environment } = context
   const editor = createFileEditor(createDeviceGuard(paths.home))
   await writeFirstPermissions(paths)
   const { database, diskSpace } = openStorage({
@@ -64,9 +66,11 @@ export async function createKernel({ env, paths, log, fence, agentPort }: Kernel
   const settings = await openSettings({ path: paths.settingsFile, editor, log })
   const journalKeeper = composeJournalKeeper({ database, journal, trust, settings, events, log })
   journalKeeper.verify()
-  const hooks = createHooks(log)
-  const path = paths.permissionsFile
-  const permissions = await openPermissions({ database, log, journal, events, hooks }, { path, editor })
+  const identityEvents = createIdentityEvents()
+  const permissions = await openPermissions(
+    { database, log, journal, events, identityEvents },
+    { path: paths.permissionsFile, editor },
+  )
   const denials = createDenialCounts(clock)
   const kernel: Kernel = {
     database,
@@ -83,24 +87,21 @@ export async function createKernel({ env, paths, log, fence, agentPort }: Kernel
       events,
       clock,
       log,
-      onDenied: hooks.callDenied.publish,
+      onDenied: identityEvents.callDenied.publish,
     }),
     decide: (caller, action) => authorize(permissions.snapshot(), caller, action),
     settings: settings.current,
-    hooks,
-    ports: { agentApi: agentPort, proxy: 0, open: [] },
+    // With plain processes the API may listen on another port.
+    ports: { agentApi: environment.agentPort, proxy: 0, open: [] },
   }
   const effects = createEffectOnce({ database, clock })
-  hooks.runSettled.subscribe(({ id }) => database.afterCommit(() => effects.runEnded(id)))
   const rates = createRateLimits({ clock, perMinute: () => settings.current().rate_limits, journal })
   const shares = createAgentShares({ clock, cpuMs: loopCpuMs })
-  for (const forget of [denials.forget, rates.forget, shares.calls.forget, shares.replies.forget]) {
-    hooks.agentDeleted.subscribe(forget)
-  }
   const refuseAbove = createRefuseAboveCeiling({ denials, journal, events, log })
   return {
     kernel,
-    foundation: { editor, diskSpace, settings, journalKeeper, effects, shares },
+    identityEvents,
+    foundation: { editor, diskSpace, settingsFile: settings, journalKeeper, effects, shares },
     access: { permissions, denials, rates, refuseAbove, downloads: createDownloadRoom() },
     secrets: { vault, meshSecret },
   }
@@ -124,11 +125,15 @@ function openSettings({ path, editor, log }: OpenedFile & { readonly log: Log })
 }
 
 async function openPermissions(
-  { hooks, events, ...kernel }: Pick<Kernel, 'database' | 'log' | 'journal' | 'events' | 'hooks'>,
+  {
+    identityEvents,
+    events,
+    ...kernel
+  }: Pick<IdentityKernel, 'database' | 'log' | 'journal' | 'events' | 'identityEvents'>,
   { path, editor }: OpenedFile,
 ): Promise<PermissionStore> {
   const file = await createPermissionFile({
-    makerOf: (agentId) => makerOf(hooks, agentId),
+    makerOf: (agentId) => makerOf(identityEvents, agentId),
     path,
     editor,
     clock,
@@ -140,6 +145,7 @@ async function openPermissions(
   })
   // Every decision asks for an agent's project, which is stored in rows of a module. A spawned agent belongs to the
   // project of its root ancestor, also after that ancestor was moved.
-  const projectOf = (agentId: string) => hooks.projectOf.ask(rootOf(hooks, agentId))[0] ?? null
+  const projectOf = (agentId: string) =>
+    identityEvents.projectOf.ask(rootOf(identityEvents, agentId))[0] ?? null
   return { ...file, snapshot: () => ({ ...file.snapshot(), projectOf }) }
 }

@@ -3,7 +3,7 @@ import type { ReportStep } from '@flotilla/fleet/sandbox'
 import { agentListeners } from './agent-listeners.ts'
 import { keepRunning } from './keep-running.ts'
 import type { Composed } from './compose.ts'
-import { namedModules } from './named-modules.ts'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
 import { agentServer, openOutside, peopleServer, portOf } from './open-servers.ts'
 import { productVersion } from '@flotilla/foundation/platform'
@@ -34,7 +34,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
   const { effects, journalKeeper } = foundation
   const { log, ports } = kernel
   const { lifecycle, connection } = contexts.fleet.agents
-  const named = namedModules(contexts)
+  const named: readonly (readonly [string, MeshModule])[] = composed.modules
   const inOrder = named.map(([, module]) => module)
   const people = peopleServer(composed)
   const listeners = agentListeners(composed, agentServer(composed))
@@ -105,7 +105,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       await effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
       await closeModules()
-      await Promise.allSettled([runtime.close(), access.permissions.close(), foundation.settings.close()])
+      await Promise.allSettled([runtime.close(), access.permissions.close(), foundation.settingsFile.close()])
       reportEnd()
       kernel.database.close()
     },

@@ -11,8 +11,3 @@ export function namedModules(
 ): readonly (readonly [name: string, module: MeshModule])[] {
   return Object.values(contexts).flatMap(({ modules }) => Object.entries(modules))
 }
-
-/** Returns the modules of these contexts, in the same order. Pure. */
-export function modulesOf(contexts: Readonly<Record<string, Context>>): readonly MeshModule[] {
-  return namedModules(contexts).map(([, module]) => module)
-}

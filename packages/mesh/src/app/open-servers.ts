@@ -18,11 +18,11 @@ import {
   openPublic,
 } from '@flotilla/identity/http'
 import type { DirectCallDeps, HumanGate, OwnHome } from '@flotilla/identity/http'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { systemClock } from '@flotilla/foundation/platform'
 import { inEnvFile } from './listen.ts'
 import type { ListenAt } from './listen.ts'
 import type { Composed } from './compose.ts'
-import { modulesOf } from './named-modules.ts'
 
 /** Creates the server for people, probes and local programs, on loopback. */
 export function peopleServer(parts: Composed): FastifyInstance {
@@ -41,7 +41,7 @@ export function peopleServer(parts: Composed): FastifyInstance {
     parts,
     createHumanGate({ clock: systemClock, accessToken: readAccessToken, home, direct, people }),
   )
-  openInternal(server, modulesOf(parts.contexts), createInternalGate(direct, home))
+  openInternal(server, modulesOf(parts), createInternalGate(direct, home))
   return server
 }
 
@@ -81,13 +81,17 @@ export async function openOutside(
 }
 
 function serve(server: FastifyInstance, parts: Composed, gate: HumanGate): void {
-  openPublic(server, modulesOf(parts.contexts))
+  openPublic(server, modulesOf(parts))
   const { guard } = parts.kernel
   const { downloads } = parts.access
   const { people } = parts.contexts.identity
   const { keepAliveMs } = parts.contexts.inference.models
   const surface = { gate, guard, people, keepAliveMs, downloads, clock: systemClock }
-  openPeople(server, modulesOf(parts.contexts), surface)
+  openPeople(server, modulesOf(parts), surface)
+}
+
+function modulesOf({ modules }: Composed): readonly MeshModule[] {
+  return modules.map(([, module]) => module)
 }
 
 function ownHome({ homeId, paths }: Composed): OwnHome {
@@ -116,7 +120,7 @@ export function agentServer(parts: Composed): FastifyInstance {
     loop: shares.calls,
     held: shares.held.calls,
   })
-  openAgents(server, modulesOf(parts.contexts), { gate, effects })
+  openAgents(server, modulesOf(parts), { gate, effects })
   return server
 }
 

@@ -2,7 +2,7 @@ import { createHoldCeiling } from '@flotilla/identity/access'
 import type { DenialCounts, PermissionStore, RefuseAboveCeiling } from '@flotilla/identity/access'
 import type { AgentRegistry, Agents, RequireModel } from '@flotilla/fleet/agents'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
 import { approvalKinds } from './approval-kinds.ts'
 import { createEdits } from './edits/edits.ts'
@@ -14,6 +14,7 @@ import { createOperatorViews } from './operator-views.ts'
 import { createOperatorActions } from './operator-actions.ts'
 import { archiveRoutes, operatorRoutes } from './operator.routes.ts'
 import { controlPeopleRoutes } from './people.routes.ts'
+import type { InferenceKernel } from '@flotilla/inference/events'
 
 /** The edits that people and the operator make, and undo. */
 export interface Control {
@@ -33,11 +34,11 @@ interface Needs {
 }
 
 /** Wires the module for actions of people and the operator on agents. */
-export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control> {
+export function controlModule(kernel: InferenceKernel, needs: Needs): MeshModule<Control> {
   const { approvals, runs, spending, views } = needs
   const { registry, admin, lifecycle, connection, briefing, files } = needs.agents
   const agents = { ...registry, ...admin, ...lifecycle, ...connection, ...briefing }
-  const { hooks } = kernel
+  const { fleetEvents } = kernel
   const lookUp = createLookUpAgents({ ...kernel, ...needs, agents: registry })
   const holdCeiling = createHoldCeiling({ ...kernel, ...needs })
   for (const [name, kind] of Object.entries(approvalKinds(agents))) approvals.addKind(name, kind)
@@ -51,7 +52,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   const actions = createOperatorActions(kernel, { ...needs, agents, views, approvals, holdCeiling })
   const life = createLifeActions({ ...kernel, agents, views })
   const operatorViews = createOperatorViews(kernel, { ...needs, agents: registry, runs: runs.queries })
-  hooks.agentDeleted.subscribe(edits.forget)
+  fleetEvents.agentDeleted.subscribe(edits.forget)
   return {
     api: { edits },
     routes: {
@@ -80,12 +81,12 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
 }
 
 function noticesOfEdit(
-  { hooks }: Pick<Kernel, 'hooks'>,
+  { inferenceEvents }: Pick<InferenceKernel, 'inferenceEvents'>,
   registry: Pick<AgentRegistry, 'find'>,
   { agentId, field }: { readonly agentId: string; readonly field: string },
 ): readonly string[] {
-  if (field === 'permissions') return hooks.setNotices.ask({ kind: 'permissions', agentId })
+  if (field === 'permissions') return inferenceEvents.setNotices.ask({ kind: 'permissions', agentId })
   const budget = field === 'budget' || field === 'model' ? registry.find(agentId)?.budget : undefined
   if (budget === undefined) return []
-  return hooks.setNotices.ask({ kind: 'budget', name: agentId, agentId, ...budget })
+  return inferenceEvents.setNotices.ask({ kind: 'budget', name: agentId, agentId, ...budget })
 }

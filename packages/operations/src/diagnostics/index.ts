@@ -25,6 +25,7 @@ import { healthRoutes, journalRoutes, statusRoutes } from './people.routes.ts'
 import { createOwnerNotices } from './notices/owner-notices.ts'
 import type { NoticeDeps } from './notices/owner-notices.ts'
 import { createReadOutJournal } from './read-out-journal.ts'
+import type { InferenceKernel } from '@flotilla/inference/events'
 export { followEvents } from './events.routes.ts'
 export { browserFindings, captchaFindings } from './doctor/browser-findings.ts'
 export { channelFindings } from './doctor/channel-findings.ts'
@@ -54,7 +55,7 @@ interface ReportedContexts {
     readonly pauses: Pick<Pauses, 'view'>
   }
   readonly inference: {
-    readonly spending: Pick<Spending, 'costs' | 'budgets' | 'found'>
+    readonly spending: Pick<Spending, 'costs' | 'budgets' | 'found' | 'journalSpend'>
     readonly agentViews: AgentViews
   }
   readonly collaboration: { readonly blackboard: Pick<Blackboard, 'crossProject'> }
@@ -87,7 +88,7 @@ interface Needs {
 }
 
 /** Wires the module that reports health, status and metrics to people, probes, the operator and local programs. */
-export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null> {
+export function diagnosticsModule(kernel: InferenceKernel, needs: Needs): MeshModule<null> {
   const { contexts, home } = needs
   const { fleet, work, inference, inbound } = contexts
   const { spending, agentViews: views } = inference
@@ -108,7 +109,12 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
     listStaleTasks: work.tasks.listStaleTasks,
     pendingApprovals: work.approvals.pendingCount,
   })
-  const journal = createReadOutJournal({ ...kernel, homeId: home.id, journalKeeper: needs.journalKeeper })
+  const journal = createReadOutJournal({
+    ...kernel,
+    homeId: home.id,
+    journalKeeper: needs.journalKeeper,
+    journalSpend: spending.journalSpend,
+  })
   const ownMetrics = () => fleetMetrics(counted)
   const notices = createOwnerNotices(kernel, {
     ...needs,

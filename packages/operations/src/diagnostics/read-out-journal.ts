@@ -3,18 +3,18 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf, requireOwner } from '@flotilla/identity/access'
 import { cloudEvent, exportJournal, readHead, readJournal } from '@flotilla/foundation/journal'
 import type { createJournalKeeper, JournalFilter } from '@flotilla/foundation/journal'
-import type { Hooks } from '@flotilla/identity/kernel'
 import type { Database } from '@flotilla/foundation/storage'
 
 /** Reads the audit log for callers that may see it. */
 export function createReadOutJournal(deps: {
   readonly guard: Guard
   readonly database: Database
-  readonly hooks: Pick<Hooks, 'journalAsked'>
+  /** Writes everything spent until now to the audit log. */
+  readonly journalSpend: () => void
   readonly homeId: string
   readonly journalKeeper: Pick<ReturnType<typeof createJournalKeeper>, 'accept' | 'verifyWhole'>
 }) {
-  const { guard, database, hooks, homeId, journalKeeper } = deps
+  const { guard, database, journalSpend, homeId, journalKeeper } = deps
 
   async function* lines(filter: JournalFilter, format: string, signal: AbortSignal): AsyncGenerator<string> {
     for await (const row of exportJournal(database, filter, signal)) {
@@ -36,7 +36,7 @@ export function createReadOutJournal(deps: {
     ): AsyncIterable<string> => {
       requireOwner(caller, 'read the journal')
       guard(caller, { do: 'view-fleet' })
-      hooks.journalAsked.publish()
+      journalSpend()
       return lines(filter, format, signal)
     },
     accept: (caller: Caller) => {

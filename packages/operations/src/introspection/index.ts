@@ -9,12 +9,13 @@ import { createRefusedTools } from '@flotilla/identity/access'
 import type { AgentCaller } from '@flotilla/identity/http'
 import type { Agents } from '@flotilla/fleet/agents'
 import type { Browsers } from '@flotilla/browsing'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Egress } from '@flotilla/egress/egress'
 import type { Models } from '@flotilla/inference/models'
 import type { Runs } from '@flotilla/work/runs'
 import type { Spending } from '@flotilla/inference/spending'
 import { createAgentUse } from './agent-use.ts'
+import type { InferenceKernel } from '@flotilla/inference/events'
 
 type Self = z.input<(typeof api)['self']['response']>
 
@@ -32,8 +33,8 @@ interface Needs {
  * What an agent can ask about itself, and what people see of its resource use. It changes nothing, so no call needs
  * an idempotency key.
  */
-export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<null> {
-  const { guard, clock, hooks } = kernel
+export function introspectionModule(kernel: InferenceKernel, needs: Needs): MeshModule<null> {
+  const { guard, clock, fleetEvents, workEvents } = kernel
   const { models, spending, requireSearch, runs, browsers } = needs
   const refusedTools = createRefusedTools({ ...kernel, ...needs })
 
@@ -46,13 +47,13 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
     windowOf: models.windowOf,
   })
   const unsubscribe = kernel.events.subscribe(use.handleEvent)
-  hooks.agentDeleted.subscribe(use.forget)
+  fleetEvents.agentDeleted.subscribe(use.forget)
 
   function self(caller: AgentCaller): Self {
     const { agentId, run } = caller
     guard(caller, { do: 'act-for-self', agentId })
     // Has open costs written first, because the cost of the last call may not be stored yet.
-    hooks.costsAsked.publish()
+    workEvents.costsAsked.publish()
     return {
       agent_id: agentIdSchema.parse(agentId),
       now: new Date(clock.now()).toISOString(),

@@ -2,8 +2,8 @@ import { intentStates, paymentApprovalKind } from '@flotilla/protocol/wallet-pay
 import type { PermissionStore } from '@flotilla/identity/access'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { PinnedFetch } from '@flotilla/egress/egress'
-import type { Kernel, Metric } from '@flotilla/identity/kernel'
-import { makerOf } from '@flotilla/identity/kernel'
+import type { Metric } from '@flotilla/identity/kernel'
+import { makerOf } from '@flotilla/identity/events'
 import { httpPriceSource } from '../prices/http-prices.ts'
 import { createPriceList } from '../prices/price-list.ts'
 import type { WalletChains } from '../wallet-chains.ts'
@@ -20,13 +20,14 @@ import { createReplacementTable } from './replacement-table.ts'
 import { createSeenTable } from './seen-table.ts'
 import { createSignPayment } from './sign-payment.ts'
 import { createWatchSigners } from './watch-signers.ts'
+import type { FleetKernel } from '@flotilla/fleet/events'
 
 /** Maximum number of agents whose limits are listed. */
 const payersMax = 1000
 
 /** All payment functions: assessment, approval, signature and following. */
 export function createPayments(
-  kernel: Kernel,
+  kernel: FleetKernel,
   needs: WalletChains & {
     readonly fetch: PinnedFetch
     readonly permissions: Pick<PermissionStore, 'snapshot'>
@@ -48,7 +49,7 @@ export function createPayments(
   const signing = createSignPayment({
     ...deps,
     charges: createChargeTable(kernel.database),
-    makerOf: (agentId) => makerOf(kernel.hooks, agentId),
+    makerOf: (agentId) => makerOf(kernel.identityEvents, agentId),
   })
   const watch = createWatchSigners(deps)
   const follow = createFollowPayments({ ...deps, watch })

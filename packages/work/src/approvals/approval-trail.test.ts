@@ -2,7 +2,6 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { describe, expect, test } from 'vitest'
 import { collectEvents, collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
-import { createHooks } from '../../../identity/src/kernel/hooks.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import type { Log } from '../../../foundation/src/platform/log.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
@@ -14,6 +13,7 @@ import { createApprovalTable } from './approval-table.ts'
 import { createApprovals } from './approvals.ts'
 import { approvalWaitsMs } from './ask-approval.ts'
 import { createMoveApproval } from './settle-approval.ts'
+import { createIdentityEvents } from '../../../identity/src/events/index.ts'
 
 const person: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const operator = {
@@ -63,7 +63,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
   const approvals = createApprovals({
     ...shared,
     kinds,
-    hooks: createHooks(silentLog),
+    identityEvents: createIdentityEvents(),
     guard: () => {},
     originOf: (caller) => originOf(caller),
     runCosts: () => null,

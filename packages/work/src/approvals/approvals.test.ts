@@ -5,7 +5,7 @@ import { heedsLesson } from '../../../../tests/verifies.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import type { Guard } from '../../../identity/src/access/action.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
-import type { PersonNow } from '../../../identity/src/kernel/index.ts'
+import type { PersonNow } from '../../../identity/src/events/index.ts'
 import { aLedgerHarness, migrated } from '../../../testing/src/ledger-harness.ts'
 import type { RunTasks } from '../runs/ledger/run-tasks.ts'
 import { originOf } from '../runs/submit-run.ts'
@@ -291,7 +291,7 @@ test('an action that was completed when the mesh died is not repeated or rejecte
 describe('an action that a named owner had confirmed when the mesh died', () => {
   const confirmedByMax = (now: readonly PersonNow[]) => {
     const harness = aHarness()
-    harness.hooks.personOf.subscribe((name) => (name === 'max' ? now : []))
+    harness.identityEvents.personOf.subscribe((name) => (name === 'max' ? now : []))
     const { id } = harness.ask()
     harness.database
       .prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:max@api' WHERE id = ?")

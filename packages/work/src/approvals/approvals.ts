@@ -8,7 +8,8 @@ import type { Journal } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf, isAtTerminal, ownerOfActor } from '@flotilla/identity/access'
-import type { Hooks, SettledRun } from '@flotilla/identity/kernel'
+import type { SettledRun } from '../events/index.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
 import type { NotifyRun } from '../runs/index.ts'
 import type { Database } from '@flotilla/foundation/storage'
 import type { ApprovalKinds } from './approval-kind.ts'
@@ -56,7 +57,7 @@ export interface ApprovalsDeps {
   readonly guard: Guard
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
-  readonly hooks: Pick<Hooks, 'personOf'>
+  readonly identityEvents: Pick<IdentityEvents, 'personOf'>
   readonly notifyRun: NotifyRun
   readonly originOf: (caller: Caller) => Origin
   /** Returns the costs of a run that waits for an approval; null if the run has ended. */
@@ -89,7 +90,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
   /** Carries out an action that was confirmed before a restart, with the current permissions of the person. */
   async function carryOutAsThen(row: ApprovalRecord): Promise<void> {
-    const by = confirmerNow(deps.hooks, row)
+    const by = confirmerNow(deps.identityEvents, row)
     if (isAtTerminal(by)) await carryOut({ ...deps, table, move }, row, by)
     else {
       const detail = `${row.resolvedBy ?? 'The person'} confirmed the action and has lost the permission since. The mesh was stopped before the action, so it was not carried out; request it again.`
@@ -216,7 +217,10 @@ function toldNow(
  * Returns the person who confirmed the approval, with their current role, which may have been revoked since. If the
  * person no longer exists, or the file of people is invalid, returns the mesh itself, which may confirm nothing.
  */
-function confirmerNow({ personOf }: Pick<Hooks, 'personOf'>, { resolvedBy }: ApprovalRecord): Caller {
+function confirmerNow(
+  { personOf }: Pick<IdentityEvents, 'personOf'>,
+  { resolvedBy }: ApprovalRecord,
+): Caller {
   const then = ownerOfActor(resolvedBy ?? '')
   if (then.person === undefined) return then
   try {

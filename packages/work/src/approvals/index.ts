@@ -1,6 +1,6 @@
 import { isTerminal } from '@flotilla/protocol/run'
 import type { Caller } from '@flotilla/identity/access'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import { originOf } from '../runs/index.ts'
 import type { RunQueries, Runs } from '../runs/index.ts'
 import type { ApprovalKind } from './approval-kind.ts'
@@ -10,6 +10,7 @@ import { createApprovals } from './approvals.ts'
 import type { Approvals } from './approvals.ts'
 import type { WaitingRunCosts } from './format-run-costs.ts'
 import { approvalPeopleRoutes } from './people.routes.ts'
+import type { WorkKernel } from '../events/index.ts'
 
 export type { ApprovalKind, ApprovalKinds, RequireInTime } from './approval-kind.ts'
 export type { AskApproval, AskedApproval } from './ask-approval.ts'
@@ -43,8 +44,8 @@ interface Needs {
   readonly runs: Pick<Runs, 'queries' | 'delivery'>
 }
 
-export function approvalsModule(kernel: Kernel, needs: Needs): MeshModule<ApprovalDesk> {
-  const { hooks } = kernel
+export function approvalsModule(kernel: WorkKernel, needs: Needs): MeshModule<ApprovalDesk> {
+  const { fleetEvents, workEvents } = kernel
   const kinds: Record<string, ApprovalKind> = {}
   let costs: RunCosts | null = null
   const approvals = createApprovals({
@@ -55,9 +56,9 @@ export function approvalsModule(kernel: Kernel, needs: Needs): MeshModule<Approv
     runCosts: (runId) => (costs === null ? null : costsOfWaiting(needs.runs.queries, costs, runId)),
   })
   const table = createApprovalTable(kernel.database)
-  hooks.runAwaits.subscribe(table.openOf)
-  hooks.runSettled.subscribe(approvals.runSettled)
-  hooks.agentDeleted.subscribe(approvals.forget)
+  workEvents.runAwaits.subscribe(table.openOf)
+  workEvents.runSettled.subscribe(approvals.runSettled)
+  fleetEvents.agentDeleted.subscribe(approvals.forget)
   return {
     api: {
       ...approvals,

@@ -1,5 +1,5 @@
 import type { Agents } from '@flotilla/fleet/agents'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { DiskSpace } from '@flotilla/foundation/storage'
 import { createChatSessions } from './delivery/chat-sessions.ts'
 import type { ChatSessions } from './delivery/chat-sessions.ts'
@@ -13,6 +13,7 @@ import type { RunTasks } from './ledger/run-tasks.ts'
 import { createLookUpRuns } from './look-up-runs.ts'
 import { runMetrics } from './run-metrics.ts'
 import { runPeopleRoutes } from './people.routes.ts'
+import type { WorkKernel } from '../events/index.ts'
 
 export type { HoldLease } from './hold-lease.ts'
 export type { Ledger, RunQueries } from './ledger.ts'
@@ -36,7 +37,7 @@ export interface Runs extends Ledger {
 
 /** Creates the run ledger: everything that makes an agent act is a run. */
 export function runsModule(
-  kernel: Kernel,
+  kernel: WorkKernel,
   needs: {
     readonly agents: Pick<Agents, 'registry' | 'connection'>
     readonly tasks: RunTasks
@@ -54,12 +55,12 @@ export function runsModule(
   const { queries, queue, lifecycle } = ledger
   const lookUp = createLookUpRuns({ ...kernel, queries })
   const sessions = createChatSessions({ ...kernel, queries, agents: { ...registry, ...connection } })
-  kernel.hooks.reasonsToStayAwake.subscribe((agentId) => {
+  kernel.fleetEvents.reasonsToStayAwake.subscribe((agentId) => {
     const { busy, queued } = queue.laneOf(agentId)
-    const isHeld = kernel.hooks.reasonsToPause.ask(agentId).length > 0
+    const isHeld = kernel.workEvents.reasonsToPause.ask(agentId).length > 0
     return busy || (queued > 0 && !isHeld) ? ['the agent has unfinished runs'] : []
   })
-  kernel.hooks.sandboxGone.subscribe(({ agentId, reason }) => {
+  kernel.fleetEvents.sandboxGone.subscribe(({ agentId, reason }) => {
     // After a restart no check is needed: the code that re-creates the sandbox waits for the new sandbox.
     if (reason !== 'restarted') lifecycle.agentGone(agentId)
   })

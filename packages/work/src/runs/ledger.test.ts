@@ -160,7 +160,7 @@ describe('a turn', () => {
     verifies('resources:task-result:promotions')
     const promoted: unknown[] = []
     const harness: LedgerHarness = await aStartedHarness({})
-    harness.hooks.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
+    harness.workEvents.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
       promoted.push([runId, agentId, entries, harness.state(run)])
     })
     const run = harness.chat('worker')
@@ -174,7 +174,7 @@ describe('a turn', () => {
     const harness = await aStartedHarness()
     const promoted: unknown[] = []
     let refusals = 2
-    harness.hooks.entriesPromoted.subscribe(({ runId, entries }) => {
+    harness.workEvents.entriesPromoted.subscribe(({ runId, entries }) => {
       if (refusals-- > 0) throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
       promoted.push([entries, harness.ledger.queries.find(runId)?.state])
     })

@@ -6,8 +6,9 @@ import type { Guard } from '@flotilla/identity/access'
 import type { AgentConnections } from '@flotilla/fleet/agents'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal } from '@flotilla/foundation/journal'
-import { createHook, reasonToPause } from '@flotilla/identity/kernel'
-import type { Hook, Hooks } from '@flotilla/identity/kernel'
+import { reasonToPause } from '../events/index.ts'
+import { createDomainEvent } from '@flotilla/foundation/events'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
 import { createOutbox } from './ledger/outbox.ts'
@@ -40,6 +41,7 @@ import { createSteering } from './steering/steering.ts'
 import type { RunSteering } from './steering/steering.ts'
 import { createEnterRun, createSubmitRun, isLaneFull } from './submit-run.ts'
 import type { Admission } from './submit-run.ts'
+import type { WorkEvents } from '../events/index.ts'
 
 export interface LedgerDeps extends Admission {
   readonly database: Database
@@ -51,7 +53,7 @@ export interface LedgerDeps extends Admission {
   readonly events: EventBus
   readonly connections: AgentConnections
   readonly tasks: RunTasks
-  readonly hooks: Hooks
+  readonly workEvents: WorkEvents
 }
 
 /** The run ledger (invariants R1 to R7). Its functions are grouped by use. */
@@ -93,7 +95,7 @@ export interface RunQueries {
 }
 
 export function createLedger(given: LedgerDeps): Ledger {
-  const { database, hooks } = given
+  const { database, workEvents } = given
   const rows = { table: createRunTable(database), steers: createSteerTable(database) }
   const outbox = createOutbox(given)
   const deps = {
@@ -102,8 +104,8 @@ export function createLedger(given: LedgerDeps): Ledger {
     outbox,
     inbox: createRunInbox(database),
     tasks: awaitingOthers(given),
-    pausedReason: (agentId: string) => reasonToPause(hooks, agentId),
-    notifier: createHook<string>(),
+    pausedReason: (agentId: string) => reasonToPause(workEvents, agentId),
+    notifier: createDomainEvent<string>(),
     followed: createFollowedRuns(),
     pulses: createRunPulses(given.clock),
     live: createLiveRuns(rows.table),
@@ -116,7 +118,7 @@ export function createLedger(given: LedgerDeps): Ledger {
   // In the transaction that settles a run, its task is called first, then steering, then the other modules.
   changes.settled.subscribe((run) => deps.tasks.runSettled(run, notifyRun))
   const steering = createSteering({ ...deps, enter, changes, notifyRun })
-  changes.settled.subscribe(hooks.runSettled.publish)
+  changes.settled.subscribe(workEvents.runSettled.publish)
   const lifecycle = createRunLifecycle({ ...deps, changes })
   const queue = createRunQueue({
     ...deps,
@@ -152,10 +154,10 @@ export function createLedger(given: LedgerDeps): Ledger {
 }
 
 /** Adds to a run's open child tasks what other modules make the run wait for. */
-function awaitingOthers({ tasks, hooks }: Pick<LedgerDeps, 'tasks' | 'hooks'>): RunTasks {
+function awaitingOthers({ tasks, workEvents }: Pick<LedgerDeps, 'tasks' | 'workEvents'>): RunTasks {
   return {
     ...tasks,
-    openChildren: (runId) => [...tasks.openChildren(runId), ...hooks.runAwaits.ask(runId)],
+    openChildren: (runId) => [...tasks.openChildren(runId), ...workEvents.runAwaits.ask(runId)],
   }
 }
 
@@ -195,7 +197,7 @@ function ringDue({
   clock,
 }: {
   readonly table: Pick<RunTable, 'agentsWithWork'>
-  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly clock: Clock
 }): void {
   for (const agentId of table.agentsWithWork(clock.now())) notifier.publish(agentId)

@@ -9,9 +9,9 @@ import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../events/index.ts'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { Database, DiskSpace } from '@flotilla/foundation/storage'
-import type { Hook } from '@flotilla/identity/kernel'
 import { refuseReserved } from './conversation.ts'
 import { announceRun } from './ledger/change-run.ts'
 import type { RunRecord } from './ledger/run-record.ts'
@@ -60,7 +60,7 @@ export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
 export interface Admission {
   /** Throws the Problem `unknown-agent`, or `agent-archived` for an agent that gets no work. */
   readonly requireAgent: (agentId: string, asker?: 'waits') => void
-  readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
+  readonly workEvents: Pick<WorkEvents, 'reasonsToGiveNoWork'>
   readonly diskSpace: Pick<DiskSpace, 'require'>
 }
 
@@ -80,7 +80,8 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
     // No client waits for a task; the task waits in the lane until its agent is available.
     const isAwaited = caller.kind === 'human' && submitted.input.kind !== 'task'
     deps.requireAgent(agentId, isAwaited ? 'waits' : undefined)
-    if (submitted.spawned !== true && submitted.isContinuation !== true) requireTakesWork(deps.hooks, agentId)
+    if (submitted.spawned !== true && submitted.isContinuation !== true)
+      requireTakesWork(deps.workEvents, agentId)
     // Only the mesh itself may submit a chat in a reserved session.
     if (caller.kind !== 'system' && submitted.input.kind === 'chat') refuseReserved(submitted.input.session)
     return database.transaction(() => {
@@ -114,8 +115,8 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
 }
 
 /** Throws the Problem `conflict` for an agent that accepts only the run it was spawned for. */
-export function requireTakesWork(hooks: Pick<Hooks, 'reasonsToGiveNoWork'>, agentId: string): void {
-  const [refusal] = hooks.reasonsToGiveNoWork.ask(agentId)
+export function requireTakesWork(events: Pick<WorkEvents, 'reasonsToGiveNoWork'>, agentId: string): void {
+  const [refusal] = events.reasonsToGiveNoWork.ask(agentId)
   if (refusal !== undefined) throw new Problem('conflict', { detail: refusal })
 }
 
@@ -181,7 +182,7 @@ export function createEnterRun(deps: {
   readonly table: RunTable
   readonly events: EventBus
   readonly journal: Journal
-  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly clock: Clock
   readonly newId: NewId
 }): EnterRun {

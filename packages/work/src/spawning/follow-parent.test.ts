@@ -1,10 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
-import { createHooks } from '../../../identity/src/kernel/hooks.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { migrated } from '../../../testing/src/ledger-harness.ts'
 import { followParent } from './follow-parent.ts'
 import { createSpawnedTable } from './spawned-table.ts'
+import { createFleetEvents } from '../../../fleet/src/events/index.ts'
 
 test('a child whose row is missing does not block moving its parent', () => {
   const table = createSpawnedTable(migrated())
@@ -29,7 +29,7 @@ test('a child whose row is missing does not block moving its parent', () => {
     ['spawn_living', 'red'],
     ['spawn_below', 'red'],
   ])
-  const hooks = createHooks(silentLog)
+  const fleetEvents = createFleetEvents(silentLog)
   const told: string[] = []
   const agents = {
     find: (id: string) => (projects.has(id) ? ({ project: projects.get(id) ?? null } as never) : null),
@@ -38,11 +38,11 @@ test('a child whose row is missing does not block moving its parent', () => {
       projects.set(id, project)
     },
   }
-  hooks.membershipChanged.subscribe((change) => {
+  fleetEvents.membershipChanged.subscribe((change) => {
     told.push(change.agentId)
-    followParent({ table, agents, hooks }, change)
+    followParent({ table, agents, fleetEvents }, change)
   })
-  hooks.membershipChanged.publish({ agentId: 'boss', project: 'blue' })
+  fleetEvents.membershipChanged.publish({ agentId: 'boss', project: 'blue' })
   expect([...projects]).toEqual([
     ['spawn_living', 'blue'],
     ['spawn_below', 'blue'],

@@ -1,5 +1,5 @@
 import type { AgentRegistry } from '@flotilla/fleet/agents'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { FleetEvents } from '@flotilla/fleet/events'
 import type { SpawnedTable } from './spawned-table.ts'
 
 /**
@@ -10,11 +10,11 @@ export function followParent(
   {
     table,
     agents,
-    hooks,
+    fleetEvents,
   }: {
     readonly table: Pick<SpawnedTable, 'childrenOf'>
     readonly agents: Pick<AgentRegistry, 'find' | 'setProject'>
-    readonly hooks: Pick<Hooks, 'membershipChanged'>
+    readonly fleetEvents: Pick<FleetEvents, 'membershipChanged'>
   },
   { agentId, project }: { readonly agentId: string; readonly project: string | null },
 ): void {
@@ -22,6 +22,6 @@ export function followParent(
     if (agents.find(child.agentId) === null) continue
     agents.setProject(child.agentId, project)
     // Publishing the change for each child also moves the child's own children.
-    hooks.membershipChanged.publish({ agentId: child.agentId, project })
+    fleetEvents.membershipChanged.publish({ agentId: child.agentId, project })
   }
 }

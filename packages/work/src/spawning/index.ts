@@ -1,6 +1,6 @@
 import type { PermissionStore } from '@flotilla/identity/access'
 import type { Agents } from '@flotilla/fleet/agents'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '../runs/index.ts'
 import type { Tasks, TaskStore } from '../tasks/index.ts'
 import { spawnAgentRoutes } from './agent.routes.ts'
@@ -8,12 +8,13 @@ import { createEndSpawned, continuesAfter } from './end-spawned.ts'
 import { followParent } from './follow-parent.ts'
 import { createSpawnAgent } from './spawn-agent.ts'
 import { createSpawnedTable } from './spawned-table.ts'
+import type { WorkKernel } from '../events/index.ts'
 
 /**
  * Creates the module for agents that agents spawn for one task, with limits on number, depth, rights, money, time.
  */
 export function spawningModule(
-  kernel: Kernel,
+  kernel: WorkKernel,
   needs: {
     readonly agents: Pick<Agents, 'registry' | 'admin'>
     readonly runs: Pick<Runs, 'queries' | 'lifecycle'>
@@ -22,7 +23,7 @@ export function spawningModule(
     readonly permissions: PermissionStore
   },
 ): MeshModule<null> {
-  const { hooks } = kernel
+  const { fleetEvents, identityEvents, workEvents } = kernel
   const { store, permissions } = needs
   const agents = { ...needs.agents.registry, ...needs.agents.admin }
   const runs = { ...needs.runs.queries, ...needs.runs.lifecycle }
@@ -37,27 +38,27 @@ export function spawningModule(
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
     ring: ends.ring,
   })
-  hooks.makersOf.subscribe((agentId) => {
+  identityEvents.makersOf.subscribe((agentId) => {
     const parent = table.parentOf(agentId)
     return parent === null ? [] : [parent]
   })
-  hooks.reasonsToGiveNoWork.subscribe((agentId) =>
+  workEvents.reasonsToGiveNoWork.subscribe((agentId) =>
     table.parentOf(agentId) === null
       ? []
       : [`agent ${agentId} was spawned for one task and accepts no other work`],
   )
-  hooks.runSettled.subscribe(({ id, agentId }) => {
+  workEvents.runSettled.subscribe(({ id, agentId }) => {
     const row = table.parentOf(agentId) === null ? null : table.find(agentId)
     const task = row?.taskId == null ? null : store.table.find(row.taskId)
     if (row !== null && !continuesAfter(id, task))
       ends.endsNow(agentId, 'The task of the spawned agent has ended')
   })
-  hooks.membershipChanged.subscribe((change) => followParent({ table, agents, hooks }, change))
-  hooks.agentDeleted.subscribe((agentId) => {
+  fleetEvents.membershipChanged.subscribe((change) => followParent({ table, agents, fleetEvents }, change))
+  fleetEvents.agentDeleted.subscribe((agentId) => {
     for (const child of table.childrenOf(agentId))
       ends.endsNow(child.agentId, 'The parent of the spawned agent was deleted')
   })
-  hooks.agentArchived.subscribe((agentId) => {
+  fleetEvents.agentArchived.subscribe((agentId) => {
     for (const child of table.childrenOf(agentId))
       ends.endsNow(child.agentId, 'The parent of the spawned agent was archived')
   })

@@ -6,13 +6,14 @@ import type * as z from 'zod'
 import type { Caller } from '@flotilla/identity/access'
 import { actorOf, readFields } from '@flotilla/identity/access'
 import type { AgentAdmin, AgentRecord, AgentRegistry } from '@flotilla/fleet/agents'
-import type { Hooks, Kernel } from '@flotilla/identity/kernel'
+import type { Kernel } from '@flotilla/identity/kernel'
 import type { RunLifecycle } from '../runs/index.ts'
 import type { Resumable } from '@flotilla/foundation/storage'
 import type { Tasks } from '../tasks/index.ts'
 import { childRecord, withheldFields } from './child-record.ts'
 import { depthBelow, endOfLife, whyBusy } from './spawn-bounds.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
+import type { FleetEvents } from '@flotilla/fleet/events'
 
 export type AskedSpawn = z.output<(typeof spawnApi)['spawn']['request']>
 export type SpawnReply = z.output<(typeof spawnApi)['spawn']['response']>
@@ -42,7 +43,7 @@ export interface SpawnDeps extends Pick<
 > {
   readonly table: SpawnedTable
   readonly agents: Pick<AgentRegistry, 'find' | 'setProject'> & Pick<AgentAdmin, 'shortLived'>
-  readonly hooks: Pick<Hooks, 'membershipChanged'>
+  readonly fleetEvents: Pick<FleetEvents, 'membershipChanged'>
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly runs: Pick<RunLifecycle, 'live'>
   readonly giveTask: Tasks['giveTask']
@@ -144,7 +145,7 @@ function begin(
   const project = deps.agents.find(parentId)?.project ?? null
   if (deps.agents.find(agentId)?.project !== project) {
     deps.agents.setProject(agentId, project)
-    deps.hooks.membershipChanged.publish({ agentId, project })
+    deps.fleetEvents.membershipChanged.publish({ agentId, project })
   }
   const given = deps.giveTask(caller, {
     to: agentId,

@@ -31,8 +31,8 @@ async function aQuestion() {
   }
   const harness = aLedgerHarness({ guard, decide })
   opened.push(harness)
-  harness.hooks.makersOf.subscribe((agentId) => (agentId.startsWith('spawn_') ? ['boss'] : []))
-  harness.hooks.reasonsToGiveNoWork.subscribe((agentId) =>
+  harness.identityEvents.makersOf.subscribe((agentId) => (agentId.startsWith('spawn_') ? ['boss'] : []))
+  harness.workEvents.reasonsToGiveNoWork.subscribe((agentId) =>
     agentId.startsWith('spawn_') ? [`${agentId} was spawned for one task`] : [],
   )
   harness.ledger.start()

@@ -5,7 +5,6 @@ import type { TaskState } from '@flotilla/protocol/task-actions'
 import type { TaskArtifact, TokenBudget } from '@flotilla/protocol/task'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
-import type { Kernel } from '@flotilla/identity/kernel'
 import type { RunLifecycle, RunQueries, RunRecord } from '../runs/index.ts'
 import { originOf, requireTakesWork } from '../runs/index.ts'
 import { record } from './move-task.ts'
@@ -15,6 +14,7 @@ import type { TaskQueue } from './task-queue.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 import type { TaskAccess } from './task-access.ts'
 import { runLimits } from '../runs/index.ts'
+import type { WorkKernel } from '../events/index.ts'
 
 export interface HandOffInput {
   readonly to: string
@@ -41,7 +41,10 @@ export interface HandOffReply {
   readonly note: string | null
 }
 
-interface GiveTaskDeps extends Pick<Kernel, 'database' | 'hooks' | 'events' | 'journal' | 'clock' | 'newId'> {
+interface GiveTaskDeps extends Pick<
+  WorkKernel,
+  'database' | 'events' | 'journal' | 'clock' | 'newId' | 'workEvents'
+> {
   readonly ledger: Pick<RunLifecycle, 'live'> & Pick<RunQueries, 'chainOf' | 'find'>
   readonly table: TaskTable
   readonly history: TaskHistory
@@ -81,7 +84,7 @@ export function createGiveTask(deps: GiveTaskDeps): GiveTask {
   return (caller, input) => {
     deps.requireAgent(input.to)
     // Checked now as well as when the task starts, so that the caller learns it at once.
-    if (input.spawned !== true) requireTakesWork(deps.hooks, input.to)
+    if (input.spawned !== true) requireTakesWork(deps.workEvents, input.to)
     return database.transaction(() => {
       const chain = askingChain(ledger, caller)
       const known = knownBy(deps, caller, input)

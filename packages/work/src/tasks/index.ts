@@ -1,5 +1,5 @@
 import type { Agents } from '@flotilla/fleet/agents'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '../runs/index.ts'
 import { taskAgentRoutes } from './agent.routes.ts'
 import { taskOperatorRoutes } from './operator.routes.ts'
@@ -7,6 +7,7 @@ import { taskPeopleRoutes } from './people.routes.ts'
 import type { TaskStore } from './task-store.ts'
 import { createTasks } from './tasks.ts'
 import type { Tasks } from './tasks.ts'
+import type { WorkKernel } from '../events/index.ts'
 
 export { createTaskStore } from './task-store.ts'
 export type { TaskStore } from './task-store.ts'
@@ -25,7 +26,10 @@ interface Needs {
 }
 
 /** Creates the module for work between agents: tasks are handed off, carried out by runs, repeated and reviewed. */
-export function tasksModule(kernel: Kernel, { store, runs, agents, isolation }: Needs): MeshModule<Tasks> {
+export function tasksModule(
+  kernel: WorkKernel,
+  { store, runs, agents, isolation }: Needs,
+): MeshModule<Tasks> {
   const { registry, briefing } = agents
   const tasks = createTasks({
     ...kernel,

@@ -5,8 +5,10 @@ import type { ManageAction, TaskState } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
-import { makerOf } from '@flotilla/identity/kernel'
-import type { Hooks, Kernel } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../events/index.ts'
+import { makerOf } from '@flotilla/identity/events'
+import type { IdentityEvents } from '@flotilla/identity/events'
+import type { Kernel } from '@flotilla/identity/kernel'
 import type { RunDelivery, RunLifecycle, RunQueries, RunRecord } from '../runs/index.ts'
 import { originOf, requireTakesWork } from '../runs/index.ts'
 import { askingChain, creatorOf, emptyTask, refuseLoops } from './hand-off.ts'
@@ -50,7 +52,8 @@ export interface ManageTaskDeps extends Pick<
   readonly access: TaskAccess
   readonly projectOf: (agentId: string) => string | null
   readonly requireAgent: (agentId: string) => void
-  readonly hooks: Pick<Hooks, 'callsOfTask' | 'reasonsToGiveNoWork' | 'makersOf'>
+  readonly workEvents: Pick<WorkEvents, 'callsOfTask' | 'reasonsToGiveNoWork'>
+  readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
 }
 
 export function createManageTask(deps: ManageTaskDeps): ManageTask {
@@ -105,8 +108,12 @@ function guardReach(guard: Guard, caller: Caller, to: string): void {
  * Returns whether the caller spawned the agent. Then the permission to spawn is enough to answer the agent's
  * questions; no permission to message the agent is needed.
  */
-function isMakerOf({ hooks }: Pick<ManageTaskDeps, 'hooks'>, caller: Caller, agentId: string): boolean {
-  return caller.kind === 'agent' && makerOf(hooks, agentId) === caller.agentId
+function isMakerOf(
+  { identityEvents }: Pick<ManageTaskDeps, 'identityEvents'>,
+  caller: Caller,
+  agentId: string,
+): boolean {
+  return caller.kind === 'agent' && makerOf(identityEvents, agentId) === caller.agentId
 }
 
 interface GivenAnew {
@@ -129,7 +136,7 @@ function giveAnew(
   deps.requireAgent(assignee)
   // An answer is not new work, so it is allowed for agents that accept no new work.
   const isContinuation = action === 'answer'
-  if (!isContinuation) requireTakesWork(deps.hooks, assignee)
+  if (!isContinuation) requireTakesWork(deps.workEvents, assignee)
   refuseVainNeeds(deps.table, task)
   const parent = waitingRun(deps, caller, task)
   refuseLoops(parent ? ledger.chainOf(parent.id) : [], assignee)
@@ -170,8 +177,8 @@ function usedUpTo(
   }
 }
 
-function callsUpTo({ hooks }: ManageTaskDeps, task: TaskRecord): number {
-  return hooks.callsOfTask.ask(task.id).reduce((sum, calls) => sum + calls, task.calls_before)
+function callsUpTo({ workEvents }: ManageTaskDeps, task: TaskRecord): number {
+  return workEvents.callsOfTask.ask(task.id).reduce((sum, calls) => sum + calls, task.calls_before)
 }
 
 /**
@@ -214,7 +221,7 @@ export function giveAgain(
   if (again.description === null && !states.includes(task.state)) throw refused(task, 'retry')
   refuseGivenAnew(table, task)
   deps.requireAgent(task.assignee)
-  requireTakesWork(deps.hooks, task.assignee)
+  requireTakesWork(deps.workEvents, task.assignee)
   const parent = askingChain(deps.ledger, caller)[0] ?? null
   refuseLoops(parent ? deps.ledger.chainOf(parent.id) : [], task.assignee)
   const now = deps.clock.now()

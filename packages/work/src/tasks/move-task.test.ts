@@ -16,7 +16,7 @@ function move(row: Partial<TaskRecord>, asked: Partial<TaskMove>, isReplaced = t
     history: { add: (id: string, step: object) => heard.push(['history', id, step]) } as never,
     journal: { append: (entry: object) => heard.push(['journal', entry]) },
     events: { publish: (event: object) => heard.push(['event', event]) } as never,
-    hooks: { taskChanged: { publish: (change: object) => heard.push(['changed', change]) } } as never,
+    workEvents: { taskChanged: { publish: (change: object) => heard.push(['changed', change]) } } as never,
     clock: { now: () => 500 } as never,
   })
   const told: unknown[] = []

@@ -3,7 +3,7 @@ import { isTaskOpen, mayAct, taskActions } from '@flotilla/protocol/task-actions
 import type { TaskActionName } from '@flotilla/protocol/task-actions'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal } from '@flotilla/foundation/journal'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../events/index.ts'
 import type { NotifyRun } from '../runs/index.ts'
 import type { Database } from '@flotilla/foundation/storage'
 import type { TaskHistory } from './task-history.ts'
@@ -29,7 +29,7 @@ interface MoveTaskDeps {
   readonly history: TaskHistory
   readonly events: EventBus
   readonly journal: Journal
-  readonly hooks: Pick<Hooks, 'taskChanged'>
+  readonly workEvents: Pick<WorkEvents, 'taskChanged'>
   readonly clock: Clock
 }
 
@@ -56,7 +56,7 @@ export function createMoveTask(deps: MoveTaskDeps): MoveTask {
       record(deps, next, { action, actor, words })
       if (tell) tellAsker(next, tell)
       const { id, assignee, creator, project } = next
-      deps.hooks.taskChanged.publish({ id, assignee, creator, project, state, before: task.state })
+      deps.workEvents.taskChanged.publish({ id, assignee, creator, project, state, before: task.state })
       return next
     })
 }

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Action, Caller, HumanCaller } from '../../../identity/src/access/index.ts'
 import { authorize } from '../../../identity/src/access/index.ts'
-import type { PersonNow } from '../../../identity/src/kernel/index.ts'
+import type { PersonNow } from '../../../identity/src/events/index.ts'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness, LedgerHarnessOptions } from '../../../testing/src/ledger-harness.ts'
 
@@ -86,7 +86,7 @@ describe('a viewer of tasks', () => {
 
 /** A task of the member for a granted agent, which waited and can start now. */
 function aWaiting(harness: LedgerHarness, personNow: (name: string) => readonly PersonNow[]): string {
-  harness.hooks.personOf.subscribe(personNow)
+  harness.identityEvents.personOf.subscribe(personNow)
   const first = harness.handOff(person, given('right')).task_id
   const second = harness.handOff(member, given('left', { needs: [first] }))
   expect(second.run_id).toBe('')

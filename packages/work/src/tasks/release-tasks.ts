@@ -1,12 +1,13 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { isTaskOpen, taskLimits } from '@flotilla/protocol/task-actions'
-import type { ChangedTask, Hooks } from '@flotilla/identity/kernel'
+import type { ChangedTask, WorkEvents } from '../events/index.ts'
 import type { RunDelivery } from '../runs/index.ts'
 import type { Database } from '@flotilla/foundation/storage'
 import type { MoveTask } from './move-task.ts'
 import type { TaskHistory } from './task-history.ts'
 import type { TaskQueue } from './task-queue.ts'
 import type { TaskTable } from './task-table.ts'
+import type { FleetEvents } from '@flotilla/fleet/events'
 
 /** The maximum number of tasks that one round deletes. */
 const forgottenMax = 1000
@@ -22,7 +23,8 @@ export function createReleaseTasks(deps: {
   readonly moveTask: MoveTask
   readonly queue: TaskQueue
   readonly ledger: Pick<RunDelivery, 'notifyRun'>
-  readonly hooks: Hooks
+  readonly fleetEvents: Pick<FleetEvents, 'agentDeleted'>
+  readonly workEvents: Pick<WorkEvents, 'taskChanged' | 'runSettled'>
   readonly clock: Clock
 }) {
   const { database, table, queue } = deps
@@ -47,9 +49,9 @@ export function createReleaseTasks(deps: {
     }
   }
 
-  deps.hooks.taskChanged.subscribe(taskChanged)
-  deps.hooks.runSettled.subscribe(({ agentId }) => database.afterCommit(() => queue.release(agentId)))
-  deps.hooks.agentDeleted.subscribe(deps.history.forgetAgent)
+  deps.workEvents.taskChanged.subscribe(taskChanged)
+  deps.workEvents.runSettled.subscribe(({ agentId }) => database.afterCommit(() => queue.release(agentId)))
+  deps.fleetEvents.agentDeleted.subscribe(deps.history.forgetAgent)
 
   return {
     /** Repeats interrupted work; called once a minute and when the mesh has started. */

@@ -74,7 +74,7 @@ describe('a failed task', () => {
 
   test('the limits of a failed task apply to all its successors', async () => {
     const { harness, taskId } = await aFailedTask()
-    harness.hooks.callsOfTask.subscribe((id) => (id === taskId ? [3] : [2]))
+    harness.workEvents.callsOfTask.subscribe((id) => (id === taskId ? [3] : [2]))
     const second = retry(harness, taskId)
     await harness.clock.settle()
     const run = harness.ledger.queries.find(second.run_id ?? '')
@@ -92,7 +92,7 @@ describe('a failed task', () => {
 
   test('the limits of a failed task apply to its reworks too', async () => {
     const { harness, taskId } = await aFailedTask()
-    harness.hooks.callsOfTask.subscribe((id) => (id === taskId ? [3] : [2]))
+    harness.workEvents.callsOfTask.subscribe((id) => (id === taskId ? [3] : [2]))
     const said = { outcome: 'rework', comment: 'once more' } as const
     const { rework } = harness.tasks.reviewTask(person, { taskId, ...said })
     await harness.clock.settle()
@@ -123,7 +123,7 @@ describe('a failed task', () => {
 
 test('a task for an agent that accepts only its own work is rejected at once, whatever it waits for', async () => {
   const { harness, taskId } = await aFailedTask()
-  harness.hooks.reasonsToGiveNoWork.subscribe((id) =>
+  harness.workEvents.reasonsToGiveNoWork.subscribe((id) =>
     id === 'spawn_1' ? ['spawn_1 was spawned for one task'] : [],
   )
   const first = harness.handOff(person, { to: 'other', ...work }).task_id

@@ -61,7 +61,7 @@ describe('the review of a task', () => {
     })
     const steps = harness.tasks.readTask(person, taskId).history.map(({ action, words }) => [action, words])
     expect(steps.at(-1)).toEqual(['review', 'rejected: made up'])
-    expect(harness.hooks.feedbackFor.ask('worker')).toMatchObject([
+    expect(harness.fleetEvents.feedbackFor.ask('worker')).toMatchObject([
       { taskId, outcome: 'rejected', comment: 'made up', by: 'human:cli' },
     ])
     expect(harness.feedbackGiven).toEqual(['worker'])

@@ -41,7 +41,7 @@ function anAccess(
       decide: (caller, action) =>
         isAllowed(caller, action) ? { allowed: true } : { allowed: false, reason: '', field: null },
       projectOf: (agentId) => more.projects?.[agentId] ?? null,
-      hooks: { projectsSince: { ask: () => (more.since === undefined ? [] : [more.since]) } } as never,
+      workEvents: { projectsSince: { ask: () => (more.since === undefined ? [] : [more.since]) } } as never,
     }),
   }
 }

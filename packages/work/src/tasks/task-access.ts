@@ -1,7 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../events/index.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
 /** Permissions for tasks. Tasks that a caller may not see are reported as not found. */
@@ -21,7 +21,7 @@ export function createTaskAccess(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly projectOf: (agentId: string) => string | null
-  readonly hooks: Pick<Hooks, 'projectsSince'>
+  readonly workEvents: Pick<WorkEvents, 'projectsSince'>
 }): TaskAccess {
   const { table, guard, decide } = deps
 
@@ -39,7 +39,7 @@ export function createTaskAccess(deps: {
 
   /** Returns false for a task of a deleted project, which does not belong to a new project with the same name. */
   function isOfItNow({ created_at: at }: TaskRecord, project: string): boolean {
-    const since = deps.hooks.projectsSince.ask(project)[0]
+    const since = deps.workEvents.projectsSince.ask(project)[0]
     return since === undefined || at >= since
   }
 

@@ -3,8 +3,9 @@ import { taskLimits } from '@flotilla/protocol/task-actions'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import { ownerOfActor } from '@flotilla/identity/access'
 import { hasRoom } from '@flotilla/foundation/intake'
-import { reasonToPause } from '@flotilla/identity/kernel'
-import type { Hooks } from '@flotilla/identity/kernel'
+import { reasonToPause } from '../events/index.ts'
+import type { WorkEvents } from '../events/index.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
 import type { Log } from '@flotilla/foundation/platform'
 import type { RunDelivery, RunQueries, RunQueue, RunRecord } from '../runs/index.ts'
 import type { Database } from '@flotilla/foundation/storage'
@@ -52,7 +53,7 @@ export function createTaskQueue(deps: {
   readonly moveTask: MoveTask
   readonly ledger: QueueRuns
   readonly guard: Guard
-  readonly hooks: Hooks
+  readonly identityEvents: Pick<IdentityEvents, 'personOf'>
   readonly log: Log
 }): TaskQueue {
   const { database, table, ledger } = deps
@@ -99,7 +100,7 @@ export function createTaskQueue(deps: {
     const parent = task.parent_run_id === null ? null : ledger.find(task.parent_run_id)
     if (obstacle(task, parent) !== null) return
     // If the creator's permissions cannot be read now, the task keeps waiting.
-    const caller = callerOf(task, deps.hooks)
+    const caller = callerOf(task, deps.identityEvents)
     try {
       if (caller === null)
         throw new Problem('denied', { detail: `${task.creator}, who gave the task, was removed` })
@@ -179,7 +180,7 @@ function unmetNeeds(table: Pick<TaskTable, 'find'>, task: Pick<TaskRecord, 'need
  */
 function callerOf(
   { origin, creator }: Pick<TaskRecord, 'origin' | 'creator'>,
-  { personOf }: Pick<Hooks, 'personOf'>,
+  { personOf }: Pick<IdentityEvents, 'personOf'>,
 ): Caller | null {
   switch (origin.kind) {
     case 'operator':
@@ -209,12 +210,12 @@ function callerOf(
 /** Returns why the agent will not start a queued task at once; null if no reason is known. */
 export function reachNote(
   deps: {
-    readonly hooks: Pick<Hooks, 'reasonsToPause'>
+    readonly workEvents: Pick<WorkEvents, 'reasonsToPause'>
     /** Returns why an agent cannot be reached now. */
     readonly unreachable: (agentId: string) => string | null
   },
   run: Pick<RunRecord, 'agentId' | 'proactive'>,
 ): string | null {
-  const paused = run.proactive ? reasonToPause(deps.hooks, run.agentId) : null
+  const paused = run.proactive ? reasonToPause(deps.workEvents, run.agentId) : null
   return paused ?? deps.unreachable(run.agentId)
 }

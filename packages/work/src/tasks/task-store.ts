@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal } from '@flotilla/foundation/journal'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../events/index.ts'
 import type { RunTasks } from '../runs/index.ts'
 import type { Database } from '@flotilla/foundation/storage'
 import { createMoveTask } from './move-task.ts'
@@ -25,7 +25,7 @@ export function createTaskStore(kernel: {
   readonly database: Database
   readonly events: EventBus
   readonly journal: Journal
-  readonly hooks: Pick<Hooks, 'taskChanged'>
+  readonly workEvents: Pick<WorkEvents, 'taskChanged'>
   readonly clock: Clock
 }): TaskStore {
   const table = createTaskTable(kernel.database)

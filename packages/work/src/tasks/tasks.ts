@@ -1,4 +1,3 @@
-import type { Kernel } from '@flotilla/identity/kernel'
 import type { RunDelivery, RunLifecycle, RunQueries, RunQueue } from '../runs/index.ts'
 import { createCompleteTask } from './complete-task.ts'
 import { createGiveTask, createHandOff } from './hand-off.ts'
@@ -11,6 +10,7 @@ import { createTaskAccess } from './task-access.ts'
 import { createTaskQueue } from './task-queue.ts'
 import type { TaskStore } from './task-store.ts'
 import { createUpdateTask } from './update-task.ts'
+import type { WorkKernel } from '../events/index.ts'
 
 export type Tasks = ReturnType<typeof createTasks>
 
@@ -33,8 +33,18 @@ export interface TaskAgents {
 
 export function createTasks(
   given: Pick<
-    Kernel,
-    'database' | 'events' | 'journal' | 'guard' | 'decide' | 'clock' | 'newId' | 'hooks' | 'log'
+    WorkKernel,
+    | 'database'
+    | 'events'
+    | 'journal'
+    | 'guard'
+    | 'decide'
+    | 'clock'
+    | 'newId'
+    | 'log'
+    | 'identityEvents'
+    | 'fleetEvents'
+    | 'workEvents'
   > &
     TaskStore &
     TaskAgents & { readonly ledger: TaskRuns },
@@ -43,7 +53,7 @@ export function createTasks(
   const access = createTaskAccess(given)
   const queue = createTaskQueue(given)
   const deps = { ...given, access, queue }
-  given.hooks.feedbackFor.subscribe((agentId) =>
+  given.fleetEvents.feedbackFor.subscribe((agentId) =>
     history
       .feedbackFor(agentId)
       .map(({ position, task_id: taskId, title, outcome, comment, said_by: by }) => ({

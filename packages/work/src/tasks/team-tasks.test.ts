@@ -416,7 +416,7 @@ describe('the creator or router of a task', () => {
     expect(rework).toMatchObject({ previous_task_id: taskId, assignee: 'worker' })
     expect(told(harness, 'worker')).toContain('count MIT too')
     expect(told(harness, 'worker')).toContain('seven')
-    expect(harness.hooks.feedbackFor.ask('worker')).toMatchObject([
+    expect(harness.fleetEvents.feedbackFor.ask('worker')).toMatchObject([
       { taskId, outcome: 'rework', comment: 'count MIT too', by: 'operator' },
     ])
     expect(harness.feedbackGiven).toEqual(['worker'])

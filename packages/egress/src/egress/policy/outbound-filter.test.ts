@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { defaultSettings, noProxies } from '../../../../foundation/src/config/index.ts'
 import { readProxies } from '../../../../foundation/src/config/proxy-environment.ts'
-import { createHooks } from '../../../../identity/src/kernel/index.ts'
 import { silentLog, systemClock } from '../../../../foundation/src/platform/index.ts'
 import { createCheckDestination } from './check-destination.ts'
 import { createOutboundFilter } from './outbound-filter.ts'
+import { createIdentityEvents } from '../../../../identity/src/events/index.ts'
 
 async function checkPlaces(places: readonly string[], guarded: readonly number[] = []) {
   const { networks, filterAt } = createOutboundFilter(
     {
       clock: systemClock,
-      hooks: createHooks(silentLog),
+      identityEvents: createIdentityEvents(),
       log: silentLog,
       journal: { append: () => undefined },
       // A destination that the owner allowed for agents is not allowed for the mesh's own requests.
@@ -61,7 +61,7 @@ test('agents go through the proxy only with egress.use_proxy, and the mesh alway
   const { filterFor, filterOfMesh } = createOutboundFilter(
     {
       clock: systemClock,
-      hooks: createHooks(silentLog),
+      identityEvents: createIdentityEvents(),
       log: silentLog,
       journal: { append: () => undefined },
       settings: () => ({ ...defaultSettings, egress }),

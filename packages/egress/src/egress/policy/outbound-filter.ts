@@ -1,8 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
-import { rootOf } from '@flotilla/identity/kernel'
-import type { Kernel } from '@flotilla/identity/kernel'
+import { rootOf } from '@flotilla/identity/events'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import type { OutboundProxies } from '@flotilla/foundation/platform'
 import type { AddressRange } from './address-ranges.ts'
@@ -14,6 +13,7 @@ import { createExceptionJournal } from './exception-journal.ts'
 import { listNamesHost } from './host-list.ts'
 import { createPrivateExceptions } from './private-exceptions.ts'
 import { createResolveName, serverTimeoutMs, serverTries } from './resolve-name.ts'
+import type { EgressKernel } from '../../events/index.ts'
 
 const hostsFile = '/etc/hosts'
 
@@ -29,7 +29,7 @@ export interface OutboundFilter {
 
 /** Creates the filter for everything that is sent on behalf of agents. */
 export function createOutboundFilter(
-  kernel: Pick<Kernel, 'clock' | 'hooks' | 'log' | 'journal' | 'settings' | 'ports'>,
+  kernel: Pick<EgressKernel, 'clock' | 'log' | 'journal' | 'settings' | 'ports' | 'identityEvents'>,
   {
     runtime,
     engineAddresses,
@@ -97,7 +97,8 @@ export function createOutboundFilter(
       get allowedPorts() {
         return rules().allowed_ports
       },
-      isHostAllowed: (host) => listNamesHost(rules().allowed_hosts[rootOf(kernel.hooks, agentId)], host),
+      isHostAllowed: (host) =>
+        listNamesHost(rules().allowed_hosts[rootOf(kernel.identityEvents, agentId)], host),
       exceptions,
       onException: (destination, address) => writeException(`agent:${agentId}`, destination, address),
     }),

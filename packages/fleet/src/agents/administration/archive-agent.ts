@@ -44,7 +44,7 @@ export function createArchive(deps: {
         if (!isArchived(context.agents.require(agentId))) {
           context.database.transaction(() => {
             note(caller, agentId, 'agent.archived')
-            context.hooks.agentArchived.publish(agentId)
+            context.fleetEvents.agentArchived.publish(agentId)
           })
         }
         await stopInTurn(context, agentId, { to: 'archived', reason: 'archived' })

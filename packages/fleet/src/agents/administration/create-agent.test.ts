@@ -250,7 +250,7 @@ describe('deleting an agent', () => {
   test('deleting an agent removes sandbox, data, tokens, permissions and bootstrap files, and keeps the audit log', async () => {
     const forgotten: string[] = []
     harness = await aWorker()
-    harness.deps.hooks.agentDeleted.subscribe((agentId) => void forgotten.push(agentId))
+    harness.deps.fleetEvents.agentDeleted.subscribe((agentId) => void forgotten.push(agentId))
     await harness.fleet.connection.ensureRunning('w', patient)
     const { briefingDirectory } = harness.runtime.started[0]!
     await harness.fleet.admin.delete(owner, 'w')
@@ -277,7 +277,7 @@ describe('deleting an agent', () => {
   test('one that broke off can be asked for again', async () => {
     let broken = true
     harness = await aWorker()
-    harness.deps.hooks.agentFilesDropped.subscribe(async () => {
+    harness.deps.fleetEvents.agentFilesDropped.subscribe(async () => {
       if (broken) throw new Error('disk gone')
     })
     await expect(harness.fleet.admin.delete(owner, 'w')).rejects.toThrow('disk gone')
@@ -289,7 +289,7 @@ describe('deleting an agent', () => {
 
   test('deleting an agent is refused before anything is gone where a store cannot be freed of it', async () => {
     harness = await aWorker()
-    harness.deps.hooks.agentLeaving.subscribe(async () => {
+    harness.deps.fleetEvents.agentLeaving.subscribe(async () => {
       throw new Error('a file is broken')
     })
     await expect(harness.fleet.admin.delete(owner, 'w')).rejects.toThrow('a file is broken')

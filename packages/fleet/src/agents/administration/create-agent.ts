@@ -99,7 +99,7 @@ export function createAgent(deps: {
       requireProof(caller, 'create an agent with more permissions than the operator can grant')
     }
     const record = workerRecord(input, deps.context.clock.now())
-    const { agentPlanned, agentUnplanned } = deps.context.hooks
+    const { agentPlanned, agentUnplanned } = deps.context.fleetEvents
     const plan = {
       // Stores the heartbeat before the agent's row, because a worker must never run with another heartbeat.
       make: () => agentPlanned.publish({ agentId: record.id, heartbeat: input.heartbeat }),
@@ -154,7 +154,7 @@ export function addAgent(
 
 /** Inserts the row of a worker or operator and audits its creation. Joins the caller's transaction. */
 export function insertAgent(
-  context: Pick<AgentContext, 'agents' | 'mcpServers' | 'journal' | 'events' | 'hooks'>,
+  context: Pick<AgentContext, 'agents' | 'mcpServers' | 'journal' | 'events' | 'fleetEvents'>,
   {
     record,
     mcpServers,
@@ -163,7 +163,7 @@ export function insertAgent(
 ): void {
   context.agents.insert(record)
   if (record.project !== null) {
-    context.hooks.membershipChanged.publish({ agentId: record.id, project: record.project })
+    context.fleetEvents.membershipChanged.publish({ agentId: record.id, project: record.project })
   }
   if (mcpServers) context.mcpServers.put(record.id, mcpServers)
   context.journal.append({

@@ -16,7 +16,7 @@ export type DeleteAgent = (
 
 /**
  * Deletes a worker permanently: its sandbox, data, tokens, permissions and bootstrap files, and the data of
- * other modules (the hooks). Costs and audit log are kept. Only for people at a terminal. Rows are deleted
+ * other contexts (the events). Costs and audit log are kept. Only for people at a terminal. Rows are deleted
  * last and together, so that an interrupted deletion can be requested again. Problems `denied`,
  * `human-only`, `unknown-agent`, `reserved-agent-id`, `conflict`, `unprocessable` if a store cannot be
  * cleaned.
@@ -42,7 +42,7 @@ export function deleteAgent(deps: {
     await context.mutex.take(agentId, async () => {
       requireSame(context.agents.require(agentId), only)
       // All stores are checked before anything is deleted, because a half deleted agent is useless.
-      await context.hooks.agentLeaving.publish(agentId)
+      await context.fleetEvents.agentLeaving.publish(agentId)
       await deleteInTurn(deps, agentId, actorOf(caller))
     })
     await context.briefings.refresh()
@@ -61,10 +61,10 @@ export async function deleteInTurn(
   await stopInTurn(context, agentId, { to: 'deleted', reason: 'deleted' })
   await context.runtime.remove(agentId, { data: true })
   await context.briefings.remove(agentId)
-  await context.hooks.agentFilesDropped.publish(agentId)
+  await context.fleetEvents.agentFilesDropped.publish(agentId)
   await grants.revokeAll(agentId)
   context.database.transaction(() => {
-    context.hooks.agentDeleted.publish(agentId)
+    context.fleetEvents.agentDeleted.publish(agentId)
     context.agents.remove(agentId)
     context.journal.append({ actor, action: 'agent.deleted', subject: agentId, detail: {} })
   })

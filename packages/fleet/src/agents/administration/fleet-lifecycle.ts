@@ -19,6 +19,8 @@ import type { AgentStarts } from '../lifecycle/start-agent.ts'
 import { stopAgent, stopGraceMs } from '../lifecycle/stop-agent.ts'
 import type { StopAgent } from '../lifecycle/stop-agent.ts'
 import { lifecycleLimits } from '../lifecycle/lifecycle-limits.ts'
+import { forgiveLosses } from '../lifecycle/lose-sandbox.ts'
+import type { RunState } from '@flotilla/protocol/run'
 
 /** Starts, stops and monitors the agents of the fleet. */
 export interface FleetLifecycle {
@@ -30,6 +32,8 @@ export interface FleetLifecycle {
   readonly restart: RestartAgent
   readonly stop: StopAgent
   readonly hibernate: HibernateAgent
+  /** Called in the transaction that settles a run: the agent was in use, and a completed run shows its health. */
+  runSettled(run: { readonly agentId: string; readonly state: RunState }): void
   /**
    * Stops all sandboxes when the mesh ends. A sandbox that does not stop in time continues; the next mesh adopts it.
    */
@@ -67,6 +71,11 @@ export function createFleetLifecycle(deps: {
     restart: restartAgent(deps),
     stop,
     hibernate: hibernateAgent({ ...deps, hibernate: hibernate.now }),
+    runSettled: ({ agentId, state }) => {
+      context.sandboxes.lastUsed.set(agentId, context.clock.now())
+      // Earlier losses of a healthy agent no longer count.
+      if (state === 'done') forgiveLosses(context, agentId)
+    },
     stopAll: (reason) => stopAll(context, (agentId) => stop(agentId, reason)),
     sweep: () => health.sweep(),
     run: async (signal) => {

@@ -53,7 +53,7 @@ export function createShortLived(deps: {
       await context.mutex.take(agentId, async () => {
         // A creation that failed before it wrote the agent's row may have written a permission record.
         if (context.agents.find(agentId) === null) return grants.revokeAll(agentId)
-        await context.hooks.agentLeaving.publish(agentId)
+        await context.fleetEvents.agentLeaving.publish(agentId)
         await deleteInTurn(deps, agentId, 'system')
       })
     },

@@ -88,7 +88,7 @@ export function writeAgents(deps: {
     if (budget) context.agents.setBudget(id, budget)
     if (project !== undefined) {
       context.agents.setProject(id, project)
-      context.hooks.membershipChanged.publish({ agentId: id, project })
+      context.fleetEvents.membershipChanged.publish({ agentId: id, project })
     }
     if (mcpServers) context.mcpServers.put(id, mcpServers)
     // A running agent, which maintains INSTRUCTIONS.md itself, gets the new instructions as that file.

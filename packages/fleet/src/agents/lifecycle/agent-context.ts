@@ -10,7 +10,7 @@ import type { AgentMutex } from './agent-mutex.ts'
 import type { Briefings } from '../briefing/briefings.ts'
 import type { McpServerTable } from '../registry/mcp-server-table.ts'
 import type { SeedFiles } from '../connection/seed-files.ts'
-import type { Kernel } from '@flotilla/identity/kernel'
+import type { FleetKernel } from '../../events/index.ts'
 
 /**
  * What the use cases of the agents module share.
@@ -23,8 +23,8 @@ import type { Kernel } from '@flotilla/identity/kernel'
  * - F4 Subscribers of `sandboxGone` are called once for every such sandbox that has ended.
  */
 export interface AgentContext extends Pick<
-  Kernel,
-  'database' | 'clock' | 'newId' | 'log' | 'journal' | 'events' | 'hooks'
+  FleetKernel,
+  'database' | 'clock' | 'newId' | 'log' | 'journal' | 'events' | 'fleetEvents'
 > {
   readonly runtime: SandboxRuntime
   readonly agents: AgentTable

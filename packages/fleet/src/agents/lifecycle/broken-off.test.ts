@@ -28,7 +28,7 @@ describe('a run of an agent whose sandbox is ended by the mesh', () => {
     async (_what, reason, act) => {
       harness = await aWorker()
       const gone: unknown[] = []
-      harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
+      harness.deps.fleetEvents.sandboxGone.subscribe((end) => gone.push(end))
       await harness.fleet.connection.ensureRunning('w', patient)
       const atStop: unknown[] = []
       const { stop } = harness.runtime

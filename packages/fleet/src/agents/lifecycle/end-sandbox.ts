@@ -1,7 +1,7 @@
 import type { AgentContext } from './agent-context.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
-import type { SandboxGone } from '@flotilla/identity/kernel'
+import type { SandboxGone } from '../../events/index.ts'
 import { loseSandbox } from './lose-sandbox.ts'
 
 const stopGraceMs = 2000
@@ -31,7 +31,7 @@ export async function endSandbox(
     context.events.publish({ type: 'agent.stopped', agent_id: id, reason: why.reason })
   })
   context.sandboxes.addresses.delete(id)
-  context.hooks.sandboxGone.publish({ agentId: id, reason: why.gone })
+  context.fleetEvents.sandboxGone.publish({ agentId: id, reason: why.gone })
   await context.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
     context.log.error(
       { agentId: id, err: error },

@@ -65,7 +65,7 @@ export function createAgentConnections(
         detail: `agent ${agentId} was stopped while the request waited for it`,
       })
     context.sandboxes.lastUsed.set(agentId, context.clock.now())
-    context.hooks.agentReached.publish(agentId)
+    context.fleetEvents.agentReached.publish(agentId)
     const connection = context.sandboxes.connect(agentId, address)
     await context.seedFiles.deliver(agentId, connection, signal)
     return connection

@@ -44,7 +44,7 @@ describe('a sandbox that ends by itself', () => {
   test('a sandbox that ends by itself is announced once, ends its tokens and calls the listeners', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
-    harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
+    harness.deps.fleetEvents.sandboxGone.subscribe((end) => gone.push(end))
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.runtime.kill('w', 137)
     await settle()
@@ -119,10 +119,10 @@ describe('a sandbox that ends by itself', () => {
   test('a listener that throws does not block the others', async () => {
     harness = await aWorker()
     let heard = 0
-    harness.deps.hooks.sandboxGone.subscribe(() => {
+    harness.deps.fleetEvents.sandboxGone.subscribe(() => {
       throw new Error('defect')
     })
-    harness.deps.hooks.sandboxGone.subscribe(() => heard++)
+    harness.deps.fleetEvents.sandboxGone.subscribe(() => heard++)
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.lifecycle.stop('w', 'idle')
     expect(heard).toBe(1)
@@ -133,7 +133,7 @@ describe('an agent that hangs', () => {
   test('an agent that hangs is ended at the third miss, and not before', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
-    harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
+    harness.deps.fleetEvents.sandboxGone.subscribe((end) => gone.push(end))
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.runtime.mute.add('w')
     await sweepAfter(30_000)

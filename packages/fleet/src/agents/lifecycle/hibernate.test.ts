@@ -19,7 +19,7 @@ describe('an idle agent', () => {
   test('an idle agent sleeps after the time that its settings say, not before, and the next work wakes it', async () => {
     harness = await aWorker(idleAfterAnHour)
     const gone: unknown[] = []
-    harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
+    harness.deps.fleetEvents.sandboxGone.subscribe((end) => gone.push(end))
     await harness.fleet.connection.ensureRunning('w', patient)
     await sweepAfter(59 * minuteMs)
     expect(stateOf(harness.fleet, 'w')).toBe('running')
@@ -58,9 +58,7 @@ describe('an idle agent', () => {
       await harness.clock.advance(50 * minuteMs)
       if (what === 'a caller reached it') await harness.fleet.connection.reach('w', patient)
       else {
-        const origin = { kind: 'system', channel: 'mesh' } as const
-        const run = { id: 'run_1', kind: 'chat', state: 'failed', outcome: null } as const
-        harness.deps.hooks.runSettled.publish({ ...run, origin, agentId: 'w' })
+        harness.fleet.lifecycle.runSettled({ agentId: 'w', state: 'failed' })
       }
       await sweepAfter(59 * minuteMs)
       expect(stateOf(harness.fleet, 'w')).toBe('running')
@@ -72,7 +70,7 @@ describe('an idle agent', () => {
   test('an agent with work is not idle and is not hibernated', async () => {
     harness = await aWorker(idleAfterAnHour)
     let work = ['it has work']
-    harness.deps.hooks.reasonsToStayAwake.subscribe(() => work)
+    harness.deps.fleetEvents.reasonsToStayAwake.subscribe(() => work)
     await harness.fleet.connection.ensureRunning('w', patient)
     await sweepAfter(600 * minuteMs)
     expect(stateOf(harness.fleet, 'w')).toBe('running')

@@ -15,7 +15,7 @@ export function createHibernate(context: AgentContext): {
   readonly now: (agentId: string, reason: string) => Promise<boolean>
 } {
   /** Returns whether the agent is busy. Under the mutex no await follows before the row is written: no run begins. */
-  const isBusy = (agentId: string): boolean => context.hooks.reasonsToStayAwake.ask(agentId).length > 0
+  const isBusy = (agentId: string): boolean => context.fleetEvents.reasonsToStayAwake.ask(agentId).length > 0
 
   function isIdle({ record, state }: AgentRow): boolean {
     if (record.kind === 'operator' || state.kind !== 'running') return false

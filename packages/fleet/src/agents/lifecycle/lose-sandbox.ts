@@ -20,7 +20,7 @@ export function loseSandbox(context: AgentContext, agentId: string, reason: stri
       subject: agentId,
       detail: { reason: reason.slice(0, 300), restarts: losses.restarts.length },
     })
-    context.hooks.ownerNoticed.publish({
+    context.fleetEvents.ownerNoticed.publish({
       agentId,
       message: `Agent ${agentId} is in quarantine: it was restarted ${timesOf(losses.restarts.length)} within an hour and stopped unexpectedly again (${firstLine(reason)}). Its work waits. The mesh starts the agent again every 20 minutes. To start it now: flotilla restart ${agentId}`,
     })
@@ -41,7 +41,7 @@ export function forgiveLosses(context: AgentContext, agentId: string): void {
   context.agents.setLosses(agentId, { restarts: [], quarantinedAt: null })
   if (row.losses.quarantinedAt === null) return
   context.journal.append({ actor: 'system', action: 'agent.healed', subject: agentId, detail: {} })
-  context.hooks.ownerNoticed.publish({
+  context.fleetEvents.ownerNoticed.publish({
     agentId,
     message: `Agent ${agentId} is healthy again and no longer in quarantine.`,
   })

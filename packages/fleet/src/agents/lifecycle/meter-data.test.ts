@@ -50,7 +50,7 @@ describe('an agent whose data is metered', () => {
   test('an agent whose data is metered is stopped with a reason above its limit, and its run is notified', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
-    harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
+    harness.deps.fleetEvents.sandboxGone.subscribe((end) => gone.push(end))
     await harness.fleet.connection.ensureRunning('w', patient)
     harness.runtime.uses.set('w', use(limitBytes * 3))
     await sweepAfter(60_000)

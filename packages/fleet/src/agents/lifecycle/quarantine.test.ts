@@ -25,7 +25,7 @@ async function die(code = 1): Promise<void> {
 async function inQuarantine(): Promise<string[]> {
   harness = await aWorker()
   const told: string[] = []
-  harness.deps.hooks.ownerNoticed.subscribe(({ message }) => void told.push(message))
+  harness.deps.fleetEvents.ownerNoticed.subscribe(({ message }) => void told.push(message))
   await harness.fleet.connection.ensureRunning('w', patient)
   for (let loss = 0; loss < 3; loss++) {
     await die()
@@ -78,14 +78,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
   test('an agent that is lost for the fourth time within an hour heals with the first run that comes to its end', async () => {
     await inQuarantine()
     await sweepAfter(1_200_000)
-    harness.deps.hooks.runSettled.publish({
-      id: 'run_1',
-      agentId: 'w',
-      kind: 'chat',
-      origin: { kind: 'system', channel: 'mesh' },
-      state: 'done',
-      outcome: null,
-    })
+    harness.fleet.lifecycle.runSettled({ agentId: 'w', state: 'done' })
     await die()
     expect(stateOf(harness.fleet, 'w')).toBe('restarting')
   })

@@ -34,7 +34,7 @@ describe('a mesh that starts again', () => {
     await harness.runtime.kill('w', 137)
     const next = harness.again()
     const gone: unknown[] = []
-    harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
+    harness.deps.fleetEvents.sandboxGone.subscribe((end) => gone.push(end))
     expect(await next.lifecycle.reconcile()).toEqual({ adopted: [], removed: [], stopped: ['w'] })
     expect(stateOf(next, 'w')).toBe('stopped')
     expect(next.connection.verifyToken(doorTokenOf(0))).toBeNull()

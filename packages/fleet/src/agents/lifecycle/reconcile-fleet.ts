@@ -130,5 +130,5 @@ async function settleAsStopped(
     })
     context.events.publish({ type: 'agent.died', agent_id: id, exit_code: code, out_of_memory: outOfMemory })
   })
-  if (isLive(row.state.kind)) context.hooks.sandboxGone.publish({ agentId: id, reason: 'died' })
+  if (isLive(row.state.kind)) context.fleetEvents.sandboxGone.publish({ agentId: id, reason: 'died' })
 }

@@ -38,7 +38,7 @@ export async function settleEnd(context: AgentContext, end: SandboxEnd): Promise
     { agentId: end.agentId, code: end.code, outOfMemory: end.outOfMemory, reason },
     'the sandbox of an agent exited; restarting it and retrying its run',
   )
-  context.hooks.sandboxGone.publish({ agentId: end.agentId, reason: 'died' })
+  context.fleetEvents.sandboxGone.publish({ agentId: end.agentId, reason: 'died' })
 }
 
 /** Describes for people why a sandbox ended. Pure. */

@@ -448,7 +448,7 @@ describe('stopping and restarting', () => {
   test('a restart revokes the old tokens, keeps the data and calls the listeners', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
-    harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
+    harness.deps.fleetEvents.sandboxGone.subscribe((end) => gone.push(end))
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.lifecycle.restart(owner, 'w')
     expect(harness.runtime.started).toHaveLength(2)

@@ -112,7 +112,7 @@ async function startOnce(
   context.sandboxes.startedModels.set(id, model)
   context.sandboxes.placed.set(id, placed)
   // The tokens of the previous sandbox are invalid now, so subscribers learn that this sandbox is gone (F4).
-  if (isLive(before.state.kind)) context.hooks.sandboxGone.publish({ agentId: id, reason: 'restarted' })
+  if (isLive(before.state.kind)) context.fleetEvents.sandboxGone.publish({ agentId: id, reason: 'restarted' })
   try {
     await context.briefings.write(id)
     const link = context.sandboxes.links.keyFor(id, startId)

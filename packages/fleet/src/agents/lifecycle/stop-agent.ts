@@ -52,7 +52,7 @@ export async function stopInTurn(
   // Published before the sandbox can report refused calls: its run is then interrupted by this stop and does not
   // fail. Without tokens the sandbox can call nothing, even if the engine does not stop it.
   const gone = stopping.to === 'deleted' ? 'deleted' : 'stopped'
-  if (isLive(state.kind)) context.hooks.sandboxGone.publish({ agentId, reason: gone })
+  if (isLive(state.kind)) context.fleetEvents.sandboxGone.publish({ agentId, reason: gone })
   await context.runtime.stop(agentId, { graceMs: stopGraceMs })
   context.database.transaction(() => {
     context.agents.move(agentId, { kind: 'end', at: context.clock.now() })

@@ -1,7 +1,7 @@
 import type { agentSummarySchema } from '@flotilla/protocol/mesh-agent-api'
 import type * as z from 'zod'
 import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { FleetEvents } from '../../events/index.ts'
 import { isForGood, restOf } from './agent-state.ts'
 import type { AgentState } from './agent-state.ts'
 import type { AgentTable } from './agent-table.ts'
@@ -13,7 +13,7 @@ export function listAgents(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly agents: AgentTable
-  readonly hooks: Pick<Hooks, 'agentCapabilities'>
+  readonly fleetEvents: Pick<FleetEvents, 'agentCapabilities'>
 }): (caller: Caller) => readonly AgentSummary[] {
   return (caller) => {
     deps.guard(caller, { do: 'list-agents' })
@@ -27,7 +27,7 @@ export function listAgents(deps: {
         kind: record.kind,
         role: record.role,
         state: state.kind,
-        capabilities: [...deps.hooks.agentCapabilities.ask(record.id)],
+        capabilities: [...deps.fleetEvents.agentCapabilities.ask(record.id)],
       }))
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
-import type { SettledRun } from '@flotilla/identity/kernel'
+import type { SettledRun } from '@flotilla/work/events'
 import type { RunDelivery } from '@flotilla/work/runs'
 import type { Database } from '@flotilla/foundation/storage'
 import { channelLimits } from '../channel-limits.ts'

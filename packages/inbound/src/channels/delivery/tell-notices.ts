@@ -3,8 +3,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelName } from '@flotilla/protocol/people'
 import type { Settings } from '@flotilla/foundation/config'
 import type { EventBus } from '@flotilla/foundation/events'
-import { rootOf } from '@flotilla/identity/kernel'
-import type { Hooks } from '@flotilla/identity/kernel'
+import { rootOf } from '@flotilla/identity/events'
+import type { IdentityEvents } from '@flotilla/identity/events'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
 import { channelLimits } from '../channel-limits.ts'
@@ -47,7 +47,7 @@ export function createSendNotices(deps: {
   readonly ownersOn: (channel: ChannelName) => readonly string[]
   readonly settings: () => Settings['channels']['notices']
   readonly wake: (channel: ChannelName) => void
-  readonly hooks: Pick<Hooks, 'makersOf'>
+  readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly clock: Clock
   readonly log: Log
 }): TellNotices {
@@ -72,7 +72,7 @@ export function createSendNotices(deps: {
         const place = deps.talks.alonePlaceOf(channel, person)
         if (place === null) continue
         const ofKind = `${noticePrefix}${kind}:${markOf(conversationOf(place))}:`
-        const source = `${ofKind}${markOf(rootOf(deps.hooks, by ?? ''))}:`
+        const source = `${ofKind}${markOf(rootOf(deps.identityEvents, by ?? ''))}:`
         const told = letters.countSince(channel, ofKind, now - hourMs)
         const ofAgent = letters.countSince(channel, source, now - hourMs)
         if (told >= (ofAgent === 0 ? channelLimits.noticesPerHour : perAgentMax)) continue

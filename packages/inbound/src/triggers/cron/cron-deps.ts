@@ -3,6 +3,7 @@ import type { EventBus } from '@flotilla/foundation/events'
 import type { Kernel } from '@flotilla/identity/kernel'
 import type { LanePlace, RunRecord, SubmitRun } from '@flotilla/work/runs'
 import type { DueHeartbeat } from '../heartbeat/index.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
 
 /**
  * Runs a heartbeat or returns why it was skipped. The same job and due time give the same run, so an
@@ -17,7 +18,7 @@ export type FireHeartbeat = (
 export interface CronDeps {
   readonly kernel: Pick<Kernel, 'database' | 'clock' | 'newId' | 'log' | 'guard' | 'decide' | 'journal'> & {
     readonly events: Pick<EventBus, 'publish'>
-    readonly hooks: Pick<Kernel['hooks'], 'personOf'>
+    readonly identityEvents: Pick<IdentityEvents, 'personOf'>
   }
   readonly runs: {
     readonly submitRun: SubmitRun

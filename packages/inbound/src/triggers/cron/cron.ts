@@ -1,4 +1,4 @@
-import type { SettledRun } from '@flotilla/identity/kernel'
+import type { SettledRun } from '@flotilla/work/events'
 import type { CronDeps } from './cron-deps.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import { createCronTicker } from './cron-ticker.ts'

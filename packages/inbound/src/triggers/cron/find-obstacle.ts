@@ -10,6 +10,7 @@ import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { personWhoMade } from './person-left.ts'
 import type { Firing, Obstacle } from './record-firing.ts'
 import { zoneOffsetMs } from './zone-offset.ts'
+import type { IdentityEvents } from '@flotilla/identity/events'
 
 /**
  * Returns why a scheduled firing must be skipped, or null. Checks in order of priority. Throws the
@@ -26,12 +27,15 @@ export function findObstacle(firing: Firing, live: LiveJob, dueAt: number): Obst
 
 /** Returns why the job's maker may not start it now, or null: a job never has more permissions than its maker. */
 function refusalOfMaker(
-  { decide, hooks }: Pick<Kernel, 'decide'> & { readonly hooks: Pick<Kernel['hooks'], 'personOf'> },
+  {
+    decide,
+    identityEvents,
+  }: Pick<Kernel, 'decide'> & { readonly identityEvents: Pick<IdentityEvents, 'personOf'> },
   job: CronJob,
 ): string | null {
   const person = personWhoMade(job)
   if (person !== null && !job.heartbeat) {
-    const [now] = hooks.personOf.ask(person)
+    const [now] = identityEvents.personOf.ask(person)
     if (!now) return `${person}, who created the job, was removed`
     const may = decide(
       { kind: 'human', channel: 'cron', person, ...now },

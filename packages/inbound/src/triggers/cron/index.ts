@@ -1,8 +1,8 @@
 import type { Agents } from '@flotilla/fleet/agents'
 import type { Notes } from '@flotilla/collaboration/notes'
 import type { FileEditor } from '@flotilla/foundation/config'
-import { reasonToPause } from '@flotilla/identity/kernel'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import { reasonToPause } from '@flotilla/work/events'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
 import { conditionHolds, parseCondition } from '../conditions/index.ts'
 import { cronAgentRoutes } from './agent.routes.ts'
@@ -13,6 +13,7 @@ import { createCron } from './cron.ts'
 import type { ManageCron } from './manage-cron.ts'
 import { cronPeopleRoutes } from './people.routes.ts'
 import { switchOffJobsOf, switchOffJobsOfNobody } from './person-left.ts'
+import type { WorkKernel } from '@flotilla/work/events'
 
 export { readJobs } from './cron-file.ts'
 export { cronJobSchema } from './cron-job.ts'
@@ -24,7 +25,7 @@ const toolsDeadlineMs = 60_000
 
 /** Opens the jobs before any of them fires. The heartbeat module schedules its jobs here and fires them. */
 export async function openCronJobs(
-  kernel: Kernel,
+  kernel: WorkKernel,
   needs: { readonly path: string; readonly editor: FileEditor },
 ): Promise<CronJobs> {
   const jobs = await createCronJobs({
@@ -35,9 +36,9 @@ export async function openCronJobs(
       return (payload) => conditionHolds(condition, payload)
     },
   })
-  kernel.hooks.agentLeaving.subscribe(jobs.file.requireWhole)
-  kernel.hooks.agentFilesDropped.subscribe(jobs.forget)
-  kernel.hooks.personLeft.subscribe((name) => switchOffJobsOf(kernel, jobs, name))
+  kernel.fleetEvents.agentLeaving.subscribe(jobs.file.requireWhole)
+  kernel.fleetEvents.agentFilesDropped.subscribe(jobs.forget)
+  kernel.identityEvents.personLeft.subscribe((name) => switchOffJobsOf(kernel, jobs, name))
   return jobs
 }
 
@@ -45,7 +46,7 @@ export interface CronApi extends ManageCron, Pick<CronJobs, 'broken' | 'heartbea
 
 /** The cron module. */
 export function cronModule(
-  kernel: Kernel,
+  kernel: WorkKernel,
   needs: {
     readonly jobs: CronJobs
     readonly heartbeats: { readonly fire: FireHeartbeat }
@@ -67,7 +68,7 @@ export function cronModule(
         },
       },
       fireHeartbeat: needs.heartbeats.fire,
-      pausedReason: (agentId) => reasonToPause(kernel.hooks, agentId),
+      pausedReason: (agentId) => reasonToPause(kernel.workEvents, agentId),
       note: (agentId, message, idempotencyKey) =>
         void notes.notifyOwner(
           { kind: 'agent', agentId, token: 'door', run: null },
@@ -76,7 +77,7 @@ export function cronModule(
     },
     jobs,
   )
-  kernel.hooks.runSettled.subscribe(cron.runSettled)
+  kernel.workEvents.runSettled.subscribe(cron.runSettled)
   return {
     api: { ...cron, broken: jobs.broken, heartbeatJobs: jobs.heartbeatJobs },
     routes: {

@@ -370,7 +370,7 @@ describe('a job of a member', () => {
     const { harness, id } = await jobOfAnn()
     const mine = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'mine' })
     const told: { agentId: string; message: string }[] = []
-    harness.hooks.ownerNoticed.subscribe((note) => void told.push(note))
+    harness.fleetEvents.ownerNoticed.subscribe((note) => void told.push(note))
     harness.people.delete('ann')
     await switchOffJobsOf(harness.kernel, harness.jobs, 'ann')
     await switchOffJobsOf(harness.kernel, harness.jobs, 'ann')

@@ -1,7 +1,7 @@
-import type { Kernel } from '@flotilla/identity/kernel'
 import type { CronJob } from './cron-job.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import { publishJobEvent } from './publish-job-event.ts'
+import type { WorkKernel } from '@flotilla/work/events'
 
 /** How many ids a note lists. Further ids are only counted. */
 const toldIdsMax = 10
@@ -17,7 +17,7 @@ export function personWhoMade({ created_by: by }: Pick<CronJob, 'created_by'>): 
  * broken. Even then none of these jobs fires, because a job never has more permissions than its maker.
  */
 export async function switchOffJobsOf(
-  kernel: Pick<Kernel, 'database' | 'journal' | 'events' | 'hooks'>,
+  kernel: Pick<WorkKernel, 'database' | 'journal' | 'events' | 'fleetEvents' | 'identityEvents'>,
   jobs: Pick<CronJobs, 'edit'>,
   name: string,
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function switchOffJobsOf(
     for (const [agentId, theirs] of Map.groupBy(off, ({ agent }) => agent)) {
       const ids = theirs.slice(0, toldIdsMax).map(({ id }) => id)
       const more = theirs.length > ids.length ? ` and ${theirs.length - ids.length} more` : ''
-      kernel.hooks.ownerNoticed.publish({
+      kernel.fleetEvents.ownerNoticed.publish({
         agentId,
         message: `${name} was removed, so their cron jobs are disabled: ${ids.join(', ')}${more}. List the jobs with flotilla cron list. To enable one: flotilla cron set JOB --enable; you then own the job.`,
       })
@@ -51,11 +51,11 @@ export async function switchOffJobsOf(
 
 /** Disables jobs of people who were removed while the mesh was down. */
 export async function switchOffJobsOfNobody(
-  kernel: Pick<Kernel, 'database' | 'journal' | 'events' | 'hooks'>,
+  kernel: Pick<WorkKernel, 'database' | 'journal' | 'events' | 'fleetEvents' | 'identityEvents'>,
   jobs: Pick<CronJobs, 'edit' | 'file'>,
 ): Promise<void> {
   const makers = new Set(jobs.file.jobs().flatMap((job) => (job.enabled ? (personWhoMade(job) ?? []) : [])))
   for (const name of makers) {
-    if (kernel.hooks.personOf.ask(name).length === 0) await switchOffJobsOf(kernel, jobs, name)
+    if (kernel.identityEvents.personOf.ask(name).length === 0) await switchOffJobsOf(kernel, jobs, name)
   }
 }

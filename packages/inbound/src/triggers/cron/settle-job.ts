@@ -1,5 +1,5 @@
 import { wireLimits } from '@flotilla/protocol/limits'
-import type { SettledRun } from '@flotilla/identity/kernel'
+import type { SettledRun } from '@flotilla/work/events'
 import type { CronJob } from './cron-job.ts'
 import { modeOf } from './cron-job.ts'
 import type { CronRow, CronTable } from './cron-table.ts'

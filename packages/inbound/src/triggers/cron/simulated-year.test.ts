@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createFileEditor } from '../../../../foundation/src/config/atomic-file.ts'
-import { createHooks } from '../../../../identity/src/kernel/hooks.ts'
 import { silentLog } from '../../../../foundation/src/platform/log.ts'
 import type { RunRecord } from '../../../../work/src/runs/ledger/run-record.ts'
 import { migrated } from '../../../../testing/src/ledger-harness.ts'
@@ -18,6 +17,7 @@ import { oracleDueTimes } from '../../../../testing/src/cron-oracle.ts'
 import type { CronDeps } from './cron-deps.ts'
 import { aJob, startOfTime } from '../../../../testing/src/cron-harness.ts'
 import { patient } from '../../../../../tests/support/patience.ts'
+import { createIdentityEvents } from '../../../../identity/src/events/index.ts'
 
 const soak = process.env['FLOTILLA_SOAK'] === '1'
 /**
@@ -103,7 +103,7 @@ function aHarness(database: Database, folder: string) {
   const path = join(folder, 'cron.json')
   const editor = createFileEditor()
   const kernel: CronDeps['kernel'] = {
-    hooks: createHooks(silentLog),
+    identityEvents: createIdentityEvents(),
     database,
     clock,
     newId: (prefix) => `${prefix}_${count++}`,

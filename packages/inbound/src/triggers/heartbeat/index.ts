@@ -5,7 +5,7 @@ import type { Agents } from '@flotilla/fleet/agents'
 import type { Messages } from '@flotilla/collaboration/messages'
 import type { Topics } from '@flotilla/collaboration/topics'
 import { dataLimitBytes } from '@flotilla/foundation/config'
-import { reasonToPause } from '@flotilla/identity/kernel'
+import { reasonToPause } from '@flotilla/work/events'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import type { RunOutcomes, Runs } from '@flotilla/work/runs'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
@@ -22,6 +22,7 @@ import { heartbeatOperatorRoutes } from './operator.routes.ts'
 import { heartbeatPeopleRoutes } from './people.routes.ts'
 import { createOpenTasks } from './probes.ts'
 import { createReadContext } from './read-context.ts'
+import type { WorkKernel } from '@flotilla/work/events'
 
 export type { DueHeartbeat } from './fire-heartbeat.ts'
 export type { HeartbeatJob, HeartbeatJobs } from './heartbeat-jobs.ts'
@@ -47,8 +48,8 @@ export interface HeartbeatNeeds {
 }
 
 /** The heartbeat module: agents that periodically check for work. */
-export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModule<Heartbeats> {
-  const { clock, hooks, log } = kernel
+export function heartbeatModule(kernel: WorkKernel, needs: HeartbeatNeeds): MeshModule<Heartbeats> {
+  const { clock, fleetEvents, workEvents, log } = kernel
   const { jobs, outcomes, runs } = needs
   const { registry: agents, connection } = needs.agents
   const table = createHeartbeatTable(kernel.database)
@@ -58,7 +59,7 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
     table,
     findAgent: agents.find,
     isArchived: agents.isArchived,
-    pausedReason: (agentId) => reasonToPause(hooks, agentId),
+    pausedReason: (agentId) => reasonToPause(workEvents, agentId),
     readContext: createReadContext({
       connections: connection,
       meteredPercent: (agentId) => meteredPercent(kernel, needs, agentId),
@@ -83,11 +84,11 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
       })
     }
   }
-  hooks.agentReached.subscribe(known.reached)
+  fleetEvents.agentReached.subscribe(known.reached)
   const plan = createPlanHeartbeat({ jobs, log })
-  hooks.agentPlanned.subscribe(({ agentId, heartbeat }) => plan(agentId, heartbeat))
-  hooks.agentUnplanned.subscribe((agentId) => jobs.remove(agentId))
-  hooks.agentFilesDropped.subscribe(async (agentId) => {
+  fleetEvents.agentPlanned.subscribe(({ agentId, heartbeat }) => plan(agentId, heartbeat))
+  fleetEvents.agentUnplanned.subscribe((agentId) => jobs.remove(agentId))
+  fleetEvents.agentFilesDropped.subscribe(async (agentId) => {
     table.remove(agentId)
     await jobs.remove(agentId)
   })

@@ -1,5 +1,5 @@
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
-import { reasonToPause } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
+import { reasonToPause } from '@flotilla/work/events'
 import type { Agents } from '@flotilla/fleet/agents'
 import type { Runs } from '@flotilla/work/runs'
 import type { FileEditor } from '@flotilla/foundation/config'
@@ -13,6 +13,7 @@ import { createShowWatches } from './show-watches.ts'
 import { createWatchTable } from './watch-table.ts'
 import { createWatchersFile } from './watchers-file.ts'
 import { createWatches } from './watches.ts'
+import type { WorkKernel } from '@flotilla/work/events'
 
 export { brokenWords, readWatchersFile } from './watchers-file.ts'
 
@@ -24,7 +25,7 @@ export type { WatcherChange } from './edit-watchers.ts'
 
 /** File watchers, from `config/watchers.yaml` to the run. */
 export function watchModule(
-  kernel: Kernel,
+  kernel: WorkKernel,
   needs: {
     /** The path of `config/watchers.yaml`. */
     readonly path: string
@@ -42,7 +43,7 @@ export function watchModule(
     ...kernel,
     table,
     submitRun: runs.queue.submitRun,
-    pausedReason: (agentId) => reasonToPause(kernel.hooks, agentId),
+    pausedReason: (agentId) => reasonToPause(kernel.workEvents, agentId),
   })
   const watches = createWatches({ ...kernel, file, table, scanFolder, fire })
   const show = createShowWatches({

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Agents } from '@flotilla/fleet/agents'
-import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { MeshModule } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
 import { webhookPeopleRoutes } from './people.routes.ts'
 import { webhookPublicRoutes } from './public.routes.ts'
 import { createWebhooks } from './webhooks.ts'
 import type { Webhooks, WebhooksDeps } from './webhooks.ts'
+import type { WorkKernel } from '@flotilla/work/events'
 
 export type { Hook } from './hook-table.ts'
 export type { HookWish, PreparedHooks } from './prepare-hooks.ts'
@@ -15,14 +16,14 @@ export type { Webhooks } from './webhooks.ts'
 
 /** The webhook module: each delivery becomes a run of the webhook's agent. */
 export function webhookModule(
-  kernel: Kernel,
+  kernel: WorkKernel,
   needs: {
     readonly vault: WebhooksDeps['vault']
     readonly runs: Pick<Runs, 'queue'>
     readonly agents: Pick<Agents, 'registry'>
   },
 ): MeshModule<Pick<Webhooks, 'all' | 'prepare'>> {
-  const { clock, hooks, settings } = kernel
+  const { clock, fleetEvents, workEvents, settings } = kernel
   const webhooks = createWebhooks({
     ...kernel,
     vault: needs.vault,
@@ -31,8 +32,8 @@ export function webhookModule(
     perMinute: () => settings().webhooks.per_minute,
     randomBytes,
   })
-  hooks.runSettled.subscribe(webhooks.runSettled)
-  hooks.agentDeleted.subscribe(webhooks.forget)
+  workEvents.runSettled.subscribe(webhooks.runSettled)
+  fleetEvents.agentDeleted.subscribe(webhooks.forget)
   return {
     api: webhooks,
     routes: {

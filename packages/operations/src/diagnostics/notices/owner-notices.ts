@@ -5,7 +5,6 @@ import type { PermissionStore } from '@flotilla/identity/access'
 import type { AgentRegistry } from '@flotilla/fleet/agents'
 import type { ProxyRules } from '@flotilla/foundation/config'
 import type { Vault } from '@flotilla/egress/credentials'
-import type { Kernel, SetThing } from '@flotilla/identity/kernel'
 import { namesMany, priceOf, resolveModel } from '@flotilla/inference/models'
 import type { KnownModels } from '@flotilla/inference/models'
 import { nanoPerUsd } from '@flotilla/inference/spending'
@@ -16,6 +15,8 @@ import type { NoticedJob } from './job-notices.ts'
 import { permissionNotices } from './permission-notices.ts'
 import type { KnownNames } from './permission-notices.ts'
 import { settingNotices } from './setting-notices.ts'
+import type { SetThing } from '@flotilla/inference/events'
+import type { InferenceKernel } from '@flotilla/inference/events'
 
 /** How often the notices are computed again, ms: files are read again every second, and agents come and go. */
 const pollIntervalMs = 2000
@@ -46,9 +47,9 @@ export interface OwnerNotices {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Answers the hook `setNotices` after a use case changed a setting, and checks files that owners edit by hand. */
+/** Answers the question `setNotices` after a setting was changed, and checks files that owners edit by hand. */
 export function createOwnerNotices(
-  kernel: Pick<Kernel, 'clock' | 'hooks' | 'log' | 'settings'>,
+  kernel: Pick<InferenceKernel, 'clock' | 'log' | 'settings' | 'fleetEvents' | 'inferenceEvents'>,
   { catalog, vault, permissions, registry, proxies, ...deps }: NoticeDeps,
 ): OwnerNotices {
   const agentIds = () => registry.list().map(({ id }) => id)
@@ -116,7 +117,7 @@ export function createOwnerNotices(
       ...settingNotices(settings, {
         agents: agentIds(),
         systemNames: system,
-        doubtsOf: (url) => kernel.hooks.outboundDoubts.ask({ url, agentId: null }),
+        doubtsOf: (url) => kernel.fleetEvents.outboundDoubts.ask({ url, agentId: null }),
         modelFault,
         hasProxy: proxies.proxies.length > 0,
         channels: channelNames.filter((name) => hasToken(channelFields[name])),
@@ -138,7 +139,7 @@ export function createOwnerNotices(
     ].slice(0, shownMax)
   }
 
-  kernel.hooks.setNotices.subscribe((thing) =>
+  kernel.inferenceEvents.setNotices.subscribe((thing) =>
     thing.kind === 'permissions' ? ofRecord(thing.agentId) : ofBudget(thing),
   )
 

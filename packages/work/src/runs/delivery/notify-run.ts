@@ -1,7 +1,7 @@
 import { isTerminal } from '@flotilla/protocol/run'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '@flotilla/foundation/storage'
-import type { Hook } from '@flotilla/identity/kernel'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { MoveRun } from '../ledger/change-run.ts'
 import type { Outbox } from '../ledger/outbox.ts'
 import type { RunInbox } from '../ledger/run-inbox.ts'
@@ -20,7 +20,7 @@ export function createNotifyRun(deps: {
   readonly inbox: RunInbox
   readonly outbox: Outbox
   readonly move: MoveRun
-  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly clock: Clock
 }): NotifyRun {
   const { database, table, inbox, outbox, move, notifier, clock } = deps

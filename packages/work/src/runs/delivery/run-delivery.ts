@@ -2,7 +2,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Guard } from '@flotilla/identity/access'
 import type { EventBus } from '@flotilla/foundation/events'
-import type { Hook, Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../../events/index.ts'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { Database } from '@flotilla/foundation/storage'
 import type { RunChanges } from '../ledger/change-run.ts'
 import type { RunRecord } from '../ledger/run-record.ts'
@@ -29,10 +30,10 @@ export function createRunDelivery(deps: {
   readonly outbox: Outbox
   readonly changes: Pick<RunChanges, 'move'>
   readonly view: (run: RunRecord) => RunView
-  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly events: EventBus
   readonly guard: Guard
-  readonly hooks: Pick<Hooks, 'costsAsked'>
+  readonly workEvents: Pick<WorkEvents, 'costsAsked'>
   readonly clock: Clock
 }): RunDelivery {
   return {

@@ -7,7 +7,7 @@ import type { RunView } from '@flotilla/protocol/run'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { EventBus } from '@flotilla/foundation/events'
 import { clientGone } from '@flotilla/identity/http'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../../events/index.ts'
 import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { Outbox } from '../ledger/outbox.ts'
@@ -34,10 +34,10 @@ export function createRunOutcomes(deps: {
   readonly events: EventBus
   readonly outbox: Pick<Outbox, 'outcomeRead'>
   readonly guard: Guard
-  readonly hooks: Pick<Hooks, 'costsAsked'>
+  readonly workEvents: Pick<WorkEvents, 'costsAsked'>
   readonly view: (run: RunRecord) => RunView
 }): RunOutcomes {
-  const { table, events, outbox, guard, hooks, view } = deps
+  const { table, events, outbox, guard, workEvents, view } = deps
 
   async function* frames(
     runId: string,
@@ -52,7 +52,7 @@ export function createRunOutcomes(deps: {
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
           // Asks for pending costs to be written first, because the outcome must include the whole cost.
-          hooks.costsAsked.publish()
+          workEvents.costsAsked.publish()
           yield { type: 'ended', run: view(table.find(runId) ?? run) }
           return
         }

@@ -1,7 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { AgentConnections } from '@flotilla/fleet/agents'
 import type { EventBus } from '@flotilla/foundation/events'
-import type { Hook, Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../../events/index.ts'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
 import type { Outbox } from '../ledger/outbox.ts'
@@ -48,12 +49,12 @@ export function createDispatchRuns(
       readonly clock: Clock
       readonly log: Log
       readonly events: EventBus
-      readonly hooks: Pick<Hooks, 'entriesPromoted'>
+      readonly workEvents: Pick<WorkEvents, 'entriesPromoted'>
       readonly tasks: RunTasks
       readonly connections: AgentConnections
       readonly changes: RunChanges
       readonly releaseSteers: ReleaseSteers
-      readonly notifier: Hook<string>
+      readonly notifier: DomainEvent<string>
       readonly pausedReason: (agentId: string) => string | null
     },
 ): Pick<Lanes, 'start' | 'close'> {

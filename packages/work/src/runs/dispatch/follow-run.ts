@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { AgentRuns } from '@flotilla/fleet/agents'
 import type { Log } from '@flotilla/foundation/platform'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../../events/index.ts'
 import { storageFaultOf } from '@flotilla/foundation/storage'
 import { showFrames } from '../delivery/announce-frame.ts'
 import { continuationText } from '../delivery/continuation-text.ts'
@@ -38,7 +38,7 @@ interface FollowRunDeps extends GiveWorkDeps {
   readonly inbox: RunInbox
   readonly endTurn: EndTurn
   readonly settle: SettleRun
-  readonly hooks: Pick<Hooks, 'entriesPromoted'>
+  readonly workEvents: Pick<WorkEvents, 'entriesPromoted'>
   readonly log: Log
 }
 
@@ -113,7 +113,7 @@ function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): voi
   if (row?.state !== 'running' || row.fence !== result.fence) return
   try {
     const entries = result.promote_to_blackboard
-    deps.hooks.entriesPromoted.publish({ runId: run.id, agentId: run.agentId, entries })
+    deps.workEvents.entriesPromoted.publish({ runId: run.id, agentId: run.agentId, entries })
   } catch (error) {
     if (storageFaultOf(error) !== null) throw error
     deps.log.warn(

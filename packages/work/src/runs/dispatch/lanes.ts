@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '@flotilla/foundation/platform'
-import type { Hook } from '@flotilla/identity/kernel'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { PerformRun } from './perform-run.ts'
 import type { RecoverRun } from './recover-runs.ts'
 import type { RunTable } from '../ledger/run-table.ts'
@@ -24,7 +24,7 @@ export function createLanes(deps: {
   readonly performRun: PerformRun
   readonly recover: RecoverRun
   /** Publishes agents whose lane may have work. A missed notification is harmless, because lanes read the rows. */
-  readonly notifier: Pick<Hook<string>, 'subscribe'>
+  readonly notifier: Pick<DomainEvent<string>, 'subscribe'>
   /** Returns why the agent may not start proactive work now, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock

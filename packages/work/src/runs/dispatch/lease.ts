@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Hook } from '@flotilla/identity/kernel'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { FollowedRuns } from './followed-runs.ts'
 import type { RunPulses } from './run-pulses.ts'
 import type { RunTable } from '../ledger/run-table.ts'
@@ -29,7 +29,7 @@ export function createLease(deps: {
   readonly table: RunTable
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
-  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly clock: Clock
 }): Lease {
   const { table, followed, pulses, notifier, clock } = deps

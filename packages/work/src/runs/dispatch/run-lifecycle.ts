@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Guard } from '@flotilla/identity/access'
 import type { Journal } from '@flotilla/foundation/journal'
-import type { Hook } from '@flotilla/identity/kernel'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { Database } from '@flotilla/foundation/storage'
 import { createCancelRun } from './cancel-run.ts'
 import type { CancelRun } from './cancel-run.ts'
@@ -33,7 +33,7 @@ export function createRunLifecycle(deps: {
   readonly live: LiveRuns
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
-  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly clock: Clock
 }): RunLifecycle {
   const { table, followed, notifier } = deps

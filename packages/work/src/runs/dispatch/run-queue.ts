@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '@flotilla/foundation/storage'
-import type { Hook } from '@flotilla/identity/kernel'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { RunRecord } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 import type { LanePlace, SubmitRun } from '../submit-run.ts'
@@ -24,7 +24,7 @@ export interface RunQueue {
 export function createRunQueue(deps: {
   readonly database: Database
   readonly table: RunTable
-  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly clock: Clock
   readonly submitRun: SubmitRun
   readonly isLaneFull: RunQueue['isLaneFull']

@@ -3,8 +3,8 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal } from '@flotilla/foundation/journal'
-import { createHook } from '@flotilla/identity/kernel'
-import type { Hook } from '@flotilla/identity/kernel'
+import { createDomainEvent } from '@flotilla/foundation/events'
+import type { DomainEvent } from '@flotilla/foundation/events'
 import type { Database } from '@flotilla/foundation/storage'
 import type { Outbox } from './outbox.ts'
 import { failedOutcome, transition } from './run-record.ts'
@@ -17,7 +17,7 @@ export interface RunChanges {
   readonly settle: SettleRun
   readonly interrupt: InterruptRun
   /** Called inside the transaction that settles a run; a subscriber that throws rolls the settlement back. */
-  readonly settled: Pick<Hook<RunRecord>, 'subscribe'>
+  readonly settled: Pick<DomainEvent<RunRecord>, 'subscribe'>
 }
 
 interface ChangeDeps {
@@ -26,12 +26,12 @@ interface ChangeDeps {
   readonly events: EventBus
   readonly journal: Journal
   readonly outbox: Outbox
-  readonly notifier: Pick<Hook<string>, 'publish'>
+  readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly clock: Clock
 }
 
 export function createRunChanges(deps: ChangeDeps): RunChanges {
-  const settled = createHook<RunRecord>()
+  const settled = createDomainEvent<RunRecord>()
   const move = createMoveRun(deps)
   const settle = createSettleRun(deps, move, settled)
   return { move, settle, settled, interrupt: createInterruptRun(deps, { move, settle }) }
@@ -84,7 +84,7 @@ export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | nul
 function createSettleRun(
   { database, outbox, notifier }: ChangeDeps,
   move: MoveRun,
-  told: Pick<Hook<RunRecord>, 'publish'>,
+  told: Pick<DomainEvent<RunRecord>, 'publish'>,
 ): SettleRun {
   return (run, outcome) =>
     database.transaction(() => {

@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Hooks } from '@flotilla/identity/kernel'
+import type { WorkEvents } from '../../events/index.ts'
 import { recordSteer } from './record-steer.ts'
 import type { SteerRecorders } from './record-steer.ts'
 import type { SettleRun } from '../ledger/change-run.ts'
@@ -55,14 +55,14 @@ export type ReleaseSteers = (run: RunRecord) => void
 export function createReleaseSteers({
   table,
   steers,
-  hooks,
+  workEvents,
   become,
   settle,
 }: ReleaseSteersDeps & { readonly become: BecomeRun }): ReleaseSteers {
   return ({ id, agentId }) => {
     for (const steer of steers.waitingOf(id)) {
       const { becameRunId } = become(steer, (end) => steers.becomeRun(steer.id, end))
-      const [refusal] = hooks.reasonsToGiveNoWork.ask(agentId)
+      const [refusal] = workEvents.reasonsToGiveNoWork.ask(agentId)
       const became = refusal === undefined || becameRunId === null ? null : table.find(becameRunId)
       if (became === null) continue
       settle(became, {
@@ -77,6 +77,6 @@ export function createReleaseSteers({
 export interface ReleaseSteersDeps {
   readonly table: RunTable
   readonly steers: SteerTable
-  readonly hooks: Pick<Hooks, 'reasonsToGiveNoWork'>
+  readonly workEvents: Pick<WorkEvents, 'reasonsToGiveNoWork'>
   readonly settle: SettleRun
 }

@@ -353,7 +353,7 @@ describe('a steer to an agent that is given no work but its own', () => {
     const operator = harness.callerOf('operator')
     const given = harness.handOff(operator, { to: 'spawn_1', title: 'work', description: '', data: {} })
     await harness.clock.settle()
-    harness.hooks.reasonsToGiveNoWork.subscribe((agentId) => (agentId === 'spawn_1' ? [reason] : []))
+    harness.workEvents.reasonsToGiveNoWork.subscribe((agentId) => (agentId === 'spawn_1' ? [reason] : []))
     return { harness, asking, operator, given }
   }
 

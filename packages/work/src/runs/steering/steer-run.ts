@@ -124,7 +124,7 @@ function placeOf(
 }
 
 function enterAtOnce(deps: SteerRunDeps, fresh: SteerRecord): SteerRecord {
-  requireTakesWork(deps.hooks, fresh.agentId)
+  requireTakesWork(deps.workEvents, fresh.agentId)
   if (fresh.parentRunId !== null) {
     throw new Problem('conflict', {
       detail: `agent ${fresh.agentId} is not working on that; give it a task with hand_off`,

@@ -1,13 +1,13 @@
 /**
- * A synchronous event between modules. Listeners are called in the order of subscription, inside the publisher's
- * transaction if there is one; a listener that throws rolls it back.
+ * A synchronous event that one context publishes to the others. Listeners are called in the order of subscription,
+ * inside the publisher's transaction if there is one; a listener that throws rolls it back.
  */
-export interface Hook<Fact> {
+export interface DomainEvent<Fact> {
   subscribe(listener: (fact: Fact) => void): void
   publish(fact: Fact): void
 }
 
-export function createHook<Fact>(): Hook<Fact> {
+export function createDomainEvent<Fact>(): DomainEvent<Fact> {
   const listeners: ((fact: Fact) => void)[] = []
   return {
     subscribe: (listener) => void listeners.push(listener),
@@ -21,18 +21,18 @@ export function createHook<Fact>(): Hook<Fact> {
  * Publishes something that has happened and cannot be undone: if a listener throws, `onError` is called and the other
  * listeners still run.
  */
-export function createNotice<Fact>(onError: (error: unknown, fact: Fact) => void): Hook<Fact> {
-  const told = createHook<Fact>()
+export function createNotice<Fact>(onError: (error: unknown, fact: Fact) => void): DomainEvent<Fact> {
+  const event = createDomainEvent<Fact>()
   return {
     subscribe: (listener) =>
-      told.subscribe((fact) => {
+      event.subscribe((fact) => {
         try {
           listener(fact)
         } catch (error) {
           onError(error, fact)
         }
       }),
-    publish: told.publish,
+    publish: event.publish,
   }
 }
 
@@ -40,13 +40,13 @@ export function createNotice<Fact>(onError: (error: unknown, fact: Fact) => void
  * The asynchronous variant for changes in files, which no transaction covers: each listener is awaited before the
  * next one is called.
  */
-export interface AwaitedHook<Fact> {
+export interface AwaitedEvent<Fact> {
   subscribe(listener: (fact: Fact) => Promise<void>): void
   /** Rejects with the error of the first listener that fails; later listeners are not called. */
   publish(fact: Fact): Promise<void>
 }
 
-export function createAwaitedHook<Fact>(): AwaitedHook<Fact> {
+export function createAwaitedEvent<Fact>(): AwaitedEvent<Fact> {
   const listeners: ((fact: Fact) => Promise<void>)[] = []
   return {
     subscribe: (listener) => void listeners.push(listener),
@@ -56,7 +56,7 @@ export function createAwaitedHook<Fact>(): AwaitedHook<Fact> {
   }
 }
 
-/** A question that several modules can answer; the answers are concatenated in the order of subscription. */
+/** A question that contexts above can answer; the answers are concatenated in the order of subscription. */
 export interface Question<Asked, Answer> {
   subscribe(answer: (asked: Asked) => readonly Answer[]): void
   ask(asked: Asked): readonly Answer[]
