@@ -28,11 +28,10 @@ export const groupsOfWallet = [
   },
   {
     name: 'approved-payments',
-    decides: 'what counts at least, and whether what is signed is still what a person was shown',
+    decides: 'whether what is signed is still what a person was shown, and which equal payments are shown',
     files: [
       `${wallet}/payments/approved-payment.ts`,
       `${wallet}/payments/find-repeats.ts`,
-      `${wallet}/payments/ordered-amounts.ts`,
       `${wallet}/payments/payment-approval.ts`,
     ],
     tests: [
@@ -42,6 +41,12 @@ export const groupsOfWallet = [
       `${wallet}/payments/lower-bounds.test.ts`,
       `${wallet}/payments/payments.test.ts`,
     ],
+  },
+  {
+    name: 'lower-bounds',
+    decides: 'what an order counts for at least',
+    files: [`${wallet}/payments/ordered-amounts.ts`],
+    tests: [`${wallet}/payments/lower-bounds.test.ts`, `${wallet}/payments/ordered-amounts.test.ts`],
   },
   {
     name: 'payees',

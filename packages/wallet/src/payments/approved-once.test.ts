@@ -148,6 +148,24 @@ describe('a payment is not signed where, while its chain was asked,', () => {
   })
 })
 
+test('a payment that another process signed while the chain was asked is done, also after the approval expired', async () => {
+  const home = aHomeThatPays()
+  const process = approvedPayments(home)
+  await process.send('2')
+  const { plan } = home.chain
+  home.chain.plan = async (...given) => {
+    home.chain.plan = plan
+    await process.pay.kind.carryOut(owner as never, createApprovalTable(home.database).find('appr_1')!.args)
+    // Not awaited, because the time limit of the confirmation must not end it first.
+    void home.clock.leap(dayMs)
+    return plan(...given)
+  }
+  expect(await process.approvals.confirm(owner, process.approvals.read(owner, 'appr_1'))).toMatchObject({
+    state: 'done',
+  })
+  expect(process.states()).toEqual(['sent'])
+})
+
 test('a payment that was cancelled or whose agent was deleted cannot be confirmed', async () => {
   const { send, approvals, states } = approvedPayments(aHomeThatPays())
   await send('2')

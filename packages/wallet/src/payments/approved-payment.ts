@@ -116,10 +116,11 @@ export function requireAsShown(shown: ApprovedPayment, now: Assessed, signer: Si
       `the fee is at most ${now.plan.feeMaxRaw} base units of the coin (${usdOfMicro(now.feeMicroUsd)} USD), which is more than ${feeTimesMax} times the ${fee.raw} (${usdOfMicro(fee.micro_usd)} USD) that were shown`,
     )
   }
-  if ((effects === null) !== (now.effects === null))
+  if (effects !== null && now.effects !== null) {
+    const more = moreThan(effects, now.effects)
+    if (more !== null) refuse(more)
+  } else if (effects !== now.effects)
     refuse('the payment can no longer be simulated, or could not be simulated before')
-  const more = effects === null || now.effects === null ? null : moreThan(effects, now.effects)
-  if (more !== null) refuse(more)
   const other = now.payees.find((payee) => !shown.payees.some((one) => isSameAddress(one, payee)))
   if (other !== undefined) refuse(`${other} may receive something from the payment, and was not shown`)
 }

@@ -75,7 +75,7 @@ describe('an equal payment', () => {
     await send('2', { as: { ...scout, agentId: 'other' } })
     const lines = (id: string) => approvals.read(owner, id).consequences[0]
     expect(lines('appr_1')).toMatch(
-      /^WARNING: an equal payment waits for a person as well, asked for by agent:other at .* UTC \(appr_2\)\.$/,
+      /^WARNING: an equal payment waits for a person as well, asked for by agent:other at \d{4}-\d\d-\d\d \d\d:\d\d UTC \(appr_2\)\.$/,
     )
     expect(lines('appr_2')).toContain('asked for by agent:scout')
     expect(events.bodies.map((body) => ('repeats' in body ? body.repeats : []))).toEqual([
@@ -108,6 +108,50 @@ describe('an equal payment', () => {
     const open = strict.approvals.list(owner, { open: true, limit: 9 })
     expect(open).toHaveLength(1)
     expect(open[0]?.consequences.filter((words) => words.includes('equal'))).toEqual([])
+  })
+
+  test('of many equal payments the five newest are named of each kind, and the others are counted', async () => {
+    const home = aHomeThatPays()
+    const before = approvedPayments(home)
+    for (let count = 0; count < 7; count += 1) await before.send('0.5')
+    const strict = approvedPayments(home, { wallet: { approve_above_usd: 0 } })
+    for (let count = 0; count < 7; count += 1) {
+      await strict.send('0.5', { as: { ...scout, agentId: `other${count}` }, key: `other ${count}` })
+    }
+    await strict.send('0.5', { key: 'the last' })
+    const shown = strict.approvals.list(owner, { open: true, limit: 1 })[0]!
+    const equal = shown.consequences.filter((words) => words.includes('equal'))
+    expect(equal.map((words) => /\((?:pay|appr)_\d+\)|\d more/.exec(words)?.[0])).toEqual([
+      '(pay_7)',
+      '(pay_6)',
+      '(pay_5)',
+      '(pay_4)',
+      '(pay_3)',
+      '2 more',
+      ...equal.slice(6, 11).map((words) => /\(appr_\d+\)/.exec(words)?.[0]),
+      '2 more',
+    ])
+    expect(equal[5]).toBe('WARNING: 2 more equal payments were signed in the last 24 hours.')
+    expect(equal[11]).toBe('WARNING: 2 more equal payments wait for a person as well.')
+  })
+
+  test('a payment is not named as equal to itself', async () => {
+    const home = aHomeThatPays()
+    await approvedPayments(home).send('0.5', { key: 'same' })
+    const strict = approvedPayments(home, { wallet: { approve_above_usd: 0 } })
+    await strict.send('0.5', { key: 'same' })
+    const [shown] = strict.approvals.list(owner, { open: true, limit: 1 })
+    expect(shown!.consequences.filter((words) => words.includes('equal'))).toEqual([])
+  })
+
+  test('exactly five equal payments are named, and none is counted', async () => {
+    const home = aHomeThatPays()
+    const before = approvedPayments(home)
+    for (let count = 0; count < 5; count += 1) await before.send('0.5')
+    const strict = approvedPayments(home, { wallet: { approve_above_usd: 0 } })
+    await strict.send('0.5', { key: 'the last' })
+    const shown = strict.approvals.list(owner, { open: true, limit: 1 })[0]!
+    expect(shown.consequences.filter((words) => words.includes('equal'))).toHaveLength(5)
   })
 
   test('an equal payment that provably never left is not named', async () => {

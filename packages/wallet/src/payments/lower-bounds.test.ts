@@ -9,6 +9,7 @@ import {
   sender,
 } from '../../../testing/src/payments-harness.ts'
 import type { Effects } from '../chain/paying-chain.ts'
+import { approvedPaymentSchema } from './approved-payment.ts'
 import { atLeastOrdered, orderedAmounts } from './ordered-amounts.ts'
 
 const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
@@ -337,6 +338,17 @@ describe('between the approval and the signature', () => {
     expect(states()).toEqual([])
   })
 
+  test('an approval says every reason, and one of an earlier release names no further payees', async () => {
+    const harness = aPaymentsHarness({ wallet: { approve_above_usd: 1 } })
+    await harness.send('2', { to: other })
+    const args = harness.asked[0]?.args as { lines: string[] }
+    expect(args.lines.at(-1)).toBe(
+      `This payment needs an approval because the payment counts for more than 1 USD, and ${other} was never paid before.`,
+    )
+    const { payees: _payees, ...earlier } = harness.asked[0]?.args as Record<string, unknown>
+    expect(approvedPaymentSchema.parse(earlier).payees).toEqual([])
+  })
+
   test('an approval of an earlier release without a separate fee is judged as one amount', async () => {
     const harness = aPaymentsHarness()
     await harness.send('2')
@@ -353,6 +365,18 @@ describe('between the approval and the signature', () => {
       detail: expect.stringContaining('the payment with its fee counts for'),
     })
     harness.chain.plan = plan
-    expect(await harness.pay.kind.carryOut(owner as never, earlier as never)).toContain('is sent')
+    const { charged_micro_usd: charged } = earlier as { charged_micro_usd: number }
+    // The value may rise by two percent, rounded up to a whole millionth, and by no more.
+    const most = Math.ceil((charged * 102) / 100)
+    const carryOut = (microUsd: number) => {
+      const fee = BigInt(microUsd - charged) * 10n ** 12n
+      harness.chain.plan = async (...given) => {
+        const planned = await plan(...given)
+        return { ...planned, feeMaxRaw: planned.feeMaxRaw + fee }
+      }
+      return harness.pay.kind.carryOut(owner as never, earlier as never)
+    }
+    await expect(carryOut(most + 1)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await carryOut(most)).toContain('is sent')
   })
 })

@@ -4,7 +4,7 @@ import { isSameAddress } from '../chain/address-key.ts'
 /** An amount of at least half the type's range means unlimited, because no token has such a supply. */
 const unlimitedFrom = 2n ** 255n
 
-/** The amounts and allowances that an order itself states, before any chain is asked. */
+/** The amounts and allowances that an order itself states, each asset once, before any chain is asked. */
 export interface Ordered {
   readonly moves: readonly { readonly asset: string | null; readonly to: string; readonly raw: bigint }[]
   readonly lets: readonly { readonly asset: string; readonly spender: string; readonly raw: bigint }[]
@@ -68,7 +68,7 @@ export function orderedAmounts(order: Order, { from, called }: { from: string; c
     return { moves: [{ asset: order.asset, to: order.to, raw: order.raw }], lets: [] }
   const coin = order.raw > 0n ? [{ asset: null, to: order.contract, raw: order.raw }] : []
   // If the chain does not normalize `called`, parameter names may follow their types.
-  const name = called.replaceAll(/([a-z0-9]+)\s+[^,()\s]+/g, '$1').replaceAll(/\s/g, '')
+  const name = called.replaceAll(/([a-z0-9])\s+[^,()\s]+/g, '$1').replaceAll(/\s/g, '')
   const token = Object.hasOwn(tokenCalls, name)
     ? tokenCalls[name]?.(order.call.args, { contract: order.contract, from })
     : undefined
@@ -86,10 +86,10 @@ export function atLeastOrdered(
   const changes = [...(seen?.changes ?? [])]
   const grants = [...(seen?.grants ?? [])]
   const short: (string | null)[] = []
-  for (const { asset, raw } of summed(ordered.moves)) {
+  for (const { asset, raw } of ordered.moves) {
     const at = changes.findIndex((one) => isSameAsset(one.asset, asset))
     const shown = changes[at]
-    if (raw === 0n || (shown !== undefined && shown.raw <= -raw)) continue
+    if (shown !== undefined && shown.raw <= -raw) continue
     short.push(asset)
     if (shown === undefined) changes.push({ asset, raw: -raw })
     else changes[at] = { asset: shown.asset, raw: -raw }
@@ -97,7 +97,7 @@ export function atLeastOrdered(
   for (const { asset, spender, raw } of ordered.lets) {
     const at = grants.findIndex((one) => isSameAsset(one.asset, asset) && isSameAddress(one.spender, spender))
     const shown = grants[at]
-    if (raw === 0n || (shown !== undefined && (shown.unlimited || shown.raw >= raw))) continue
+    if (shown !== undefined && (shown.unlimited || shown.raw >= raw)) continue
     short.push(asset)
     const grant = { asset, spender, ...shown, raw, unlimited: raw >= unlimitedFrom }
     if (shown === undefined) grants.push(grant)
@@ -109,16 +109,6 @@ export function atLeastOrdered(
 /** True if both are the same asset; null is the coin of the chain. Pure. */
 export function isSameAsset(one: string | null, other: string | null): boolean {
   return one === null || other === null ? one === other : isSameAddress(one, other)
-}
-
-function summed(moved: Ordered['moves']): readonly { readonly asset: string | null; readonly raw: bigint }[] {
-  const sums: { asset: string | null; raw: bigint }[] = []
-  for (const { asset, raw } of moved) {
-    const sum = sums.find((one) => isSameAsset(one.asset, asset))
-    if (sum === undefined) sums.push({ asset, raw })
-    else sum.raw += raw
-  }
-  return sums
 }
 
 function moves(asset: unknown, to: unknown, amount: unknown): Partial<Ordered> {
