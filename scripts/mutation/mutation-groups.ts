@@ -101,9 +101,6 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/identity/src/access/hold-ceiling.ts',
       'packages/identity/src/access/operator-ceiling.ts',
       'packages/identity/src/access/role-decision.ts',
-      'packages/identity/src/access/wallet-decision.ts',
-      'packages/identity/src/access/wallet-limits.ts',
-      'packages/identity/src/access/within-parent.ts',
       'packages/work/src/spawning/child-record.ts',
     ],
     tests: [
@@ -113,9 +110,20 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/identity/src/access/hold-ceiling.test.ts',
       'packages/identity/src/access/operator-ceiling*.test.ts',
       'packages/identity/src/access/role-decision.test.ts',
+      'packages/work/src/spawning/child-record.test.ts',
+    ],
+  },
+  {
+    name: 'spend-limits',
+    decides: 'what an agent may spend, and that it never has more rights than its ancestors',
+    files: [
+      'packages/identity/src/access/wallet-decision.ts',
+      'packages/identity/src/access/wallet-limits.ts',
+      'packages/identity/src/access/within-parent.ts',
+    ],
+    tests: [
       'packages/identity/src/access/wallet-decision.test.ts',
       'packages/identity/src/access/within-parent.test.ts',
-      'packages/work/src/spawning/child-record.test.ts',
     ],
   },
   {
@@ -225,7 +233,12 @@ export const mutationGroups: readonly MutationGroup[] = [
       'packages/egress/src/credentials/redact.ts',
       'packages/egress/src/credentials/use-credentials.ts',
     ],
-    tests: ['packages/egress/src/credentials/*.test.ts'],
+    tests: [
+      'packages/egress/src/credentials/binding-file.test.ts',
+      'packages/egress/src/credentials/credentials.test.ts',
+      'packages/egress/src/credentials/redact.test.ts',
+      'packages/egress/src/credentials/stored-credentials.test.ts',
+    ],
   },
   {
     name: 'egress',

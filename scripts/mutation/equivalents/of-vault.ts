@@ -133,4 +133,26 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'a short cut: a text of which nothing is taken out comes out the same the long way',
     },
   ]),
+  ...inFile('packages/wallet/src/payments/ordered-amounts.ts', [
+    {
+      line: '? tokenCalls[name]?.(order.call.args, { contract: order.contract, from })',
+      becomes: '? tokenCalls[name](order.call.args, {\n  contract: order.contract,\n  from\n})',
+      reason: 'the table has this name, as the condition before it says',
+    },
+  ]),
+  ...inFile('packages/identity/src/access/wallet-decision.ts', [
+    {
+      line: 'return hexadecimal.test(one) && hexadecimal.test(other)',
+      becomes: 'return hexadecimal.test(one) || hexadecimal.test(other)',
+      reason: 'what equals a hexadecimal address without case is one itself',
+    },
+  ]),
+  ...inFile('packages/identity/src/access/within-parent.ts', [
+    {
+      line: 'return record === undefined ? undefined : boundByFleet(record, [...leftToFleet])',
+      becomes: 'return false ? undefined : boundByFleet(record, [...leftToFleet])',
+      reason:
+        'an agent without a record leaves no limit to the fleet, and then its record is returned as it is',
+    },
+  ]),
 ]

@@ -1,6 +1,8 @@
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { describe, expect, test } from 'vitest'
-import { decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
+import type { WalletSpend } from './action.ts'
+import { decideMakersSpend, decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
+import { boundByFleet } from './wallet-limits.ts'
 
 const mine = `0x${'aB'.repeat(20)}`
 const another = `0x${'cD'.repeat(20)}`
@@ -44,6 +46,12 @@ describe('a contract that money goes to', () => {
     },
   )
 
+  test('an address without 0x is the one that is listed in the same case only', () => {
+    const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+    expect(decide([mint], mint).allowed).toBe(true)
+    expect(decide([mint], mint.toLowerCase()).allowed).toBe(false)
+  })
+
   test('a contract that money goes to is any with a star, and none is asked for with a plain transfer', () => {
     expect(decide(['*'], another).allowed).toBe(true)
     expect(decide([], null).allowed).toBe(true)
@@ -77,4 +85,103 @@ test('a contract is asked where it is listed, behind the wallet and the chain', 
   expect(use({}, mine)).toMatchObject({ allowed: false, field: 'wallet_allowed_contracts' })
   expect(use({ wallet_allowed_chains: [] }, mine)).toMatchObject({ field: 'wallet_allowed_chains' })
   expect(use({ can_use_wallet: false }, mine)).toMatchObject({ field: 'can_use_wallet' })
+})
+
+describe('limits of what an agent spends', () => {
+  const wallet = { can_use_wallet: true, wallet_allowed_chains: ['ethereum'] }
+  const record = (fields: object) => permissionRecordSchema.parse({ ...wallet, ...fields })
+  const spend = (more: Partial<WalletSpend>): WalletSpend => ({
+    do: 'spend-from-wallet',
+    chain: 'ethereum',
+    contract: null,
+    valueUsd: 6,
+    spentTodayUsd: 0,
+    spendsLastHour: 0,
+    makers: [],
+    fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
+    ...more,
+  })
+  const limits = [
+    [
+      'wallet_spend_limit_per_tx_usd',
+      'the limit is 5 US dollars for one transfer, and this transfer counts for 6',
+      'perTxUsd',
+    ],
+    [
+      'wallet_spend_limit_daily_usd',
+      'the limit is 5 US dollars a day, 0 are spent today, and this transfer counts for 6',
+      'dailyUsd',
+    ],
+    [
+      'wallet_rate_limit_per_hour',
+      'the limit is 5 transfers an hour, and 5 were made in the last hour',
+      'perHour',
+    ],
+  ] as const
+
+  test.each(limits)(
+    'the limit %s of a record, or of the fleet where it is 0, refuses by name',
+    (field, words, ofFleet) => {
+      const asked = spend({ spendsLastHour: 5 })
+      const refused = { allowed: false, field, reason: `${field}: ${words}` }
+      expect(decideWalletSpend(record({ [field]: 5 }), asked)).toMatchObject(refused)
+      expect(decideWalletSpend(record({ [field]: 7 }), asked).allowed).toBe(true)
+      expect(decideWalletSpend(record({}), asked).allowed).toBe(true)
+      const fleet = { ...asked.fleet, [ofFleet]: 5 }
+      expect(decideWalletSpend(record({ [field]: 0 }), { ...asked, fleet })).toMatchObject(refused)
+      // A limit of the record's own holds instead of the fleet's.
+      expect(decideWalletSpend(record({ [field]: 7 }), { ...asked, fleet }).allowed).toBe(true)
+    },
+  )
+
+  test('an agent without a wallet is refused by that, also for a value that is unknown', () => {
+    expect(decideWalletSpend(record({ can_use_wallet: false }), spend({ valueUsd: NaN }))).toMatchObject({
+      allowed: false,
+      field: 'can_use_wallet',
+    })
+    for (const unknown of [
+      { valueUsd: NaN },
+      { valueUsd: Infinity },
+      { valueUsd: -1 },
+      { spentTodayUsd: NaN },
+    ]) {
+      expect(decideWalletSpend(record({}), spend(unknown))).toMatchObject({ allowed: false, field: null })
+    }
+    expect(decideWalletSpend(record({}), spend({ valueUsd: 0 })).allowed).toBe(true)
+  })
+
+  test('a maker is judged by what it and its descendants spent, by its own limits, the nearest first', () => {
+    const asked = spend({
+      makers: [
+        { agentId: 'lead', spentTodayUsd: 3, spendsLastHour: 1 },
+        { agentId: 'chief', spentTodayUsd: 90, spendsLastHour: 9 },
+      ],
+    })
+    const decide = (records: Readonly<Record<string, object>>) =>
+      decideMakersSpend((id) => (id in records ? record(records[id] ?? {}) : undefined), asked)
+    expect(decide({ lead: {}, chief: {} })).toBe(null)
+    expect(
+      decide({ lead: { wallet_spend_limit_daily_usd: 9 }, chief: { wallet_spend_limit_daily_usd: 96 } }),
+    ).toBe(null)
+    expect(decide({ lead: { wallet_spend_limit_daily_usd: 8 }, chief: {} })).toMatchObject({
+      allowed: false,
+      field: 'wallet_spend_limit_daily_usd',
+      reason:
+        'wallet_spend_limit_daily_usd: the limit is 8 US dollars a day by lead and the agents it made, 3 are spent today, and this transfer counts for 6',
+    })
+    expect(decide({ lead: {}, chief: { wallet_rate_limit_per_hour: 9 } })).toMatchObject({
+      reason: expect.stringContaining('by chief and the agents it made'),
+    })
+    expect(decide({ chief: {} })).toMatchObject({
+      allowed: false,
+      field: null,
+      reason: 'its maker lead has no permission record',
+    })
+  })
+
+  test('a record that leaves no limit to the fleet is returned as it is', () => {
+    const own = record({ wallet_spend_limit_daily_usd: 5 })
+    expect(boundByFleet(own, [])).toBe(own)
+    expect(Object.keys(boundByFleet(own, ['wallet_spend_limit_daily_usd']))).toEqual(Object.keys(own))
+  })
 })

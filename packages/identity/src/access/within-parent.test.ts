@@ -153,7 +153,12 @@ describe('an agent that an agent made', () => {
       expect(may({ own: 15, parent: 0, fleet: 30 })).toBe(false)
       expect(may({ own: 50, parent: 0, fleet: 0 })).toBe(true)
       expect(may({ own: 50, parent: 40, fleet: 10 })).toBe(true)
+      expect(may({ own: 15, parent: 0, fleet: 0 })).toBe(false)
       expect(may({ own: 0, parent: 15, fleet: 30 })).toBe(false)
+      // The agent leaves it to the fleet, and its maker's own limit is higher.
+      expect(may({ own: 0, parent: 50, fleet: 10 })).toBe(false)
+      expect(may({ own: 0, parent: 50, fleet: 30 })).toBe(true)
+      expect(may({ own: 0, parent: 0, fleet: 10 })).toBe(false)
       // The parent's limit was lowered later and applies from then on.
       expect(may({ own: 50, parent: 15, fleet: 30 })).toBe(false)
     },
@@ -181,5 +186,55 @@ describe('an agent that an agent made', () => {
     expect(of({ own: 'parent' })).toEqual(record)
     expect(of({ own: 'gone' })).toBeUndefined()
     expect(of({ own: 'other', other: 'own' })).toBeUndefined()
+  })
+
+  test('a spawned agent has a right only if its own and its parent’s record give it', () => {
+    fc.assert(
+      fc.property(aRecord, aRecord, (own, parent) => {
+        const both = withinParent(own, parent)
+        for (const [field, value] of Object.entries(both)) {
+          if (typeof value !== 'boolean') continue
+          const [ofOwn, ofParent] = [own, parent].map((record) => record[field as keyof PermissionRecord])
+          expect(value, field).toBe(ofOwn === true && ofParent === true)
+        }
+      }),
+    )
+  })
+
+  test.each([
+    [null, null, null],
+    [null, ['click'], ['click']],
+    [['click'], null, ['click']],
+    [['click', 'reset'], ['reset', 'navigate'], ['reset']],
+    [['click'], [], []],
+  ])('of browser actions %j and of its parent %j a spawned agent has %j', (own, parent, both) => {
+    const record = (actions: string[] | null) => permissionRecordSchema.parse({ browser_actions: actions })
+    expect(withinParent(record(own), record(parent)).browser_actions).toEqual(both)
+  })
+
+  test.each([
+    [['llm', 'http'], ['*'], ['llm', 'http']],
+    [['*'], ['llm', 'http'], ['llm', 'http']],
+    [['*'], ['*'], ['*']],
+    [['llm', 'git*'], ['git*', 'gitea'], ['git*']],
+  ])('of the APIs %j and of its parent %j a spawned agent has %j', (own, parent, both) => {
+    const record = (apis: string[]) => permissionRecordSchema.parse({ allowed_apis: apis })
+    expect(withinParent(record(own), record(parent)).allowed_apis).toEqual(both)
+  })
+
+  test('an agent without a record has none, with and without a parent', () => {
+    const record = permissionRecordSchema.parse({})
+    const recordOf = (id: string) => (id === 'parent' ? record : undefined)
+    expect(boundedRecord('own', recordOf, () => null)).toBeUndefined()
+    expect(boundedRecord('own', recordOf, (id) => (id === 'own' ? 'parent' : null))).toBeUndefined()
+  })
+
+  test.each([
+    [16, true],
+    [17, false],
+  ])('an agent below %i others has a record: %s', (depth, has) => {
+    const record = permissionRecordSchema.parse({})
+    const parentOf = (id: string) => (Number(id) < depth ? String(Number(id) + 1) : null)
+    expect(boundedRecord('0', () => record, parentOf) !== undefined).toBe(has)
   })
 })

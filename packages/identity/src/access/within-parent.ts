@@ -87,10 +87,5 @@ export function boundedRecord(
     record = withinParent(record, bound)
     parent = parentOf(parent)
   }
-  if (record === undefined) return undefined
-  const limits = record
-  return boundByFleet(
-    limits,
-    [...leftToFleet].filter((field) => limits[field] > 0),
-  )
+  return record === undefined ? undefined : boundByFleet(record, [...leftToFleet])
 }

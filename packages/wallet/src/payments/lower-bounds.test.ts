@@ -345,7 +345,7 @@ describe('between the approval and the signature', () => {
     expect(args.lines.at(-1)).toBe(
       `This payment needs an approval because the payment counts for more than 1 USD, and ${other} was never paid before.`,
     )
-    const { payees: _payees, ...earlier } = harness.asked[0]?.args as Record<string, unknown>
+    const { payees: _payees, ...earlier } = (harness.asked[0]?.args ?? {}) as Record<string, unknown>
     expect(approvedPaymentSchema.parse(earlier).payees).toEqual([])
   })
 
