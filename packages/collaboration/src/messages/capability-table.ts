@@ -9,12 +9,24 @@ export function createCapabilityTable(database: Database) {
       .prepare(sql)
       .all(...values)
       .map((row) => String(row['found']))
+  /** Names by agent; a list of agents names those of each, and only this table writes them. */
+  const known = new Map<string, readonly string[]>()
+  const changed = (agentId: string): void => {
+    known.delete(agentId)
+    database.afterRollback(() => known.delete(agentId))
+  }
   const forget = (agentId: string): void => {
     database.prepare('DELETE FROM agent_capabilities WHERE agent_id = ?').run(agentId)
+    changed(agentId)
   }
   return {
-    of: (agentId: string) =>
-      names('SELECT name AS found FROM agent_capabilities WHERE agent_id = ? ORDER BY name', agentId),
+    of: (agentId: string) => {
+      const found =
+        known.get(agentId) ??
+        names('SELECT name AS found FROM agent_capabilities WHERE agent_id = ? ORDER BY name', agentId)
+      known.set(agentId, found)
+      return found
+    },
     /** Returns the ids of the agents that declare this capability, sorted. */
     declaring: (name: string) =>
       names('SELECT agent_id AS found FROM agent_capabilities WHERE name = ? ORDER BY agent_id', name),
@@ -26,6 +38,7 @@ export function createCapabilityTable(database: Database) {
         'INSERT OR IGNORE INTO agent_capabilities (agent_id, name, declared_at) VALUES (?, ?, ?)',
       )
       for (const name of capabilities) insert.run(agentId, name, at)
+      changed(agentId)
     },
     forget,
   }
