@@ -5,11 +5,7 @@ import type { Secret } from '@flotilla/egress/credentials'
 import type { Log, OutboundProxies } from '@flotilla/foundation/platform'
 import type { ChannelAdapter } from '../adapter.ts'
 import { slackCommand } from '../commands/command-for-all.ts'
-import { createDiscordAdapter } from './discord/index.ts'
 import type { ChannelMarks } from './channel-marks.ts'
-import { createSlackAdapter } from './slack/index.ts'
-import { createWebhookChannel } from './webhook/index.ts'
-import { createWhatsAppAdapter } from './whatsapp/index.ts'
 
 import { publicRoots } from './check-tokens.ts'
 import type { PlatformRoots } from './check-tokens.ts'
@@ -38,10 +34,10 @@ export interface ChannelFactory {
   /** The names of the required system credentials, without prefix. The channel is on if all exist. */
   readonly needs: readonly string[]
   /**
-   * Creates the adapter without connecting. The platform's library is loaded by this call, so that fleets
-   * without the channel do not load it. Rejects with the Problem `not-configured` if a setting is missing.
+   * Creates the adapter without connecting. The adapter and the platform's library are loaded by this call, so that
+   * fleets without the channel do not load them. Rejects with the Problem `not-configured` if a setting is missing.
    */
-  readonly create: (given: AdapterGiven) => ChannelAdapter | Promise<ChannelAdapter>
+  readonly create: (given: AdapterGiven) => Promise<ChannelAdapter>
 }
 
 /** Returns the API address of each platform; the owner can configure another address. Pure. */
@@ -73,8 +69,9 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   },
   discord: {
     needs: ['discord_bot_token'],
-    create: ({ secret, clock, proxies, marks, menu, settings }) =>
-      createDiscordAdapter({
+    create: async ({ secret, clock, proxies, marks, menu, settings }) => {
+      const { createDiscordAdapter } = await import('./discord/index.ts')
+      return createDiscordAdapter({
         token: secret('discord_bot_token'),
         api: platformRootsOf(settings).discord,
         clock,
@@ -85,12 +82,14 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
           description,
           argument: 'the arguments of the command; /help lists them',
         })),
-      }),
+      })
+    },
   },
   slack: {
     needs: ['slack_bot_token', 'slack_app_token'],
-    create: ({ secret, clock, proxies, marks, settings }) =>
-      createSlackAdapter({
+    create: async ({ secret, clock, proxies, marks, settings }) => {
+      const { createSlackAdapter } = await import('./slack/index.ts')
+      return createSlackAdapter({
         marks,
         command: slackCommand,
         apiUrl: `${platformRootsOf(settings).slack}/`,
@@ -98,14 +97,16 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
         appToken: secret('slack_app_token'),
         clock,
         proxies,
-      }),
+      })
+    },
   },
   whatsapp: {
     // Optional credentials: without the app secret, webhook calls get a 503; without a verify token, Meta cannot
     // register the webhook.
     needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
-    create: ({ secret, secretOrNull, clock, proxies, menu, settings }) =>
-      createWhatsAppAdapter({
+    create: async ({ secret, secretOrNull, clock, proxies, menu, settings }) => {
+      const { createWhatsAppAdapter } = await import('./whatsapp/index.ts')
+      return createWhatsAppAdapter({
         menu,
         graphRoot: platformRootsOf(settings).whatsapp,
         accessToken: secret('whatsapp_access_token'),
@@ -114,16 +115,19 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
         phoneNumberId: secret('whatsapp_phone_number_id').reveal(),
         clock,
         proxies,
-      }),
+      })
+    },
   },
   webhook: {
     needs: ['channel_webhook_secret'],
-    create: ({ secret, settings, clock, proxies }) =>
-      createWebhookChannel({
+    create: async ({ secret, settings, clock, proxies }) => {
+      const { createWebhookChannel } = await import('./webhook/index.ts')
+      return createWebhookChannel({
         secret: secret('channel_webhook_secret'),
         url: settings.webhook?.url ?? null,
         clock,
         proxies,
-      }),
+      })
+    },
   },
 }
