@@ -100,8 +100,15 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await stopped.locator('.turn-end').getByText('cancelled').waitFor()
     expect(await stopped.count()).toBe(1)
     expect((await mesh.ended(run?.id ?? '')).state).toBe('cancelled')
-    // A steer that the run had not read before it was stopped is sent as a message of its own.
-    await log.getByText('mind the gap').waitFor()
+    // What the run had not read goes back into the field, and starts nothing.
+    await log.getByText('Not read before the stop: mind the gap').waitFor()
+    await expect.poll(() => page.getByRole('textbox').last().inputValue()).toBe('mind the gap')
+    expect((await mesh.runs(5)).map(({ input }) => JSON.stringify(input)).join()).not.toContain(
+      'mind the gap',
+    )
+    const step = stopped.locator('details.tool')
+    expect(await step.locator('.badge').textContent()).toBe('stopped')
+    await page.getByRole('textbox').last().fill('')
     await stopped.getByRole('button', { name: 'Ask again' }).click()
     await expect.poll(async () => (await mesh.runs(1))[0]?.input).toMatchObject({ message: 'slow work' })
     await page.getByRole('button', { name: 'Stop' }).click()

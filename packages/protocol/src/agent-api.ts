@@ -145,7 +145,13 @@ const subagent = z.optional(z.string())
 
 /** One server-sent event of `/chat/stream`. Every stream ends with exactly one `done`. */
 export const chatFrameSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text_delta'), content: z.string() }),
+  /** `answer` numbers the answers of a run; `begins` marks the first piece of one, also of a repeated attempt. */
+  z.strictObject({
+    type: z.literal('text_delta'),
+    content: z.string(),
+    answer: z.optional(z.int()),
+    begins: z.optional(z.literal(true)),
+  }),
   z.strictObject({
     type: z.literal('tool_start'),
     step: z.int(),

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { runIdSchema } from './ids.ts'
 import { shownPicturesSchema } from './shown-picture.ts'
 
 /** The maximum length of a conversation's name; a channel and a person's name in it must fit. */
@@ -12,6 +13,17 @@ export const sessionNameSchema = z.string().check(z.minLength(1), z.maxLength(se
 /** Maximum and default number of messages in one response. */
 export const historyMessages = { max: 500, default: 50 } as const
 
+/**
+ * How a tool call ended, if it did not succeed: it `failed`; it was `stopped` with its run, and its outcome is unknown;
+ * or its run ended before it was made.
+ */
+export const callEnds = ['failed', 'stopped', 'not-made'] as const
+export type CallEnd = (typeof callEnds)[number]
+
+export function isCallEnd(value: unknown): value is CallEnd {
+  return (callEnds as readonly unknown[]).includes(value)
+}
+
 /** One message as people read it; a long text is cut, with a note. */
 export const historyMessageSchema = z.strictObject({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
@@ -20,6 +32,14 @@ export const historyMessageSchema = z.strictObject({
   calls: z.array(z.strictObject({ name: z.string(), input: z.string() })),
   /** Pictures of a tool result, while the conversation still refers to them. */
   pictures: shownPicturesSchema,
+  /** The run to which the message belongs; absent in conversations that older releases stored. */
+  run_id: z.optional(runIdSchema),
+  /** A result: how its call ended; absent if it succeeded. */
+  ended: z.optional(z.enum(callEnds)),
+  /** A message that reached the run while it worked. */
+  steered: z.optional(z.boolean()),
+  /** The last message of a turn that has no whole answer: the reason. `text` is what was streamed until then. */
+  unanswered: z.optional(z.string()),
 })
 export type HistoryMessage = z.infer<typeof historyMessageSchema>
 
@@ -69,5 +89,19 @@ export const chatResetReplySchema = z.strictObject({
 })
 export type ChatResetReply = z.infer<typeof chatResetReplySchema>
 
-/** The beginning of the text that replaces a missing answer in a conversation. */
+/** The beginning of the text that ends a turn without a whole answer. */
 export const unansweredMark = '[This turn ended without an answer'
+
+/** Returns the last message of a turn that ended without a whole answer: what was said until then, and why. Pure. */
+export function unansweredText(said: string, reason: string): string {
+  return `${said === '' ? '' : `${said}\n\n`}${unansweredMark}: ${reason}]`
+}
+
+/** Splits such a message again; null for any other text. Pure. */
+export function readUnanswered(text: string): { readonly said: string; readonly reason: string } | null {
+  const at = text.lastIndexOf(unansweredMark)
+  const isEnd = at === 0 || (at > 1 && text.slice(at - 2, at) === '\n\n')
+  if (!isEnd || !text.endsWith(']')) return null
+  const reason = text.slice(at + unansweredMark.length, -1).replace(/^:\s*/, '')
+  return { said: text.slice(0, Math.max(0, at - 2)), reason }
+}

@@ -62,6 +62,10 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     agent_id: agentId,
     run_id: z.string(),
     content: z.string(),
+    /** Numbers the answers of a run; absent from agents of older releases. */
+    answer: z.optional(z.int()),
+    /** The first piece of an answer; earlier pieces of the same answer were given up. */
+    begins: z.optional(z.literal(true)),
   }),
   z.strictObject({
     type: z.literal('tool.started'),

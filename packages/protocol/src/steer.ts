@@ -5,9 +5,10 @@ import { originSchema } from './origin.ts'
 
 /**
  * The states of a message to a working agent: `waiting`; `taken` once the run has added the message to its
- * conversation; `became-run` if the run ended first, so that the message became a run of its own.
+ * conversation; `became-run` if the run ended first, so that the message became a run of its own; `returned` if the run
+ * was cancelled first and a person wrote the message, which then starts nothing.
  */
-export const steerStates = ['waiting', 'taken', 'became-run'] as const
+export const steerStates = ['waiting', 'taken', 'became-run', 'returned'] as const
 export type SteerState = (typeof steerStates)[number]
 
 export const steerIdSchema = idSchema('steer')

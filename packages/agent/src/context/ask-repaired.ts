@@ -1,5 +1,5 @@
 import { Problem, retold } from '@flotilla/protocol/problem'
-import { unansweredMark } from '@flotilla/protocol/chat-history'
+import { readUnanswered } from '@flotilla/protocol/chat-history'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ModelAnswer, PromptMessage } from '../llm/language-model.ts'
 import { keepWords } from './compact-conversation.ts'
@@ -65,7 +65,7 @@ function isRefusal(error: unknown, messages: readonly PromptMessage[]): error is
   if (error.code === 'history-refused') return true
   const before = messages[turnStart(messages) - 1]
   return (
-    error.code === 'model-call-rejected' && before !== undefined && before.content.startsWith(unansweredMark)
+    error.code === 'model-call-rejected' && before !== undefined && readUnanswered(before.content) !== null
   )
 }
 
@@ -128,7 +128,7 @@ function toldToPeople(refusal: Problem): Problem {
 }
 
 /** Returns the conversation without the messages of its last turn, and with a note of what was done in it. Pure. */
-export function withoutTurn(messages: readonly PromptMessage[]): PromptMessage[] {
+export function withoutTurn(messages: readonly PromptMessage[], run?: string): PromptMessage[] {
   const start = turnStart(messages)
   const calls = messages
     .slice(start)
@@ -137,5 +137,9 @@ export function withoutTurn(messages: readonly PromptMessage[]): PromptMessage[]
     )
   const done = calls.length === 0 ? '' : ` Tools that were called for it: ${[...new Set(calls)].join(', ')}.`
   const said = `[A message was removed from this conversation because the model provider rejected it.${done}]`
-  return [...messages.slice(0, start), { role: 'user', content: sanitizeForPrompt(said), by: 'other' }]
+  const content = sanitizeForPrompt(said)
+  return [
+    ...messages.slice(0, start),
+    { role: 'user', content, by: 'other', ...(run === undefined ? {} : { run }) },
+  ]
 }

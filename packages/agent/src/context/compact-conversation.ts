@@ -11,7 +11,7 @@ import { estimateMessage } from './estimate-tokens.ts'
 import type { ContextSize } from './measure-context.ts'
 import { renderTranscript } from './render-transcript.ts'
 import { isKeptDefinitions, keptDefinitions } from '../tools/found-tools.ts'
-import { unansweredMark } from '@flotilla/protocol/chat-history'
+import { readUnanswered } from '@flotilla/protocol/chat-history'
 
 /** Share of the window that is in use after a compaction. */
 const afterShare = 0.45
@@ -201,5 +201,5 @@ function somethingWorked(
 }
 
 function isFailure(text: string): boolean {
-  return text.startsWith(unansweredMark)
+  return readUnanswered(text) !== null
 }

@@ -1,7 +1,7 @@
 import { saysTooLong } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import type { ModelAnswer, PromptMessage } from '../llm/language-model.ts'
+import type { ModelAnswer, OnText, PromptMessage } from '../llm/language-model.ts'
 import { askRepaired } from './ask-repaired.ts'
 import { clearableResults, savedByClearing, withoutResults } from './clear-results.ts'
 import { learnFromOverflow, learnFromUsage } from './calibration.ts'
@@ -30,7 +30,7 @@ export interface AskRequest {
   readonly notices: readonly PromptMessage[]
   readonly mayCallTools: boolean
   readonly answerTokensMax: number | null
-  readonly onText: (delta: string) => void
+  readonly onText: OnText
 }
 
 /**

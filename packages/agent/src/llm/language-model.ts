@@ -1,3 +1,4 @@
+import type { CallEnd } from '@flotilla/protocol/chat-history'
 import type { Thought } from '@flotilla/protocol/normal-answer'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
@@ -23,7 +24,13 @@ export type Speaker = 'person' | 'other'
 
 /** A conversation as models read it. Every text in it went through `sanitizeForPrompt`. */
 export type PromptMessage =
-  | { readonly role: 'system' | 'user'; readonly content: PromptText; readonly by?: Speaker }
+  | {
+      readonly role: 'system' | 'user'
+      readonly content: PromptText
+      readonly by?: Speaker
+      /** The run that began with this message. */
+      readonly run?: string
+    }
   | {
       readonly role: 'assistant'
       readonly content: PromptText
@@ -37,6 +44,8 @@ export type PromptMessage =
       readonly toolCallId: string
       /** Pictures that belong to the result; absent if empty. */
       readonly images?: readonly ImageRef[]
+      /** How the call ended; absent if it succeeded. */
+      readonly ended?: CallEnd
     }
 
 export interface ModelRequest {
@@ -67,11 +76,14 @@ export interface ModelAnswer {
   readonly costUsd: number
 }
 
+/** `begins` marks the first piece of an answer, so that the pieces of an attempt that was given up can be dropped. */
+export type OnText = (delta: string, begins: boolean) => void
+
 /**
  * PORT. Gets one answer of a model. `onText` receives the text as it comes. When a broken stream is requested
- * again, it may receive a beginning twice; the returned text is authoritative. Rejects with a Problem
+ * again, it receives a beginning twice; the returned text is authoritative. Rejects with a Problem
  * (`model-failed` or the mesh's own), or with the signal's reason.
  */
 export interface LanguageModel {
-  answer(request: ModelRequest, onText: (delta: string) => void, signal: AbortSignal): Promise<ModelAnswer>
+  answer(request: ModelRequest, onText: OnText, signal: AbortSignal): Promise<ModelAnswer>
 }

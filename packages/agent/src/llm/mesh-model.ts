@@ -9,7 +9,7 @@ import { createServerSentEventParser } from '@flotilla/protocol/server-sent-even
 import type { ImageStore } from '../images/image-store.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { createAnswerAssembly } from './assemble-answer.ts'
-import type { LanguageModel, ModelAnswer, ModelRequest } from './language-model.ts'
+import type { LanguageModel, ModelAnswer, ModelRequest, OnText } from './language-model.ts'
 import { hasImages, wireMessages } from './wire-messages.ts'
 import type { WirePictures } from './wire-messages.ts'
 
@@ -39,7 +39,7 @@ export function createMeshModel(deps: {
   let seen = deps.seesImages ?? true
   const askOnce = async (
     { request, asksAgain }: { readonly request: ModelRequest; readonly asksAgain: boolean },
-    onText: (delta: string) => void,
+    onText: OnText,
     signal: AbortSignal,
   ) => {
     const reply = await deps.mesh.open({
@@ -113,12 +113,15 @@ function mayHeal(problem: Problem): boolean {
   return problem.extra['attempts'] === undefined || problem.retryAfterSeconds !== undefined
 }
 
-async function readAnswer(reply: IncomingMessage, onText: (delta: string) => void) {
+async function readAnswer(reply: IncomingMessage, onText: OnText) {
   const assembly = createAnswerAssembly()
+  let begins = true
   const take = (data: string): void => {
     if (data === '[DONE]' || data.trim() === '') return
     const words = assembly.take(JSON.parse(data))
-    if (words !== '') onText(words)
+    if (words === '') return
+    onText(words, begins)
+    begins = false
   }
   reply.setEncoding('utf8')
   if ((reply.headers['content-type'] ?? '').includes('text/event-stream')) {

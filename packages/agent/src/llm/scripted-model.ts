@@ -1,7 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { LanguageModel, ModelAnswer, ModelRequest } from './language-model.ts'
 
-export type ScriptedStep = Partial<ModelAnswer> | Problem
+/** A step with `cut` streams that text and then fails: the provider ended the stream. */
+export type ScriptedStep = Partial<ModelAnswer> | Problem | { readonly cut: string }
 
 /** The requests to a scripted model, for a test to inspect. */
 export interface ScriptedModel extends LanguageModel {
@@ -22,6 +23,12 @@ export function createScriptedModel(steps: readonly ScriptedStep[]): ScriptedMod
       asked.push({ ...request, messages: [...request.messages] })
       if (step === undefined) throw new Problem('model-failed', { detail: 'The script has ended.' })
       if (step instanceof Problem) throw step
+      if ('cut' in step) {
+        onText(step.cut, true)
+        // The run may be stopped at this piece.
+        signal.throwIfAborted()
+        throw new Problem('upstream-failed', { detail: 'The answer of the model ended early.' })
+      }
       const answer = {
         text: '',
         toolCalls: [],
@@ -32,7 +39,7 @@ export function createScriptedModel(steps: readonly ScriptedStep[]): ScriptedMod
         costUsd: 0.001,
         ...step,
       }
-      if (answer.text !== '') onText(answer.text)
+      if (answer.text !== '') onText(answer.text, true)
       return answer
     },
   }

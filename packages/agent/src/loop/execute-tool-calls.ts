@@ -78,13 +78,15 @@ async function executeOne(
   if (before?.verdict === 'terminate') return 'terminate'
   if (before?.verdict === 'block') {
     state.calls = before.calls
+    announce(deps, call, state.step + 1)
     await storeResults(deps, state, [{ call, end: unmade(notices.skipped) }])
     return 'run'
   }
-  const end =
-    tool && parsed.ok
-      ? await executeWithIntent(deps, { state, call: { ...call, tool }, cutOff }, signal)
-      : refusal(deps, call)
+  const isUsable = tool !== undefined && parsed.ok
+  if (!isUsable && !cutOff) announce(deps, call, state.step + 1)
+  const end = isUsable
+    ? await executeWithIntent(deps, { state, call: { ...call, tool }, cutOff }, signal)
+    : refusal(deps, call)
   const ended = { call, end }
   const warn = countCall(state, ended)
   await storeResults(deps, state, [ended])
@@ -109,6 +111,7 @@ async function executeTogether(
       end: await execute(deps, { state, call, step: first + index }, signal),
     })),
   )
+  if (signal.aborted) markStopped(state, together)
   signal.throwIfAborted()
   const warnings = ended.filter((one) => countCall(state, one))
   await storeResults(deps, state, ended)
@@ -129,7 +132,8 @@ async function executeWithIntent(
   await deps.saveCheckpoint(state)
   deps.watch.onStep(step)
   const end = await execute(deps, { state, call, step }, signal)
-  // A call that ended because the run was stopped keeps its intent, for the next attempt.
+  // A call that ended because the run was stopped keeps its intent on disk, for the next attempt.
+  if (signal.aborted) markStopped(state, [call])
   signal.throwIfAborted()
   return end
 }
@@ -140,7 +144,7 @@ async function execute(
   signal: AbortSignal,
 ): Promise<ToolCallEnd> {
   const { tool, input } = call
-  deps.watch.onFrame({ type: 'tool_start', step, name: tool.definition.name, input: boundInput(call.shown) })
+  announce(deps, call, step)
   const context: ToolContext = {
     mesh: deps.mesh,
     idempotencyKey: `${state.runId}:${step}`,
@@ -172,6 +176,23 @@ function runStatusOf({ work: { bounds, spending } }: LoopDeps, state: LoopState)
   }
 }
 
+/** Notes in the conversation which calls were running when the run was stopped; no checkpoint has the note. */
+function markStopped(state: LoopState, running: readonly ReadCall[]): void {
+  for (const { made } of running) {
+    state.messages.push({
+      role: 'tool',
+      toolCallId: made.id,
+      content: sanitizeForPrompt(notices.stopped),
+      ended: 'stopped',
+    })
+  }
+}
+
+/** Publishes the start of a call; a refused call is published too, so that its result belongs to something. */
+function announce({ watch }: LoopDeps, { made, shown }: ReadCall, step: number): void {
+  watch.onFrame({ type: 'tool_start', step, name: made.name, input: boundInput(shown) })
+}
+
 /** Counts a finished call; returns whether to warn of its repetition. */
 function countCall(state: LoopState, { call, end }: EndedCall): boolean {
   const made = { ...call.key, resultHash: fingerprint(end.output) }
@@ -201,6 +222,7 @@ async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedC
     toolCallId: id,
     content: output,
     ...(images.length > 0 ? { images } : {}),
+    ...(end.ok ? {} : { ended: 'failed' as const }),
   })
   if (images.length > 0) state.messages = boundImages(state.messages)
   state.messages = [...withoutSeenImages(state.messages)]

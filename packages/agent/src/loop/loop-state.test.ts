@@ -103,6 +103,7 @@ describe('a run begins', () => {
       completion: null,
       steers: [],
       unacknowledged: 0,
+      streamed: '',
     })
   })
 

@@ -31,6 +31,9 @@ export const notices = {
   unknownOutcome: clean(
     'Error (outcome-unknown): this call had started when the agent was interrupted. It may have taken effect in part or in whole, and was not repeated. Check what exists before you act on it.',
   ),
+  stopped: clean(
+    'Error (outcome-unknown): the run was stopped while this call was running. It may have taken effect in part or in whole. Check what exists before you act on it.',
+  ),
   steer: ({ from, text }: SteerMessage): PromptText =>
     clean(`[Said by ${from} while you work on this; take it into account and go on.]\n${text}`),
   roundsUsed: 'All rounds are used. Reset a long conversation, or make the task smaller.',

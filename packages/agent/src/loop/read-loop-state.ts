@@ -2,6 +2,8 @@ import { jsonObjectSchema, jsonValueSchema } from '@flotilla/protocol/json-value
 import { chatToolCallSchema } from '@flotilla/protocol/llm-exchange'
 import { thoughtSchema } from '@flotilla/protocol/normal-answer'
 import type { Thought } from '@flotilla/protocol/normal-answer'
+import { isCallEnd } from '@flotilla/protocol/chat-history'
+import { runIdSchema } from '@flotilla/protocol/ids'
 import { joinThoughts } from '@flotilla/protocol/thoughts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { toolOutputSchema } from '@flotilla/protocol/tool-call'
@@ -40,6 +42,7 @@ export function readLoopState(value: unknown): LoopState | null {
     nudged: nudged === true,
     completion: readCompletion(state['completion']),
     ...readSteers(state, messages.length),
+    streamed: '',
   }
 }
 
@@ -54,13 +57,24 @@ function readMessage(value: unknown): PromptMessage | null {
   const message = record(value)
   if (!message || typeof message['content'] !== 'string') return null
   const content = sanitizeForPrompt(message['content'])
-  const { role, toolCallId, by } = message
+  const { role, toolCallId, by, run, ended } = message
   if (role === 'system' || role === 'user')
-    return { role, content, ...(by === 'person' || by === 'other' ? { by } : {}) }
+    return {
+      role,
+      content,
+      ...(by === 'person' || by === 'other' ? { by } : {}),
+      ...(runIdSchema.safeParse(run).success ? { run: String(run) } : {}),
+    }
   if (role === 'tool') {
     if (typeof toolCallId !== 'string') return null
     const images = list(message['images']).slice(0, imagesMax).flatMap(readImage)
-    return { role, content, toolCallId, ...(images.length > 0 ? { images } : {}) }
+    return {
+      role,
+      content,
+      toolCallId,
+      ...(images.length > 0 ? { images } : {}),
+      ...(isCallEnd(ended) ? { ended } : {}),
+    }
   }
   if (role !== 'assistant') return null
   const calls = list(message['toolCalls']).map((call) => {

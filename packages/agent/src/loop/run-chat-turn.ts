@@ -44,7 +44,12 @@ export async function runChatTurn(
     messages: [
       ...before,
       momentMessage(clock.now()),
-      { role: 'user', content: sanitizeForPrompt(request.message), ...spokenBy(request.origin) },
+      {
+        role: 'user',
+        content: sanitizeForPrompt(request.message),
+        ...spokenBy(request.origin),
+        run: request.runId,
+      },
     ],
     ...usedBefore(request, session),
     flushed: session.flushed,

@@ -135,6 +135,7 @@ async function askModel(
       }
     }
     state.step += 1
+    state.streamed = ''
     state.rounds = countRound(state.rounds)
     state.messages.push({
       role: 'assistant',
@@ -173,7 +174,11 @@ async function answerOf(
         notices: [...reminders, ...notice],
         mayCallTools: !last || inTask,
         answerTokensMax: tokensLeft(deps, state),
-        onText: (content) => deps.watch.onFrame({ type: 'text_delta', content }),
+        onText: (content, begins) => {
+          state.streamed = begins ? content : state.streamed + content
+          const mark = begins ? { begins } : {}
+          deps.watch.onFrame({ type: 'text_delta', content, answer: state.step + 1, ...mark })
+        },
       },
     )
   } catch (error) {

@@ -1,3 +1,4 @@
+import { readUnanswered } from '@flotilla/protocol/chat-history'
 import type { ChatHistory, HistoryMessage } from '@flotilla/protocol/chat-history'
 import { shownPicture } from '../images/image-store.ts'
 import { isSummary } from '../context/context-prompts.ts'
@@ -30,36 +31,71 @@ export function sessionHistory(name: string, session: Session, limit: number): C
   return { session: name, messages: shown, total: spoken.length, rounds, continues, task_id: taskId }
 }
 
-/** Returns the messages with speakers; conversations of older releases have none, so they are guessed from texts. */
+/** Returns the messages for people, each with its run: the one of the last message that began a run before it. */
 function spokenOf(messages: readonly PromptMessage[]): readonly HistoryMessage[] {
-  const firstMarked = messages.findIndex((message) => 'by' in message && message.by !== undefined)
-  const isOld = (index: number) => firstMarked === -1 || index < firstMarked
-  return messages.flatMap((message, index) => {
-    if (message.role === 'system') return []
-    if (message.role !== 'user') return [viewOf(message)]
-    if (message.by !== undefined)
-      return [messageView(message.content, message.by === 'person' ? 'user' : 'system')]
-    if (isSummary(message)) return [messageView(message.content, 'system')]
-    if (!isOld(index) || isMoment(message) || isNotice(message.content) || isKeptDefinitions(message))
-      return []
-    return [messageView(message.content, 'user')]
+  let run: string | undefined
+  return speakersOf(messages).flatMap(({ message, view }) => {
+    // A summary replaces the messages of several runs.
+    if ('run' in message) run = message.run
+    else if (isSummary(message)) run = undefined
+    if (view === null) return []
+    return [run === undefined ? view : { ...view, run_id: run }]
   })
 }
 
-function messageView(content: string, role: 'user' | 'system'): HistoryMessage {
-  return { role, text: cut(steeredText(content) ?? content, messageMaxChars), calls: [] }
+/** Returns the messages with speakers; conversations of older releases have none, so they are guessed from texts. */
+function speakersOf(messages: readonly PromptMessage[]): readonly Spoken[] {
+  const firstMarked = messages.findIndex((message) => 'by' in message && message.by !== undefined)
+  const isOld = (index: number) => firstMarked === -1 || index < firstMarked
+  return messages.map((message, index) => ({ message, view: spokenView(message, isOld(index)) }))
 }
 
-function viewOf(message: PromptMessage): HistoryMessage {
-  const made = message.role === 'assistant' ? message.toolCalls : []
-  const seen = message.role === 'tool' ? (message.images ?? []) : []
+interface Spoken {
+  readonly message: PromptMessage
+  /** Null for messages that people do not see. */
+  readonly view: HistoryMessage | null
+}
+
+function spokenView(message: PromptMessage, isOld: boolean): HistoryMessage | null {
+  if (message.role === 'system') return null
+  if (message.role === 'tool') return resultView(message)
+  if (message.role === 'assistant') return answerView(message)
+  if (message.by !== undefined)
+    return messageView(message.content, message.by === 'person' ? 'user' : 'system')
+  if (isSummary(message)) return messageView(message.content, 'system')
+  if (!isOld || isMoment(message) || isNotice(message.content) || isKeptDefinitions(message)) return null
+  return messageView(message.content, 'user')
+}
+
+function messageView(content: string, role: 'user' | 'system'): HistoryMessage {
+  const steered = steeredText(content)
+  const view = { role, text: cut(steered ?? content, messageMaxChars), calls: [] }
+  return steered === null ? view : { ...view, steered: true }
+}
+
+function answerView({ content, toolCalls }: Extract<PromptMessage, { role: 'assistant' }>): HistoryMessage {
+  const unanswered = readUnanswered(content)
   return {
-    role: message.role,
-    text: cut(message.content, messageMaxChars),
-    calls: made
+    role: 'assistant',
+    text: cut(unanswered?.said ?? content, messageMaxChars),
+    calls: toolCalls
       .map(madeCall)
       .map(({ name, arguments: input }) => ({ name, input: cut(input, inputMaxChars) })),
-    ...(seen.length > 0 ? { pictures: seen.map(shownPicture) } : {}),
+    ...(unanswered === null ? {} : { unanswered: cut(unanswered.reason, inputMaxChars) }),
+  }
+}
+
+function resultView({
+  content,
+  images = [],
+  ended,
+}: Extract<PromptMessage, { role: 'tool' }>): HistoryMessage {
+  return {
+    role: 'tool',
+    text: cut(content, messageMaxChars),
+    calls: [],
+    ...(images.length > 0 ? { pictures: images.map(shownPicture) } : {}),
+    ...(ended === undefined ? {} : { ended }),
   }
 }
 

@@ -101,6 +101,7 @@ function steerWords(run: RunView, steer: SteerView): string {
     return `${said}: this run, ${steer.run_id === null ? 'the agent was not at work' : `too late for ${steer.run_id}`}`
   }
   if (steer.state === 'became-run') return `${said}: too late, run ${steer.became_run_id} of its own`
+  if (steer.state === 'returned') return `${said}: not read, the run was stopped`
   return steer.state === 'taken' ? `${said}: read after step ${steer.step}` : `${said}: not read yet`
 }
 

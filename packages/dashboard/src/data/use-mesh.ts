@@ -25,7 +25,10 @@ export interface MeshQuery {
   /** How long an answer that no page shows is cached, in milliseconds. */
   readonly gcTime?: number
   /** The polling interval for data without events, while the page is visible. */
-  readonly refetchInterval?: number | false
+  readonly refetchInterval?:
+    | number
+    | false
+    | ((query: { readonly state: { readonly data: unknown } }) => number | false)
   /** `keepPreviousData`: the previous answer stays visible until the next one has arrived. */
   readonly placeholderData?: typeof keepPreviousData
 }

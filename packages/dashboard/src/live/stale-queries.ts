@@ -43,7 +43,7 @@ export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'blackboard.deleted': board,
   'blackboard.written': board,
   'artifact.saved': ['artifacts', 'artifact'],
-  'model.called': [...money, 'runEvents', 'run', 'runTrace'],
+  'model.called': [...money, 'runEvents', 'run', 'runs', 'runTrace'],
   'model.delayed': [],
   'model.cooling': [],
   'model.recovered': [],

@@ -197,6 +197,10 @@ function check({ harness, shown, accepted, disks }: Play): void {
       expect([showings, asRun.map((run) => run.id)]).toEqual([[], [steer.became_run_id]])
       continue
     }
+    if (steer.state === 'returned') {
+      expect([showings, asRun, harness.state({ id: steer.run_id ?? '' })]).toEqual([[], [], 'cancelled'])
+      continue
+    }
     expect([steer.state, asRun]).toEqual(['taken', []])
     expect(showings.every(({ runId }) => runId === steer.run_id)).toBe(true)
     // A run that was interrupted for good or cancelled after it accepted a steer may not have read it.
@@ -229,7 +233,7 @@ test(
         for (const run of play.harness.ledger.queries.list({ limit: 500 })) {
           for (const steer of play.harness.steersOf(run)) {
             if (steer.state === 'taken') ends.taken++
-            else if (steer.run_id !== null) ends.became++
+            else if (steer.became_run_id !== null && steer.run_id !== null) ends.became++
           }
         }
         await play.harness.ledger.close()

@@ -40,10 +40,14 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
     tell()
   }
 
-  async function follow(name: string, turn: Turn, asked: { agent: string; session: string }): Promise<void> {
-    const { agent, session } = asked
+  async function follow(
+    name: string,
+    turn: Turn,
+    asked: { agent: string; session: string; message: string },
+  ): Promise<void> {
+    const { agent, session, message } = asked
     try {
-      const frames = client.chatStream(agent, turn.message, { session, idempotencyKey: turn.key })
+      const frames = client.chatStream(agent, message, { session, idempotencyKey: turn.key })
       for await (const frame of frames) change(name, turn.key, (was) => takeFrame(was, frame, agent))
     } catch (problem) {
       change(name, turn.key, (was) => ({ ...was, state: 'refused', problem }))
@@ -61,7 +65,7 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
       const turn = newTurn(randomKey(), message)
       conversations.set(name, [...(conversations.get(name) ?? none), turn].slice(-turnsMax))
       tell()
-      void follow(name, turn, { agent, session })
+      void follow(name, turn, { agent, session, message })
     },
     forget: (agent, session) => {
       conversations.delete(nameOf(agent, session))

@@ -6,6 +6,7 @@ import { useAction, useRefusal, useServices } from '../../data/use-mesh.ts'
 import { AttachButton, AttachedList, useAttachments } from './attach.tsx'
 import { withAttachments } from '@flotilla/protocol/chat-attachments'
 import type { Turn } from './turn.ts'
+import type { Put } from './use-returned.ts'
 import { Act } from '../../design/act.tsx'
 
 /** Starts a run if none is active; otherwise steers or stops the active run. */
@@ -13,11 +14,14 @@ export function Composer({
   agent,
   session,
   working,
+  put,
   first,
   onFirstAsked,
 }: {
   readonly agent: string
   readonly session: string
+  /** A text to add to the field. */
+  readonly put: Put | null
   /** The initial text of the input field, such as the first question of a new home. */
   readonly first: string
   readonly onFirstAsked: () => void
@@ -37,6 +41,12 @@ export function Composer({
   useEffect(() => {
     if (first !== '' && refusal === null) field.current?.focus()
   }, [first, refusal])
+
+  useEffect(() => {
+    if (put === null) return
+    setText((was) => (was.trim() === '' ? put.text : `${was}\n${put.text}`))
+    field.current?.focus()
+  }, [put])
 
   function send(): void {
     if (isEmpty || attached.busy) return

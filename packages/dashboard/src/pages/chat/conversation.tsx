@@ -1,6 +1,5 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { useCallback, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
-import type { ChatHistory } from '@flotilla/protocol/chat-history'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatCount, formatUsd } from '../../data/format.ts'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
@@ -11,16 +10,16 @@ import { Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { Composer } from './composer.tsx'
 import { freshSession } from './panes.ts'
-import { PastMessages } from './past-messages.tsx'
+import { pastTurns } from './past-turns.ts'
+import { shownTurns } from './shown-turns.ts'
 import { TurnView } from './turn-view.tsx'
+import { useHistory } from './use-history.ts'
+import { useStayAtEnd } from './use-stay-at-end.ts'
+import { useReturned } from './use-returned.ts'
 import { useOtherRuns } from './use-other-runs.ts'
 
 /** The default conversation of this browser. Other conversations of the agent are selected by name. */
 const ownSession = 'dashboard'
-/** A scroll position within this distance of the end counts as the end. */
-const nearEndPx = 80
-/** Number of earlier messages that are shown. */
-const pastMessages = 200
 
 export function Conversation({
   agent,
@@ -43,15 +42,21 @@ export function Conversation({
   const { chats } = useServices()
   const turns = useSyncExternalStore(chats.subscribe, () => chats.turns(agent.id, session))
   const open = turns.findLast(({ state }) => state === 'sending' || state === 'working')
-  const past = useMesh(
-    'chatHistory',
-    { params: { id: agent.id }, query: { session, limit: pastMessages } },
-    // New messages are shown from the turns; reloading the history would show them twice.
-    { staleTime: Number.POSITIVE_INFINITY, gcTime: Number.POSITIVE_INFINITY },
-  )
   const others = useOtherRuns(agent.id, session, turns)
+  const { put, putBack } = useReturned(others.loaded)
+  const past = useHistory(agent.id, session, { turns, runs: others.all })
+  const { data: history } = past
+  const remembered = useMemo(
+    () => pastTurns(history?.messages ?? [], others.all, agent.id),
+    [history, others.all, agent.id],
+  )
+  const all = shownTurns(remembered, turns, others.all)
   const other = open === undefined ? others.open : undefined
-  const scrolled = useStayAtEnd()
+  const { box, hasNew, toEnd } = useStayAtEnd(turns.at(-1)?.key)
+  const askAgain = useCallback(
+    (message: string) => chats.send(agent.id, session, message),
+    [chats, agent.id, session],
+  )
   const isEmpty = turns.length === 0 && other === undefined && past.data?.messages.length === 0
 
   return (
@@ -89,7 +94,7 @@ export function Conversation({
       </header>
       <div
         className="turns"
-        ref={scrolled}
+        ref={box}
         role="log"
         aria-label="Messages"
         // A part that scrolls must be reachable by keyboard.
@@ -103,17 +108,23 @@ export function Conversation({
           </Empty>
         )}
         <ol>
-          {past.data && (
-            <PastMessages
-              agent={agent.id}
-              history={past.data}
-              runs={others.all}
-              onAsk={(message) => chats.send(agent.id, session, message)}
-            />
+          {history && history.total > history.messages.length && (
+            <li className="muted small">
+              {formatCount(history.total - history.messages.length, 'older message')} not shown.
+            </li>
           )}
+          {all.map((turn) => (
+            <TurnView
+              key={turn.runId ?? turn.key}
+              turn={turn}
+              agent={agent.id}
+              onRetry={askAgain}
+              onPutBack={putBack}
+            />
+          ))}
           {other && (
             <li className="turn">
-              {other.input.kind === 'chat' && !isLastAsked(past.data, other.input.message) && (
+              {other.input.kind === 'chat' && !all.some(({ runId }) => runId === other.id) && (
                 <div className="asked plain-text">{other.input.message}</div>
               )}
               <div className="row muted" role="status">
@@ -122,65 +133,23 @@ export function Conversation({
               </div>
             </li>
           )}
-          {turns.map((turn) => (
-            <TurnView
-              key={turn.key}
-              turn={turn}
-              agent={agent.id}
-              onRetry={() => chats.send(agent.id, session, turn.message)}
-            />
-          ))}
         </ol>
       </div>
+      {hasNew && (
+        <button type="button" className="button small new-messages" onClick={toEnd}>
+          New messages
+        </button>
+      )}
       <Composer
         agent={agent.id}
         session={session}
         working={open ?? (other ? { runId: other.id } : null)}
+        put={put}
         first={first}
         onFirstAsked={onFirstAsked}
       />
     </section>
   )
-}
-
-/** Whether the loaded history already contains the question. */
-function isLastAsked(history: ChatHistory | undefined, message: string): boolean {
-  return history?.messages.findLast(({ role }) => role === 'user')?.text === message
-}
-
-/** Keeps the newest message in view, unless the reader has scrolled up. */
-function useStayAtEnd(): React.RefObject<HTMLDivElement | null> {
-  const box = useRef<HTMLDivElement>(null)
-  const atEnd = useRef(true)
-  useEffect(() => {
-    const element = box.current
-    if (!element) return
-    let before = element.scrollTop
-    // The scroll event may come after the content grew; only scrolling up stops following the end.
-    const look = () => {
-      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < nearEndPx
-      if (isNear || element.scrollTop < before) atEnd.current = isNear
-      before = element.scrollTop
-    }
-    const follow = () => {
-      if (atEnd.current) element.scrollTop = element.scrollHeight
-    }
-    const grown = new MutationObserver(follow)
-    // A picture has no height until it is loaded, and its `load` event does not bubble.
-    element.addEventListener('load', follow, { capture: true })
-    element.addEventListener('scroll', look, { passive: true })
-    grown.observe(element, { childList: true, subtree: true, characterData: true })
-    // A second pane makes this one narrower, so that lines wrap without any change of content.
-    const wrapped = new ResizeObserver(follow)
-    wrapped.observe(element)
-    return () => {
-      wrapped.disconnect()
-      element.removeEventListener('scroll', look)
-      element.removeEventListener('load', follow, { capture: true })
-      grown.disconnect()
-    }
-  }, [])
-  return box
 }
 
 function SessionChoice({

@@ -1,96 +1,129 @@
-import { unansweredMark } from '@flotilla/protocol/chat-history'
 import type { HistoryMessage } from '@flotilla/protocol/chat-history'
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
+import { endedBlocks, receivedNote, savedName } from './turn.ts'
+import type { Turn, TurnBlock } from './turn.ts'
 
-export interface PastStep {
-  readonly kind: 'tool'
-  readonly name: string
-  readonly input: string
-  /** Null if the history has no result, as for an interrupted call. */
-  readonly output: string | null
-  readonly pictures: HistoryMessage['pictures']
-}
-export type PastBlock =
-  | PastStep
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'told'; readonly text: string }
-  | { readonly kind: 'artifact'; readonly name: string }
-
-/** An earlier question with all steps and answers that followed. */
-export interface PastTurn {
-  /** Null for content before the first question that is shown. */
-  readonly asked: string | null
-  readonly blocks: readonly PastBlock[]
-  /** The run of the turn, if it is among the known runs. */
-  readonly run: RunView | null
+/** A turn while it is read: calls without a result yet are at `open`, in their order. */
+interface Reading {
+  readonly runId: string | null
+  asked: string | null
+  readonly blocks: TurnBlock[]
+  readonly open: { readonly name: string; readonly input: JsonValue; readonly block: TurnBlock }[]
+  /** Why the turn has no whole answer; null if it has one. */
+  unanswered: string | null
+  /** False while the history lacks the end of the turn. */
+  closed: boolean
 }
 
-const savingTool = 'save_artifact'
+/** A turn of the agent's history. */
+export interface PastTurn extends Turn {
+  /** True if the history has the turn from its question to its end, so that it can replace what the page followed. */
+  readonly isWhole: boolean
+}
 
 /**
- * Groups the messages of a history: one question and everything that followed are one turn, and a call and its result
- * are one step. Pure.
+ * Groups the messages of a history by their run: everything that one run said and did is one turn, and a call and its
+ * result are one step. Messages of older releases name no run: there each question begins a turn, without the facts of a
+ * run. Pure.
  */
 export function pastTurns(
   messages: readonly HistoryMessage[],
   runs: readonly RunView[],
+  agent: string,
 ): readonly PastTurn[] {
-  const turns: { asked: string | null; blocks: PastBlock[] }[] = []
-  const current = (): PastBlock[] => {
-    if (turns.length === 0) turns.push({ asked: null, blocks: [] })
-    return turns.at(-1)?.blocks ?? []
+  const turns: Reading[] = []
+  for (const message of messages) readMessage(turnOf(turns, message), message, agent)
+  const known = new Map(runs.map((run) => [run.id, run]))
+  return turns.map((turn, index) => shownTurn(turn, index, known))
+}
+
+/** A run that waited for others goes on with its turn, whatever other runs did meanwhile. */
+function turnOf(turns: Reading[], message: HistoryMessage): Reading {
+  const runId = message.run_id ?? null
+  const begins = message.role === 'user' && message.steered !== true
+  const found =
+    runId === null
+      ? turns.at(-1)?.runId === null && !begins
+        ? turns.at(-1)
+        : undefined
+      : turns.find((turn) => turn.runId === runId)
+  if (found) return found
+  const turn: Reading = { runId, asked: null, blocks: [], open: [], unanswered: null, closed: false }
+  turns.push(turn)
+  return turn
+}
+
+function readMessage(turn: Reading, message: HistoryMessage, agent: string): void {
+  const { role, text, calls, steered, unanswered } = message
+  turn.closed = role === 'assistant' && calls.length === 0
+  if (steered === true) turn.blocks.push(receivedNote(text))
+  else if (role === 'user') turn.asked ??= text
+  else if (role === 'system') turn.blocks.push({ kind: 'told', text })
+  else if (role === 'tool') addResult(turn, message, agent)
+  else {
+    if (text.trim() !== '') turn.blocks.push({ kind: 'text', text })
+    if (unanswered !== undefined) turn.unanswered = unanswered
+    for (const { name, input } of calls) addCall(turn, name, readInput(input))
   }
-  for (const { role, text, calls, pictures } of messages) {
-    if (role === 'user') turns.push({ asked: text, blocks: [] })
-    else if (role === 'system') current().push({ kind: 'told', text })
-    else if (role === 'tool') addResult(current(), { output: text, pictures })
-    else {
-      if (text !== '') current().push({ kind: 'text', text })
-      for (const { name, input } of calls)
-        current().push({ kind: 'tool', name, input, output: null, pictures: [] })
-    }
-  }
-  return withRuns(turns, runs)
+}
+
+function addCall(turn: Reading, name: string, input: JsonValue): void {
+  const key = `past:${turn.blocks.length}`
+  const block = { kind: 'tool', key, by: null, name, input, output: null, state: 'stopped' } as const
+  turn.blocks.push(block)
+  turn.open.push({ name, input, block })
 }
 
 /** Adds a result to the first call without one, because results are in the order of their calls. */
-function addResult(blocks: PastBlock[], { output, pictures }: Pick<PastStep, 'output' | 'pictures'>): void {
-  const at = blocks.findIndex((block) => block.kind === 'tool' && block.output === null)
-  const call = blocks[at]
-  if (call?.kind !== 'tool') {
-    // The call was compacted away.
-    blocks.push({ kind: 'tool', name: 'result', input: '', output, pictures })
+function addResult(turn: Reading, message: HistoryMessage, agent: string): void {
+  const { text, pictures = [], ended, run_id: runId } = message
+  const call = turn.open.shift()
+  // A call that was compacted away left its result; its name is not known.
+  const { name, input } = call ?? { name: 'result', input: '' }
+  const at = call ? turn.blocks.indexOf(call.block) : turn.blocks.length
+  if (ended === 'not-made') {
+    turn.blocks.splice(at, 1)
     return
   }
-  blocks[at] = { ...call, output, pictures }
-  const saved = call.name === savingTool ? nameIn(call.input) : null
-  if (saved !== null) blocks.push({ kind: 'artifact', name: saved })
+  const state = ended ?? (runId === undefined ? 'unknown' : 'done')
+  const saved = state === 'done' || state === 'unknown' ? savedName({ name, input }) : null
+  const output = ended === 'stopped' ? null : text
+  const key = `past:${at}`
+  turn.blocks.splice(
+    at,
+    1,
+    { kind: 'tool', key, by: null, name, input, output, state },
+    ...(saved === null ? [] : [{ kind: 'artifact', agent, name: saved } as const]),
+    ...(pictures.length === 0 ? [] : [{ kind: 'pictures', agent, by: name, pictures } as const]),
+  )
 }
 
-function nameIn(input: string): string | null {
-  try {
-    const read: unknown = JSON.parse(input)
-    return typeof read === 'object' && read !== null && 'name' in read && typeof read.name === 'string'
-      ? read.name
-      : null
-  } catch {
-    return null
+function shownTurn(turn: Reading, index: number, known: ReadonlyMap<string, RunView>): PastTurn {
+  const { runId, asked, blocks, unanswered, closed } = turn
+  const run = runId === null ? undefined : known.get(runId)
+  const isEnded = run !== undefined && isTerminal(run.state)
+  // The run's outcome has the reason; without it the history has.
+  const reason: readonly TurnBlock[] =
+    unanswered === null || isEnded ? [] : [{ kind: 'note', tone: 'warn', text: `No answer: ${unanswered}` }]
+  return {
+    key: runId ?? `past:${index}`,
+    message: asked,
+    state: 'ended',
+    runId,
+    blocks: [...(isEnded ? endedBlocks(blocks, run) : blocks), ...reason],
+    run: run ?? null,
+    problem: null,
+    isWhole: runId !== null && asked !== null && closed,
   }
 }
 
-/** Adds each turn's run: from the newest back, a question matches the newest run of the same text. */
-function withRuns(turns: readonly Omit<PastTurn, 'run'>[], runs: readonly RunView[]): readonly PastTurn[] {
-  const left = runs.filter(({ input }) => input.kind === 'chat')
-  const found = turns.toReversed().map((turn) => {
-    const at = left.findIndex(({ input }) => input.kind === 'chat' && input.message === turn.asked)
-    const run = left[at]
-    if (run === undefined) return { ...turn, run: null }
-    left.splice(0, at + 1)
-    // The page shows the run's outcome with its reason, so the history's note that no answer came is left out.
-    const isSaid = (block: PastBlock) => block.kind === 'text' && block.text.startsWith(unansweredMark)
-    const blocks = isTerminal(run.state) ? turn.blocks.filter((block) => !isSaid(block)) : turn.blocks
-    return { ...turn, blocks, run }
-  })
-  return found.toReversed()
+/** Parses a call's arguments; long arguments were cut, and stay text. */
+function readInput(input: string): JsonValue {
+  try {
+    return JSON.parse(input) as JsonValue
+  } catch {
+    return input
+  }
 }

@@ -1,6 +1,7 @@
 import { memo } from 'react'
 import { Link } from 'wouter'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
 import { Act } from '../../design/act.tsx'
@@ -11,20 +12,26 @@ import { Badge, Code, Dot, Failed } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { SeenPictures } from '../seen-pictures.tsx'
 import { ArtifactView } from './artifact-view.tsx'
+import { HandedArtifacts } from './handed-artifacts.tsx'
+import { returnedOf } from './use-returned.ts'
 import type { ToolBlock, Turn, TurnBlock } from './turn.ts'
 
 export const TurnView = memo(function TurnView({
   turn,
   agent,
   onRetry,
+  onPutBack,
 }: {
   readonly turn: Turn
   readonly agent: string
-  readonly onRetry: () => void
+  readonly onRetry: (message: string) => void
+  /** Puts a text into the input field. */
+  readonly onPutBack: (text: string) => void
 }) {
+  const askAgain = () => onRetry(turn.message ?? '')
   return (
     <li className="turn">
-      <div className="asked plain-text">{turn.message}</div>
+      {turn.message !== null && <div className="asked plain-text">{turn.message}</div>}
       {turn.blocks.map((block, index) => (
         // Blocks keep their first position, so the index is a stable key.
         <Block
@@ -38,11 +45,27 @@ export const TurnView = memo(function TurnView({
           <Dot tone="busy" /> {turn.state === 'sending' ? 'Sending' : `${agent} works`}
         </div>
       )}
-      {turn.state === 'refused' && <Failed error={turn.problem} retry={onRetry} />}
-      {turn.run && <TurnEnd run={turn.run} agent={agent} onRetry={onRetry} />}
+      {turn.state === 'refused' && <Failed error={turn.problem} retry={askAgain} />}
+      {turn.run && isTerminal(turn.run.state) && turn.blocks.some(isHandOff) && (
+        <HandedArtifacts runId={turn.run.id} agent={agent} />
+      )}
+      {turn.run &&
+        returnedOf(turn.run).map(({ id, text }) => (
+          <div key={id} className="note row apart">
+            <span className="plain-text">Not read before the stop: {text}</span>
+            <button type="button" className="button small" onClick={() => onPutBack(text)}>
+              Put back
+            </button>
+          </div>
+        ))}
+      {turn.run && isTerminal(turn.run.state) && <TurnEnd run={turn.run} agent={agent} onRetry={askAgain} />}
     </li>
   )
 })
+
+function isHandOff(block: TurnBlock): boolean {
+  return block.kind === 'tool' && block.name === 'hand_off' && block.state === 'done'
+}
 
 function Block({ block, grows }: { readonly block: TurnBlock; readonly grows: boolean }) {
   switch (block.kind) {
@@ -50,6 +73,19 @@ function Block({ block, grows }: { readonly block: TurnBlock; readonly grows: bo
       return <Markdown text={grows ? settledText(block.text) : block.text} />
     case 'note':
       return <div className={`note ${block.tone}`}>{block.text}</div>
+    case 'told':
+      return (
+        <details className="tool">
+          <summary>
+            <Icon name="tool" />
+            <span className="muted">From the mesh</span>
+            <span className="small muted clip">{block.text.slice(0, shortMaxChars)}</span>
+          </summary>
+          <div className="inside">
+            <Code value={block.text} label="From the mesh" />
+          </div>
+        </details>
+      )
     case 'artifact':
       return <ArtifactView agent={block.agent} name={block.name} />
     case 'pictures':
@@ -59,8 +95,16 @@ function Block({ block, grows }: { readonly block: TurnBlock; readonly grows: bo
   }
 }
 
+const toolBadges = {
+  running: { tone: 'busy', word: 'running' },
+  done: { tone: 'ok', word: 'done' },
+  failed: { tone: 'bad', word: 'failed' },
+  stopped: { tone: 'warn', word: 'stopped' },
+  unknown: null,
+} as const
+
 function ToolStep({ tool }: { readonly tool: ToolBlock }) {
-  const works = tool.output === null
+  const badge = toolBadges[tool.state]
   return (
     <details className="tool">
       <summary>
@@ -68,13 +112,15 @@ function ToolStep({ tool }: { readonly tool: ToolBlock }) {
         <span className="mono clip">{tool.name}</span>
         {tool.by !== null && <span className="small muted clip">by {tool.by}</span>}
         <span className="small muted clip">{shortInput(tool.input)}</span>
-        <Badge tone={works ? 'busy' : tool.ok ? 'ok' : 'bad'}>
-          {works ? 'running' : tool.ok ? 'done' : 'failed'}
-        </Badge>
+        {badge && <Badge tone={badge.tone}>{badge.word}</Badge>}
       </summary>
       <div className="inside">
-        <div className="small muted">Arguments</div>
-        <Code value={tool.input} label={`Arguments of ${tool.name}`} />
+        {tool.input !== '' && (
+          <>
+            <div className="small muted">Arguments</div>
+            <Code value={tool.input} label={`Arguments of ${tool.name}`} />
+          </>
+        )}
         {tool.output !== null && (
           <>
             <div className="small muted">Result</div>
@@ -89,7 +135,7 @@ function ToolStep({ tool }: { readonly tool: ToolBlock }) {
 const shortMaxChars = 80
 
 /** Shortens a tool's input to a few words. */
-export function shortInput(input: unknown): string {
+function shortInput(input: unknown): string {
   const values = typeof input === 'object' && input !== null ? Object.values(input) : [input]
   const texts = values.filter((value) => typeof value === 'string')
   return (texts.length > 0 ? texts : values.map((value) => JSON.stringify(value)))
@@ -98,7 +144,7 @@ export function shortInput(input: unknown): string {
 }
 
 /** Shows how the turn ended, its cost, and a button to repeat the question. */
-export function TurnEnd({
+function TurnEnd({
   run,
   agent,
   onRetry,
@@ -113,6 +159,7 @@ export function TurnEnd({
   const isStopped = run.state === 'cancelled' && run.outcome?.text.startsWith(problemCatalog.cancelled.title)
   return (
     <>
+      {isStopped && <div className="note warn">Stopped before the answer was complete.</div>}
       {failed && !isStopped && run.outcome && (
         <div className={`note ${run.state === 'cancelled' ? 'warn' : 'bad'}`}>{run.outcome.text}</div>
       )}

@@ -39,6 +39,23 @@ describe('a turn', () => {
     expect(told(text('theirs', 'run_2')).blocks).toEqual([])
   })
 
+  it('a turn shows an answer that was asked for again once', () => {
+    const piece = (content: string, begins?: true) =>
+      ({ ...text(content), answer: 1, ...(begins === undefined ? {} : { begins }) }) as const
+    const { blocks } = told(piece('One', true), piece(' tw'), piece('One', true), piece(' two'))
+    expect(blocks).toEqual([{ kind: 'text', text: 'One two', answer: 1 }])
+  })
+
+  it('a turn that ended has no running call, nothing of other agents, and no note of a wait', () => {
+    const delayed = { type: 'call.denied', agent_id: 'scribe', action: 'read', reason: 'no' } as const
+    const run = { outcome: { status: 'cancelled', text: 'stopped' }, state: 'cancelled' } as RunView
+    const working = told(text('I look.'), started(1), started(2, 'clerk'), delayed)
+    expect(takeFrame(working, { type: 'ended', run }, 'scribe').blocks).toMatchObject([
+      { kind: 'text', text: 'I look.' },
+      { kind: 'tool', by: null, state: 'stopped' },
+    ])
+  })
+
   it('a turn has the words of the ledger at its end, whatever was streamed', () => {
     const run = { outcome: { status: 'done', text: 'whole' }, state: 'done' } as RunView
     const turn = takeFrame(told(started(1), ended(1, 'ok'), text('who')), { type: 'ended', run }, 'scribe')

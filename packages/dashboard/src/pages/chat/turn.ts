@@ -11,26 +11,54 @@ export interface ToolBlock {
   readonly by: string | null
   readonly name: string
   readonly input: JsonValue
+  /** Null without a result. */
   readonly output: string | null
-  readonly ok: boolean
+  /** `unknown` in conversations of older releases, which did not store how a call ended. */
+  readonly state: 'running' | 'done' | 'failed' | 'stopped' | 'unknown'
+}
+export interface ArtifactBlock {
+  readonly kind: 'artifact'
+  readonly agent: string
+  readonly name: string
+  /** The work of a sub-agent or of another agent. */
+  readonly passing?: true
 }
 export interface PicturesBlock {
   readonly kind: 'pictures'
+  readonly passing?: true
   readonly agent: string
-  readonly by: string
+  readonly by: string | null
   readonly pictures: readonly ShownPicture[]
 }
+export interface TextBlock {
+  readonly kind: 'text'
+  readonly text: string
+  /** The number of the answer in its run, while it is streamed. */
+  readonly answer?: number
+}
 export type TurnBlock =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'note'; readonly tone: 'neutral' | 'warn'; readonly text: string }
-  | { readonly kind: 'artifact'; readonly agent: string; readonly name: string }
+  | TextBlock
+  | {
+      readonly kind: 'note'
+      readonly tone: 'neutral' | 'warn'
+      readonly text: string
+      /** A passing note is for the time of the work; the ended turn does not show it. */
+      readonly passing?: true
+    }
+  /** What the mesh, a job or another agent said in the conversation. */
+  | { readonly kind: 'told'; readonly text: string }
+  | ArtifactBlock
   | PicturesBlock
   | ToolBlock
 
-/** One question and everything that followed so far. */
+/**
+ * One question and everything that followed so far. It is built from the events of the run while the page is open
+ * (`takeFrame`), and from the agent's history after a reload (`pastTurns`): both give the same blocks for an ended run.
+ */
 export interface Turn {
   readonly key: string
-  readonly message: string
+  /** Null for content before the first question that is shown, and for what no person asked. */
+  readonly message: string | null
   readonly state: 'sending' | 'working' | 'ended' | 'refused'
   readonly runId: string | null
   readonly blocks: readonly TurnBlock[]
@@ -51,7 +79,7 @@ export function takeFrame(turn: Turn, frame: ChatStreamFrame, asked: string): Tu
     case 'event':
       return { ...turn, blocks: takeEvent(turn.blocks, frame.event, { asked, runId: turn.runId }) }
     case 'ended':
-      return { ...turn, state: 'ended', run: frame.run, blocks: withAnswer(turn.blocks, frame.run) }
+      return { ...turn, state: 'ended', run: frame.run, blocks: endedBlocks(turn.blocks, frame.run) }
   }
 }
 
@@ -70,8 +98,7 @@ type Take<K extends Kind> = (
 /** How a conversation shows each event of its runs; events without an entry are only on other pages. */
 const taken: { readonly [K in Kind]?: Take<K> } = {
   // Streamed text of other agents is left out, because the asked agent reports their results.
-  'text.streamed': (blocks, { run_id, content }, { runId }) =>
-    run_id === runId ? withText(blocks, content) : blocks,
+  'text.streamed': (blocks, event, { runId }) => (event.run_id === runId ? withText(blocks, event) : blocks),
   'tool.started': (blocks, event, { asked }) => [
     ...blocks,
     {
@@ -81,20 +108,20 @@ const taken: { readonly [K in Kind]?: Take<K> } = {
       name: event.name,
       input: event.input,
       output: null,
-      ok: true,
+      state: 'running',
     },
   ],
   'tool.ended': endTool,
   'model.delayed': (blocks, event) => (event.state === 'over' ? blocks : withNote(blocks, delayWords(event))),
   'steer.changed': (blocks, { state, text }) =>
-    state === 'taken' ? [...blocks, { kind: 'note', tone: 'neutral', text: `Received: ${text}` }] : blocks,
+    state === 'taken' ? [...blocks, receivedNote(text)] : blocks,
   'approval.asked': (blocks, { summary }) => [
     ...blocks,
-    { kind: 'note', tone: 'warn', text: `Waits for you under Approvals: ${summary}` },
+    { kind: 'note', tone: 'warn', text: `Waits for you under Approvals: ${summary}`, passing: true },
   ],
   'call.denied': (blocks, { action, reason }) => [
     ...blocks,
-    { kind: 'note', tone: 'warn', text: `May not ${action}: ${reason}` },
+    { kind: 'note', tone: 'warn', text: `May not ${action}: ${reason}`, passing: true },
   ],
 }
 
@@ -119,47 +146,87 @@ function endTool(
   const at = blocks.findIndex(
     (block) => block.kind === 'tool' && block.output === null && block.key === toolKey(event),
   )
-  const ended = blocks.map((block, index) =>
-    index === at && block.kind === 'tool' ? { ...block, output: event.output, ok: event.ok } : block,
+  const ended: readonly TurnBlock[] = blocks.map((block, index) =>
+    index === at && block.kind === 'tool'
+      ? { ...block, output: event.output, state: event.ok ? 'done' : 'failed' }
+      : block,
   )
   const call = ended[at]
-  const saved = call?.kind === 'tool' && call.ok ? savedName(call) : null
-  return [
-    ...ended,
-    ...(saved === null ? [] : [{ kind: 'artifact', agent: event.agent_id, name: saved } as const]),
-    ...(event.pictures === undefined
+  const saved = call?.kind === 'tool' && call.state === 'done' ? savedName(call) : null
+  const others = call?.kind === 'tool' && call.by !== null ? ({ passing: true } as const) : {}
+  const agent = event.agent_id
+  const seen = event.pictures ?? []
+  const behind: readonly TurnBlock[] = [
+    ...(saved === null ? [] : [{ kind: 'artifact', agent, name: saved, ...others } as const]),
+    ...(seen.length === 0
       ? []
-      : [{ kind: 'pictures', agent: event.agent_id, by: event.name, pictures: event.pictures } as const]),
+      : [{ kind: 'pictures', agent, by: event.name, pictures: seen, ...others } as const]),
   ]
+  const after = at === -1 ? ended.length : at + 1
+  return [...ended.slice(0, after), ...behind, ...ended.slice(after)]
 }
 
+/** The tool that stores a file outside the container. */
+export const savingTool = 'save_artifact'
+
 /** Returns the name of the artifact that a call saved; null for any other call. */
-function savedName({ name, input }: ToolBlock): string | null {
-  if (name !== 'save_artifact' || typeof input !== 'object' || input === null || Array.isArray(input))
-    return null
+export function savedName({ name, input }: Pick<ToolBlock, 'name' | 'input'>): string | null {
+  if (name !== savingTool || typeof input !== 'object' || input === null || Array.isArray(input)) return null
   const saved = input['name']
   return typeof saved === 'string' && saved !== '' ? saved : null
 }
 
-function withText(blocks: readonly TurnBlock[], content: string): readonly TurnBlock[] {
-  const last = blocks.at(-1)
-  return last?.kind === 'text'
-    ? [...blocks.slice(0, -1), { kind: 'text', text: last.text + content }]
-    : [...blocks, { kind: 'text', text: content }]
+/** Adds a piece to the text of its answer. The first piece of a repeated attempt replaces that of the one before. */
+function withText(
+  blocks: readonly TurnBlock[],
+  { content, answer, begins }: Extract<FleetEventBody, { type: 'text.streamed' }>,
+): readonly TurnBlock[] {
+  const at = blocks.findLastIndex((block) => block.kind === 'text' && block.answer === answer)
+  // Agents of older releases do not number their answers: only the last block can be the same one.
+  if (at === -1 || (answer === undefined && at !== blocks.length - 1)) {
+    return [...blocks, { kind: 'text', text: content, ...(answer === undefined ? {} : { answer }) }]
+  }
+  return blocks.map((block, index) =>
+    index === at && block.kind === 'text'
+      ? { ...block, text: begins === true ? content : block.text + content }
+      : block,
+  )
+}
+
+export function receivedNote(text: string): TurnBlock {
+  return { kind: 'note', tone: 'neutral', text: `Received: ${text}` }
 }
 
 /** Keeps one note for a wait: a repeated notice replaces the previous one. */
 function withNote(blocks: readonly TurnBlock[], text: string): readonly TurnBlock[] {
-  const note = { kind: 'note', tone: 'warn', text } as const
+  const note = { kind: 'note', tone: 'warn', text, passing: true } as const
   const last = blocks.at(-1)
-  return last?.kind === 'note' && last.tone === 'warn' ? [...blocks.slice(0, -1), note] : [...blocks, note]
+  return last?.kind === 'note' && last.passing === true ? [...blocks.slice(0, -1), note] : [...blocks, note]
 }
 
-/** Replaces the streamed answer by the outcome in the ledger, because streamed text may lack chunks. */
-function withAnswer(blocks: readonly TurnBlock[], { outcome }: RunView): readonly TurnBlock[] {
-  if (!outcome || outcome.status !== 'done' || outcome.text === '') return blocks
-  const last = blocks.at(-1)
-  const before = last?.kind === 'text' ? blocks.slice(0, -1) : blocks
+/**
+ * Returns the blocks of an ended run: the answer as the ledger has it, because streamed text may lack pieces; no call that
+ * still runs; and only the work of the agent itself, because the history has no other. Pure.
+ */
+export function endedBlocks(
+  blocks: readonly TurnBlock[],
+  run: Pick<RunView, 'outcome'>,
+): readonly TurnBlock[] {
+  const own = blocks.flatMap((block): readonly TurnBlock[] => {
+    if (block.kind === 'tool' && block.by !== null) return []
+    if (block.kind === 'tool' && block.state === 'running') return [{ ...block, state: 'stopped' }]
+    if (block.kind === 'text') return block.text.trim() === '' ? [] : [{ kind: 'text', text: block.text }]
+    return 'passing' in block && block.passing === true ? [] : [block]
+  })
+  return withAnswer(own, run)
+}
+
+function withAnswer(
+  blocks: readonly TurnBlock[],
+  { outcome }: Pick<RunView, 'outcome'>,
+): readonly TurnBlock[] {
+  if (outcome?.status !== 'done' || outcome.text === '') return blocks
+  const before = blocks.at(-1)?.kind === 'text' ? blocks.slice(0, -1) : blocks
   return [...before, { kind: 'text', text: outcome.text }]
 }
 

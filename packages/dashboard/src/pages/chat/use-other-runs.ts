@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
@@ -11,16 +11,20 @@ const runsListed = 200
 export interface OtherRuns {
   /** All runs of the conversation, newest first. */
   readonly all: readonly RunView[]
+  /** The same once it is loaded. */
+  readonly loaded: readonly RunView[] | undefined
   /** The run that is still active. */
   readonly open: RunView | undefined
 }
 
 /** Follows runs of the conversation that were started elsewhere; when one ends, the history is loaded again. */
 export function useOtherRuns(agent: string, session: string, turns: readonly Turn[]): OtherRuns {
-  const { chats, queries } = useServices()
+  const { queries } = useServices()
   const runs = useMesh('runs', { query: { agent, limit: runsListed } })
-  const all = (runs.data?.runs ?? []).filter(
-    ({ input }) => input.kind === 'chat' && input.session === session,
+  const { data } = runs
+  const all = useMemo(
+    () => (data?.runs ?? []).filter(({ input }) => input.kind === 'chat' && input.session === session),
+    [data, session],
   )
   const own = new Set(turns.map(({ runId }) => runId))
   const others = all.filter(({ id }) => !own.has(id))
@@ -35,8 +39,11 @@ export function useOtherRuns(agent: string, session: string, turns: readonly Tur
     const before = known.current
     known.current = ended ?? ''
     if (before === undefined || ended === undefined || before === ended) return
-    chats.forget(agent, session)
     void queries.invalidateQueries({ queryKey: ['chatHistory', { id: agent }] })
-  }, [isRead, isBusy, ended, agent, session, chats, queries])
-  return { all, open: isSending ? undefined : others.find(({ state }) => !isTerminal(state)) }
+  }, [isRead, isBusy, ended, agent, session, queries])
+  return {
+    all,
+    loaded: isRead ? all : undefined,
+    open: isSending ? undefined : others.find(({ state }) => !isTerminal(state)),
+  }
 }

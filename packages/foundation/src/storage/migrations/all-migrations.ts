@@ -4,6 +4,7 @@ import { blackboardBytesMigration } from './20261128102000-blackboard-bytes.ts'
 import { cacheUseMigration } from './20261128170500-cache-use.ts'
 import { generatedCredentialsMigration } from './20261128134500-generated-credentials.ts'
 import { taskListsMigration } from './20261128172300-task-lists.ts'
+import { returnedSteersMigration } from './20261128174400-returned-steers.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
 /**
@@ -18,4 +19,5 @@ export const allMigrations: readonly Migration[] = [
   generatedCredentialsMigration,
   cacheUseMigration,
   taskListsMigration,
+  returnedSteersMigration,
 ]

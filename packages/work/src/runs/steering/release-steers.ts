@@ -46,21 +46,21 @@ export function createBecomeRun(deps: BecomeRunDeps): BecomeRun {
 }
 
 /**
- * When a run ends or waits for handed-off work, each of its unread steers becomes a run (R1). If the agent accepts
+ * When a run ends or waits for handed-off work, each of its unread steers becomes a run (R1). Who stops a run wants no
+ * other work to begin: the steers of people for a cancelled run are returned to them and start nothing. If the agent accepts
  * only the run that it was spawned for, the new run ends before it starts, with the reason, so that the sender is
  * notified. Joins the transaction of the change to the run.
  */
 export type ReleaseSteers = (run: RunRecord) => void
 
-export function createReleaseSteers({
-  table,
-  steers,
-  workEvents,
-  become,
-  settle,
-}: ReleaseSteersDeps & { readonly become: BecomeRun }): ReleaseSteers {
-  return ({ id, agentId }) => {
+export function createReleaseSteers(deps: ReleaseSteersDeps & { readonly become: BecomeRun }): ReleaseSteers {
+  const { table, steers, workEvents, become, settle } = deps
+  return ({ id, agentId, outcome }) => {
     for (const steer of steers.waitingOf(id)) {
+      if (outcome?.status === 'cancelled' && steer.origin.kind === 'human') {
+        giveBack(deps, steer)
+        continue
+      }
       const { becameRunId } = become(steer, (end) => steers.becomeRun(steer.id, end))
       const [refusal] = workEvents.reasonsToGiveNoWork.ask(agentId)
       const became = refusal === undefined || becameRunId === null ? null : table.find(becameRunId)
@@ -74,7 +74,14 @@ export function createReleaseSteers({
   }
 }
 
-export interface ReleaseSteersDeps {
+function giveBack(deps: ReleaseSteersDeps, steer: SteerRecord): void {
+  const settledAt = deps.clock.now()
+  if (!deps.steers.giveBack(steer.id, settledAt)) return
+  recordSteer(deps, { ...steer, state: 'returned', settledAt }, { action: 'steer.returned', actor: 'system' })
+}
+
+export interface ReleaseSteersDeps extends SteerRecorders {
+  readonly clock: Clock
   readonly table: RunTable
   readonly steers: SteerTable
   readonly workEvents: Pick<WorkEvents, 'reasonsToGiveNoWork'>

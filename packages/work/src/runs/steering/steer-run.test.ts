@@ -97,26 +97,14 @@ describe('a steer to an agent at work', () => {
   })
 
   test.each([
-    ['done', (harness: LedgerHarness) => void harness.agents.finish('ada')],
-    [
-      'failed',
-      (harness: LedgerHarness) =>
-        void harness.agents.finish('ada', {
-          status: 'failed',
-          error: { code: 'model-failed', detail: 'no' },
-        }),
-    ],
-    [
-      'cancelled',
-      (harness: LedgerHarness, run: { id: string }) =>
-        void harness.ledger.lifecycle.cancelRun(person, run.id),
-    ],
+    ['done', {}],
+    ['failed', { status: 'failed', error: { code: 'model-failed', detail: 'no' } }],
   ] as const)(
     'a steer to an agent at work that its run did not take is a run of its own when that is %s',
     async (state, end) => {
       const { harness, run } = await atWork()
       const { id } = harness.steer('ada')
-      end(harness, run)
+      harness.agents.finish('ada', end)
       await harness.clock.settle()
       expect(harness.state(run)).toBe(state)
       const [now] = harness.steersOf(run)
@@ -131,6 +119,27 @@ describe('a steer to an agent at work', () => {
       expect(codeOf(() => take(harness, [id]))).toBe('not-found')
     },
   )
+
+  test('a steer of a person that was not read goes back when the run is stopped, and starts nothing', async () => {
+    const { harness, run } = await atWork()
+    const { id } = harness.steer('ada')
+    const { id: ofWatch } = harness.ledger.steering.steerRun(
+      { kind: 'system' },
+      { agentId: 'ada', text: 'a file came', trigger: 'watcher', triggerId: 'watch_1' },
+    )
+    harness.ledger.lifecycle.cancelRun(person, run.id)
+    await harness.clock.settle()
+    const [mine, watch] = harness.steersOf(run)
+    expect(mine).toMatchObject({ id, state: 'returned', became_run_id: null })
+    expect(mine?.settled_at).not.toBeNull()
+    // The work of a trigger is not lost with the run that it met.
+    expect(watch).toMatchObject({ id: ofWatch, state: 'became-run' })
+    expect(harness.ledger.queries.list({ limit: 10 }).map(({ input }) => input)).toMatchObject([
+      { message: 'a file came' },
+      { message: 'count' },
+    ])
+    expect(codeOf(() => take(harness, [id]))).toBe('not-found')
+  })
 
   test('a steer does not wait for the children of a run that parks', async () => {
     const harness = await started()

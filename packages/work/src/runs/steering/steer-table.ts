@@ -89,6 +89,10 @@ export function createSteerTable(database: Database) {
       database
         .prepare("UPDATE steers SET taken_step = ? WHERE id = ? AND state = 'taken' AND taken_turn = ?")
         .run(taken.step, id, taken.turn).changes === 1,
+    giveBack: (id: string, settledAt: number) =>
+      database
+        .prepare("UPDATE steers SET state = 'returned', settled_at = ? WHERE id = ? AND state = 'waiting'")
+        .run(settledAt, id).changes === 1,
     becomeRun: (id: string, end: { readonly becameRunId: string; readonly settledAt: number }) =>
       database
         .prepare(

@@ -1,0 +1,51 @@
+import { useEffect, useRef } from 'react'
+import type { ChatHistory } from '@flotilla/protocol/chat-history'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { RunView } from '@flotilla/protocol/run'
+import { useMesh } from '../../data/use-mesh.ts'
+import type { Turn } from './turn.ts'
+
+/** Number of earlier messages that are shown. */
+const pastMessages = 200
+/** The agent writes the end of a stopped run after the mesh has ended it: how often (ms), and how long, to ask for it. */
+const askEndEveryMs = 1000
+const askEndForMs = 8000
+
+/** The conversation as the agent remembers it, loaded again until it has the newest ended run. */
+export function useHistory(
+  agent: string,
+  session: string,
+  { turns, runs }: { readonly turns: readonly Turn[]; readonly runs: readonly RunView[] },
+) {
+  const ended = newestEnded(turns, runs)
+  const since = useRef({ ended: '', at: 0 })
+  useEffect(() => {
+    if (since.current.ended !== ended) since.current = { ended, at: Date.now() }
+  }, [ended])
+  return useMesh(
+    'chatHistory',
+    { params: { id: agent }, query: { session, limit: pastMessages } },
+    {
+      staleTime: Number.POSITIVE_INFINITY,
+      gcTime: Number.POSITIVE_INFINITY,
+      refetchInterval: ({ state }) =>
+        ended === '' || hasRun(state.data as ChatHistory | undefined, ended) || isOld(since.current, ended)
+          ? false
+          : askEndEveryMs,
+    },
+  )
+}
+
+/** Returns the newest run that an agent began and that ended; empty without one. */
+function newestEnded(turns: readonly Turn[], runs: readonly RunView[]): string {
+  const live = turns.findLast(({ run }) => run !== null && run.started_at !== null)?.runId
+  return live ?? runs.find(({ state, started_at: at }) => isTerminal(state) && at !== null)?.id ?? ''
+}
+
+function hasRun(history: ChatHistory | undefined, runId: string): boolean {
+  return history === undefined || history.messages.some(({ run_id: id }) => id === runId)
+}
+
+function isOld({ ended, at }: { readonly ended: string; readonly at: number }, now: string): boolean {
+  return ended === now && Date.now() - at > askEndForMs
+}

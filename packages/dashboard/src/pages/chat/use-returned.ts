@@ -1,0 +1,39 @@
+import { useEffect, useRef, useState } from 'react'
+import type { RunView } from '@flotilla/protocol/run'
+import type { SteerView } from '@flotilla/protocol/steer'
+import { useMesh } from '../../data/use-mesh.ts'
+
+/** A text for the input field; each one is a new object, so that equal texts count again. */
+export interface Put {
+  readonly text: string
+}
+
+/**
+ * Returns what goes back into the input field: messages to a working agent that it had not read when its run was stopped.
+ * Those that were returned before the page opened stay in the conversation, where a button puts them back.
+ */
+export function useReturned(runs: readonly RunView[] | undefined): {
+  readonly put: Put | null
+  readonly putBack: (text: string) => void
+} {
+  const name = useMesh('me').data?.name
+  const seen = useRef<Set<string> | null>(null)
+  const [put, setPut] = useState<Put | null>(null)
+  useEffect(() => {
+    if (runs === undefined) return
+    const known = seen.current
+    const now = runs.flatMap(returnedOf)
+    seen.current = new Set(now.map(({ id }) => id))
+    if (known === null) return
+    const mine = now.filter(
+      ({ id, origin }) => !known.has(id) && (origin.user === undefined || origin.user === name),
+    )
+    if (mine.length > 0) setPut({ text: mine.map(({ text }) => text).join('\n') })
+  }, [runs, name])
+  return { put, putBack: (text) => setPut({ text }) }
+}
+
+/** Returns the messages of people that the run had not read when it was stopped. Pure. */
+export function returnedOf({ steers }: Pick<RunView, 'steers'>): readonly SteerView[] {
+  return (steers ?? []).filter(({ state }) => state === 'returned')
+}
