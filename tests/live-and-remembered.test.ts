@@ -124,7 +124,7 @@ function aConversation() {
           const { text: said } = steers[0]! // only a run with a steer confirms one
           const ids = { agent_id: agent, run_id: runId, steer_id: 'steer_1', step: 1, became_run_id: null }
           follow(runId, { type: 'steer.changed', ...ids, state: 'taken', text: said })
-          return Promise.resolve({}) as never
+          return Promise.resolve({ taken: 1 } as never)
         },
       },
       model: createScriptedModel(stepsOf(drawn)),

@@ -1,7 +1,8 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useSyncExternalStore } from 'react'
+import type { ReactNode } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import { ServicesContext, useMesh, useServices } from '../data/use-mesh.ts'
+import { ServicesContext, useGoneSince, useMesh, useServices } from '../data/use-mesh.ts'
 import { Reserved } from '../design/act.tsx'
 import { Empty, Loading } from '../design/parts.tsx'
 import { Boundary } from './boundary.tsx'
@@ -33,7 +34,7 @@ export function App({ services }: { readonly services: Services }) {
     <ServicesContext value={services}>
       <QueryClientProvider client={services.queries}>
         <Shell>
-          <Boundary place={place}>
+          <Guarded place={place}>
             <Suspense fallback={<Loading rows={6} />}>
               <Switch>
                 <Route path="/">
@@ -95,12 +96,20 @@ export function App({ services }: { readonly services: Services }) {
                 </Route>
               </Switch>
             </Suspense>
-          </Boundary>
+          </Guarded>
         </Shell>
         <Toasts />
         <ProofQuestion />
       </QueryClientProvider>
     </ServicesContext>
+  )
+}
+
+function Guarded({ place, children }: { readonly place: string; readonly children: ReactNode }) {
+  return (
+    <Boundary place={place} isGone={useGoneSince() !== null}>
+      {children}
+    </Boundary>
   )
 }
 

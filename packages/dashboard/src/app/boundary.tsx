@@ -5,6 +5,8 @@ import { Failed } from '../design/parts.tsx'
 interface Given {
   /** The path of the page; a change of the path clears the error. */
   readonly place: string
+  /** True while the mesh does not answer; a part that did not arrive is loaded anew once it does. */
+  readonly isGone: boolean
   readonly children: ReactNode
 }
 
@@ -20,7 +22,8 @@ export class Boundary extends Component<Given, Shown> {
     return { error }
   }
 
-  override componentDidUpdate({ place }: Given): void {
+  override componentDidUpdate({ place, isGone }: Given): void {
+    if (isGone && !this.props.isGone && this.state.error !== null) window.location.reload()
     if (place !== this.props.place && this.state.error !== null) this.setState({ error: null })
   }
 

@@ -9,6 +9,8 @@ import { createChatStore } from '../pages/chat/chat-store.ts'
 import type { ChatStore } from '../pages/chat/chat-store.ts'
 import { createLiveStore } from '../live/live-store.ts'
 import type { LiveStore } from '../live/live-store.ts'
+import { createMeshWatch } from '../live/mesh-watch.ts'
+import type { MeshWatch } from '../live/mesh-watch.ts'
 import { createProofStore } from './owner-proof.ts'
 import type { ProofStore } from './owner-proof.ts'
 import { createToastStore } from './toasts.ts'
@@ -22,6 +24,7 @@ export interface Services {
   readonly client: MeshClient
   readonly queries: QueryClient
   readonly live: LiveStore
+  readonly watch: MeshWatch
   readonly chats: ChatStore
   readonly toasts: ToastStore
   readonly proofs: ProofStore
@@ -50,11 +53,18 @@ export function createServices({ origin }: { readonly origin: string }): Service
     },
   })
   const live = createLiveStore(queries)
+  const watch = createMeshWatch({
+    live,
+    ask: () => client.call('me'),
+    onBack: () => void queries.invalidateQueries(),
+    now: () => Date.now(),
+  })
   const stopped = new AbortController()
   return {
     client,
     queries,
     live,
+    watch,
     chats: createChatStore(client),
     toasts: createToastStore(),
     proofs,

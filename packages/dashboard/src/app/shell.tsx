@@ -1,8 +1,10 @@
 import { Suspense, useEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
+import { useGoneSince } from '../data/use-mesh.ts'
 import { Icon } from '../design/icons.tsx'
 import { Brand } from './brand.tsx'
+import { GoneBanner } from './gone-banner.tsx'
 import { entryOf } from './menu.ts'
 import { Drawer, Palette, loadPalette } from './pages.ts'
 import { Side, WaitingLink } from './side.tsx'
@@ -15,6 +17,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [path] = useLocation()
   const [palette, setPalette] = useState(false)
   const [drawer, setDrawer] = useState(false)
+  const isGone = useGoneSince() !== null
   const main = useRef<HTMLElement>(null)
   const title = entryOf(path)?.title ?? 'Flotilla'
 
@@ -68,9 +71,12 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <aside aria-label="Menu">
         <Side onPalette={() => setPalette(true)} />
       </aside>
-      <main id="content" tabIndex={-1} ref={main}>
-        {children}
-      </main>
+      <div className={isGone ? 'content gone' : 'content'}>
+        <GoneBanner />
+        <main id="content" tabIndex={-1} ref={main}>
+          {children}
+        </main>
+      </div>
       <Suspense fallback={null}>
         {drawer && <Drawer close={() => setDrawer(false)} />}
         {palette && <Palette close={() => setPalette(false)} />}

@@ -49,7 +49,9 @@ export function useMesh<N extends PeopleEndpointName>(
 
 /** Returns why the user may not make this call, or null if they may. The mesh decides in any case. */
 export function useRefusal(deed: Deed): string | null {
-  return refusalOf(useMesh('me').data, deed)
+  const isGone = useGoneSince() !== null
+  const refusal = refusalOf(useMesh('me').data, deed)
+  return isGone ? 'The mesh does not answer, so nothing can be changed now.' : refusal
 }
 
 export interface Undoing {
@@ -100,6 +102,12 @@ export function useAction<N extends PeopleEndpointName>(
     },
     onSettled: makeStale,
   })
+}
+
+/** Returns since when the mesh does not answer; null while it does. */
+export function useGoneSince(): number | null {
+  const { watch } = useServices()
+  return useSyncExternalStore(watch.subscribe, watch.goneSince)
 }
 
 export function useLive(): LiveState {

@@ -4,6 +4,7 @@ import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import type { Log } from '@flotilla/foundation/platform'
 import { storageFaultOf } from '@flotilla/foundation/storage'
+import { sendNoSuchPage, wantsPage } from './no-such-page.ts'
 
 /**
  * The one place that turns a failure into a response. An error that is not a Problem reveals nothing about
@@ -28,7 +29,9 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
     }
     return sendProblem(request, reply, problem)
   })
-  server.setNotFoundHandler((request, reply) => sendProblem(request, reply, noSuchPath()))
+  server.setNotFoundHandler((request, reply) =>
+    wantsPage(request) ? sendNoSuchPage(reply) : sendProblem(request, reply, noSuchPath()),
+  )
 }
 
 export function bodyTooLarge(maxBytes: number): Problem {

@@ -18,6 +18,7 @@ import { drainRefused } from './drain-refused.ts'
 import { serveSockets, wantsSocket } from './event-socket.ts'
 import { endLinesWithServer } from './open-lines.ts'
 import { oneRequestAtATime } from './one-request-at-a-time.ts'
+import { wantsPage } from './no-such-page.ts'
 import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
 import { readBody } from './take-bodies.ts'
 
@@ -65,7 +66,7 @@ export function createServer(
       throw new Problem('body-too-large', { detail: `a request may have at most ${headersMax} headers` })
     }
     // An unknown path is refused before the body is read, because no handler needs the body.
-    if (request.is404) throw noSuchPath()
+    if (request.is404 && !wantsPage(request)) throw noSuchPath()
     // Reads the header first: the framework creates the options of the route at each access.
     const isPacked = raw.headers['content-encoding'] !== undefined
     if (isPacked && !keepsRefusals(request.routeOptions.url)) requirePlainBody(raw.headers)

@@ -3,7 +3,7 @@ import type { SpanView } from '@flotilla/protocol/trace-api'
 import { expect, it } from 'vitest'
 import { savedBy, savingRuns } from './saved-by.ts'
 
-const span = (id: string, parent: string | null, run: string, agent: string, tool?: string) =>
+const span = (...[id, parent, run, agent, tool]: readonly (string | null)[]) =>
   ({
     span_id: id,
     parent_id: parent,

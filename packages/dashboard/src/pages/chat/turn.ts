@@ -216,7 +216,7 @@ export function endedBlocks(
     if (block.kind === 'tool' && block.by !== null) return []
     if (block.kind === 'tool' && block.state === 'running') return [{ ...block, state: 'stopped' }]
     if (block.kind === 'text') return block.text.trim() === '' ? [] : [{ kind: 'text', text: block.text }]
-    return 'passing' in block && block.passing === true ? [] : [block]
+    return 'passing' in block && block.passing ? [] : [block]
   })
   return withAnswer(own, run)
 }

@@ -1,0 +1,78 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { LiveStore } from './live-store.ts'
+
+/** How long the event stream may be broken before the page asks the mesh itself, in milliseconds. */
+const firstAskAfterMs = 1000
+/** Time between two questions to a mesh that does not answer, in milliseconds. */
+const askEveryMs = 3000
+
+/** Whether the mesh answers. A broken event stream alone does not mean that it is gone: a proxy may block sockets. */
+export interface MeshWatch {
+  /** When the mesh was last known to answer (ms since 1970), while it does not; null while it does. */
+  goneSince(): number | null
+  subscribe(listener: () => void): () => void
+  /** Asks now instead of at the next time. */
+  askNow(): void
+}
+
+export function createMeshWatch(deps: {
+  readonly live: Pick<LiveStore, 'read' | 'subscribe'>
+  /** A small call; it rejects with `mesh-unreachable` if the mesh does not answer. */
+  readonly ask: () => Promise<unknown>
+  /** Called when the mesh answers again. */
+  readonly onBack: () => void
+  readonly now: () => number
+}): MeshWatch {
+  const { live, ask, onBack, now } = deps
+  const listeners = new Set<() => void>()
+  let brokenAt: number | null = null
+  let goneSince: number | null = null
+  let timer: ReturnType<typeof setTimeout> | null = null
+  let asking = false
+
+  function set(next: number | null): void {
+    if (next === goneSince) return
+    const isBack = next === null
+    goneSince = next
+    for (const listener of listeners) listener()
+    if (isBack) onBack()
+  }
+
+  function later(ms: number): void {
+    if (timer !== null) clearTimeout(timer)
+    timer = setTimeout(() => void look(), ms)
+  }
+
+  async function look(): Promise<void> {
+    if (asking || brokenAt === null) return
+    asking = true
+    const answers = await ask().then(
+      () => true,
+      (error: unknown) => !(error instanceof Problem && error.code === 'mesh-unreachable'),
+    )
+    asking = false
+    if (brokenAt === null) return
+    set(answers ? null : (goneSince ?? brokenAt))
+    later(askEveryMs)
+  }
+
+  live.subscribe(() => {
+    const isBroken = live.read().line === 'broken'
+    if (isBroken && brokenAt === null) {
+      brokenAt = now()
+      later(firstAskAfterMs)
+    }
+    if (live.read().line !== 'live') return
+    brokenAt = null
+    if (timer !== null) clearTimeout(timer)
+    set(null)
+  })
+  return {
+    goneSince: () => goneSince,
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    askNow: () => void look(),
+  }
+}
