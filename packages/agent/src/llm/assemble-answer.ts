@@ -7,6 +7,8 @@ import type { ModelAnswer, RequestedCall } from './language-model.ts'
 export interface AnswerAssembly {
   /** Takes one chunk of the stream and returns its text. Throws the Problem `model-failed` for an invalid chunk. */
   take(chunk: unknown): string
+  /** True if these words, just taken, begin the text: what came before was of another attempt, or thinking. */
+  begins(words: string): boolean
   /** True once the stream has said why the model stopped. */
   isWhole(): boolean
   /** The error that the other end reported inside the stream, or null. */
@@ -63,6 +65,7 @@ export function createAnswerAssembly(): AnswerAssembly {
       text += words
       return words
     },
+    begins: (words) => text.length === words.length,
     isWhole: () => finish !== null,
     isCutByMesh: () => finish === 'length' && (answerBound ?? 0) > 0,
     error: () => failure,

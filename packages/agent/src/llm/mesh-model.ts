@@ -115,13 +115,10 @@ function mayHeal(problem: Problem): boolean {
 
 async function readAnswer(reply: IncomingMessage, onText: OnText) {
   const assembly = createAnswerAssembly()
-  let begins = true
   const take = (data: string): void => {
     if (data === '[DONE]' || data.trim() === '') return
     const words = assembly.take(JSON.parse(data))
-    if (words === '') return
-    onText(words, begins)
-    begins = false
+    if (words !== '') onText(words, assembly.begins(words))
   }
   reply.setEncoding('utf8')
   if ((reply.headers['content-type'] ?? '').includes('text/event-stream')) {

@@ -103,7 +103,6 @@ describe('a run begins', () => {
       completion: null,
       steers: [],
       unacknowledged: 0,
-      streamed: '',
     })
   })
 

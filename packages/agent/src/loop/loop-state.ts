@@ -46,8 +46,6 @@ export interface LoopState {
   steers: TakenSteer[]
   /** How many of the last messages, and of the last steers, are steers not yet confirmed to the mesh. */
   unacknowledged: number
-  /** What was streamed of the answer that has not arrived whole; the end of the turn keeps it. Not resumed. */
-  streamed: string
 }
 
 export function freshState(start: {
@@ -74,7 +72,6 @@ export function freshState(start: {
     completion: null,
     steers: [],
     unacknowledged: 0,
-    streamed: '',
   }
 }
 

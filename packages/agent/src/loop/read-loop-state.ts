@@ -42,7 +42,6 @@ export function readLoopState(value: unknown): LoopState | null {
     nudged: nudged === true,
     completion: readCompletion(state['completion']),
     ...readSteers(state, messages.length),
-    streamed: '',
   }
 }
 

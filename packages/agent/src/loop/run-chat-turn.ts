@@ -1,4 +1,3 @@
-import type { Origin } from '@flotilla/protocol/origin'
 import type { PromptMessage, Speaker } from '../llm/language-model.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { withoutSeenImages } from '../images/bound-images.ts'
@@ -44,12 +43,7 @@ export async function runChatTurn(
     messages: [
       ...before,
       momentMessage(clock.now()),
-      {
-        role: 'user',
-        content: sanitizeForPrompt(request.message),
-        ...spokenBy(request.origin),
-        run: request.runId,
-      },
+      { role: 'user', content: sanitizeForPrompt(request.message), ...spokenBy(request) },
     ],
     ...usedBefore(request, session),
     flushed: session.flushed,
@@ -115,8 +109,8 @@ function boundsOf(
   }
 }
 
-function spokenBy(origin: Origin | undefined): { by?: Speaker } {
-  return origin === undefined ? {} : { by: origin.kind === 'human' ? 'person' : 'other' }
+function spokenBy({ origin, runId: run }: ChatTurn): { run: string; by?: Speaker } {
+  return origin === undefined ? { run } : { run, by: origin.kind === 'human' ? 'person' : 'other' }
 }
 
 /** Records the owner's correction as a lesson. After a crash the same correction is not recorded twice. */

@@ -135,7 +135,6 @@ async function askModel(
       }
     }
     state.step += 1
-    state.streamed = ''
     state.rounds = countRound(state.rounds)
     state.messages.push({
       role: 'assistant',
@@ -167,6 +166,7 @@ async function answerOf(
   const notice = last
     ? [{ role: 'system' as const, content: inTask ? notices.lastIteration : notices.lastAnswer }]
     : []
+  let streamed = ''
   try {
     return await deps.context.ask(
       { ...contextTurn(deps, state, signal), tools: offeredDefinitions(offered) },
@@ -175,13 +175,16 @@ async function answerOf(
         mayCallTools: !last || inTask,
         answerTokensMax: tokensLeft(deps, state),
         onText: (content, begins) => {
-          state.streamed = begins ? content : state.streamed + content
+          streamed = begins ? content : streamed + content
           const mark = begins ? { begins } : {}
           deps.watch.onFrame({ type: 'text_delta', content, answer: state.step + 1, ...mark })
         },
       },
     )
   } catch (error) {
+    // The end of the turn keeps what was said of an answer that did not arrive whole.
+    if (streamed.trim() !== '')
+      state.messages.push({ role: 'assistant', content: sanitizeForPrompt(streamed.trim()), toolCalls: [] })
     signal.throwIfAborted()
     return error instanceof Problem ? error : new Problem('model-failed', { cause: error })
   }

@@ -1,19 +1,16 @@
-import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { isSummary } from '../context/context-prompts.ts'
 import { withoutTurn } from '../context/ask-repaired.ts'
-import type { PromptMessage } from '../llm/language-model.ts'
 import type { RunTicket } from '../mesh/mesh-http.ts'
 import type { TaskCompletion } from '../tools/tool.ts'
 import { dropUnacknowledged } from './apply-steers.ts'
 import type { LoopDeps, LoopEnd, RunAttempt, RunContext, RunRules, RunStores } from './loop-deps.ts'
-import { freshState, openCalls } from './loop-state.ts'
+import { closedMessages } from './close-messages.ts'
+import { freshState } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { provenanceOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
 import type { ExecutedRun } from './run-slot.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
-import { unansweredText } from '@flotilla/protocol/chat-history'
 
 /** The dependencies of the loop that runs of every kind share; each kind adds its own. */
 export function loopDepsOf(context: RunContext): Omit<LoopDeps, 'work'> {
@@ -65,36 +62,16 @@ export async function closeTurn(
   const { state, end } = ended
   if (context.hooks.isLeftToAnother()) return
   dropUnacknowledged(state)
-  for (const call of openCalls(state.messages)) {
-    const content = sanitizeForPrompt('[not made]')
-    state.messages.push({ role: 'tool', toolCallId: call.id, content, ended: 'not-made' })
-  }
   if (end.status !== 'complete' && end.code === 'history-refused' && turn.taskId === null)
     state.messages = withoutTurn(state.messages, state.runId)
-  if (end.status !== 'complete') {
-    const words = sanitizeForPrompt(unansweredText(state.streamed.trim(), end.detail))
-    state.messages.push({ role: 'assistant', content: words, toolCalls: [] })
-  }
-  const { rounds, flushed } = state
-  const messages = withRun(state)
+  state.messages = closedMessages(state, end)
+  const { messages, rounds, flushed } = state
   const { trust } = provenanceOf({ ...state, beginning: turn.beginning })
   const { session: sessionRounds, continues } = rounds
   const { taskId } = turn
   const stored = { messages, rounds: sessionRounds, continues, flushed, taskId, trust }
   await context.sessions.save(turn.session, stored, turn.mark)
   await context.recordRun({ session: turn.session, state, end })
-}
-
-/**
- * The messages of which one says that the run began: a compaction may have replaced the question, with all before it, by
- * a summary. Pure.
- */
-function withRun({ messages, runId }: LoopState): readonly PromptMessage[] {
-  if (messages.some((message) => 'run' in message && message.run === runId)) return messages
-  const at = messages.findLastIndex(isSummary)
-  return messages.map((message, index) =>
-    index === at && message.role === 'user' ? { ...message, run: runId } : message,
-  )
 }
 
 /** The run's end after its loop has ended. Pure. */

@@ -1,4 +1,5 @@
 import { QueryClient } from '@tanstack/react-query'
+import { systemClock } from '@flotilla/client/system-clock'
 import { followEventSocket } from '@flotilla/client/follow-event-socket'
 import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { MeshClient } from '@flotilla/client/mesh-client'
@@ -57,7 +58,7 @@ export function createServices({ origin }: { readonly origin: string }): Service
     live,
     ask: () => client.call('me'),
     onBack: () => void queries.invalidateQueries(),
-    now: () => Date.now(),
+    now: () => systemClock.now(),
   })
   const stopped = new AbortController()
   return {

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react'
+import { systemClock } from '@flotilla/client/system-clock'
 import type { ChatHistory } from '@flotilla/protocol/chat-history'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
@@ -20,7 +21,7 @@ export function useHistory(
   const ended = newestEnded(turns, runs)
   const since = useRef({ ended: '', at: 0 })
   useEffect(() => {
-    if (since.current.ended !== ended) since.current = { ended, at: Date.now() }
+    if (since.current.ended !== ended) since.current = { ended, at: systemClock.now() }
   }, [ended])
   return useMesh(
     'chatHistory',
@@ -47,5 +48,5 @@ function hasRun(history: ChatHistory | undefined, runId: string): boolean {
 }
 
 function isOld({ ended, at }: { readonly ended: string; readonly at: number }, now: string): boolean {
-  return ended === now && Date.now() - at > askEndForMs
+  return ended === now && systemClock.now() - at > askEndForMs
 }

@@ -8,7 +8,8 @@ export const returnedSteersMigration: Migration = {
   version: 20261128174400,
   name: 'returned-steers',
   sql: `
-    CREATE TABLE steers_new (
+    ALTER TABLE steers RENAME TO steers_before;
+    CREATE TABLE steers (
       position INTEGER PRIMARY KEY AUTOINCREMENT,
       id TEXT NOT NULL UNIQUE,
       agent_id TEXT NOT NULL,
@@ -30,9 +31,8 @@ export const returnedSteersMigration: Migration = {
       CHECK ((state = 'taken') = (taken_step IS NOT NULL AND taken_turn IS NOT NULL)),
       CHECK ((state = 'became-run') = (became_run_id IS NOT NULL))
     ) STRICT;
-    INSERT INTO steers_new (${columns}) SELECT ${columns} FROM steers;
-    DROP TABLE steers;
-    ALTER TABLE steers_new RENAME TO steers;
+    INSERT INTO steers (${columns}) SELECT ${columns} FROM steers_before;
+    DROP TABLE steers_before;
     CREATE UNIQUE INDEX steers_idempotency ON steers (idempotency_scope, idempotency_key) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX steers_run ON steers (run_id) WHERE run_id IS NOT NULL;
     CREATE INDEX steers_waiting ON steers (agent_id) WHERE state = 'waiting';

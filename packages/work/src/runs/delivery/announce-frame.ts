@@ -44,13 +44,7 @@ export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | n
   const who = { agent_id: run.agentId, run_id: run.id }
   switch (frame.type) {
     case 'text_delta':
-      return {
-        type: 'text.streamed',
-        ...who,
-        content: frame.content.slice(0, textMaxChars),
-        ...(frame.answer === undefined ? {} : { answer: frame.answer }),
-        ...(frame.begins === undefined ? {} : { begins: frame.begins }),
-      }
+      return { ...frame, ...who, type: 'text.streamed', content: frame.content.slice(0, textMaxChars) }
     case 'tool_start':
       return {
         type: 'tool.started',

@@ -1,0 +1,41 @@
+import { unansweredText } from '@flotilla/protocol/chat-history'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { isSummary } from '../context/context-prompts.ts'
+import type { PromptMessage } from '../llm/language-model.ts'
+import { openCalls } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
+import type { RunEnd } from './task-result.ts'
+
+/**
+ * The messages of a turn that has ended, so that the conversation can continue: each call has a result, and a turn without
+ * a whole answer ends with what was said and the reason. Pure.
+ */
+export function closedMessages(
+  { messages, runId }: Pick<LoopState, 'messages' | 'runId'>,
+  end: RunEnd,
+): PromptMessage[] {
+  const unmade = openCalls(messages).map(({ id }) => ({
+    role: 'tool' as const,
+    toolCallId: id,
+    content: sanitizeForPrompt('[not made]'),
+    ended: 'not-made' as const,
+  }))
+  const closed = withRun([...messages, ...unmade], runId)
+  if (end.status === 'complete') return closed
+  const last = closed.at(-1)
+  const said = last?.role === 'assistant' && last.toolCalls.length === 0 ? last.content : ''
+  const content = sanitizeForPrompt(unansweredText(said, end.detail))
+  return [...(said === '' ? closed : closed.slice(0, -1)), { role: 'assistant', content, toolCalls: [] }]
+}
+
+/**
+ * The messages of which one says that the run began: a compaction may have replaced the question, with all before it, by
+ * a summary. Pure.
+ */
+function withRun(messages: PromptMessage[], runId: string): PromptMessage[] {
+  if (messages.some((message) => 'run' in message && message.run === runId)) return messages
+  const at = messages.findLastIndex(isSummary)
+  return messages.map((message, index) =>
+    index === at && message.role === 'user' ? { ...message, run: runId } : message,
+  )
+}
