@@ -65,8 +65,8 @@ export function containerGround(
         await of.wake(agent)
         const container = (await list(false)).find((one) => agentOf(one) === agent)
         if (!container) throw new Error(`${agent} has no container to look into`)
-        const said = await inside(container.Id, ['sh', '-c', `cat /data/${commandsFile} 2>/dev/null`])
-        found.push(...effectsOfLines(agent, said))
+        const output = await inside(container.Id, ['sh', '-c', `cat /data/${commandsFile} 2>/dev/null`])
+        found.push(...effectsOfLines(agent, output))
       }
       return found
     },

@@ -110,10 +110,10 @@ export function superviseMesh(options: {
 
   function hear(instance: MeshInstance, text: string): void {
     if (!text.startsWith('{')) return
-    const said = JSON.parse(text) as Record<string, unknown>
-    instance.lines.push({ at: performance.now(), said })
-    if (said['ready'] !== true) return
-    port = Number(new URL(String(said['url'])).port)
+    const parsed = JSON.parse(text) as Record<string, unknown>
+    instance.lines.push({ at: performance.now(), said: parsed })
+    if (parsed['ready'] !== true) return
+    port = Number(new URL(String(parsed['url'])).port)
     void confirm(instance)
   }
 

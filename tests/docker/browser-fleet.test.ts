@@ -164,9 +164,9 @@ withEngine(
         AttachStderr: true,
         Tty: true,
       })
-      let said = ''
-      for await (const chunk of await exec.start({ Tty: true })) said += String(chunk)
-      return said
+      let text = ''
+      for await (const chunk of await exec.start({ Tty: true })) text += String(chunk)
+      return text
     }
     /** Starts a run that waits in the middle of a browser action, in a conversation of its own. */
     async function waiting(session: string, words = 'wait'): Promise<string> {

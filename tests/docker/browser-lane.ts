@@ -152,8 +152,8 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
       ...init,
       headers: { authorization: proof(), 'content-type': 'application/json' },
     }).catch(async (error: unknown) => {
-      const said = await place.container.logs({ stdout: true, stderr: true, tail: 5 }).catch(() => '')
-      throw new Error(`the service is gone: ${String(said)}`, { cause: error })
+      const output = await place.container.logs({ stdout: true, stderr: true, tail: 5 }).catch(() => '')
+      throw new Error(`the service is gone: ${String(output)}`, { cause: error })
     })
     if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
     return answer.json()
@@ -204,8 +204,8 @@ export async function openTestBrowser(engine: Engine): Promise<TestBrowser> {
       const reply = await attempt(name, params, deadlineMs)
       if (!reply.ok) {
         // Adds the log of the service, since the problem contains only what an agent may read.
-        const said = await place.container.logs({ stdout: true, stderr: true, tail: 3 }).catch(() => '')
-        throw new Error(`${name}: ${reply.problem.code}: ${reply.problem.message}\n${String(said)}`)
+        const output = await place.container.logs({ stdout: true, stderr: true, tail: 3 }).catch(() => '')
+        throw new Error(`${name}: ${reply.problem.code}: ${reply.problem.message}\n${String(output)}`)
       }
       const data: unknown = browserActionData[name].parse(reply.data)
       return data as BrowserActionData[typeof name]

@@ -117,12 +117,12 @@ export async function startTestProxy(options: { host: string; token: string }): 
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
   const sitePort = (site.address() as AddressInfo).port
   const proof = `Basic ${Buffer.from(`${browserProxyUser}:${options.token}`).toString('base64')}`
-  const asked: string[] = []
+  const requests: string[] = []
   const isLet = (incoming: IncomingMessage, host: string): boolean =>
     incoming.headers['proxy-authorization'] === proof && (host.endsWith('.test') || host === captchaHost)
 
   const proxy = createServer((incoming, response) => {
-    asked.push(`${incoming.method} ${incoming.url}`)
+    requests.push(`${incoming.method} ${incoming.url}`)
     if (incoming.headers['proxy-authorization'] === undefined) {
       // Any other client is asked for credentials.
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="test"' }).end()
@@ -145,7 +145,7 @@ export async function startTestProxy(options: { host: string; token: string }): 
     incoming.pipe(outgoing)
   })
   proxy.on('connect', (incoming, client) => {
-    asked.push(`CONNECT ${incoming.url}`)
+    requests.push(`CONNECT ${incoming.url}`)
     client.on('error', () => client.destroy())
     if (!isLet(incoming, (incoming.url ?? '').split(':')[0] ?? '')) {
       client.end('HTTP/1.1 403 Forbidden\r\n\r\n')
@@ -161,7 +161,7 @@ export async function startTestProxy(options: { host: string; token: string }): 
   })
   return {
     port: (proxy.address() as AddressInfo).port,
-    asked,
+    asked: requests,
     close: async () => {
       for (const server of [proxy, site]) {
         server.closeAllConnections()

@@ -99,9 +99,9 @@ withEngine(
           console.log('SHORT ' + require('zlib').deflateSync(JSON.stringify(seen)).toString('base64'))"`,
         timeout_s: 300,
       })
-      const said = JSON.stringify(run.outcome)
-      const packed = /SHORT ([A-Za-z0-9+/=]+)/.exec(said)?.[1]
-      if (packed === undefined) throw new Error(`the program said: ${said}`)
+      const json = JSON.stringify(run.outcome)
+      const packed = /SHORT ([A-Za-z0-9+/=]+)/.exec(json)?.[1]
+      if (packed === undefined) throw new Error(`the program said: ${json}`)
       return seenSchema.parse(JSON.parse(inflateSync(Buffer.from(packed, 'base64')).toString()))
     }
 

@@ -54,13 +54,13 @@ describe('an agent that dies in the middle of a call', () => {
 
   /** Kills the agent as often as it repeats the call, until the client has the outcome. */
   async function killWhileAsked(asked: Promise<unknown>): Promise<void> {
-    let told = false
-    const telling = asked.finally(() => (told = true))
+    let isNotified = false
+    const telling = asked.finally(() => (isNotified = true))
     await eventually(
       'the asker is told',
       async () => {
         if (waiting.splice(0).length > 0) await killAgent()
-        return told
+        return isNotified
       },
       100_000,
     )

@@ -290,9 +290,9 @@ async function post(agent: string, data: string): Promise<Reply> {
 async function rawCall(bytes: string): Promise<Reply> {
   const socket = connect(Number(new URL(mesh.url).port), '127.0.0.1')
   socket.write(bytes)
-  let said = ''
-  for await (const piece of socket as AsyncIterable<Buffer>) said += piece.toString()
-  return readReply(said)
+  let text = ''
+  for await (const piece of socket as AsyncIterable<Buffer>) text += piece.toString()
+  return readReply(text)
 }
 
 function readReply(said: string): Reply {

@@ -51,14 +51,14 @@ async function startProxy(program: string, options: readonly string[], port: num
     env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
-  const keep = (piece: Buffer) => (said = (said + piece.toString()).slice(-4000))
+  let text = ''
+  const keep = (piece: Buffer) => (text = (text + piece.toString()).slice(-4000))
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
   const ended = once(child, 'exit')
   const url = `http://127.0.0.1:${port}`
   await eventually(`${program} answers`, async () => {
-    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}: ${said}`)
+    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}: ${text}`)
     return fetch(url).then(
       () => true,
       () => false,

@@ -61,8 +61,8 @@ export async function podReaches(
     podMs,
     `${at.name} is ${phases.join(' or ')}`,
   ).catch(async (cause: unknown) => {
-    const said = JSON.stringify(await api.get(events).catch(() => null)).slice(-3_000)
-    throw new Error(`${at.name} is ${JSON.stringify(pod.status)}; ${said}`, { cause })
+    const json = JSON.stringify(await api.get(events).catch(() => null)).slice(-3_000)
+    throw new Error(`${at.name} is ${JSON.stringify(pod.status)}; ${json}`, { cause })
   })
   return pod
 }

@@ -69,8 +69,8 @@ async function wireDuring<T>(words: readonly string[], work: () => Promise<T>) {
   expect((await lines.next()).value).toBe('listening')
   const done = await work()
   child.stdin.end()
-  const said: unknown = JSON.parse(String((await lines.next()).value))
-  return { done, ...z.strictObject({ bytes: z.number(), heard: z.array(z.string()) }).parse(said) }
+  const parsed: unknown = JSON.parse(String((await lines.next()).value))
+  return { done, ...z.strictObject({ bytes: z.number(), heard: z.array(z.string()) }).parse(parsed) }
 }
 
 async function putParcel(content: Uint8Array): Promise<void> {

@@ -41,8 +41,10 @@ const tell = (words: string): void => void process.stdout.write(`${words}\n`)
 
 /** Lists the processes of this machine that run the mesh's program, in whichever pod. */
 async function meshProcesses(): Promise<readonly string[]> {
-  const said = await run('pgrep', ['--full', 'lib/flotilla/dist/package/mesh/main.mjs serve']).catch(() => '')
-  return said.split('\n').filter((pid) => pid !== '')
+  const output = await run('pgrep', ['--full', 'lib/flotilla/dist/package/mesh/main.mjs serve']).catch(
+    () => '',
+  )
+  return output.split('\n').filter((pid) => pid !== '')
 }
 
 beforeAll(async () => {

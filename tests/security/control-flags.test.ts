@@ -59,8 +59,8 @@ async function byHand(change: (records: Record<string, Record<string, unknown>>)
   whole.permissions['bob'] = { ...whole.permissions['bob'], can_publish: [mark] }
   await writeFile(file(), JSON.stringify(whole, null, 2))
   await eventually('the edit holds', async () => {
-    const told = await mesh.call(controlEndpoints.agentConfig, { params: { id: 'bob' } })
-    return told.text.includes(mark) ? true : null
+    const reply = await mesh.call(controlEndpoints.agentConfig, { params: { id: 'bob' } })
+    return reply.text.includes(mark) ? true : null
   })
 }
 

@@ -69,8 +69,8 @@ async function hold(id: string, record: object): Promise<void> {
   file.permissions['bob'] = { ...file.permissions['bob'], can_publish: [mark] }
   await writeFile(path, JSON.stringify(file, null, 2))
   await eventually('the edit holds', async () => {
-    const told = await mesh.call(controlEndpoints.agentConfig, { params: { id: 'bob' } })
-    return told.text.includes(mark) ? true : null
+    const reply = await mesh.call(controlEndpoints.agentConfig, { params: { id: 'bob' } })
+    return reply.text.includes(mark) ? true : null
   })
 }
 

@@ -75,14 +75,14 @@ afterAll(async () => {
 /** Answers one request by its path; what does not speak HTTP gets what it said. */
 function serve(socket: Socket): void {
   socket.on('error', () => {})
-  let heard = ''
+  let received = ''
   socket.on('data', (chunk) => {
-    heard += chunk.toString('latin1')
-    const path = /^\w+ (\S+)/.exec(heard)?.[1] ?? ''
+    received += chunk.toString('latin1')
+    const path = /^\w+ (\S+)/.exec(received)?.[1] ?? ''
     const answer = answers[path]
     if (answer === undefined) socket.write(chunk)
-    else if (heard.includes('\r\n\r\n')) {
-      heard = ''
+    else if (received.includes('\r\n\r\n')) {
+      received = ''
       socket.end(answer)
     }
   })
@@ -186,11 +186,14 @@ function throughProxy(
 /** The status with which a server answers some bytes. */
 function exchanged(to: number, bytes: Buffer): Promise<{ readonly status: number }> {
   return new Promise((resolve) => {
-    let heard = ''
+    let received = ''
     const socket = connect(to, '127.0.0.1', () => socket.end(bytes))
-    socket.on('data', (chunk) => (heard = heard.length > 20 ? heard : heard + chunk.toString('latin1')))
+    socket.on(
+      'data',
+      (chunk) => (received = received.length > 20 ? received : received + chunk.toString('latin1')),
+    )
     socket.on('error', () => {})
-    socket.on('close', () => resolve({ status: Number(/^HTTP\/1\.1 (\d+)/.exec(heard)?.[1] ?? cutOff) }))
+    socket.on('close', () => resolve({ status: Number(/^HTTP\/1\.1 (\d+)/.exec(received)?.[1] ?? cutOff) }))
   })
 }
 

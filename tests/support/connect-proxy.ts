@@ -19,12 +19,12 @@ export interface ConnectProxy {
  * that do not resolve.
  */
 export async function startConnectProxy(to: Readonly<Record<string, number>> = {}): Promise<ConnectProxy> {
-  const asked: string[] = []
+  const requests: string[] = []
   const authorizations: string[] = []
   const sockets = new Set<Socket>()
   let refusal: number | null = null
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`)
+    requests.push(`${request.method} ${request.url}`)
     response.writeHead(502).end('a stranger read this')
   })
   server.on('connection', (socket: Socket) => {
@@ -33,7 +33,7 @@ export async function startConnectProxy(to: Readonly<Record<string, number>> = {
   })
   server.on('connect', (request, socket, head) => {
     const target = request.url ?? ''
-    asked.push(`CONNECT ${target}`)
+    requests.push(`CONNECT ${target}`)
     authorizations.push(request.headers['proxy-authorization'] ?? '')
     socket.on('error', () => {})
     if (refusal !== null) return void socket.end(`HTTP/1.1 ${refusal} No\r\ncontent-length: 0\r\n\r\n`)
@@ -55,7 +55,7 @@ export async function startConnectProxy(to: Readonly<Record<string, number>> = {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    asked,
+    asked: requests,
     authorizations,
     refuseWith: (status) => {
       refusal = status

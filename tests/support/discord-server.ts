@@ -93,7 +93,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
   const attached = new Map<string, Uint8Array>()
   const shownFiles: ShownFileOnPlatform[] = []
   const calls: DiscordCall[] = []
-  const heard: string[] = []
+  const received: string[] = []
   const lines = new Map<WebSocket, Session>()
   const dead = await deadPort()
   let session: Session | null = null
@@ -112,7 +112,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
     line.on('close', () => lines.delete(line))
     line.on('message', (data: Buffer) => {
       const { op, d } = JSON.parse(data.toString()) as { op: number; d: Record<string, unknown> }
-      heard.push(opNames[op] ?? `op ${op}`)
+      received.push(opNames[op] ?? `op ${op}`)
       if (op === 1) line.send(JSON.stringify({ op: 11 }))
       if (op === 2) identify(line, d)
       if (op === 6) resume(line, d)
@@ -353,7 +353,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
     },
     ids,
     calls,
-    heard,
+    heard: received,
     write,
     dispatch,
     sendRaw: (packet) => {

@@ -20,7 +20,7 @@ export interface ImageRegistry {
 export async function startImageRegistry(tarOf: (text: string) => Uint8Array): Promise<ImageRegistry> {
   const blobs = new Map<string, Uint8Array>()
   const manifests = new Map<string, Uint8Array>()
-  const asked: string[] = []
+  const requests: string[] = []
   const keep = (bytes: Uint8Array) => {
     blobs.set(sha256(bytes), bytes)
     return { size: bytes.byteLength, digest: sha256(bytes) }
@@ -29,7 +29,7 @@ export async function startImageRegistry(tarOf: (text: string) => Uint8Array): P
     const [, kind = '', reference = ''] =
       /^\/v2\/base\/(manifests|blobs)\/(.+)$/.exec(request.url ?? '') ?? []
     const found = kind === 'manifests' ? manifests.get(reference) : blobs.get(reference)
-    if (kind === 'manifests') asked.push(reference)
+    if (kind === 'manifests') requests.push(reference)
     if (request.url === '/v2/') response.end('{}')
     else if (!found) response.writeHead(404).end('{}')
     else {
@@ -45,7 +45,7 @@ export async function startImageRegistry(tarOf: (text: string) => Uint8Array): P
   const { port } = server.address() as AddressInfo
   return {
     name: `127.0.0.1:${port}/base:stable`,
-    asked,
+    asked: requests,
     publish(text) {
       const tar = tarOf(text)
       const architecture = process.arch === 'x64' ? 'amd64' : process.arch

@@ -20,11 +20,11 @@ export async function startNameServer(
   answerOf: (name: string) => NameAnswer,
   where: { readonly host?: string; readonly port?: number } = {},
 ): Promise<NameServer> {
-  const asked: string[] = []
+  const requests: string[] = []
   const socket = createSocket('udp4')
   const replyTo = (query: Buffer): Buffer | null => {
     const { name, end } = nameIn(query)
-    asked.push(name)
+    requests.push(name)
     return replyOf(query, end, answerOf(name))
   }
   socket.on('message', (query, sender) => {
@@ -36,10 +36,11 @@ export async function startNameServer(
     socket.bind(where.port ?? 0, where.host ?? '127.0.0.1', () => resolve())
   })
   const { port } = socket.address()
-  const overTcp = where.port === undefined ? null : await listenOverTcp(port, where.host, { asked, replyTo })
+  const overTcp =
+    where.port === undefined ? null : await listenOverTcp(port, where.host, { asked: requests, replyTo })
   return {
     port,
-    asked,
+    asked: requests,
     close: () => {
       socket.close()
       overTcp?.close()

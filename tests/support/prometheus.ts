@@ -31,11 +31,11 @@ export async function startPrometheus(options: {
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  let said = ''
-  child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-4000)))
+  let text = ''
+  child.stderr.on('data', (piece: Buffer) => (text = (text + piece.toString()).slice(-4000)))
   const ended = once(child, 'exit')
   await eventually('Prometheus is ready', async () => {
-    if (child.exitCode !== null) throw new Error(`Prometheus ended with ${child.exitCode}: ${said}`)
+    if (child.exitCode !== null) throw new Error(`Prometheus ended with ${child.exitCode}: ${text}`)
     const reply = await fetch(`${url}/-/ready`).catch(() => null)
     return reply?.ok === true || null
   })

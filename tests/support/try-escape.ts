@@ -25,18 +25,18 @@ export async function escapeGround(): Promise<EscapeGround> {
   const folder = await mkdtemp(join(tmpdir(), 'escape-'))
   const targets = { secretFile: join(folder, 'secret'), newFile: join(folder, 'new'), port: 0 }
   await writeFile(targets.secretFile, canary)
-  const heard: string[] = []
+  const received: string[] = []
   const tcp = createServer((socket) => {
-    heard.push('a connection')
+    received.push('a connection')
     socket.destroy()
   })
   await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve))
   const { port } = tcp.address() as AddressInfo // it listens on a port
-  const udp = createSocket('udp4', () => void heard.push('a datagram'))
+  const udp = createSocket('udp4', () => void received.push('a datagram'))
   await new Promise<void>((resolve) => udp.bind(port, '127.0.0.1', resolve))
   return {
     targets: { ...targets, port },
-    traces: () => [...heard, ...(existsSync(targets.newFile) ? ['a file'] : [])],
+    traces: () => [...received, ...(existsSync(targets.newFile) ? ['a file'] : [])],
     close: async () => {
       tcp.close()
       udp.close()

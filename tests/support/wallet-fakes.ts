@@ -45,8 +45,8 @@ export async function startTrickyRpc(behind: { readonly url: string }): Promise<
     const { method, id, params } = JSON.parse(body) as { method: string; id: unknown; params: unknown[] }
     rpc.asked.push(method)
     const told = rpc.trick({ method, id, params, pass: () => pass(body) }) ?? pass(body)
-    const said = JSON.stringify(await told)
-    return rpc.answersTwice === method ? said + said : said
+    const json = JSON.stringify(await told)
+    return rpc.answersTwice === method ? json + json : json
   })
   return Object.assign(rpc, server)
 }

@@ -10,11 +10,11 @@ const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46]
 
 function looking(take: () => Promise<Uint8Array | null> = async () => jpeg) {
   let now = 1000
-  let asked = 0
+  let requestCount = 0
   let open = true
   const service = {
     picture: () => {
-      asked++
+      requestCount++
       return take()
     },
   } as unknown as NonNullable<Session['service']> // only its picture is requested
@@ -34,7 +34,7 @@ function looking(take: () => Promise<Uint8Array | null> = async () => jpeg) {
   return {
     see: (agentId = 'ada') => picture(person, agentId),
     picture,
-    asked: () => asked,
+    asked: () => requestCount,
     pass: (ms: number) => (now += ms),
     close: () => (open = false),
   }

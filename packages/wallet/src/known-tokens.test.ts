@@ -17,17 +17,17 @@ const testChains: readonly ChainName[] = ['sepolia', 'solana-devnet']
 
 /** The price sources of a new home that would be asked for this token. */
 async function sourcesOf(chain: ChainName, token: string | null): Promise<readonly string[]> {
-  const asked: string[] = []
+  const requests: string[] = []
   for (const given of defaultSettings.wallet.price_sources) {
     const fetch = async () => {
-      asked.push(given.kind)
+      requests.push(given.kind)
       throw new Error('this test makes no requests')
     }
     await httpPriceSource(given, { fetch, clock: createManualClock() })
       .quote({ chain, token }, never)
       .catch(() => {})
   }
-  return asked
+  return requests
 }
 
 describe.each(chainNames)('on %s', (chain) => {

@@ -40,7 +40,7 @@ function checkAsker({ runs }: Facts, asked: AskedFact): Finding[] {
  */
 function checkLetters({ letters, runs, asked }: Facts): Finding[] {
   const byRun = Map.groupBy(letters, ({ runId }) => runId)
-  const heard = new Set(asked.filter(({ told }) => told !== null).flatMap(({ runIds }) => runIds))
+  const received = new Set(asked.filter(({ told }) => told !== null).flatMap(({ runIds }) => runIds))
   const known = new Set(asked.flatMap(({ runIds }) => runIds))
   const found: Finding[] = letters
     .filter(({ recipient, state }) => recipient.startsWith('run:') && state === 'pending')
@@ -54,7 +54,7 @@ function checkLetters({ letters, runs, asked }: Facts): Finding[] {
         finding('letters-not-one', `a person has ${own.length} letters for one run`, [describeRun(run)]),
       )
     }
-    if (own.some(({ state }) => state === 'delivered') && known.has(run.id) && !heard.has(run.id)) {
+    if (own.some(({ state }) => state === 'delivered') && known.has(run.id) && !received.has(run.id)) {
       found.push(
         finding('delivered-to-nobody', 'an outcome counts as delivered that nobody read', [
           describeRun(run),

@@ -43,7 +43,7 @@ export async function startSolana(
 ): Promise<SolanaServer> {
   const chain = createTestChain()
   const methods = rpcMethods(chain, genesis)
-  const asked: string[] = []
+  const requests: string[] = []
   const disturbances = new Map<string, Disturbance>()
 
   function result({ method, params = [] }: Question): unknown {
@@ -70,7 +70,7 @@ export async function startSolana(
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = JSON.parse(await text(request)) as Question | readonly Question[]
     const questions = 'method' in body ? [body] : body
-    asked.push(...questions.map(({ method }) => method))
+    requests.push(...questions.map(({ method }) => method))
     const kinds = questions.map(({ method }) => disturbances.get(method)?.kind)
     if (kinds.includes('hangs')) return
     const answers = questions.map(answerOf)
@@ -89,7 +89,7 @@ export async function startSolana(
     url: `http://${place}`,
     place,
     chain,
-    asked,
+    asked: requests,
     disturb(method, disturbance) {
       if (disturbance === null) disturbances.delete(method)
       else disturbances.set(method, disturbance)

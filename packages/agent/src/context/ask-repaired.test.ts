@@ -35,17 +35,17 @@ const refused = (part: RefusedPart | null, detail = 'lab answered 400: no') =>
 
 /** An in-process provider that rejects conversations by their content. */
 function aStrictModel(refuses: (messages: readonly PromptMessage[]) => Problem | null) {
-  const asked: ModelRequest[] = []
+  const requests: ModelRequest[] = []
   const model: LanguageModel = {
     answer: async (request) => {
-      asked.push(request)
+      requests.push(request)
       const problem = refuses(request.messages)
       if (problem) throw problem
       const spent = { tokens: 1, promptTokens: 1, costUsd: 0, answeredBy: null }
       return { text: 'fine', toolCalls: [], cutOff: false, ...spent }
     },
   }
-  return { model, asked }
+  return { model, asked: requests }
 }
 
 async function runWith(

@@ -22,14 +22,14 @@ type Reply = string | Problem
 function aModel(
   replies: { facts?: Reply; summary?: Reply; limit?: number; says?: string; promptTokens?: number } = {},
 ) {
-  const asked: ModelRequest[] = []
+  const requests: ModelRequest[] = []
   const kindOf = (asking: ModelRequest): 'facts' | 'summary' | 'answer' => {
     const first = asking.messages[0]?.content
     return first === factsPrompt ? 'facts' : first === summaryPrompt ? 'summary' : 'answer'
   }
   const model: LanguageModel = {
     answer: async (asking) => {
-      asked.push({ ...asking, messages: [...asking.messages] })
+      requests.push({ ...asking, messages: [...asking.messages] })
       const size = asking.messages.reduce((sum, message) => sum + estimateMessage(message), 0)
       if (replies.limit !== undefined && size > replies.limit) {
         throw new Problem('provider-refused', { detail: replies.says ?? 'context length exceeded' })
@@ -50,8 +50,8 @@ function aModel(
       }
     },
   }
-  const kinds = (): string[] => asked.map(kindOf)
-  return { model, asked, kinds }
+  const kinds = (): string[] => requests.map(kindOf)
+  return { model, asked: requests, kinds }
 }
 
 let ids = 0

@@ -13,11 +13,11 @@ const instructions = sanitizeForPrompt('Mind the harbour door, please. '.repeat(
 
 /** Rejects with each of the given messages in turn, then accepts everything and reports this many prompt tokens. */
 function aModel(refusals: readonly string[], promptTokens = 5900, refusedBy?: string) {
-  const asked: ModelRequest[] = []
+  const requests: ModelRequest[] = []
   const left = [...refusals]
   const model: LanguageModel = {
     answer: async (asking) => {
-      asked.push(asking)
+      requests.push(asking)
       const words = left.shift()
       if (words !== undefined) {
         const extra = refusedBy === undefined ? {} : { refused_by: refusedBy }
@@ -34,7 +34,7 @@ function aModel(refusals: readonly string[], promptTokens = 5900, refusedBy?: st
       }
     },
   }
-  return { model, asked }
+  return { model, asked: requests }
 }
 
 const aTurn = (model: LanguageModel): ContextTurn => ({

@@ -22,11 +22,11 @@ export function describeLanguageModel(name: string, make: MakeModel): void {
 
     test('the streamed text equals the returned text', async () => {
       const { model, close } = await make({ text: 'good day', toolCalls: [] })
-      let heard = ''
-      const answer = await model.answer(request, (delta) => (heard += delta), signal)
+      let received = ''
+      const answer = await model.answer(request, (delta) => (received += delta), signal)
       await close()
       expect(answer.text).toBe('good day')
-      expect(heard).toBe('good day')
+      expect(received).toBe('good day')
       expect(answer.tokens).toBeGreaterThan(0)
     })
 

@@ -20,18 +20,18 @@ const use = (id: string) => ({ toolCalls: calls([id, 'tool', '{"value":"1"}']) }
 
 /** A mesh that records which steers were confirmed. */
 function confirmingMesh(onTaken: (ids: readonly string[]) => void = () => undefined) {
-  const told: { ids: readonly string[]; step: number }[] = []
+  const notified: { ids: readonly string[]; step: number }[] = []
   const mesh: RunMesh = {
     call: async ({ endpoint, body }) => {
       expect(endpoint).toBe(meshAgentEndpoints.steersTaken)
       const taken = body as { ids: string[]; step: number }
       onTaken(taken.ids)
-      told.push(taken)
+      notified.push(taken)
       return { taken: taken.ids.length }
     },
     open: () => Promise.reject(new Error('not part of this test')),
   }
-  return { mesh, told }
+  return { mesh, told: notified }
 }
 
 describe('what is said to a run at work', () => {
@@ -137,7 +137,7 @@ async function playLives(
   let disk = JSON.stringify(aState())
   const taken = new Set<string>()
   const said: SteerMessage[] = []
-  const asked: (readonly PromptMessage[])[] = []
+  const requests: (readonly PromptMessage[])[] = []
   let moments = 0
 
   async function live(killAt: number): Promise<LoopState> {
@@ -153,7 +153,7 @@ async function playLives(
     const model: LanguageModel = {
       answer: async ({ messages }) => {
         maybeKilled()
-        asked.push(messages)
+        requests.push(messages)
         for (const { id } of said) {
           const times = timesIn(messages, id.slice('steer_'.length))
           expect(times).toBeLessThan(2)

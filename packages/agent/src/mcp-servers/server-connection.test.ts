@@ -11,11 +11,11 @@ const gone = new Problem('not-found', { detail: 'There is no such page.' })
 /** A run whose requests to the server meet an error. */
 function aRun(meets: Error, when: 'at once' | 'at its end') {
   const over = new AbortController()
-  const asked = Promise.withResolvers<void>()
+  const requested = Promise.withResolvers<void>()
   const mesh: RunMesh = {
     call: () => Promise.reject(meets),
     open: ({ signal }) => {
-      asked.resolve()
+      requested.resolve()
       if (when === 'at once') return Promise.reject(meets)
       return new Promise((_resolve, reject) => {
         signal?.addEventListener('abort', () => reject(meets))
@@ -23,7 +23,7 @@ function aRun(meets: Error, when: 'at once' | 'at its end') {
     },
     ended: over.signal,
   }
-  return { mesh, isAsked: asked.promise, end: () => over.abort() }
+  return { mesh, isAsked: requested.promise, end: () => over.abort() }
 }
 
 /** A server whose first start was refused, and whose retry happens in a run that ends meanwhile. */

@@ -19,13 +19,13 @@ async function aQueue(embed: EmbedTexts, facts: readonly string[]) {
 
 /** Answers with the listed failures, then successfully. */
 function modelThat(...failures: readonly Error[]) {
-  const asked: (readonly string[])[] = []
+  const requests: (readonly string[])[] = []
   const embed: EmbedTexts = async (texts) => {
-    const failure = failures[asked.push(texts) - 1]
+    const failure = failures[requests.push(texts) - 1]
     if (failure) throw failure
     return texts.map((text) => wordVector(text))
   }
-  return { embed, asked }
+  return { embed, asked: requests }
 }
 
 describe('embedding what was saved', () => {

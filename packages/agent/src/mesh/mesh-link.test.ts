@@ -32,13 +32,13 @@ async function listening(server: Server, host = meshHost): Promise<number> {
 
 /** A mesh that echoes what it received, over keyed connections only. */
 async function aMesh() {
-  const heard: string[] = []
+  const received: string[] = []
   const server = listenKeyed(
     agentLinkServer((_: TLSSocket, told) => (told === identity ? key : null)),
     (socket) => {
       socket.on('error', () => undefined)
       socket.on('data', (piece) => {
-        heard.push(String(piece))
+        received.push(String(piece))
         socket.end(`mesh heard ${String(piece)}`)
       })
     },
@@ -47,7 +47,7 @@ async function aMesh() {
   // there.
   server.listen(await heldPort(), meshHost)
   await once(server, 'listening')
-  return { port: await listening(server), heard }
+  return { port: await listening(server), heard: received }
 }
 
 function aLink(port: number, ownKey: Uint8Array = key) {

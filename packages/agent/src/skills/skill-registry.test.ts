@@ -40,14 +40,14 @@ async function room(files: Readonly<Record<string, string>> = {}) {
     checkSource: async (_agentId, text) => checkSkill(text),
   })
   const caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null } as const
-  const asked: string[] = []
+  const requests: string[] = []
   let away = false
   const mesh = {
     ...noMesh,
     call: async ({ body }: RunMeshCall) => {
       if (away) throw new Problem('rate-limited')
       const sent = body as { source: string } // what create-skill-check takes
-      asked.push(sent.source)
+      requests.push(sent.source)
       return check(caller, sent)
     },
   }
@@ -69,7 +69,7 @@ async function room(files: Readonly<Record<string, string>> = {}) {
     return executeToolCall(tool, input, { context, clock: systemClock })
   }
   const setAway = (value: boolean): void => void (away = value)
-  return { data, put, offer, call, asked, write, command, setAway, listed: skills.listed }
+  return { data, put, offer, call, asked: requests, write, command, setAway, listed: skills.listed }
 }
 const namesOf = (tools: readonly Tool[]) => tools.map(({ definition }) => definition.name)
 const toldBy = (tools: readonly Tool[], name: string) =>

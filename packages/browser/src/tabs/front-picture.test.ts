@@ -12,14 +12,14 @@ const clock = createManualClock()
 
 /** A browser whose front tab gives these pictures. */
 function showing(take: (options: Options) => Promise<Buffer>) {
-  const asked: Options[] = []
+  const requests: Options[] = []
   const screenshot = (options: Options) => {
-    asked.push(options)
+    requests.push(options)
     return take(options)
   }
   const pages = [{}, { screenshot }]
   const live = { tabs: { pages, index: () => 1 }, secrets: createSecrets() } as unknown as Live // only the picture of a tab is requested
-  return { asked, picture: createFrontPicture({ live }, clock) }
+  return { asked: requests, picture: createFrontPicture({ live }, clock) }
 }
 
 test('the picture of a browser is the tab in front, with secrets covered, taken once for all who ask at the same time', async () => {

@@ -28,16 +28,16 @@ function aMesh({ costUsd }: { readonly costUsd?: number } = {}) {
     },
   }
   let keys = 0
-  const told: string[] = []
+  const notified: string[] = []
   const deps: EvalDeps = {
     client: client as unknown as MeshClient, // what an evaluation without files and judges asks of it
     clock: { now: () => 0, sleep: async () => undefined },
     newKey: () => `key${(keys += 1)}`,
     signal: new AbortController().signal,
     programFolder: null,
-    onCase: ({ name }, done) => void told.push(`${done} ${name}`),
+    onCase: ({ name }, done) => void notified.push(`${done} ${name}`),
   }
-  return { deps, seen, told }
+  return { deps, seen, told: notified }
 }
 
 const cases = (count: number, more = '') =>

@@ -65,23 +65,23 @@ interface Script {
 async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile = true }: Script) {
   const { terminal, out, err } = keepTerminal()
   const input = new PassThrough()
-  const asked: [string, string][] = []
-  const said: [string, string][] = []
+  const requests: [string, string][] = []
+  const texts: [string, string][] = []
   let keys = 0
   const client = {
     ...createMeshClient({ baseUrl: 'http://127.0.0.1:9' }),
     async *chatStream(_agent: string, message: string, options: ChatOptions = {}) {
-      asked.push([message, options.idempotencyKey ?? ''])
+      requests.push([message, options.idempotencyKey ?? ''])
       yield { type: 'accepted', run_id: 'run_1' } as const
-      if (asked.length === 1) {
+      if (requests.length === 1) {
         for (const line of meanwhile) input.write(`${line}\n`)
         await new Promise((resolve) => setTimeout(resolve, 50))
         options.signal?.throwIfAborted()
       }
-      yield ended(message, asked.length === 1 ? said.map(([text]) => fate(text)) : [])
+      yield ended(message, requests.length === 1 ? texts.map(([text]) => fate(text)) : [])
     },
     call: async (_name: string, parts: { body: { text: string }; idempotencyKey: string }) => {
-      said.push([parts.body.text, parts.idempotencyKey])
+      texts.push([parts.body.text, parts.idempotencyKey])
       return reply(parts.body.text)
     },
   } as unknown as MeshClient // only the calls of a conversation are scripted
@@ -106,7 +106,7 @@ async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile
   })
   setTimeout(() => input.end(), 300)
   await conversation
-  return { asked, said, out: out.text(), err: err.text() }
+  return { asked: requests, said: texts, out: out.text(), err: err.text() }
 }
 
 const became = (text: string) => aSteer(text, { state: 'became-run', run_id: null, became_run_id: 'run_2' })

@@ -12,7 +12,7 @@ async function typed(
 ) {
   const [name = '', ...rest] = line.slice(1).split(/\s+/)
   const ran: string[] = []
-  const asked: string[] = []
+  const requests: string[] = []
   const called: unknown[] = []
   const { terminal, out } = keepTerminal()
   const client = {
@@ -38,7 +38,7 @@ async function typed(
     run: async (words) => void ran.push(words.join(' ')),
     onInterrupt: () => () => undefined,
     ask: async (question) => {
-      asked.push(question)
+      requests.push(question)
       return answer
     },
   }
@@ -47,7 +47,7 @@ async function typed(
     () => null,
     (error: unknown) => (error instanceof Error ? error.message : 'something'),
   )
-  return { ran, asked, called, said: out.text(), wrong }
+  return { ran, asked: requests, called, said: out.text(), wrong }
 }
 
 describe('commands at the prompt', () => {

@@ -6,16 +6,16 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 function aStore() {
-  const asked: string[] = []
+  const requests: string[] = []
   const queries = {
     invalidateQueries: async (filter?: { queryKey?: readonly unknown[] }) =>
-      void asked.push(JSON.stringify(filter?.queryKey?.[0] ?? 'all')),
+      void requests.push(JSON.stringify(filter?.queryKey?.[0] ?? 'all')),
     isFetching: () => 0,
   }
   const live = createLiveStore(queries)
   let drawings = 0
   live.subscribe(() => (drawings += 1))
-  return { live, asked, drawings: () => drawings }
+  return { live, asked: requests, drawings: () => drawings }
 }
 
 const event = (seq: number): FleetEvent => ({

@@ -78,7 +78,7 @@ async function aHarness() {
   })
   closing.push(() => bindings.close())
   const notes: string[] = []
-  const told: CredentialRequest[] = []
+  const notified: CredentialRequest[] = []
   const lane = { full: false, gone: false, archived: '' }
   const requests = createCredentialRequests({
     database,
@@ -93,7 +93,7 @@ async function aHarness() {
       if (lane.full) throw new Problem('lane-full')
       if (lane.archived !== '' && request.agentId.startsWith(lane.archived))
         throw new Problem('agent-archived')
-      told.push(request)
+      notified.push(request)
     },
   })
   let bytes = 0
@@ -106,7 +106,7 @@ async function aHarness() {
     bindingsPath: join(folder, 'credentials.json'),
     journal,
     notes,
-    told,
+    told: notified,
     lane,
     clock,
     requests,

@@ -17,8 +17,8 @@ async function aHome({
 }: { lived?: boolean; env?: Record<string, string>; secret?: string } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'secret-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const said: string[] = []
-  const say = (_fields: object, fact: string) => void said.push(fact)
+  const texts: string[] = []
+  const say = (_fields: object, fact: string) => void texts.push(fact)
   const places = { env, envFilePath: join(folder, '.env'), secretPath: join(folder, 'mesh-secret') }
   const sealed = (secret: Secret | null) => {
     if (!lived) return 'none'
@@ -33,7 +33,7 @@ async function aHome({
       sealed,
       log: { info: say, warn: say },
     })
-  return { ...places, said, open, find: () => findMeshSecret({ ...places, sealed }) }
+  return { ...places, said: texts, open, find: () => findMeshSecret({ ...places, sealed }) }
 }
 
 const refusedWith = (detail: RegExp) => ({

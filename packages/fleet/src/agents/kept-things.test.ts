@@ -6,7 +6,7 @@ import { createKeptThings, downloadName, lastLines } from './kept-things.ts'
 
 /** Records the requests to an agent after the permission check passed them. */
 function aServer() {
-  const asked: string[] = []
+  const requests: string[] = []
   const written: unknown[] = []
   const things = createKeptThings({
     guard: (caller, action) => {
@@ -19,12 +19,12 @@ function aServer() {
       find: () => null,
       requireWorking: () => {},
       reach: async (agentId) => {
-        asked.push(agentId)
+        requests.push(agentId)
         throw new Problem('agent-unavailable', { detail: 'it is not there' })
       },
     },
   })
-  return { things, asked, written }
+  return { things, asked: requests, written }
 }
 
 const viewer: Caller = { kind: 'human', channel: 'dashboard', role: 'viewer', person: 'vera' }

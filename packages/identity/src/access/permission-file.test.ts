@@ -23,16 +23,16 @@ const scout = { kind: 'agent', agentId: 'scout', token: 'door', run: null } as c
 async function opened(text: string | null, more: Partial<PermissionFileDeps> = {}) {
   const path = join(await mkdtemp(join(tmpdir(), 'permissions-')), 'permissions.json')
   if (text !== null) await writeFile(path, text)
-  const heard: (string | null)[] = []
+  const received: (string | null)[] = []
   const store = await createPermissionFile({
     path,
     editor: createFileEditor(),
     clock: createManualClock(),
     log: silentLog,
-    onBroken: (detail) => heard.push(detail),
+    onBroken: (detail) => received.push(detail),
     ...more,
   })
-  return { path, store, heard }
+  return { path, store, heard: received }
 }
 
 describe('the permission file', () => {

@@ -67,12 +67,12 @@ async function aServer() {
 async function keepOpen(port: number, text: string) {
   const line = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   lines.push(line)
-  let heard = ''
-  line.on('data', (bytes) => (heard += bytes.toString()))
+  let received = ''
+  line.on('data', (bytes) => (received += bytes.toString()))
   line.on('error', () => undefined)
   await once(line, 'connect')
   line.write(text)
-  return { line, heard: () => heard }
+  return { line, heard: () => received }
 }
 
 describe('a server that closes', () => {

@@ -114,17 +114,17 @@ export function channelAdapterConformance(
     async function started(receive: (message: ReceivedMessage) => Promise<void> = async () => {}) {
       const under = await open()
       opened.push(under)
-      const heard: ReceivedMessage[] = []
+      const received: ReceivedMessage[] = []
       const states: ChannelState[] = []
       await under.adapter.start({
         received: async (message) => {
-          heard.push(message)
+          received.push(message)
           await receive(message)
         },
         stateChanged: (state) => void states.push(state),
         passedOver: () => {},
       })
-      return { ...under, heard, states }
+      return { ...under, heard: received, states }
     }
 
     const never = new AbortController().signal

@@ -21,8 +21,8 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake: FakeChannel
     await fake.hear(aReceived({ id: `said-${++count}`, text, ...fields }))
     await harness.clock.settle()
   }
-  const told = () => fake.messages().map(({ text }) => text)
-  return { ...harness, fake, say, told }
+  const sentTexts = () => fake.messages().map(({ text }) => text)
+  return { ...harness, fake, say, told: sentTexts }
 }
 
 const runCount = ({ rows }: Harness) => rows('SELECT id FROM runs').length

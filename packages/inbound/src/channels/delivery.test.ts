@@ -16,8 +16,8 @@ afterEach(async () => {
 async function open(fake: FakeChannel, more: Partial<ChannelHarnessOptions> = {}) {
   const harness = await aChannelHarness({ adapters: [fake.adapter], ...more })
   opened.push(harness)
-  const told = () => fake.messages().map(({ text }) => text)
-  return { ...harness, fake, told }
+  const sentTexts = () => fake.messages().map(({ text }) => text)
+  return { ...harness, fake, told: sentTexts }
 }
 
 /** A run that Ann requested has ended, and its outcome must be sent. */

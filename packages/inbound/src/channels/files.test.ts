@@ -25,12 +25,12 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake: FakeChannel
     await fake.hear(aReceived({ id: `said-${++count}`, text, ...fields }))
     await harness.clock.settle()
   }
-  const told = () => fake.messages().map(({ text }) => text)
+  const sentTexts = () => fake.messages().map(({ text }) => text)
   const said = () =>
     harness.ledger.queries
       .list({ limit: 50 })
       .map(({ input }) => (input.kind === 'chat' ? input.message : ''))
-  return { ...harness, fake, say, told, said }
+  return { ...harness, fake, say, told: sentTexts, said }
 }
 
 /** A file on the platform, as a message refers to it. */

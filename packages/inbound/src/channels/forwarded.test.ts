@@ -24,10 +24,10 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
     fake.keep(words, Buffer.from(words))
     return { kind, name: 'plan.txt', mediaType: 'text/plain', sizeBytes: words.length, reference: words }
   }
-  const told = () => fake.messages().map(({ text }) => text)
+  const sentTexts = () => fake.messages().map(({ text }) => text)
   const runs = () => harness.ledger.queries.list({ limit: 50 }).toReversed()
   const asked = () => runs().map(({ input }) => (input.kind === 'chat' ? input.message : ''))
-  return { ...harness, fake, say, file, told, runs, asked }
+  return { ...harness, fake, say, file, told: sentTexts, runs, asked }
 }
 
 const forwarded = (text: string, by = 'Eve', attachments: readonly ReceivedAttachment[] = []) => ({

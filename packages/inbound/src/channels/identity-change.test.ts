@@ -19,8 +19,8 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
   opened.push(harness)
   await fake.hear(aReceived({ id: 'said-1', text: '/help' }))
   await harness.clock.settle()
-  const told = () => fake.messages().slice(1)
-  return { ...harness, fake, told }
+  const sentTexts = () => fake.messages().slice(1)
+  return { ...harness, fake, told: sentTexts }
 }
 
 test('owners receive one notice about a changed id with the command to type, and permissions stay', async () => {

@@ -16,7 +16,7 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
   const fake = createFakeAdapter({ editEveryMs: null })
   const harness = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] }, ...more })
   opened.push(harness)
-  const told = () => fake.messages().map(({ text }) => text)
+  const sentTexts = () => fake.messages().map(({ text }) => text)
   /** Ann is linked in the conversation that gets her messages. */
   await fake.hear(aReceived({ id: 'came', text: '/help' }))
   await harness.clock.settle()
@@ -24,7 +24,7 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
     harness.events.publish({ type: 'note.added', note_id: 'note_1', agent_id: agent, message })
     await harness.clock.settle()
   }
-  return { ...harness, fake, told, note }
+  return { ...harness, fake, told: sentTexts, note }
 }
 
 describe('notices to owners', () => {

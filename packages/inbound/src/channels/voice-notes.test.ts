@@ -31,12 +31,12 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake = createFake
     fake.keep(reference, Buffer.from(words))
     return { kind, name: `${kind}.bin`, mediaType: 'audio/ogg', sizeBytes: words.length, reference }
   }
-  const told = () => fake.messages().map(({ text }) => text)
+  const sentTexts = () => fake.messages().map(({ text }) => text)
   const said = () =>
     harness.ledger.queries
       .list({ limit: 50 })
       .map(({ input }) => (input.kind === 'chat' ? input.message : ''))
-  return { ...harness, fake, say, note, told, said }
+  return { ...harness, fake, say, note, told: sentTexts, said }
 }
 
 describe('voice notes with a transcription model', () => {

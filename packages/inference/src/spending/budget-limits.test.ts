@@ -27,9 +27,9 @@ function aLimit(changes: Partial<BudgetLimit> = {}): BudgetLimit {
 
 /** The limits as texts, with sums that name where they were read. */
 function limits(budgets: Partial<Budgets>, account: Partial<BudgetAccount> = {}): readonly string[] {
-  const asked: string[] = []
+  const requests: string[] = []
   const total = (scope: string, period: string) => {
-    asked.push(`${scope}@${period}`)
+    requests.push(`${scope}@${period}`)
     return { spentNano: 1, openNano: 2, unconfirmedNano: 0, calls: 0, tokens: 4 }
   }
   const found = limitsFor(
@@ -46,7 +46,7 @@ function limits(budgets: Partial<Budgets>, account: Partial<BudgetAccount> = {})
     ({ name, scope, id, period, limitNano, spentNano, openNano }) =>
       `${name} ${scope}:${id}@${period} ${limitNano / 1e9} ${spentNano} ${openNano}`,
   )
-  return [...told, asked.join(' ')]
+  return [...told, requests.join(' ')]
 }
 
 describe('the limits that a call is paid from', () => {

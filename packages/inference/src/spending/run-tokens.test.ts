@@ -3,7 +3,7 @@ import { createRunTokens } from './run-tokens.ts'
 
 /** Sums by run, as the table has them; `asked` lists the runs that were read from it. */
 function aCount(booked: Readonly<Record<string, number>> = {}) {
-  const asked: string[] = []
+  const requests: string[] = []
   const tokens = createRunTokens({
     spend: {
       total: (scope) => ({
@@ -15,11 +15,11 @@ function aCount(booked: Readonly<Record<string, number>> = {}) {
       }),
     },
     treeOf: (runId) => {
-      asked.push(runId)
+      requests.push(runId)
       return [runId, `${runId}-child`]
     },
   })
-  return { ...tokens, asked }
+  return { ...tokens, asked: requests }
 }
 
 const run = (runId: string, budgetTokens: number | null) => ({ runId, budgetUsd: null, budgetTokens })

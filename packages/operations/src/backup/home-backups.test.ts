@@ -27,7 +27,7 @@ async function aFolder(): Promise<string> {
 /** Backups with a fake program. */
 async function aHarness() {
   const folder = await aFolder()
-  const asked: BackupAsked[] = []
+  const requests: BackupAsked[] = []
   const ends: ((end: BackupEnd) => void)[] = []
   const journal = collectJournal()
   const rules = { broken: null, recordOf: () => undefined, projectOf: () => null }
@@ -40,14 +40,14 @@ async function aHarness() {
     journal,
     log: silentLog,
     run: (one) => {
-      asked.push(one)
+      requests.push(one)
       return new Promise((resolve) => {
         ends.push(resolve)
         one.signal.addEventListener('abort', () => resolve({ ok: false, words: 'stopped' }))
       })
     },
   })
-  return { folder, asked, ends, backups, journal }
+  return { folder, asked: requests, ends, backups, journal }
 }
 
 it('one is made at a time, with progress, and in the audit log before and after, without its passphrase', async () => {

@@ -16,10 +16,10 @@ async function aServer(pieces: number, mayAnswer = Promise.resolve(), failure?: 
     if (failure !== undefined) throw failure
   }
   const served = Promise.withResolvers<void>()
-  const asked = Promise.withResolvers<void>()
+  const requested = Promise.withResolvers<void>()
   const gone = Promise.withResolvers<void>()
   const server = createServer((_request, answer) => {
-    asked.resolve()
+    requested.resolve()
     answer.once('close', gone.resolve)
     const data = { tar: tar(), held: () => true, leave: async () => void (left += 1) }
     mayAnswer.then(() => serveReading(data, answer, () => {})).then(served.resolve, served.reject)
@@ -33,7 +33,7 @@ async function aServer(pieces: number, mayAnswer = Promise.resolve(), failure?: 
   const asking = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' })
   asking.on('error', () => {})
   asking.end()
-  await asked.promise
+  await requested.promise
   return { asking, served: served.promise, gone: gone.promise, left: () => left }
 }
 

@@ -14,11 +14,11 @@ interface Answered {
 
 /** Answers one request after the other, and records the requests. */
 function aChain(...answers: readonly Answered[]) {
-  const asked: PinnedRequest[] = []
+  const requests: PinnedRequest[] = []
   const closed: number[] = []
   const fetch: PinnedFetch = async (request) => {
-    const { status = 200, body } = answers[asked.length] ?? { body: '' }
-    asked.push(request)
+    const { status = 200, body } = answers[requests.length] ?? { body: '' }
+    requests.push(request)
     const text = typeof body === 'string' ? body : body((JSON.parse(request.body) as { id: number }).id)
     return {
       status,
@@ -26,7 +26,7 @@ function aChain(...answers: readonly Answered[]) {
       body: (async function* () {
         yield Buffer.from(text)
       })(),
-      close: async () => void closed.push(asked.length),
+      close: async () => void closed.push(requests.length),
     }
   }
   const chain = createEvmChain({
@@ -35,8 +35,8 @@ function aChain(...answers: readonly Answered[]) {
     fetch,
     clock: createManualClock(),
   })
-  const methods = () => asked.map(({ body }) => (JSON.parse(body) as { method: string }).method)
-  return { chain, asked, closed, methods }
+  const methods = () => requests.map(({ body }) => (JSON.parse(body) as { method: string }).method)
+  return { chain, asked: requests, closed, methods }
 }
 
 const result = (value: unknown) => (id: number) => JSON.stringify({ jsonrpc: '2.0', id, result: value })

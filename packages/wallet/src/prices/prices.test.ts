@@ -36,10 +36,10 @@ describePriceSource('the one in memory', () => {
 
 /** Answers each path with a value, and records the requests. */
 function served(answer: (path: string) => unknown) {
-  const asked: string[] = []
+  const requests: string[] = []
   const fetch: PinnedFetch = async ({ url }, signal) => {
     signal.throwIfAborted()
-    asked.push(url.href)
+    requests.push(url.href)
     const text = JSON.stringify(answer(`${url.pathname}${url.search}`))
     return {
       status: 200,
@@ -50,7 +50,7 @@ function served(answer: (path: string) => unknown) {
       close: async () => {},
     }
   }
-  return { fetch, asked }
+  return { fetch, asked: requests }
 }
 
 for (const kind of ['coingecko', 'defillama'] as const) {
@@ -151,18 +151,18 @@ describe('a book of prices', () => {
   /** Two sources that know every asset, and how often the first was asked for each. */
   function aBook(worth: (token: string | null) => bigint = () => dollar) {
     const clock = clockAt()
-    const asked: (string | null)[] = []
+    const requests: (string | null)[] = []
     const warned: object[] = []
     const sources: PriceSource[] = ['a', 'b'].map((name) => ({
       name,
       quote: async ({ token: one }) => {
-        if (name === 'a') asked.push(one)
+        if (name === 'a') requests.push(one)
         return { source: name, attoUsd: worth(one), at: clock.now() }
       },
     }))
     const log = { ...silentLog, warn: (fields: object) => void warned.push(fields) }
     const priceOf = createPriceList({ sources: () => sources, clock, log })
-    return { priceOf, clock, asked, warned, sources }
+    return { priceOf, clock, asked: requests, warned, sources }
   }
 
   test('consecutive payments ask each price source once, and again after 20 seconds', async () => {

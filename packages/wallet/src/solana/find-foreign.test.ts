@@ -22,7 +22,7 @@ interface FarEnd {
 
 /** An endpoint with these transactions, newest first. */
 function anEndpoint(chain: FarEnd) {
-  const asked: string[] = []
+  const requests: string[] = []
   const options = (value: unknown) => (value ?? {}) as { limit: number; before?: string; until?: string }
   const methods: Record<string, (params: readonly unknown[]) => unknown> = {
     getSignaturesForAddress: ([, given]) => {
@@ -52,12 +52,12 @@ function anEndpoint(chain: FarEnd) {
   }
   const rpc: SolanaRpc = {
     ask: async (method, params, schema) => {
-      asked.push(method)
+      requests.push(method)
       return schema.parse(methods[method]?.(params))
     },
     failed: (detail) => new Problem('upstream-failed', { detail }),
   }
-  return { rpc, asked }
+  return { rpc, asked: requests }
 }
 
 const aFarEnd = (all: readonly string[], byMe: readonly string[] = []) => anEndpoint({ all, byMe })

@@ -41,7 +41,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
   const clock = createManualClock()
   const journal = collectJournal()
   const events = collectEvents()
-  const told: unknown[] = []
+  const notified: unknown[] = []
   let ids = 0
   const kinds: Record<string, ApprovalKinds[string]> = {
     wipe: {
@@ -58,7 +58,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
     },
   }
   const table = createApprovalTable(database)
-  const notifyRun: NotifyRun = (runId, key, note) => void told.push({ runId, key, note })
+  const notifyRun: NotifyRun = (runId, key, note) => void notified.push({ runId, key, note })
   const shared = { database, journal, events, notifyRun, clock }
   const approvals = createApprovals({
     ...shared,
@@ -73,7 +73,7 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
   const ask = (what = 'all', caller: Caller = operator) =>
     approvals.ask(caller, { kind: 'wipe', args: { what } })
   const move = createMoveApproval({ ...shared, table })
-  return { approvals, ask, kinds, clock, journal, events, told, table, move }
+  return { approvals, ask, kinds, clock, journal, events, told: notified, table, move }
 }
 
 describe('the trail of what waits for a person', () => {

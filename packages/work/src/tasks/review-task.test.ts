@@ -13,11 +13,11 @@ afterEach(async () => {
 
 /** A task of the operator that the worker ended. `refused` is used for each permission check from then on. */
 async function aDoneTask(work: { readonly description?: string } = {}) {
-  const asked: string[] = []
+  const requests: string[] = []
   const refusing = new Set<Action['do']>()
   const harness = aLedgerHarness({
     guard: (caller: Caller, action: Action) => {
-      asked.push(`${caller.kind} ${action.do}${'to' in action ? ` ${action.to}` : ''}`)
+      requests.push(`${caller.kind} ${action.do}${'to' in action ? ` ${action.to}` : ''}`)
       if (refusing.has(action.do)) throw new Problem('denied', { detail: action.do })
     },
   })
@@ -33,10 +33,10 @@ async function aDoneTask(work: { readonly description?: string } = {}) {
   harness.completeTask(harness.callerOf('worker'), { taskId, status: 'done', summary: 'seven', result: null })
   harness.agents.finish('worker')
   await harness.clock.settle()
-  asked.length = 0
+  requests.length = 0
   const review = (caller: Caller, outcome: TaskOutcome, comment = '') =>
     harness.tasks.reviewTask(caller, { taskId, outcome, comment })
-  return { harness, taskId, operator, asked, refusing, review }
+  return { harness, taskId, operator, asked: requests, refusing, review }
 }
 
 const problemOf = (act: () => unknown): Partial<Problem> => {

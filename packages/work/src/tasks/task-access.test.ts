@@ -25,17 +25,17 @@ function anAccess(
     created_at: 100,
     ...row,
   } as TaskRecord
-  const asked: string[] = []
+  const requests: string[] = []
   const isAllowed = (caller: Caller, action: Action) =>
     caller.kind !== 'agent' ||
     action.do === 'act-for-self' ||
     (more.may?.[caller.agentId] ?? []).includes(action.do)
   return {
-    asked,
+    asked: requests,
     access: createTaskAccess({
       table: { find: (id) => (id === task.id ? task : null) },
       guard: (caller, action) => {
-        asked.push(action.do === 'submit-run' ? `${action.do} ${action.to}` : action.do)
+        requests.push(action.do === 'submit-run' ? `${action.do} ${action.to}` : action.do)
         if (!isAllowed(caller, action)) throw new Problem('denied', { detail: action.do })
       },
       decide: (caller, action) =>

@@ -22,7 +22,7 @@ async function aWay(
   const web = await startWebServer(answer)
   onTestFinished(() => web.close())
   const journal = collectJournal()
-  const asked: string[] = []
+  const requests: string[] = []
   const taken: string[] = []
   const fetchMedia = createFetchMedia({
     guard: () => {},
@@ -30,7 +30,7 @@ async function aWay(
     fetchFor: (agentId) =>
       createPinnedFetch({
         resolve: async (name) => {
-          asked.push(`${agentId} ${name}`)
+          requests.push(`${agentId} ${name}`)
           return [{ address: name === 'inside.test' ? '10.0.0.1' : '127.0.0.1', family: 4 }]
         },
         isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
@@ -45,7 +45,7 @@ async function aWay(
     path: string,
     { maxBytes = 1000, caller = scout, signal = new AbortController().signal } = {},
   ) => fetchMedia(caller, { url: `http://site.test:${web.port}${path}`, maxBytes }, signal)
-  return { web, get, fetchMedia, journal, asked, taken }
+  return { web, get, fetchMedia, journal, asked: requests, taken }
 }
 
 const sends = (bytes: string) => (_request: IncomingMessage, response: ServerResponse) =>

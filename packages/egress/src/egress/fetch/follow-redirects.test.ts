@@ -11,11 +11,11 @@ const first: PinnedRequest = {
 
 /** A server that redirects this many times. It records the requested pages and the replies that were closed. */
 function aFarEnd(redirects: number) {
-  const asked: string[] = []
+  const requests: string[] = []
   const closed: number[] = []
   const signals: AbortSignal[] = []
   const fetch: PinnedFetch = async (request, signal) => {
-    const hop = asked.push(request.url.pathname) - 1
+    const hop = requests.push(request.url.pathname) - 1
     signals.push(signal)
     return {
       status: hop < redirects ? 302 : 200,
@@ -24,7 +24,7 @@ function aFarEnd(redirects: number) {
       close: async () => void closed.push(hop),
     }
   }
-  return { fetch, asked, closed, signals }
+  return { fetch, asked: requests, closed, signals }
 }
 
 describe('a request that is led on', () => {

@@ -11,10 +11,10 @@ const v4 = (address: string): LookupAddress => ({ address, family: 4 })
 
 /** A filter for which one address is public; names have the given addresses. */
 function aFilter(more: Partial<CheckDestinationDeps> = {}, names: Readonly<Record<string, string[]>> = {}) {
-  const asked: string[] = []
+  const requests: string[] = []
   const check = createCheckDestination({
     resolve: async (name) => {
-      asked.push(name)
+      requests.push(name)
       const found = names[name]
       if (!found) throw new Error(`ENOTFOUND ${name}`)
       return found.map(v4)
@@ -23,7 +23,7 @@ function aFilter(more: Partial<CheckDestinationDeps> = {}, names: Readonly<Recor
     ...more,
   })
   return {
-    asked,
+    asked: requests,
     check: (host: string, port = 443, signal = new AbortController().signal) => check({ host, port }, signal),
   }
 }
@@ -132,18 +132,18 @@ describe('the outbound filter', () => {
 
 describe('a place that the owner opened', () => {
   function opened(opens: readonly string[], names: Readonly<Record<string, string[]>> = {}) {
-    const told: string[] = []
+    const notified: string[] = []
     const { check } = aFilter(
       {
         exceptions: {
           covers: ({ host, port }) => host === 'nas.lan' && port === 5000,
           opens: (address, port) => opens.includes(`${address}:${port}`),
         },
-        onException: ({ host }, address) => void told.push(`${host} ${address}`),
+        onException: ({ host }, address) => void notified.push(`${host} ${address}`),
       },
       { 'nas.lan': [closedAddress], ...names },
     )
-    return { check, told }
+    return { check, told: notified }
   }
 
   test('an opened place is allowed by its exact host and port, and its use is reported', async () => {

@@ -18,10 +18,10 @@ async function anAgent(
   answer: (response: ServerResponse) => void,
   bounds: { readonly perAgentMax?: number; readonly cpuMsOfEach?: number } = {},
 ) {
-  let asked = 0
+  let requestCount = 0
   const server = createServer((request, response) => {
     request.resume()
-    asked++
+    requestCount++
     answer(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -83,7 +83,7 @@ async function anAgent(
     },
     http,
   })
-  return { line, files, work, clock, held, loop, asked: () => asked, sleeps: () => sleeps }
+  return { line, files, work, clock, held, loop, asked: () => requestCount, sleeps: () => sleeps }
 }
 
 const ends = (text: string) => (response: ServerResponse) => {

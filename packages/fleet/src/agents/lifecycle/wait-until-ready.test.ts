@@ -5,14 +5,14 @@ import { waitUntilReady } from './wait-until-ready.ts'
 
 /** Waits for an agent whose port accepts connections from the first request on, and which answers the third. */
 async function startOn(rung: IsolationRung): Promise<readonly string[]> {
-  const told: string[] = []
-  let asked = 0
+  const notified: string[] = []
+  let requestCount = 0
   const clock = createManualClock(1_000_000, { passesMs: 500 })
   await waitUntilReady(
     {
       clock,
       runtime: {
-        endStartShare: async () => void told.push('own share'),
+        endStartShare: async () => void notified.push('own share'),
         inspect: async () => ({ running: true }),
       } as never,
     },
@@ -23,16 +23,16 @@ async function startOn(rung: IsolationRung): Promise<readonly string[]> {
         agentId: 'scout',
         started: async (_token: string, _signal: AbortSignal, onTaken?: () => void) => {
           onTaken?.()
-          asked += 1
-          told.push(asked === 3 ? 'answers' : 'silent')
-          return asked === 3
+          requestCount += 1
+          notified.push(requestCount === 3 ? 'answers' : 'silent')
+          return requestCount === 3
         },
         healthy: async () => true,
       } as never,
     },
     AbortSignal.timeout(60_000),
   )
-  return told
+  return notified
 }
 
 it('a start gives an agent its own share as soon as its port is open', async () => {

@@ -16,7 +16,7 @@ function anEngine(inspect: () => Promise<unknown>): Engine {
 async function restoring() {
   const cacheDirectory = await mkdtemp(join(tmpdir(), 'flotilla-restore-'))
   onTestFinished(() => rm(cacheDirectory, { recursive: true, force: true }))
-  const told: string[] = []
+  const notified: string[] = []
   const restore = createRestoreImage(
     {
       recipeDirectory: join(cacheDirectory, 'no-recipe'),
@@ -28,11 +28,11 @@ async function restoring() {
       noInstall: true,
       uid: 0,
       clock: systemClock,
-      log: { ...silentLog, warn: (_fields: unknown, fact: string) => void told.push(fact) },
+      log: { ...silentLog, warn: (_fields: unknown, fact: string) => void notified.push(fact) },
     },
     new AbortController().signal,
   )
-  return { restore, told }
+  return { restore, told: notified }
 }
 
 test('an image that the engine holds is left as it is', async () => {

@@ -4,12 +4,12 @@ import { waitMaxMs } from './call-failure.ts'
 
 /** What the caller gets for a response of the platform, and the request that was made. */
 async function ask(status: number, body: string | null, headers: Record<string, string> = {}) {
-  const asked: (RequestInit | undefined)[] = []
+  const requests: (RequestInit | undefined)[] = []
   const fetch = withBoundedAnswers(async (_url, init) => {
-    asked.push(init)
+    requests.push(init)
     return new Response(body, { status, headers })
   }, 'Slack')
-  return { asked, answer: await fetch('https://slack.test/api', { method: 'POST' }) }
+  return { asked: requests, answer: await fetch('https://slack.test/api', { method: 'POST' }) }
 }
 
 const deep = `${'['.repeat(1000)}${']'.repeat(1000)}`

@@ -20,9 +20,9 @@ interface Answer {
 
 /** All four platforms at one address. `answer` defines their responses. */
 async function aPlatform(answer: (request: IncomingMessage) => Answer) {
-  const asked: string[] = []
+  const requests: string[] = []
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`.trim())
+    requests.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`.trim())
     const { status, body } = answer(request)
     response
       .writeHead(status, { 'content-type': 'application/json' })
@@ -38,7 +38,7 @@ async function aPlatform(answer: (request: IncomingMessage) => Answer) {
     () => ({ telegram: root, discord: root, slack: root, whatsapp: root }),
     noProxies,
   )
-  return { asked, check, root }
+  return { asked: requests, check, root }
 }
 
 const values = {

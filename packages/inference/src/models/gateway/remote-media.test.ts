@@ -19,10 +19,10 @@ const web: FetchMedia = async (_caller, { url }) => {
 }
 
 async function aServer(wire: WireKind, model: string, fetchMedia: FetchMedia = web) {
-  const asked: { url: string; maxBytes: number }[] = []
+  const requests: { url: string; maxBytes: number }[] = []
   const gateway = await startLlmGateway(wire, model, {
     fetchMedia: (caller, one, signal) => {
-      asked.push({ url: one.url, maxBytes: one.maxBytes })
+      requests.push({ url: one.url, maxBytes: one.maxBytes })
       return fetchMedia(caller, one, signal)
     },
   })
@@ -34,7 +34,12 @@ async function aServer(wire: WireKind, model: string, fetchMedia: FetchMedia = w
       headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
       body: JSON.stringify({ model, max_tokens: 100, messages: [{ role: 'user', content }], ...more }),
     })
-  return { gateway, asked, post, sent: () => JSON.stringify(gateway.upstream.calls.map(({ body }) => body)) }
+  return {
+    gateway,
+    asked: requests,
+    post,
+    sent: () => JSON.stringify(gateway.upstream.calls.map(({ body }) => body)),
+  }
 }
 
 const hi = { type: 'text', text: 'hi' }

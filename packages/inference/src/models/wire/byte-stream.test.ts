@@ -7,25 +7,25 @@ const bytes = (text: string) => Buffer.from(text)
 /** A source that the test pushes, with a record of the reader's calls. */
 function aSource() {
   let to: ByteSink | null = null
-  const said: string[] = []
+  const texts: string[] = []
   const stream = createByteStream((sink) => {
     to = sink
-    return { resume: () => said.push('resume'), cut: () => said.push('cut') }
+    return { resume: () => texts.push('resume'), cut: () => texts.push('cut') }
   })
-  return { stream, said, sink: () => to as unknown as ByteSink }
+  return { stream, said: texts, sink: () => to as unknown as ByteSink }
 }
 
 function aSink(room: () => boolean = () => true) {
-  const heard: string[] = []
+  const received: string[] = []
   const sink: ByteSink = {
     write: (piece) => {
-      heard.push(Buffer.from(piece).toString())
+      received.push(Buffer.from(piece).toString())
       return room()
     },
-    end: () => heard.push('end'),
-    fail: (error) => heard.push(`fail: ${String(error)}`),
+    end: () => received.push('end'),
+    fail: (error) => received.push(`fail: ${String(error)}`),
   }
-  return { heard, sink }
+  return { heard: received, sink }
 }
 
 describe('a stream of bytes', () => {

@@ -28,7 +28,7 @@ async function aCopy(lease: () => unknown) {
     image: '',
     seccomp: { kind: 'runtime-default' },
   })
-  const told: unknown[] = []
+  const notified: unknown[] = []
   const made = (runtime?: string) => {
     const env = {
       FLOTILLA_HOME: home,
@@ -39,7 +39,7 @@ async function aCopy(lease: () => unknown) {
     return backup({
       environment: readEnvironment(env),
       env,
-      print: (line) => told.push(line),
+      print: (line) => notified.push(line),
       stopped: new AbortController().signal,
       uid: 1000,
       pid: process.pid,
@@ -49,7 +49,7 @@ async function aCopy(lease: () => unknown) {
       repositoryRoot: '/nonexistent',
     })
   }
-  return { home, made, asked, told }
+  return { home, made, asked, told: notified }
 }
 
 test('if a mesh elsewhere renews its lease, nothing changes in the cluster and the home is unlocked', async () => {

@@ -84,18 +84,18 @@ describe('Discord', () => {
     const { token = discordToken, clock = systemClock } = given
     const adapter = adapterOf(server, { marks, token, clock })
     closing.push(adapter.close)
-    const heard: ReceivedMessage[] = []
+    const received: ReceivedMessage[] = []
     const states: ChannelState[] = []
     const row = { isBroken: false }
     const starting = adapter.start({
       received: async (message) => {
-        heard.push(message)
+        received.push(message)
         if (row.isBroken) throw new Error('the disk is full')
       },
       stateChanged: (state) => void states.push(state),
       passedOver: () => {},
     })
-    return { server, marks, adapter, heard, states, row, starting }
+    return { server, marks, adapter, heard: received, states, row, starting }
   }
 
   interface Opened {

@@ -62,14 +62,14 @@ describe('Slack', () => {
     if (there === null) closing.push(workspace.close)
     const adapter = adapterOf(workspace, tokens)
     closing.push(adapter.close)
-    const heard: ReceivedMessage[] = []
+    const received: ReceivedMessage[] = []
     const states: ChannelState[] = []
     const starting = adapter.start({
-      received: async (message) => void heard.push(message),
+      received: async (message) => void received.push(message),
       stateChanged: (state) => void states.push(state),
       passedOver: () => {},
     })
-    return { workspace, adapter, heard, states, starting }
+    return { workspace, adapter, heard: received, states, starting }
   }
 
   async function started() {

@@ -54,18 +54,18 @@ async function listen(
     fetch: workspace.fetch,
   })
   closing.push(adapter.close)
-  const heard: ReceivedMessage[] = []
+  const received: ReceivedMessage[] = []
   const passed: PassedOver[] = []
   await adapter.start({
     received: async (message) => {
       await take(message)
-      heard.push(message)
+      received.push(message)
     },
     stateChanged: () => {},
     passedOver: (what) => void passed.push(what),
   })
-  const texts = () => heard.map(({ text }) => text)
-  return { adapter, heard, passed, texts }
+  const texts = () => received.map(({ text }) => text)
+  return { adapter, heard: received, passed, texts }
 }
 
 /** People wrote to the bot in these conversations before. */

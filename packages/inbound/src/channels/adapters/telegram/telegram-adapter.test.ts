@@ -75,17 +75,17 @@ describe('the Telegram adapter', () => {
   }
 
   async function listen(adapter: ChannelAdapter) {
-    const heard: ReceivedMessage[] = []
+    const received: ReceivedMessage[] = []
     const states: ChannelState[] = []
     const passed: PassedOver[] = []
     const moved: MovedConversation[] = []
     await adapter.start({
-      received: async (one) => void heard.push(one),
+      received: async (one) => void received.push(one),
       stateChanged: (state) => void states.push(state),
       passedOver: (what) => void passed.push(what),
       moved: (what) => void moved.push(what),
     })
-    return { heard, states, passed, moved }
+    return { heard: received, states, passed, moved }
   }
 
   test.each([
