@@ -4,7 +4,7 @@ import type { Order, PayingChain, Simulation } from '../../packages/wallet/src/c
 import { anvilProgram, startAnvil } from '../support/anvil.ts'
 import type { Anvil } from '../support/anvil.ts'
 import { payer, startEvmPayer } from '../support/evm-payer.ts'
-import { deploy, faucet, sendFrom, tokenWords, word } from '../support/wallet-fakes.ts'
+import { deploy, faucet, receiptOf, sendFrom, tokenWords, word } from '../support/wallet-fakes.ts'
 import type { TrickyRpc } from '../support/wallet-fakes.ts'
 
 const never = new AbortController().signal
@@ -103,7 +103,9 @@ describe.skipIf(anvilProgram === null)('contracts that lie in their logs', () =>
   }
 
   async function send(from: string, order: Extract<Order, { do: 'call' }>): Promise<void> {
-    await sendFrom(anvil, { from, to: order.contract, data: encodeCall(order.call).data })
+    // A snapshot that is taken before the transaction is in a block would lose it.
+    const hash = await sendFrom(anvil, { from, to: order.contract, data: encodeCall(order.call).data })
+    await receiptOf(anvil, hash)
   }
 
   const call = (contract: string, name: string, args: readonly unknown[] = []) =>

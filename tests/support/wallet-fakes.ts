@@ -129,7 +129,8 @@ export async function sendFrom(anvil: Anvil, transaction: object): Promise<strin
   return (await anvil.rpc('eth_sendTransaction', [{ gas: '0x500000', ...transaction }])) as string
 }
 
-async function receiptOf(anvil: Anvil, hash: string): Promise<unknown> {
+/** Waits until a transaction is in a block. */
+export async function receiptOf(anvil: Anvil, hash: string): Promise<unknown> {
   for (;;) {
     const receipt = await anvil.rpc('eth_getTransactionReceipt', [hash])
     if (receipt !== null) return receipt
