@@ -15,6 +15,8 @@ import { settingsSchema } from '../../packages/foundation/src/config/settings-fi
 import { commandProgram } from './command-program.ts'
 
 const program = await commandProgram()
+/** Commands that do something without one of their subcommands, so that a repair may go on in prose. */
+const runAlone = new Set(['models'])
 const home = '/home'
 const files = [...Object.values(dataPaths(home)), meshLogPath(home)].map((path) =>
   path.slice(home.length + 1),
@@ -99,7 +101,7 @@ function commandIsThere(words: string): boolean {
   for (const word of words.split(' ')) {
     if (at.commands.length === 0 || !/^[a-z][a-z-]*$/.test(word)) break
     const next = at.commands.find((command) => command.name() === word)
-    if (!next) return false
+    if (!next) return runAlone.has(at.name())
     at = next
   }
   if (at === program && !/^(?:COMMAND )?--help/.test(words)) return false

@@ -294,7 +294,7 @@ export const problemCatalog = {
     title: 'The price of the model is unknown',
     retryable: false,
     repair:
-      'Set the price of the model under models in config/settings.json, or set "local": true for a model of your own.',
+      'Set the price with flotilla models price NAME --input USD --output USD, which writes models.NAME.price of config/settings.json; 0 for a model that costs nothing.',
   },
   'lane-full': {
     status: 429,

@@ -1,14 +1,19 @@
+import { setupLimits } from '@flotilla/protocol/setup-api'
+import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { ModelView } from '@flotilla/protocol/models-api'
-import { commandAction } from '../command-action.ts'
+import { commandAction, flagOption, numberOption, operand } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { noModelNotice } from '../set-up/no-model-notice.ts'
 import type { Color } from '../terminal/color.ts'
 import { formatDuration, formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
 export function addModelsCommand(program: Command, deps: CliDeps): void {
-  program
+  const command = program
     .command('models')
     .description(
       'Shows the models that the fleet is configured for or has used: price per million tokens, health, remaining cooldown, fallbacks, and which agents may use each.',
@@ -23,6 +28,50 @@ Example:
   $ flotilla models --json | jq '.models[] | select(.health == "cooling")'`,
     )
     .action(commandAction(deps, models))
+  command
+    .command('price')
+    .summary('set the price of a model')
+    .description(
+      'Sets what a model costs, in US dollars per million tokens; 0 for a model that costs nothing. It applies from the next call, and is written as models.NAME.price in config/settings.json.',
+    )
+    .argument('<model>', 'provider/model, as flotilla models lists it')
+    .option('--input <usd>', 'US dollars per million tokens of prompts', perMtok)
+    .option('--output <usd>', 'US dollars per million tokens of answers', perMtok)
+    .option('--public', 'forget the own price and use the public price list')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla models price here/large --input 1.25 --output 10\n  $ flotilla models price openai/gpt-5-mini --public',
+    )
+    .action(commandAction(deps, setPrice))
+}
+
+async function setPrice(context: CommandContext, line: CommandLine): Promise<void> {
+  const model = operand(line, 0)
+  const input = numberOption(line, 'input')
+  const output = numberOption(line, 'output')
+  const isPublic = flagOption(line, 'public')
+  if (isPublic ? input !== undefined || output !== undefined : input === undefined || output === undefined) {
+    throw new CommandFailed('wrong-usage', {
+      detail: 'give both --input and --output, or --public alone',
+      repair: 'See flotilla models price --help.',
+      exitCode: exitCodes.usage,
+    })
+  }
+  const price = isPublic ? null : { input_per_mtok: input ?? 0, output_per_mtok: output ?? 0 }
+  const client = await context.mesh()
+  const reply = await client.call('setupPrice', { body: { model, price }, signal: context.signal })
+  context.terminal.printJson(reply)
+  context.terminal.print(
+    price === null
+      ? `${model} costs what the public price list says.`
+      : `${model} costs ${priceOf(price.input_per_mtok)} in and ${priceOf(price.output_per_mtok)} out, in US dollars per million tokens, from the next call.`,
+  )
+}
+
+function perMtok(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value >= 0 && value <= setupLimits.usdPerMtokMax) return value
+  throw new InvalidArgumentError(`Expected US dollars from 0 to ${setupLimits.usdPerMtokMax}, such as 1.25.`)
 }
 
 const chosenWords = { heartbeat: 'heartbeats of all', compaction: 'summaries of all' } as const
@@ -69,7 +118,7 @@ export function freeHereWords(models: readonly ModelView[]): string[] {
   const here = models.filter(({ free_because }) => free_because === 'this-machine').map(({ id }) => id)
   if (here.length === 0) return []
   return [
-    `Free, because their provider is on this machine: ${here.join(', ')}. If it forwards calls to a paid provider, write a price or "local": false for the model or its provider in config/settings.json.`,
+    `Free, because their provider is on this machine: ${here.join(', ')}. If it forwards calls to a paid provider, set what it costs with flotilla models price, or write "local": false for the model or its provider in config/settings.json.`,
   ]
 }
 

@@ -36,6 +36,8 @@ const here: Partial<Record<ProblemCode, string>> = {
     'Check its address under Settings, Providers and models, and the network of the mesh.',
   'model-call-rejected':
     'Correct what the detail names; Settings, Providers and models, shows what is set for the model.',
+  'model-unpriced':
+    'An owner sets its price under Settings, Providers and models; 0 for a model that costs nothing.',
   'model-failed': 'Try again, or choose another model under Settings, Providers and models.',
   'context-exhausted': 'Start a new session in Chat, or use a model with a larger context.',
   'tool-loop-terminated':

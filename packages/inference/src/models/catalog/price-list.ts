@@ -54,7 +54,7 @@ export function priceOf(model: PricedModel, now: number): Price {
   const listed = listedPrice(model, now)
   if (listed) return listed
   throw new Problem('model-unpriced', {
-    detail: `the price of ${model.id} is unknown; under models in config/settings.json set a price { input_per_mtok, output_per_mtok } for "${model.id}", or "local": true if the model runs on your own machine and costs nothing`,
+    detail: `the price of ${model.id} is unknown; set it with flotilla models price ${model.id} --input USD --output USD (per million tokens; 0 for a model of your own that costs nothing), or under Settings, Providers and models`,
     extra: { model: model.id },
   })
 }
