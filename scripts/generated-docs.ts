@@ -5,6 +5,7 @@ import { readSourceFiles } from '../tests/source-files.ts'
 import { contextDiagram } from './context-diagram.ts'
 import { endpointDocs } from './endpoint-docs.ts'
 import { contextEventDocs, readContextEvents, readmeLine } from './context-events.ts'
+import { limitDocs } from './limit-docs.ts'
 import { logLineDocs } from './log-line-docs.ts'
 import { readLogLines } from './log-lines.ts'
 import { problemDocs } from './problem-docs.ts'
@@ -35,6 +36,7 @@ export async function generatedDocs(): Promise<readonly (readonly [path: string,
       const readme = readFileSync(join(root, path), 'utf8')
       return [path, readme.replace(eventsLine, () => readmeLine(events, name))] as const
     }),
+    ['docs/reference/limits.md', limitDocs(sources)],
     ['docs/reference/log-lines.md', logLineDocs(readLogLines(sources))],
     [
       'docs/architecture.md',
