@@ -125,7 +125,7 @@ describe('a conversation', () => {
     expect(failed.messages.flatMap(({ calls: made }) => made.map(({ name }) => name))).toContain(
       'run_command',
     )
-    expect(failed.messages.at(-1)?.text).toContain('This turn ended without an answer')
+    expect(failed.messages.at(-1)?.unanswered).toContain('run_command')
 
     // `submit` disconnects as soon as its run is named.
     const left = await mesh.submit('wait', { agent: 'left', session: 'left' })

@@ -412,7 +412,7 @@ describe('a server of one’s own', () => {
       expect(said).toContain(
         'openai/own-unpriced cannot be called yet: the price of openai/own-unpriced is unknown',
       )
-      expect(said).toContain('"local": true')
+      expect(said).toContain('flotilla models price openai/own-unpriced --input')
     } finally {
       await own.close()
     }

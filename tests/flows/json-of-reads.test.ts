@@ -107,6 +107,7 @@ const changes: readonly string[] = [
   ...named('', 'image upgrade reset uninstall'),
   ...named('agent', 'add'),
   ...named('mcp', 'add remove'),
+  ...named('models', 'price'),
   ...named('tasks', 'give answer retry reroute cancel accept rework reject'),
   ...named('projects', 'create add remove archive unarchive delete goal write'),
   ...named('artifacts', 'save'),

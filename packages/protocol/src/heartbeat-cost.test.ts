@@ -4,15 +4,15 @@ import { describeHeartbeatCost, heartbeatModel, heartbeatUsdADay } from './heart
 const paid = { id: 'openai/gpt', price: { input_per_mtok: 1, output_per_mtok: 10 }, free_because: null }
 
 test.each([
-  ['every 15m', 96 * 0.009],
-  ['every 2h', 12 * 0.009],
-  ['every 7d', 0.009 / 7],
+  ['every 15m', 96 * 0.005],
+  ['every 2h', 12 * 0.005],
+  ['every 7d', 0.005 / 7],
 ])('a day of %s costs its calls times the price of the model', (schedule, usd) => {
   expect(heartbeatUsdADay(schedule, paid.price)).toBeCloseTo(usd, 9)
 })
 
 test.each([
-  ['every 15m', paid, 'up to 96 model calls a day, about $0.86 a day at the price of openai/gpt'],
+  ['every 15m', paid, 'up to 96 model calls a day, about $0.48 a day at the price of openai/gpt'],
   ['every 1d', paid, 'up to 1 model calls a day, less than $0.01 a day'],
   ['every 7d', paid, 'less than one model call a day'],
   [

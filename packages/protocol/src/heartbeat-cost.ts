@@ -4,7 +4,7 @@ import { minutesOf } from './heartbeat-api.ts'
  * Tokens of one heartbeat that finds nothing: system prompt, tools and message in, `HEARTBEAT_OK` out. An estimate
  * for people who choose an interval; a heartbeat that works on something uses more.
  */
-export const quietHeartbeatTokens = { input: 8000, output: 100 } as const
+export const quietHeartbeatTokens = { input: 4000, output: 100 } as const
 
 const minutesADay = 24 * 60
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { makeHome } from './home-folder.ts'
+import { homeFault, makeHome } from './home-folder.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'flotilla-home-folder-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -46,5 +46,15 @@ describe('making the home', () => {
       statSync: () => (made ? { isDirectory: () => true } : undefined),
     }
     expect(() => makeHome(files, '/home')).not.toThrow()
+  })
+
+  it('an error of the file system below the home names the path, and any other error stays as it is', () => {
+    const refused = Object.assign(new Error('refused'), { code: 'EACCES', path: '/home/data' })
+    expect(homeFault('/home', refused)).toMatchObject({
+      code: 'home-unusable',
+      detail: '/home cannot be the home: /home/data cannot be created or changed (EACCES)',
+    })
+    const other = Object.assign(new Error('full'), { code: 'ENOSPC', path: '/home/data' })
+    expect(homeFault('/home', other)).toBe(other)
   })
 })

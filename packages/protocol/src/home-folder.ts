@@ -36,6 +36,15 @@ function isFolder(files: FolderFiles, folder: string): boolean {
   return files.statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
+/** The Problem `home-unusable` for an error of the file system below the home; any other error is returned as it is. */
+export function homeFault(home: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('path' in error) || !refusals.has(codeOf(error))) return error
+  return unusable(home, `${String(error.path)} cannot be created or changed (${codeOf(error)})`, error)
+}
+
+/** Codes of the system for a folder or file that this user may not change, or that another kind of file replaces. */
+const refusals: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EEXIST', 'ENOTDIR', 'EISDIR'])
+
 function unusable(home: string, why: string, cause?: unknown): Problem {
   return new Problem('home-unusable', { detail: `${home} cannot be the home: ${why}`, cause })
 }

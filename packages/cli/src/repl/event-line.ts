@@ -221,7 +221,7 @@ function steerWords(event: Extract<FleetEventBody, { type: 'steer.changed' }>, c
   const said = `“${oneLine(event.text, 60)}”`
   if (event.state === 'taken') return `reads ${said} after step ${event.step}`
   if (event.state === 'waiting') return color.faint(`will read ${said} before its next step`)
-  if (event.state === 'returned') return `was stopped before it read ${said}`
+  if (event.state === 'returned') return `was stopped before it read ${said}, which starts nothing`
   return `answers ${said} in a separate run, ${event.became_run_id}`
 }
 

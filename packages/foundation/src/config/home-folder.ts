@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { chmod, mkdir } from 'node:fs/promises'
-import { makeHome } from '@flotilla/protocol/home-folder'
+import { homeFault, makeHome } from '@flotilla/protocol/home-folder'
 import { readTextFile, writeFileAtomically } from './atomic-file.ts'
 import { join } from 'node:path'
 import type { DataPaths } from './data-paths.ts'
@@ -15,10 +15,16 @@ export interface HomeFolder {
 
 /**
  * Creates the home's folders, and its id at the first start. Everything below the home becomes private to the owner,
- * also existing folders; the home itself may be a shared folder.
+ * also existing folders; the home itself may be a shared folder. Throws the Problem `home-unusable` with the obstacle.
  */
 export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
   makeHome(fs, paths.home)
+  return openFolders(paths).catch((error: unknown) => {
+    throw homeFault(paths.home, error)
+  })
+}
+
+async function openFolders(paths: DataPaths): Promise<HomeFolder> {
   const closed = [
     paths.configFolder,
     paths.dataFolder,

@@ -157,7 +157,7 @@ describe.each([
         expect.objectContaining({
           code: 'model-unpriced',
           detail: expect.stringMatching(
-            /set a price .* for ".*", or "local": true if the model runs on your own machine/,
+            /set it with flotilla models price .* --input USD --output USD .*0 for a model of your own/,
           ),
         }),
       )
