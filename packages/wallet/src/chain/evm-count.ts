@@ -8,15 +8,16 @@ import { sameEvmAddress } from './evm-address.ts'
 import type { Effects, Simulation } from './paying-chain.ts'
 
 /**
- * The maximum number of tokens that logs name, of tokens of the sender that other contracts use, and of addresses in a
- * call. A call with more of one of them is not assessed.
+ * The maximum number of tokens that the logs of a call name, and of the sender's tokens that the call uses in other
+ * contracts. A call with more of either is not assessed.
  */
 const tokensMax = 24
+/** The maximum number of addresses that the arguments of a call may name. */
 const namedMax = 24
-/** Identifiers of interfaces by ERC-165. */
+/** Interface identifiers of ERC-721 and ERC-1155 contracts, as `supportsInterface` of ERC-165 takes them. */
 const interfaceIds = { erc721: '0x80ac58cd', erc1155: '0xd9b67a26' } as const
 
-/** A question to a contract. */
+/** A read-only call to a contract. */
 export interface Ask {
   readonly to: string
   readonly data: string
@@ -26,25 +27,29 @@ export type Answers<Value> =
   | { readonly kind: 'answers'; readonly values: readonly Value[] }
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** Reads contracts around a call that is not sent. An answer that is not one word is null. */
+/**
+ * Reads contracts before and after a call that is simulated and not sent. A contract's answer is null if it is not
+ * exactly one 32-byte word.
+ */
 export interface Readings {
-  /** The maximum number of contracts of a call that are asked whether the sender holds something there. */
+  /** The maximum number of contracts used by a call that are asked for the sender's balance. */
   readonly contractsMax: number
   before(asks: readonly Ask[]): Promise<Answers<bigint | null>>
   around(asks: readonly Ask[]): Promise<Answers<Pair>>
 }
 
-/** What a call did when it was tried. */
+/** What a call did when it was simulated or traced. */
 export interface Tried {
   readonly logs: readonly EvmLog[]
-  /** The contracts that the call used, as far as they may have written something; null if unknown. */
+  /** The contracts that the call used and that may have changed their storage; null if unknown. */
   readonly touched: readonly string[] | null
 }
 
 /**
- * Returns the effects of a call: the worse of what logs report and what balances and allowances show. Logs are the
- * word of a contract, which may log nothing, less than it moves, or transfers that never happened. Balances are
- * therefore read for each contract that the call uses, also if neither its arguments nor a log name that contract.
+ * Returns the effects of a call: for each token the worse of what the logs report and what the measured balances and
+ * allowances show. A contract writes its own logs, and it may log nothing, less than it moves, or transfers that
+ * never happened. Balances are therefore read for each contract that the call uses, even if neither the arguments of
+ * the call nor a log name that contract.
  */
 export async function countEffects(
   readings: Readings,

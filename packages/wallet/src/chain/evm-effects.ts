@@ -52,7 +52,7 @@ const batchMax = 256
 interface TransferSeen {
   /** The address of the asset; null for the coin of the chain. */
   readonly asset: string | null
-  /** Which of an asset's collectibles; empty for coins and fungible tokens. */
+  /** The id of one collectible of the asset; empty for coins and fungible tokens. */
   readonly item: string
   readonly from: string
   readonly to: string
@@ -86,7 +86,7 @@ export function effectsOf(
   }
   return {
     changes: [
-      // The value of the call leaves for certain; coins that come back are not counted against it.
+      // The call's value counts as spent in full, even if coins come back to the sender.
       ...(sentRaw > 0n ? [{ asset: null, raw: -sentRaw }] : []),
       ...changesOf(me, moves),
     ],
@@ -95,7 +95,10 @@ export function effectsOf(
   }
 }
 
-/** Returns the change of each token of `me`; what leaves of some items is not balanced by what comes in of others. */
+/**
+ * Returns the change of each token of `me`. Items of a token that arrive do not offset items of that token that
+ * leave.
+ */
 function changesOf(me: string, moves: readonly TransferSeen[]): Effects['changes'] {
   const tokens = new Map<string, Map<string, bigint>>()
   for (const { asset, item, from, to, raw } of moves) {
@@ -204,7 +207,10 @@ function batchOf(data: string): readonly (readonly [id: bigint, raw: bigint])[] 
   return ids.map((id, at) => [id, amounts[at] ?? 1n])
 }
 
-/** Returns the list of numbers whose place is the word at the index `at`; null if it is not there or too long. */
+/**
+ * Returns the list of numbers whose position is in the word at `at`; null if the data has no such list or it is too
+ * long.
+ */
 function listAt(data: string, at: number): readonly bigint[] | null {
   const place = word(data, at)
   const words = BigInt(Math.floor((data.length - 2) / 64))
@@ -215,7 +221,7 @@ function listAt(data: string, at: number): readonly bigint[] | null {
   return Array.from({ length: Number(length) }, (_, index) => word(data, start + 1 + index))
 }
 
-/** An item that moves counts, also if its log states no amount. */
+/** A logged item counts at least once, also if its log states the amount zero. */
 function atLeastOne(raw: bigint): bigint {
   return raw === 0n ? 1n : raw
 }

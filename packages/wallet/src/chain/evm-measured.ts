@@ -6,6 +6,7 @@ import type { Effects, Grant } from './paying-chain.ts'
 
 /** A word of at least this value counts as an address. Amounts are smaller; a smaller address has no findable key. */
 const addressFrom = 2n ** 96n
+/** The length of a function selector in hexadecimal digits. */
 const selectorChars = 8
 /** The selector of `approve(address,uint256)`. */
 export const approveSelector = '0x095ea7b3'
@@ -31,8 +32,8 @@ export interface Measured {
 }
 
 /**
- * Combines logs and measurements: for each value the worse counts, a larger loss or a larger allowance. A balance that
- * is unknown after the call counts as lost. Pure.
+ * Combines logs and measured balances and allowances. For each asset the larger loss counts, and for each spender the
+ * larger allowance. A balance that is unknown after the call counts as lost. Pure.
  */
 export function worst(seen: Effects, { held, allowed, token }: Measured): Effects {
   const changes = new Map(seen.changes.map(({ asset, raw }) => [asset, raw]))
@@ -68,12 +69,15 @@ function changeOf({ before = null, after = null }: Partial<Pair> = {}): bigint |
   return before === null ? null : (after ?? 0n) - before
 }
 
-/** True if logs show what this contract moves or allows. Pure. */
+/** True if the logs show that this contract moved tokens or changed an allowance. Pure. */
 export function isTold(contract: string, { changes, grants }: Effects): boolean {
   return [...changes, ...grants].some(({ asset }) => asset !== null && sameEvmAddress(asset, contract))
 }
 
-/** Returns the assets whose balance changed to the worse of what logs report, each with its change. Pure. */
+/**
+ * Returns the assets whose balance fell by more, or rose by less, than the logs report, each with its real change.
+ * Pure.
+ */
 export function misreportedIn(
   { changes }: Effects,
   held: Measured['held'],

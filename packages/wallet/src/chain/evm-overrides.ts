@@ -5,12 +5,12 @@ import { quantitySchema } from './json-rpc.ts'
 import type { RpcSession } from './json-rpc.ts'
 import { hex } from './evm-wire.ts'
 
-/** What a call would leave, in the form in which `eth_call` takes it. */
+/** The state of accounts after a call, in the form of the state overrides of `eth_call`. */
 export type Overrides = Readonly<
   Record<string, { readonly balance?: string; readonly stateDiff?: Readonly<Record<string, string>> }>
 >
 
-/** The maximum number of storage places that a call may change; each later question carries them. */
+/** The maximum number of storage slots that a call may change; each later `eth_call` sends all of them. */
 const placesMax = 2000
 const emptyWord = `0x${'0'.repeat(64)}`
 
@@ -21,7 +21,10 @@ const accountsSchema = z.record(
 )
 const diffSchema = z.looseObject({ pre: accountsSchema, post: accountsSchema })
 
-/** Returns the storage and the coins that a call would leave; null if the endpoint cannot tell. */
+/**
+ * Returns the storage and the coin balances that accounts would have after a call; null if the endpoint does not
+ * trace storage, or if the call changes too many slots.
+ */
 export async function readOverrides(session: RpcSession, call: EvmCallRequest): Promise<Overrides | null> {
   const answer = await session.answer('debug_traceCall', [
     wire(call),
@@ -44,7 +47,7 @@ export async function readOverrides(session: RpcSession, call: EvmCallRequest): 
   )
 }
 
-/** Places that had a value; the tracer leaves out those that are zero afterwards. */
+/** Sets slots that had a value to zero, because the tracer omits slots that are zero after the call. */
 function emptied(storage: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.keys(storage).map((place) => [place, emptyWord]))
 }

@@ -11,7 +11,7 @@ import { quantitySchema } from './json-rpc.ts'
 import type { RpcSession } from './json-rpc.ts'
 import type { Simulation } from './paying-chain.ts'
 
-/** The maximum number of contracts that are asked in one simulation whether the sender holds something there. */
+/** The maximum number of contracts that are asked in one simulation for the sender's balance. */
 const contractsMax = 200
 /**
  * The simulated time is this long after the newest block, in seconds. Nodes reject a simulated time
@@ -53,7 +53,7 @@ export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Pr
   return countEffects(readingsOf(session, call), call, { logs: done.logs, touched })
 }
 
-/** Reads contracts in simulations, alone and before and after the call. */
+/** Reads contracts in one simulation: before the call, or both before and after it. */
 function readingsOf(session: RpcSession, call: EvmCallRequest): Readings {
   return {
     contractsMax,

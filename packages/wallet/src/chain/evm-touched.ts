@@ -4,11 +4,11 @@ import type { EvmCallRequest } from './evm-unsigned.ts'
 import type { RpcSession } from './json-rpc.ts'
 import { readTrace, writersIn } from './evm-trace.ts'
 
-/** The gas of a payment to an address without code. */
+/** The gas that a payment to an address without code uses. */
 const plainGas = 21_000n
-/** The gas for a call of unknown cost, and the gas on top of the double of a known cost. */
+/** Gas in addition to twice the gas that the simulated call used; its access list is created with that limit. */
 const spareGas = 100_000n
-/** The maximum number of contracts in an access list. */
+/** The maximum number of contracts in an access list; a longer list is not read. */
 const listMax = 5000
 
 const accessListSchema = z.looseObject({
@@ -17,8 +17,8 @@ const accessListSchema = z.looseObject({
 })
 
 /**
- * Returns the contracts that a call uses, which logs alone do not show; null if the endpoint reports neither access
- * lists nor traces.
+ * Returns the contracts that a call uses, including those that write no log; null if the endpoint reports neither
+ * access lists nor traces.
  */
 export async function touchedBy(
   session: RpcSession,
@@ -26,7 +26,7 @@ export async function touchedBy(
   gasUsed: bigint | undefined,
 ): Promise<readonly string[] | null> {
   if (call.data === '0x' && gasUsed === plainGas) return []
-  // Without a limit, some nodes require coins for the most gas that they would run.
+  // Without a gas limit, some nodes require that the sender can pay for the maximum gas of a call.
   const gas = gasUsed === undefined ? {} : { gas: hex(2n * gasUsed + spareGas) }
   const listed = await session.answer('eth_createAccessList', [{ ...wire(call), ...gas }, 'latest'])
   const read = listed.kind === 'result' ? accessListSchema.safeParse(listed.result) : null

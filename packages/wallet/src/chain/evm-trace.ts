@@ -14,8 +14,12 @@ import { quantitySchema } from './json-rpc.ts'
 import type { RpcSession } from './json-rpc.ts'
 import type { Effects, Simulation } from './paying-chain.ts'
 
+/** The maximum nesting of calls in a trace that is read. */
 const traceDepthMax = 64
-/** The maximum number of contracts that are asked one by one whether the sender holds something there. */
+/**
+ * The maximum number of contracts that are asked one by one for the sender's balance, if the endpoint cannot
+ * simulate.
+ */
 const contractsMax = 24
 
 interface Frame {
@@ -47,7 +51,9 @@ type Trace =
   | { readonly kind: 'trace'; readonly frame: Frame }
   | { readonly kind: 'none'; readonly reason: string; readonly isRefused: boolean }
 
-/** Traces a call in the newest block. */
+/**
+ * Returns the trace of a call, executed on the newest block; `none` with the reason if the endpoint gives no trace.
+ */
 export async function readTrace(session: RpcSession, call: EvmCallRequest): Promise<Trace> {
   const answer = await session.answer('debug_traceCall', [
     wire(call),
@@ -62,9 +68,9 @@ export async function readTrace(session: RpcSession, call: EvmCallRequest): Prom
 }
 
 /**
- * Returns the effects of a call by its trace, for endpoints without `eth_simulateV1`; `before` says why it cannot
- * simulate. Balances after the call are read with the storage that the call would leave. Where the endpoint cannot do
- * that either, each token that the call uses counts with the sender's whole balance.
+ * Returns the effects of a call by its trace, for endpoints without `eth_simulateV1`; `before` says why the endpoint
+ * cannot simulate. Balances after the call are read with the storage that the call would leave. If the endpoint
+ * cannot report that storage, the sender's whole balance of each token that the call uses counts as lost.
  */
 export async function traceEvm(
   session: RpcSession,
@@ -91,7 +97,7 @@ export async function traceEvm(
   return countEffects(readingsWith(session, { after, used }), call, { logs, touched })
 }
 
-/** Reads contracts one by one, as they are and with what the call would leave. */
+/** Reads contracts one by one, once in their current state and once in the state after the call. */
 function readingsWith(
   session: RpcSession,
   { after, used }: { readonly after: Overrides | null; readonly used: readonly string[] },
@@ -112,7 +118,8 @@ function readingsWith(
       values: await Promise.all(
         asks.map(async (ask) => {
           const before = await read(ask)
-          // Contracts that the trace does not show have written nothing.
+          // A contract that the trace does not show has not changed its storage, so its value is the same after the
+          // call.
           if (after === null) return { before, after: used.includes(ask.to.toLowerCase()) ? null : before }
           return { before, after: await read(ask, after) }
         }),
@@ -121,7 +128,10 @@ function readingsWith(
   }
 }
 
-/** Returns contracts that may write their own storage in a trace: called with data, not read-only, not reverted. */
+/**
+ * Returns contracts that may have changed their storage in a trace: called with data, and neither by `STATICCALL` nor
+ * in a call that was reverted.
+ */
 export function writersIn({ calls = [] }: Frame): readonly string[] {
   return calls.flatMap((inner) => {
     if (inner.error != null || inner.type === 'STATICCALL') return []
@@ -130,7 +140,10 @@ export function writersIn({ calls = [] }: Frame): readonly string[] {
   })
 }
 
-/** True if no log shows the allowance of an `approve`: some tokens write none, and may keep it anywhere. */
+/**
+ * True if the call is an `approve` of more than zero and no log shows the allowance: some tokens write no log, and
+ * may store the allowance in any slot.
+ */
 function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boolean {
   if (!data.startsWith(approveSelector)) return false
   const isNothing = /^0*$/.test(data.slice(10 + 64, 10 + 128))
@@ -139,7 +152,10 @@ function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boole
   )
 }
 
-/** Returns the logs of a call and its inner calls, without reverted calls; null if they are nested too deeply. */
+/**
+ * Returns the logs of a call and of its inner calls, without those of reverted calls; null if the calls are nested
+ * too deeply.
+ */
 function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
   if (depth > traceDepthMax) return null
   const logs: EvmLog[] = [...coinsOf(frame), ...(frame.logs ?? [])]
@@ -152,7 +168,10 @@ function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
   return logs
 }
 
-/** Returns coin transfers as a simulation logs them. A delegate call only repeats the value of its enclosing call. */
+/**
+ * Returns the coin transfer of a call in the form of a simulation's log; none for a delegate call, whose `value` only
+ * repeats that of the enclosing call.
+ */
 function coinsOf({ type, from, to, value = 0n }: Frame): readonly EvmLog[] {
   const hands = type !== 'DELEGATECALL' && type !== 'CALLCODE' && type !== 'STATICCALL'
   if (!hands || value === 0n || from === undefined || to === undefined) return []

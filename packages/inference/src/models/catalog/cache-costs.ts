@@ -3,7 +3,10 @@ import type { CacheUse } from '../../spending/index.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 import type { Price } from './price-list.ts'
 
-/** Returns what the provider's cache did for one call, by the price of the model; null if it did nothing. Pure. */
+/**
+ * Returns the tokens and costs of the provider's cache for one call, by the price of the model; null if the cache was
+ * not used. Pure.
+ */
 export function cacheUseOf(price: Pick<Price, 'costNano'>, usage: TokenUsage): CacheUse | null {
   const promptTokens = bookable(usage.promptTokens)
   const readTokens = Math.min(bookable(usage.cachedTokens), promptTokens)
@@ -11,7 +14,7 @@ export function cacheUseOf(price: Pick<Price, 'costNano'>, usage: TokenUsage): C
   const use = { readTokens, writtenTokens }
   if (isWithoutCache({ ...use, readNano: 0, writtenNano: 0, savedNano: 0 })) return null
   const { statedUsd: _, cacheWriteLongTokens: longTokens = 0, ...listed } = usage
-  /** The cost by the price list: a cost that the provider states is known for the real call only. */
+  /** Costs come from the price list, because a cost stated by the provider applies to the real call only. */
   const cost = (told: Partial<TokenUsage>) =>
     price.costNano({ ...listed, promptTokens, cachedTokens: 0, cacheWriteTokens: 0, ...told })
   const read = { cachedTokens: readTokens }
@@ -20,7 +23,7 @@ export function cacheUseOf(price: Pick<Price, 'costNano'>, usage: TokenUsage): C
     cacheWriteLongTokens: Math.min(longTokens, writtenTokens),
   }
   const real = cost({ ...read, ...written })
-  // The number of prompt tokens stays the same, because it decides the tier of a price with tiers.
+  // The total of prompt tokens stays unchanged, because tiered prices depend on it.
   const input = cost({ completionTokens: 0 }) - cost({ completionTokens: 0, promptTokens: 0 })
   const fullNano = promptTokens === 0 ? 0 : input / promptTokens
   return {

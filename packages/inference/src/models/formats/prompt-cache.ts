@@ -10,7 +10,7 @@ export type PromptCache =
       readonly onTools: boolean
       /** True if a prompt can be kept for an hour instead of five minutes. */
       readonly forAnHour: boolean
-      /** The fewest tokens that the model caches; a shorter beginning gets no mark. */
+      /** The minimum number of tokens that the provider caches for this model; a shorter beginning gets no mark. */
       readonly minTokens: number
     }
   /** The provider caches by itself; a key routes calls with the same beginning to the same machine. */
@@ -20,9 +20,9 @@ export type PromptCache =
 const cachedAtAmazon =
   /anthropic\.claude-(?:3-7-sonnet|3-5-haiku|3-5-sonnet-20241022|[a-z]+-\d)|amazon\.nova-/
 
-/** Amazon keeps a prompt for an hour for these models only. */
+/** The Claude models for which Amazon can cache a prompt for an hour. */
 const forAnHourAtAmazon = /anthropic\.claude-(?:opus|sonnet|haiku)-4-[5-9]/
-/** The fewest tokens that Claude models cache; Amazon's Nova caches from 1,024. */
+/** The minimum number of tokens that providers cache, for Claude models that differ from the usual minimum. */
 const minTokensOf: readonly (readonly [model: RegExp, tokens: number])[] = [
   [/claude-(?:opus-4[.-][5-9]|haiku-4[.-][5-9])/, 4096],
   [/claude-(?:sonnet-4[.-][6-9]|3[.-]5-haiku|3-haiku)/, 2048],
@@ -53,8 +53,8 @@ export function promptCacheOf(at: {
  * Adds what makes the provider cache the conversation: a key, or at most four marks, as many as providers accept:
  *
  * - on the last tool, and on the system prompt, which other conversations of the agent share;
- * - on the end of the conversation in the previous call, where the provider finds its cache entry. The provider looks
- * - on the current end of the conversation. Later system messages are not part of the next call.
+ * - on the end of the conversation in the previous call, where the provider finds its cache entry;
+ * - on the current end of the conversation, before later system messages, which the next call does not repeat.
  *
  * A beginning that is surely too short for the model gets no mark. All marks of a call have the same lifetime,
  * because a provider rejects a longer one behind a shorter one, and because its report does not separate them.
@@ -88,12 +88,12 @@ export function withPromptCache(
 /** How long a provider keeps a prompt in its cache after each use: five minutes or an hour. */
 export type CacheTime = '5m' | '1h'
 
-/** Returns the lifetime that the marks of a call have. Pure. */
+/** Returns the lifetime that the cache marks of a call get: an hour only if requested and supported. Pure. */
 export function keptFor(cache: PromptCache, wanted: CacheTime): CacheTime {
   return cache.by === 'marks' && cache.forAnHour ? wanted : '5m'
 }
 
-/** The fewest bytes of JSON that one token has. */
+/** The minimum number of bytes of JSON that one token takes, to estimate how many tokens a prompt has at most. */
 const bytesPerTokenMin = 2
 
 function bytesOf(value: JsonValue): number {

@@ -5,13 +5,15 @@ import { promptParts } from '@flotilla/protocol/prompt-parts'
 import { workspaceFiles } from '@flotilla/protocol/workspace-file'
 
 /**
- * Why a call does not repeat the beginning of the previous call of its conversation, so that the provider's cache
- * of it is lost: another model, changed tools, other thinking or another choice of tools (options), the part of the
- * system prompt that changed (`system SYSTEM.md`), or messages that were cut or summarized.
+ * What differs between the beginning of a call and the previous call of its conversation, so that the provider's
+ * cache does not apply: the model, the tools, the thinking effort or choice of tools (`options`), a part of the
+ * system prompt (`system SYSTEM.md`), or messages that were cut or summarized (`conversation`).
  */
 export type PrefixBreak = 'model' | 'tools' | 'options' | 'conversation' | `system ${string}`
 
-/** Hashes of the parts of one call, in the order in which providers cache them. No text is kept. */
+/**
+ * Hashes of the parts of one call, in the order in which providers cache them. The text of the call is not stored.
+ */
 export interface PromptPrefix {
   readonly model: string
   readonly tools: string
@@ -21,11 +23,11 @@ export interface PromptPrefix {
   readonly messages: readonly string[]
 }
 
-/** Pure. */
+/** Returns the hashes of the parts of a call. Pure. */
 export function prefixOf(
   model: string,
   call: JsonObject,
-  /** True if options of the answer are part of what the provider caches. */
+  /** True if the provider's cache also depends on `tool_choice` and thinking. */
   { withOptions }: { readonly withOptions: boolean },
 ): PromptPrefix {
   const { tools = null, tool_choice: choice = null, reasoning_effort: effort = null, reasoning = null } = call
@@ -38,12 +40,12 @@ export function prefixOf(
     tools: hashOf(tools),
     options: withOptions ? hashOf([choice, effort, reasoning]) : '',
     system: messages.slice(0, begin === -1 ? messages.length : begin).flatMap(partsOf),
-    // Reminders and notices at the end are not repeated by the next call.
+    // The next call does not repeat the reminders and notices at the end.
     messages: conversation.slice(0, end + 1).map(hashOf),
   }
 }
 
-/** Returns why `after` does not repeat the beginning of `before`; null if it does. Pure. */
+/** Returns what differs at the beginning of `after` from `before`; null if `after` repeats all of `before`. Pure. */
 export function breakBetween(before: PromptPrefix, after: PromptPrefix): PrefixBreak | null {
   if (before.model !== after.model) return 'model'
   if (before.tools !== after.tools) return 'tools'
@@ -51,7 +53,7 @@ export function breakBetween(before: PromptPrefix, after: PromptPrefix): PrefixB
   for (let at = 0; at < length; at += 1) {
     const [was, is] = [before.system[at], after.system[at]]
     if (was?.hash === is?.hash && was?.part === is?.part) continue
-    // A part that was added or removed moves all later parts.
+    // A part that was added or removed shifts all later parts, so that part is the cause.
     const isAdded = is !== undefined && !before.system.some(({ part }) => part === is.part)
     return `system ${(isAdded ? is : (was ?? is))?.part ?? 'rules'}`
   }
@@ -65,7 +67,7 @@ function isInstruction(message: JsonValue): boolean {
 }
 
 const fileNames = workspaceFiles.map(({ name }) => name)
-/** Each part of a system prompt, by its beginning; what comes before the first is the rules. */
+/** The text with which each part of a system prompt begins; the text before the first part is the rules. */
 const beginnings: readonly (readonly [part: string, begin: string])[] = [
   ...fileNames.map((name) => [name, `[${name}]\n`] as const),
   ['learnings', promptParts.learnings],

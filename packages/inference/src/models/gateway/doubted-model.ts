@@ -4,30 +4,33 @@ import type { HealthEvent, ModelHealth } from './model-health.ts'
 type Failed = Extract<HealthEvent, { kind: 'failed' }>
 
 /**
- * The failures of one model that prove nothing about other callers, by root agent. A root agent with such a failure
- * gets a cooldown of its own. It avoids the model while a fallback is free, and the model stays its last resort.
+ * The failures of one model that may be caused by the calls of one root agent, by root agent. A root agent with such
+ * a failure gets its own cooldown: its calls prefer a fallback, and use the model only as a last resort.
  */
 export interface DoubtedModel {
   /**
    * Records a failure; returns true if a second root agent has failed too, with no answer to any agent in between.
    */
   failed(rootId: string, event: Failed, now: number): boolean
-  /** Ends the cooldown of this root agent, and makes earlier failures of all others count for themselves only. */
+  /** Ends this root agent's cooldown. Failures of any root agent until `askedAt` no longer confirm later ones. */
   answered(rootId: string, askedAt: number, now: number): void
-  /** Returns the rest of this root agent's cooldown in milliseconds; 0 without one. */
+  /** Returns the remaining cooldown of this root agent in milliseconds; 0 if it has none. */
   leftMs(rootId: string, now: number): number
 }
 
-/** The most root agents that are tracked for one model; the one that failed first is forgotten first. */
+/**
+ * The maximum number of root agents with a failure that are tracked for one model; the earliest failure is dropped
+ * first.
+ */
 const rootsMax = 100
 /** How many root agents must fail before the model cools for all. Descendants count as their root. */
 const confirmingRoots = 2
-/** Failures further apart than this do not confirm each other, milliseconds. */
+/** Failures of two root agents confirm each other only if they are at most this far apart, in milliseconds. */
 const confirmsWithinMs = 600_000
 
 export function createDoubtedModel(): DoubtedModel {
   const byRoot = new Map<string, ModelHealth>()
-  /** When each root agent failed last, without a later answer to any agent. */
+  /** The time of each root agent's last failure, if no agent got an answer since. */
   const failedAt = new Map<string, number>()
 
   return {

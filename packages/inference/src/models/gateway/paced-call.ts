@@ -11,8 +11,8 @@ export interface PacedCallDeps
 }
 
 /**
- * Chooses how long the provider keeps the prompt, and says why it may not find the previous one. Sub-agents have
- * conversations of their own, which are short.
+ * Chooses how long the provider caches the prompt of a call, and says why its cache of the previous prompt may not
+ * apply. Calls of sub-agents, whose conversations are short, get five minutes.
  */
 export function pacedCall(
   deps: PacedCallDeps,

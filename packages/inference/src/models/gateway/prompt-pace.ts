@@ -2,20 +2,22 @@ import type { PrefixBreak, PromptPrefix } from '../formats/prompt-prefix.ts'
 import type { CacheTime } from '../formats/prompt-cache.ts'
 import { breakBetween } from '../formats/prompt-prefix.ts'
 
-/** The most conversations that are remembered; the one that was used longest ago is forgotten first. */
+/** The maximum number of conversations that are remembered; the least recently used one is forgotten first. */
 const conversationsMax = 1000
-/** The most messages of a conversation whose hashes are kept. */
+/** The maximum number of messages of one conversation whose hashes are stored. */
 const messagesMax = 5000
+/** The shorter cache lifetime, five minutes, in milliseconds. */
 const shortMs = 5 * 60_000
+/** The longer cache lifetime, an hour, in milliseconds. */
 const longMs = 3600_000
 
 /** One call of a conversation, as it will be sent. */
 export interface PacedCall {
-  /** The conversation: its calls repeat each other's beginning. */
+  /** The agent and its conversation; each call of a conversation repeats the beginning of the previous one. */
   readonly conversation: string
   readonly runId: string
   readonly prefix: PromptPrefix
-  /** True if the run has work elsewhere that it will wait for: child tasks, approvals, questions to a person. */
+  /** True if the run will wait for child tasks, approvals, or questions to a person. */
   readonly willWait: boolean
 }
 
@@ -25,9 +27,10 @@ export interface PacedCall {
  */
 export interface PromptPace {
   /**
-   * An hour if the run will wait for others, or if this conversation last paused for more than five minutes and at
-   * most an hour, as the next pause is likely to be alike. A write for an hour costs 2 times the price instead of
-   * 1.25, and saves a new write after such a pause.
+   * Records a call and returns how long the provider should cache its prompt, and what breaks the cache. The prompt
+   * is cached for an hour if the run will wait for others, or if the last pause of this conversation took between
+   * five minutes and an hour, because the next pause is probably similar. To write the cache for an hour costs 2
+   * times the input price instead of 1.25, and saves another write after such a pause.
    */
   sees(call: PacedCall, now: number): { readonly keep: CacheTime; readonly broken: PrefixBreak | null }
 }
@@ -57,7 +60,10 @@ export function createPromptPace(): PromptPace {
   }
 }
 
-/** A pause decides; the quick rounds of the same run that follow it change nothing. */
+/**
+ * Returns whether the prompt should be cached for an hour. Each pause of more than five minutes decides this anew;
+ * later calls of the same run that follow without such a pause keep the decision.
+ */
 function paceOf(before: Seen, { runId, now }: { readonly runId: string; readonly now: number }): boolean {
   const pauseMs = now - before.at
   if (pauseMs > shortMs) return pauseMs <= longMs

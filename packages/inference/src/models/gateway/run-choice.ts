@@ -11,23 +11,23 @@ import type { FallbackDeps } from './allowed-models.ts'
 import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps } from './open-call.ts'
 
-/** What the gateway knows of a run. */
+/** What the gateway needs to know about a run. */
 export interface RunWork {
   readonly kind: RunKind
-  /** The conversation of its agent in which the run works. */
+  /** The kind of the run with its chat session or task: the runs of one conversation have the same text. */
   readonly conversation: string
-  /** True if the run has work elsewhere that it will wait for: child tasks, approvals, questions to a person. */
+  /** True if the run will wait for child tasks, approvals, or questions to a person. */
   readonly willWait: () => boolean
 }
 
-/** Returns null for an unknown run. */
+/** Returns the work of a run; null if the run is unknown. */
 export type WorkOf = (runId: string) => RunWork | null
 
 export interface RunChoiceDeps extends FallbackDeps, Pick<OpenCallDeps, 'apiFormat'> {
   readonly workOf?: WorkOf | undefined
 }
 
-/** One call of an agent process: whose it is, and what it is for. */
+/** One model call of an agent process: the agent that makes it, and its purpose. */
 export interface ChosenCall {
   readonly caller: AgentCaller
   readonly purpose: CallPurpose
@@ -40,8 +40,8 @@ export function runKindOf(deps: RunChoiceDeps, { caller }: ChosenCall): RunKind 
 }
 
 /**
- * Puts the owner's model for this kind of call before the agent's own model and its fallbacks, which answer if it
- * cannot: it is not configured, its window may be too small for the prompt, or it fails.
+ * Puts the model that the owner chose for this kind of call before the agent's own model and its fallbacks. These
+ * answer if the chosen model is not configured, may have too small a context window for the prompt, or fails.
  */
 export function withChosenModel(
   deps: RunChoiceDeps,
@@ -71,14 +71,15 @@ function chosenModel(deps: RunChoiceDeps, call: ChosenCall): CatalogModel | null
     deps.priceOf(model)
     return model
   } catch (error) {
-    // The notices of the settings report the reason to the owner.
+    // The owner reads the reason among the notices about the settings.
     if (error instanceof Problem) return null
     throw error
   }
 }
 
 /**
- * The fewest bytes of a prompt that count as one token, so that a prompt that may not fit is sent to the own model.
+ * The assumed minimum bytes of a prompt per token, to estimate whether a prompt fits into the window of the chosen
+ * model; if it may not fit, the agent's own model gets the call.
  */
 const bytesPerTokenMin = 3
 
@@ -89,7 +90,7 @@ function mayFit(model: CatalogModel, bodyBytes: number): boolean {
   )
 }
 
-/** Models that think without being asked, and take a lower effort. */
+/** Models that think even if the call does not request it, and that accept a lower effort. */
 const thinksUnasked = /(?:^|\/)(?:o[134](?:-|$)|gpt-5|gemini-(?:2\.5|[3-9]))/
 const heartbeatThinking: ThinkingEffort = 'low'
 
@@ -115,7 +116,10 @@ export function withAnswerSettings(
   }
 }
 
-/** Returns the settings of an agent's answers: its own, and for all others the fleet's. Pure. */
+/**
+ * Returns the answer settings for this kind of run: the agent's own, and those of the fleet for each missing one.
+ * Pure.
+ */
 export function answerSettingsOf(
   { agents, answers }: Pick<Settings, 'agents' | 'answers'>,
   agentId: string,
@@ -127,7 +131,7 @@ export function answerSettingsOf(
   return { ...answers[known], ...own }
 }
 
-/** Returns what the gateway knows of a run. */
+/** Returns the kind, the conversation and the waits of a run; null if the run is unknown. */
 export function workOf(queries: Pick<RunQueries, 'find' | 'waitsOf'>, runId: string): RunWork | null {
   const run = queries.find(runId)
   if (run === null) return null

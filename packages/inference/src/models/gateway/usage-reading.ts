@@ -4,34 +4,34 @@ import type { PrefixBreak } from '../formats/prompt-prefix.ts'
 import { billedUsage } from '../formats/usage.ts'
 import type { TokenUsage, UsageRule } from '../formats/usage.ts'
 
-/** How the prompt of a call is cached. */
+/** How the provider caches the prompt of a call. */
 export interface CachedCall {
-  /** True if the marks of the call ask for an hour. */
+  /** True if the cache marks of the call request an hour. */
   readonly isForAnHour: boolean
-  /** Why the previous prompt of the conversation is not found; null if it is. */
+  /** Why the provider's cache of the conversation's previous prompt does not apply; null if it applies. */
   readonly broken: PrefixBreak | null
 }
 
-/** How the provider's usage of one call is read. */
+/** How the token usage that the provider reports for one call is billed. */
 export interface UsageReading {
   readonly billed: (usage: TokenUsage) => TokenUsage
   readonly cacheBreak: PrefixBreak | null
 }
 
-/** Pure. */
+/** Returns how the usage of a call is billed, given the provider's rule and the cache of the prompt. Pure. */
 export function usageReading(rule: UsageRule, cache?: CachedCall): UsageReading {
   return {
     cacheBreak: cache?.broken ?? null,
     billed: (usage) => {
       const billed = billedUsage(usage, rule)
-      // Some reports do not separate lifetimes, but all marks of a call have the same.
+      // Some providers do not report lifetimes separately; all cache marks of a call have the same lifetime.
       if (cache?.isForAnHour !== true || billed.cacheWriteTokens === undefined) return billed
       return { ...billed, cacheWriteLongTokens: billed.cacheWriteTokens }
     },
   }
 }
 
-/** Returns the members of the event of a call about the provider's cache. Pure. */
+/** Returns the fields about the provider's cache for the event of a model call. Pure. */
 export function cacheFields(cache: CacheUse | undefined, broken: PrefixBreak | null) {
   return {
     ...(cache === undefined
