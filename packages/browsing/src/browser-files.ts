@@ -21,6 +21,7 @@ export interface BrowserFiles {
 }
 
 const folder = 'downloads'
+/** The maximum length of the name of a downloaded file, in characters. */
 const nameMaxChars = 120
 
 export function createBrowserFiles(deps: {

@@ -5,5 +5,6 @@ export const browserLimits = {
   unwatchedControlMs: 10 * 60_000,
   /** Viewers of screens, per browser and in total. */
   watchersPerBrowserMax: 8,
+  /** The maximum number of people who watch the screens of all browsers together. */
   watchersMax: 64,
 } as const

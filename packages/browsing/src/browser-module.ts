@@ -31,6 +31,7 @@ import { createBrowserSessions } from './sessions.ts'
 import { createWithheld } from './withheld.ts'
 import type { WorkKernel } from '@flotilla/work/events'
 
+/** The interval between two checks of the browsers, in milliseconds. */
 const sweepEveryMs = 2000
 /** How long the mesh waits for browsers to close when it stops, in milliseconds. The next start removes the rest. */
 const closeAllWithinMs = 15_000

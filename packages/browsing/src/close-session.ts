@@ -6,6 +6,7 @@ import { noPage } from './shown-page.ts'
 
 /** The time that Chromium has to save its tabs, in milliseconds. */
 const closeWithinMs = 10_000
+/** The maximum length of the reason for the end of a browser, in characters. */
 const reasonMaxChars = 500
 
 interface Owned {

@@ -12,6 +12,7 @@ import type { BrowserSessions } from './sessions.ts'
 import { shownPage } from './shown-page.ts'
 import { browserLimits } from './browser-limits.ts'
 
+/** The time limit for the answer of a browser to a status request, in milliseconds. */
 const statusWithinMs = 10_000
 
 /**

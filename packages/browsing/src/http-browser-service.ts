@@ -24,9 +24,11 @@ import { readJson } from '@flotilla/foundation/intake'
 import type { LoopShare } from '@flotilla/foundation/intake'
 import type { BrowserService, OpenBrowserService } from './browser-service.ts'
 
+/** The time limit of calls to the browser service that carry out no action, in milliseconds. */
 const shortCallMs = 10_000
 /** Extra time beyond an action's deadline in which the browser can report the timeout itself. */
 const deadlineGraceMs = 5000
+/** The maximum size of the response headers of the browser service, in bytes. */
 const headersMaxBytes = 16 * 1024
 /** The fixed GUID of the WebSocket handshake (RFC 6455). */
 const webSocketGuid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'

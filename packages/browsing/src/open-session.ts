@@ -12,6 +12,7 @@ import type { HeldSession, SessionsContext } from './held-sessions.ts'
 
 /** The time from the start of a container to its first answer (filter, display, program), in milliseconds. */
 const answerWithinMs = 30_000
+/** The pause between two checks whether a started browser answers, in milliseconds. */
 const answerPollMs = 100
 /**
  * How long a caller waits for a browser to start, in milliseconds. The first browser on a machine

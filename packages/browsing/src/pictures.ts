@@ -7,6 +7,7 @@ import type { BrowserSessions } from './sessions.ts'
 
 /** How long requests share one picture of a browser, in milliseconds. */
 const sharedMs = 2000
+/** The time limit for taking a picture of a browser for people who watch, in milliseconds. */
 const takeWithinMs = 10_000
 
 export interface SeenPicture {

@@ -8,6 +8,7 @@ import type { BrowserSessions } from './sessions.ts'
 import { browserLimits } from './browser-limits.ts'
 
 const subProtocol = 'binary'
+/** The time limit for connecting to the screen of a browser, in milliseconds. */
 const openWithinMs = 10_000
 /** The form of a WebSocket key (RFC 6455): 16 bytes as base64. */
 const keyForm = /^[A-Za-z0-9+/]{22}==$/

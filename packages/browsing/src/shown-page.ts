@@ -10,7 +10,9 @@ export interface ShownPage {
   readonly tabs: number
 }
 
+/** How much of a page's address people see, in characters. */
 const urlMaxChars = 300
+/** How much of a page's title people see, in characters. */
 const titleMaxChars = 120
 
 export const noPage: ShownPage = { url: '', title: '', host: '', tabs: 0 }

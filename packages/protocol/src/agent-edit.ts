@@ -9,6 +9,7 @@ import { editableFiles } from './workspace-file.ts'
 
 /** Maximum length of the texts of one edit, in characters. */
 const fileMaxChars = 100_000
+/** The maximum length of the reason that a caller states for an edit, in characters. */
 const reasonMaxChars = 500
 
 /** How long a change can be undone, in milliseconds, by the kind of field. */

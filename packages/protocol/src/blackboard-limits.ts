@@ -2,7 +2,9 @@
 export const watchLimits = {
   /** Short, because each write is matched against every pattern, and an agent could write a slow pattern. */
   patternMaxChars: 128,
+  /** The maximum number of watches of one agent. */
   perAgentMax: 20,
+  /** The maximum number of watches of all agents together. */
   max: 300,
   /** The number of watches reserved for each agent, even if others have used up the total. */
   floor: 1,

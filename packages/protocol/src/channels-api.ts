@@ -48,6 +48,7 @@ export const channelEndpoints = {
 export type ChannelEndpointName = keyof typeof channelEndpoints
 
 export const channelPairing = {
+  /** The length of a code that links an account to the owner, in characters. */
   codeChars: 8,
   /** Without characters that are easily misread. */
   alphabet: 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789',

@@ -2,6 +2,7 @@ import { wireLimits } from './limits.ts'
 
 /** Files that one message may have. */
 export const attachmentsMax = 8
+/** The maximum length of the name of an attached file, in characters. */
 const nameMaxChars = 80
 /** The folder below /data of the agent, beside the agent's own files. */
 const folder = 'uploads'

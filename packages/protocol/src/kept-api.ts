@@ -76,6 +76,7 @@ export const keptLimits = {
   fileReadMaxBytes: 8 * 1024 * 1024,
   /** Facts in one reply. */
   factsMax: 100,
+  /** The maximum length of the words for which facts are searched, in characters. */
   factSearchMaxChars: 200,
   /** Lines in one reply. */
   logLinesMax: 1000,

@@ -10,11 +10,17 @@ export interface Clamp {
  * is with its owner. Ids after `//` are clause ids of tests/requirements. No other code may repeat these numbers.
  */
 export const limits = {
+  /** How many rounds of model calls an agent may use for one task. */
   taskIterations: { default: 20, min: 1, max: 100 }, // limits:task-iterations
+  /** How many rounds of model calls an agent may use for one turn of a chat. */
   chatRoundsPerTurn: { default: 30, min: 1, max: 200 }, // limits:chat-rounds-per-turn
+  /** How many rounds of model calls an agent may use in one chat conversation. */
   chatRoundsPerSession: { default: 200, min: 1, max: 1000 }, // limits:chat-rounds-per-session
+  /** The range of daily budgets, and the one of a new agent, in US dollars. */
   budgetDailyUsd: { default: 10, min: 0.01, max: 1000 }, // limits:budget-daily
+  /** The range of monthly budgets, and the one of a new agent, in US dollars. */
   budgetMonthlyUsd: { default: 200, min: 0.1, max: 30_000 }, // limits:budget-monthly
+  /** The maximum length of the source of a skill, in characters. */
   skillSourceMaxChars: 10_000, // limits:skill-source-chars
   workspaceFileMaxChars: {
     'SOUL.md': 4000,
@@ -39,19 +45,27 @@ export const wireLimits = {
   bodyMaxBytes: 1024 * 1024,
   /** Largest prompt body on the model gateway's API. */
   modelBodyMaxBytes: 4 * 1024 * 1024,
+  /** The maximum size of an artifact that an agent saves, in bytes. */
   artifactMaxBytes: 2 * 1024 * 1024,
+  /** The maximum size of a file that a person uploads to an agent, in bytes. */
   uploadMaxBytes: 50 * 1024 * 1024,
+  /** The maximum length of a message to an agent, in characters. */
   chatMessageMaxChars: 100_000,
+  /** The maximum length of a blackboard key, in characters. */
   blackboardKeyMaxChars: 512,
+  /** The maximum length of a notice that an agent sends to the owner, in characters. */
   notifyMaxChars: 2000,
+  /** How often an agent renews the lease of its run, in milliseconds. */
   leaseRenewalMs: 15_000,
   /** The maximum length of the search text for runs. */
   runSearchMaxChars: 200,
+  /** How often the sender of a silent stream sends a keep-alive comment, in milliseconds. */
   keepAliveMs: 15_000,
   /** The longest delay before a model call is retried that an agent may report: one day. */
   modelWaitMaxSeconds: 86_400,
   /** Headers of one request that the mesh sends for an agent, names and values together. */
   outboundHeadersMax: 64,
+  /** The maximum length of all headers of one request that the mesh sends for an agent, in characters. */
   outboundHeadersMaxChars: 32_000,
 } as const
 

@@ -74,6 +74,7 @@ export const budgetSetSchema = z.strictObject({
 export const costKeys = ['agent', 'project', 'model', 'day'] as const
 export type CostKey = (typeof costKeys)[number]
 
+/** The maximum number of days of one cost report. */
 export const costDaysMax = 400
 
 const costs = {

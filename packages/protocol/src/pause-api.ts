@@ -19,6 +19,7 @@ export const pauseEndpoints = {
 
 export type PauseEndpointName = keyof typeof pauseEndpoints
 
+/** The maximum length of the reason for a pause, in characters. */
 const reasonMaxChars = 500
 
 export const pauseViewSchema = z.strictObject({

@@ -14,9 +14,13 @@ export function roleReaches(role: PersonRole, wanted: PersonRole): boolean {
 export const personTokenPrefix = 'flp_'
 
 export const peopleLimits = {
+  /** The maximum number of people in config/people.json. */
   peopleMax: 200,
+  /** The maximum number of agents to which one person's access is limited. */
   agentsPerPersonMax: 500,
+  /** The maximum number of accounts on chat platforms of one person. */
   identitiesPerPersonMax: 20,
+  /** The maximum length of a person's name, in characters. */
   nameMaxChars: 32,
   /** Default lifetime in days of a new token of a person who is not an owner. */
   tokenDays: 90,

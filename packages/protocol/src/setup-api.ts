@@ -50,9 +50,13 @@ export type SetupEndpointName = keyof typeof setupEndpoints
 export const setupLimits = {
   /** Listed models of one provider; beyond it the owner types the name. */
   modelsMax: 500,
+  /** The maximum length of the name of a model, in characters. */
   modelNameMaxChars: 200,
+  /** The maximum length of a provider's key, in characters. */
   keyMaxChars: 10_000,
+  /** The maximum length of a provider's address, in characters. */
   urlMaxChars: 500,
+  /** The highest price of a model that can be set, in US dollars per million tokens. */
   usdPerMtokMax: 100_000,
 } as const
 

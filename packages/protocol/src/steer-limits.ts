@@ -2,5 +2,6 @@
 export const steerLimits = {
   /** The maximum number of steers of one run, over all its turns. */
   perRunMax: 50,
+  /** The maximum length of one steer, in characters. */
   maxChars: 4000,
 } as const

@@ -211,10 +211,13 @@ export const blockers = ['question', 'infrastructure', 'dependency', 'budget'] a
 export type Blocker = (typeof blockers)[number]
 
 export const taskLimits = {
+  /** The maximum length of a progress note, question or answer about a task, in characters. */
   noteMaxChars: 4000,
+  /** The maximum length of the feedback on a task's result, in characters. */
   feedbackMaxChars: 2000,
   /** The maximum number of tasks that one task may wait for. */
   needsMax: 20,
+  /** The maximum number of artifacts that one task names. */
   artifactsMax: 20,
   /** The maximum number of progress notes on one task. */
   progressMax: 200,

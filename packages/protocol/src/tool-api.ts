@@ -32,11 +32,17 @@ export const toolEndpoints = {
 } as const satisfies Record<string, Endpoint>
 
 export const webSearchBounds = {
+  /** The maximum length of a web search query, in characters. */
   queryMaxChars: 400,
+  /** The maximum number of results of one web search. */
   resultsMax: 20,
+  /** The number of results of a web search if the caller requests no number. */
   resultsDefault: 5,
+  /** The maximum length of the title of one result of a web search, in characters. */
   titleMaxChars: 300,
+  /** The maximum length of the address of one result of a web search, in characters. */
   urlMaxChars: 2000,
+  /** The maximum length of the excerpt of one result of a web search, in characters. */
   snippetMaxChars: 1000,
 } as const
 

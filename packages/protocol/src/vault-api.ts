@@ -76,9 +76,13 @@ export const generatedCharsets = ['urlsafe', 'hex', 'alphanumeric'] as const
 export type GeneratedCharset = (typeof generatedCharsets)[number]
 
 export const vaultLimits = {
+  /** The maximum length of the value of a credential, in characters. */
   valueMaxChars: 10_000,
+  /** The maximum length of the name of the service for which an agent requests a credential, in characters. */
   serviceMaxChars: 128,
+  /** The maximum length of the description of a requested credential, in characters. */
   descriptionMaxChars: 500,
+  /** The length of a credential that the mesh generates, in characters. */
   generated: { lengthMin: 16, lengthMax: 256, lengthDefault: 32 },
 } as const
 

@@ -90,6 +90,7 @@ export const walletLimits = {
   /** Twelve to twenty-four words of eight letters at most, and room for white space. */
   mnemonicMaxChars: 500,
   passphraseMinChars: 8,
+  /** The maximum length of the passphrase of the wallet, in characters. */
   passphraseMaxChars: 1000,
   /** The number of non-hardened children in BIP-32, minus one. */
   indexMax: 2 ** 31 - 1,

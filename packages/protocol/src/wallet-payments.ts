@@ -23,10 +23,13 @@ export const paymentLimits = {
   /** Length of an address on any chain, and of an amount in digits. */
   addressMaxChars: 60,
   amountMaxChars: 80,
+  /** The maximum length of the signature of a contract function, in characters. */
   functionMaxChars: 1000,
+  /** The maximum number of arguments of a contract call. */
   argsMax: 30,
   /** Payments in one reply, newest first. */
   listedMax: 1000,
+  /** The maximum number of payments that one reply to an agent lists, newest first. */
   listedToAgentMax: 20,
   /** How often one payment may be signed again with its nonce, and the maximum multiple of its first fee. */
   replacementsMax: 5,

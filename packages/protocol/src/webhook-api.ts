@@ -51,16 +51,23 @@ export const webhookEndpoints = {
 export type WebhookEndpointName = keyof typeof webhookEndpoints
 
 export const webhookLimits = {
+  /** The maximum length of the name of a webhook, in characters. */
   nameMaxChars: 80,
+  /** The maximum length of the instructions that an agent gets with each delivery, in characters. */
   instructionsMaxChars: 4000,
   /** Length of an expression in the safe language of conditions. */
   whenMaxChars: 500,
   /** A secret that the sender generated; 16 characters are the minimum against guessing. */
   secretMinChars: 16,
+  /** The maximum length of the secret of a webhook, in characters. */
   secretMaxChars: 256,
+  /** The highest limit of deliveries per minute that a webhook can have. */
   perMinuteMax: 10_000,
+  /** How long the previous secret of a webhook stays valid after a rotation, in hours. */
   overlapHours: { default: 24, max: 168 },
+  /** The number of deliveries in one reply if the caller requests no number. */
   pageDefault: 50,
+  /** The maximum number of deliveries in one reply. */
   pageMax: 200,
 } as const
 

@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { OpenPlaces } from '@flotilla/foundation/intake'
 
+/** When an agent with too many wallet calls in progress may retry, in seconds. */
 const retryAfterSeconds = 2
 
 /**

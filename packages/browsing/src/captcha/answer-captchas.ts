@@ -19,6 +19,7 @@ import { tryKeys } from './try-keys.ts'
 import { solverLimits } from './solver-limits.ts'
 import type { WorkKernel } from '@flotilla/work/events'
 
+/** The time limit for inserting a solution of a CAPTCHA into the page, in milliseconds. */
 const putInWithinMs = 15_000
 
 export interface AskedCaptcha {

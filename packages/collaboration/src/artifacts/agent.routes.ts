@@ -6,6 +6,7 @@ import type { ArtifactRow } from './artifact-table.ts'
 import { artifactView } from './artifact-view.ts'
 import type { Artifacts } from './artifacts.ts'
 
+/** The maximum size of a request that saves an artifact, in bytes: its content is base64. */
 const bodyMaxBytes = 3 * 1024 * 1024
 
 export function artifactAgentRoutes({ bind }: AgentSurface, artifacts: Artifacts): void {

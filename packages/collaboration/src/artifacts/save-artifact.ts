@@ -14,7 +14,9 @@ import { onceOnly } from '@flotilla/foundation/storage'
 import type { ArtifactFiles, StagedFile } from './artifact-files.ts'
 import type { ArtifactRow, ArtifactTable } from './artifact-table.ts'
 
+/** The maximum number of artifacts of one agent. */
 const artifactsPerAgentMax = 1000
+/** The maximum size of all artifacts of one agent together, in bytes. */
 const totalPerAgentMaxBytes = 500 * 1024 * 1024
 /** File systems limit names in bytes, and 200 characters can take 800 bytes. */
 const nameMaxBytes = 240

@@ -4,6 +4,7 @@ import type { Action, Caller, Decision } from '@flotilla/identity/access'
 import type { LoopShare, StepWork } from '@flotilla/foundation/intake'
 import type { BlackboardTable } from './blackboard-table.ts'
 
+/** The maximum number of blackboard entries in one list. */
 const entriesMax = 1000
 /** Limit for all values of one list, in bytes of JSON. */
 const valuesMaxBytes = 4 * 1024 * 1024

@@ -13,6 +13,7 @@ import type { BlackboardTable } from './blackboard-table.ts'
 import type { VersionTable } from './version-table.ts'
 import { whyFull } from './why-full.ts'
 
+/** The maximum size of one blackboard value, in bytes of JSON. */
 const valueMaxBytes = 262_144
 
 /** Ten years, in seconds. */

@@ -17,6 +17,7 @@ import type { SendMessage } from './send-message.ts'
 const keptMax = 10_000
 /** How many messages one heartbeat of the operator lists, and how many characters of each message. */
 const deliveredAtOnceMax = 10
+/** How much of a waiting message the operator's heartbeat shows, in characters. */
 const toldTextMaxChars = 1000
 
 /** The messages that started no run, as a heartbeat lists them. */

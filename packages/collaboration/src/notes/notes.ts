@@ -11,6 +11,7 @@ import type { Database } from '@flotilla/foundation/storage'
 import { createNoteTable } from './note-table.ts'
 import type { Note } from './note-table.ts'
 
+/** The maximum number of notes in one list. */
 const listedMax = 500
 /** The number of notes that are kept. For older notes the audit log keeps only the id. */
 const keptMax = 5000

@@ -194,6 +194,7 @@ function writeSection(
   })
 }
 
+/** How much of the current text a conflict quotes, in characters. */
 const shownMaxChars = 2000
 
 /** Returns the problem `version-conflict` with the current text, so that the rejected writer can merge both texts. */

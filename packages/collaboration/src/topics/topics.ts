@@ -25,7 +25,9 @@ const keptMax = 5000
  */
 const shownTimesMax = 3
 const newestCount = 5
+/** How much of an unread signal the message of a heartbeat shows, in characters. */
 const newestTextMaxChars = 200
+/** The maximum number of an agent's unread signals in one list. */
 const listedMax = 50
 
 export interface UnreadSummary {

@@ -17,6 +17,7 @@ import { parseHostPattern } from './host-pattern.ts'
 
 /** The maximum number of hosts to which the owner can bind one credential. A real service needs only a few. */
 export const hostsMax = 50
+/** The maximum number of credentials that the owner can bind to hosts. */
 const bindingsMax = 2000
 
 const hostSchema = z
@@ -74,6 +75,7 @@ export interface BindingFileDeps {
   readonly log: Log
 }
 
+/** How often the file of bindings is checked for changes, in milliseconds. */
 const pollIntervalMs = 500
 
 type Bindings = ReadonlyMap<string, Binding>

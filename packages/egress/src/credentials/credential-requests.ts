@@ -17,7 +17,9 @@ const unansweredMaxMs = 7 * 24 * 3600 * 1000
 
 /** Limits of open requests. The owner must be able to see all requests of an agent. */
 const openBounds = { perAgentMax: 10, max: 200, floor: 1 } as const
+/** The maximum number of stored requests for credentials; the oldest ones are deleted. */
 const keptMax = 2000
+/** The maximum number of requests for credentials in one list, newest first. */
 const listedMax = 500
 const notifiedAtOnceMax = 50
 

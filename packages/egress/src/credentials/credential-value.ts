@@ -2,6 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 
 /** Shorter values cannot be distinguished from ordinary words, so they could not be removed from responses. */
 export const valueMinChars = 8
+/** The maximum length of the value of a credential, in characters. */
 export const valueMaxChars = 10_000
 
 /** Returns why a value cannot serve as an agent's credential, or null. The reason never contains the value. Pure. */

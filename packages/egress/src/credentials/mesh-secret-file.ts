@@ -11,6 +11,7 @@ import type { Secret } from './secret.ts'
 const secretMode = 0o600
 /** Fewer characters indicate a truncated file; the mesh's own secret has 43. */
 const secretMinChars = 32
+/** The maximum length of the secret of the mesh, in characters. */
 const secretMaxChars = 512
 /** The maximum length of a secret that the owner of an older home may have chosen, in bytes. */
 const secretReadMaxBytes = 4096

@@ -8,6 +8,7 @@ export type CheckSource = (agentId: string, source: string) => Promise<SkillVerd
 
 /** Checks that wait or run. An agent requests one at a time; a second one is a repeated request. */
 const places = { max: 200, perAgentMax: 2, floor: 1, reserveMax: 100 }
+/** When a caller may retry if too many checks of skills wait, in seconds. */
 const retryAfterSeconds = 5
 /** A thread that was unused for this many milliseconds is ended. */
 const idleMaxMs = 5_000

@@ -14,6 +14,7 @@ export interface SkillDefinition {
 }
 
 const namePattern = /^[a-z][a-z0-9_]{1,47}$/
+/** The maximum length of the description of a skill, in characters. */
 const descriptionMaxChars = 1000
 const form =
   "write: import { skill } from '@flotilla/skill'; export default skill('name', 'description', { text: { type: 'string' } }, async ({ text }, { mesh_client }) => ({ ... }))"

@@ -26,8 +26,11 @@ import { sweepTrials, trialInfix, tryClaims } from './kubernetes/try-claims.ts'
 
 /** The maximum number of concurrent pod starts or sweeps. */
 const startsAtOnce = 16
+/** The maximum number of log lines that are read of an agent's pod. */
 const logLinesMax = 2_000
+/** How long the mesh waits until a deleted volume claim is gone, in milliseconds. */
 const goneMaxMs = 60_000
+/** The pause between two checks whether a deleted volume claim is gone, in milliseconds. */
 const goneAskMs = 100
 
 export interface KubernetesRuntimeOptions

@@ -19,7 +19,9 @@ import { removeTree } from '@flotilla/foundation/platform'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 
+/** The interval between two checks which agent processes have ended, in milliseconds. */
 const pollEveryMs = 150
+/** How long the mesh waits for a killed agent process to disappear, in milliseconds. */
 const killWaitMs = 5_000
 
 export interface ProcessRuntimeOptions extends LaunchOptions {

@@ -19,6 +19,7 @@ const startProcessors = 1
  * How long an engine takes to change a share on a busy host, milliseconds; the change is requested this much earlier.
  */
 const changeMs = 300
+/** The pause before the mesh tries again to change the processor share of a sandbox, in milliseconds. */
 const retryMs = 250
 
 type CpuShare = SandboxSpec['cpu']

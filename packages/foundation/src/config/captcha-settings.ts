@@ -3,11 +3,14 @@ import { hostPattern } from './host-pattern.ts'
 
 /** Ranges of the settings, for all agents together. */
 export const captchaRanges = {
+  /** How many CAPTCHAs all agents together may have solved in an hour. */
   perHour: { default: 20, min: 1, max: 500 },
+  /** How much all agents together may spend on CAPTCHAs in a day, in US dollars. */
   dailyUsd: { default: 1, min: 0, max: 1000 },
   /** The assumed maximum cost of one answer, in US dollars, for each key that is tried. */
   answerUsd: { default: 0.005, min: 0.0001, max: 1 },
 }
+/** The maximum number of hosts whose CAPTCHAs the owner excludes from the paid solver. */
 const neverSolveMax = 1000
 
 const amount = ({ min, max, default: usual }: { min: number; max: number; default: number }) =>

@@ -9,6 +9,7 @@ import type { Listener } from '@flotilla/protocol/socket-holder'
 const fixedNamesMax = 16
 /** A Flotilla process answers at once; the activity of a slower holder is unknown. */
 const answerMaxMs = 5000
+/** The maximum length of the answer of the process that holds a lock, in characters. */
 const answerMaxChars = 64
 
 export interface LockHolder {

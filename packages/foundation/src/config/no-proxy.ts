@@ -16,6 +16,7 @@ type Matches = (host: string, port: number) => boolean
 const entriesMax = 1000
 /** How many entries without effect are named. */
 const faultsMax = 20
+/** How much of an invalid entry of `NO_PROXY` a message quotes, in characters. */
 const shownMaxChars = 80
 const portMax = 65_535
 

@@ -32,7 +32,9 @@ const samplerDefault = 'parentbased_always_on'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
+/** The time limit of one export of traces if the environment sets none, in milliseconds. */
 const timeoutDefaultMs = 10_000
+/** The longest time limit of one export of traces, in milliseconds. */
 const timeoutMaxMs = 60_000
 /** The only supported protocol of the exporter; another one is rejected with a warning and not replaced silently. */
 const protocol = 'http/protobuf'

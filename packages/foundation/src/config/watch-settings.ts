@@ -9,6 +9,7 @@ import { stripEnvironmentOnly } from './environment-only.ts'
 import { parseSettings, readSettingsFile } from './settings-file.ts'
 import type { Settings } from './settings-file.ts'
 
+/** How often the settings file is checked for changes, in milliseconds. */
 const pollIntervalMs = 1000
 
 /** Undefined removes the field. */

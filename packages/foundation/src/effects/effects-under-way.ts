@@ -5,6 +5,7 @@ import { keyUsed } from './effect-table.ts'
 import type { EffectKey } from './effect-table.ts'
 import { agentShareLimits } from '../intake/index.ts'
 
+/** When an agent with too many calls in progress may retry, in seconds. */
 const retryAfterSeconds = 1
 
 /** A call with a key, and the agent whose share it counts against. */

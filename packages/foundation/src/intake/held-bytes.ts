@@ -8,6 +8,7 @@ export interface HeldBytes {
   giveBack(agentId: string, bytes: number): void
 }
 
+/** When an agent whose request found no buffer memory may retry, in seconds. */
 const retryAfterSeconds = 2
 
 /** The limits are in bytes. */

@@ -50,6 +50,7 @@ const minuteMs = 60_000
  * burst that is restored half as fast as time passes.
  */
 const burstMs = 25
+/** How much of a used burst is restored per elapsed millisecond, in milliseconds. */
 const burstBackPerMs = 0.1
 /** Longest step of work that can pause, in milliseconds of processor time. */
 const stepMs = 5

@@ -43,6 +43,7 @@ export interface JournalKeeperDeps extends PruneDeps {
   readonly onBroken: (detail: string) => void
 }
 
+/** How often the running mesh verifies new rows of the audit log, in milliseconds. */
 const verifyEveryMs = 3600_000
 
 export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {

@@ -5,9 +5,11 @@ export const leaseMs = 60_000
  * `leaseMs` covers the clock drift of two machines in a minute and the time that a process takes to end.
  */
 export const endsAfterMs = 45_000
+/** How often the holder of a lease renews it, in milliseconds. */
 export const renewEveryMs = 10_000
 /** The time limit of one request; then it is repeated. */
 export const askMaxMs = 5_000
+/** The pause before a failed request for a lease is repeated, in milliseconds. */
 export const askAgainMs = 1_000
 /** How often a waiting process polls. */
 export const pollEveryMs = 2_000

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 const removeMaxMs = 10 * 60_000
 /** Errors of Node's `rm` after which programs remove the tree: Node fails for long paths and changes no modes. */
 const codesForPrograms: ReadonlySet<unknown> = new Set(['ENAMETOOLONG', 'EACCES', 'EPERM', 'ENOTEMPTY'])
+/** How much of the reason for a failed deletion is quoted, in characters. */
 const reasonMaxChars = 400
 
 /**

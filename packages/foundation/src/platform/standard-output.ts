@@ -6,6 +6,7 @@ import { systemClock } from './system-clock.ts'
 
 /** How long a command waits for a reader of its output that reads nothing, milliseconds. */
 const readerMaxMs = 30_000
+/** The pause between two attempts to write to a full pipe, in milliseconds. */
 const readerPollMs = 10
 
 /**

@@ -11,6 +11,7 @@ export interface CallRate {
   forget(agentId: string): void
 }
 
+/** The window in which an agent's calls are counted for its rate limits, in milliseconds. */
 const windowMs = 60_000
 /** The maximum number of windows, above any fleet's. Beyond it all counts are dropped, which only allows calls. */
 const windowsMax = 10_000

@@ -24,9 +24,11 @@ export interface GuardDeps {
 
 /** How many denials of one caller are recorded per minute, so that an agent in a loop cannot flood the audit log. */
 const writtenPerMinute = 20
+/** The window in which denials of one caller are counted for the audit log, in milliseconds. */
 const windowMs = 60_000
 /** More callers than any fleet has; the limit only contains the effect of a bug. */
 const windowsMax = 10_000
+/** The maximum length of a name or reason in the audit record of a denial, in characters. */
 const subjectMaxChars = 200
 
 interface Window {

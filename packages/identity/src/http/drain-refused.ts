@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 
 /** How long a refused sender may continue to send, and be silent in between, in milliseconds. */
 const drainMaxMs = 10_000
+/** How long a client that was refused may send nothing before its connection is closed, in milliseconds. */
 const silenceMaxMs = 1000
 
 /**

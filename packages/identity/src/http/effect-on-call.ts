@@ -13,6 +13,7 @@ export interface EffectOnCall {
   asked<T>(work: (line: OutsideLine) => Promise<T>): Promise<T>
 }
 
+/** The maximum length of an idempotency key that an agent sends, in characters. */
 const keyMaxChars = 200
 
 /** Problems `bad-request` without an idempotency key, `stale-fence` without a run. */

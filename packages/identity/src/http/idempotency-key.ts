@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 
+/** The maximum length of the key in the idempotency header of a call, in characters. */
 const keyMaxChars = 200
 
 /** The idempotency key of a person's call; empty if none was sent. Problem `bad-request`. */

@@ -11,7 +11,9 @@ const bounds = {
   maxBytes: channelBodyMaxBytes,
   /** How long platforms wait for an answer, in milliseconds. */
   maxMs: 10_000,
+  /** The maximum size of all deliveries of chat platforms that are buffered at once, in bytes. */
   heldMaxBytes: 32 * 1024 * 1024,
+  /** The maximum size of buffered deliveries to one address, in bytes. */
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,
 } as const
 

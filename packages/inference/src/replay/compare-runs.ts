@@ -6,6 +6,7 @@ import type { Replay } from './replay-table.ts'
 
 /** The maximum length of a text in a difference, in characters. */
 const shownMaxChars = 2000
+/** The maximum number of differences that a comparison of two runs lists. */
 const differencesMax = 200
 
 interface Side {

@@ -128,4 +128,5 @@ function toolMarks(tools: unknown): Record<string, string> {
   return Object.fromEntries(marks.slice(0, toolsMax))
 }
 
+/** The maximum number of tools of one model call whose hashes are stored. */
 const toolsMax = 500

@@ -9,6 +9,7 @@ import type { TarEntry } from './tar-header.ts'
 const nameMaxBytes = 3840
 /** `NAME_MAX` of Linux. */
 const partMaxBytes = 255
+/** The maximum length of the target of a symbolic link, in bytes. */
 const targetMaxBytes = 4095
 /** Keys of seen names that are longer than this are replaced by their digest. */
 const keyMaxBytes = 40
@@ -119,6 +120,7 @@ export function shownName(name: string): string {
   )
   return shown.length <= shownMaxChars ? shown : `${shown.slice(0, shownMaxChars)}…`
 }
+/** How much of the name of a skipped entry is shown, in characters. */
 const shownMaxChars = 120
 /** Maximum number of bytes of a name that are decoded; 121 characters of UTF-8 need fewer. */
 const shownReadMaxBytes = 512

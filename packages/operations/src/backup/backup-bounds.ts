@@ -10,6 +10,7 @@ const agentEntriesReadMax = 5_000_000
 const readPastBytes = gb
 /** Limits for all agents of a home together. */
 const fleetEntriesMax = 200_000_000
+/** The maximum size of the data of all agents in one backup, in bytes. */
 const fleetBytesMax = 16 * 1024 * gb
 
 /**

@@ -126,6 +126,7 @@ function payeeLines({ order, payees: { paid, others }, compared }: DescribedPaym
     })
 }
 
+/** How much of the arguments of a contract call the description of a payment shows, in characters. */
 const argsMaxChars = 500
 
 function shortArgs(order: Extract<Order, { do: 'call' }>): string {

@@ -15,6 +15,7 @@ import type { WatchSigners } from './watch-signers.ts'
 const beatMs = 1000
 /** The maximum number of payments that one poll checks concurrently. */
 const batchMax = 32
+/** The maximum length of the stored note about a payment's state, in characters. */
 const noteMaxChars = 300
 
 export type FollowPayments = ReturnType<typeof createFollowPayments>

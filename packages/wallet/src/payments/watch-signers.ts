@@ -7,6 +7,7 @@ import type { IntentTable } from './intent-table.ts'
 import type { SeenTable } from './seen-table.ts'
 import { stopWallet } from './sign-payment.ts'
 
+/** The interval between two checks for foreign transactions of agents' addresses, in milliseconds. */
 const pollEveryMs = 5 * 60_000
 /** After this time an unfinished check continues, so that a stranger's many small transfers delay payments only. */
 const continueEveryMs = 10_000

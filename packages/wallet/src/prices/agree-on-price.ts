@@ -6,6 +6,7 @@ export const freshMs = 5 * 60_000
 const aheadMs = 60_000
 /** Maximum difference between the lowest and the highest quote, in percent of the lowest. */
 const apartPercent = 2n
+/** The minimum number of price sources that must agree on a price. */
 const sourcesMin = 2
 
 export type AgreedPrice =

@@ -14,7 +14,9 @@ import { addressKey } from '../chain/address-key.ts'
 import { attoUsdOf } from './agree-on-price.ts'
 import type { PricedAsset, PriceSource } from './price-source.ts'
 
+/** The time limit for an answer of a price source, in milliseconds. */
 const answerTimeoutMs = 5000
+/** The maximum size of an answer of a price source, in bytes. */
 const replyMaxBytes = 64 * 1024
 /** CoinGecko rejects requests without a User-Agent (403). */
 const headers = { accept: 'application/json', 'user-agent': `flotilla/${productVersion}` }

@@ -7,6 +7,7 @@ import type { PricedAsset, PriceSource, Quote } from './price-source.ts'
 
 /** How long a price is cached, in milliseconds, so that consecutive payments ask each source once. */
 const keptMs = 20_000
+/** The maximum number of cached prices. */
 const keptMax = 200
 
 /** Returns the price of one whole unit in 10^-18 US dollars. Problem `no-price`, whose reason lists the quotes. */

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { entropyToMnemonic, validateMnemonic } from '@scure/bip39'
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 
+/** The number of random bytes of a new seed: 24 words. */
 const entropyBytes = 32
 const stretch = promisify(pbkdf2)
 

@@ -31,6 +31,7 @@ const cipher = 'aes-256-gcm'
 const label = 'flotilla wallet seed 1'
 /** The cost of scrypt: each guess of a passphrase takes 128 MB and about 0.4 s. */
 const cost = { n: 131_072, r: 8, p: 1 } as const
+/** The maximum memory of the key derivation from the passphrase, in bytes. */
 const scryptMaxBytes = 256 * 1024 * 1024
 
 const derive = promisify<

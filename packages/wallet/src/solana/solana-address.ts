@@ -1,5 +1,6 @@
 import { base58 } from '@scure/base'
 
+/** The length of a Solana address, in bytes. */
 const addressBytes = 32
 /** Matches 32 bytes in base 58: 32 characters if all bytes are zero, at most 44. */
 const addressChars = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/

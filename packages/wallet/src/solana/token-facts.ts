@@ -14,6 +14,7 @@ import type { Mint } from './token-layout.ts'
 /** The metadata program that stores the names of tokens of the older token program. */
 const metadataProgram = address('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s')
 const metadataExtension = 19
+/** The maximum length of a token's symbol that is read, in bytes. */
 const symbolMaxBytes = 32
 
 /** Returns the mint's decimals and the symbol that its issuer wrote, or else the first letters of its address. */

@@ -5,7 +5,9 @@ import { base58 } from '@scure/base'
 export const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 
+/** The length of the data of a token's mint account, in bytes. */
 const mintBytes = 82
+/** The length of the data of a token account, in bytes. */
 const accountBytes = 165
 /** The length of a multisig of either program, which no mint and no account has. */
 const multisigBytes = 355

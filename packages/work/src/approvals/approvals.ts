@@ -25,6 +25,7 @@ import { formatRunCosts } from './format-run-costs.ts'
 import type { WaitingRunCosts } from './format-run-costs.ts'
 import { createMoveApproval } from './settle-approval.ts'
 
+/** The interval between two searches for expired approvals, in milliseconds. */
 const sweepIntervalMs = 5000
 const unknownEndWords =
   'The mesh was stopped during the action, so it is unknown whether the action was carried out.'

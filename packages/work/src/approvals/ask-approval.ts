@@ -23,6 +23,7 @@ export const approvalWaitsMs = 24 * 3600 * 1000
 const pendingBounds = { perAgentMax: 20, max: 200, floor: 2 } as const
 /** How many decided approvals are kept. */
 const keptMax = 1000
+/** When a caller with too many pending approvals may retry, in seconds. */
 const retryAfterSeconds = 600
 
 export interface Asked {

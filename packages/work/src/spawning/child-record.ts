@@ -24,6 +24,7 @@ export function childRecord({ parent, fields, maySpawn }: AskedRecord): Permissi
   }
 }
 
+/** The maximum length of the reason why a spawned agent lacks a permission, in characters. */
 const whyMaxChars = 300
 
 /** Returns the requested fields that the record does not fully grant, with reasons for the requesting agent. Pure. */

@@ -5,6 +5,7 @@ import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
 import { taskView } from './task-table.ts'
 import type { TaskTable } from './task-table.ts'
 
+/** The maximum number of child tasks that the view of one task lists. */
 const childrenMax = 100
 
 export interface TaskDetail {

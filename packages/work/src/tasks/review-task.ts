@@ -102,6 +102,7 @@ function judge(
   return next
 }
 
+/** The maximum length of the description of a task that repeats a reviewed task, in characters. */
 const descriptionMaxChars = 50_000
 
 function reworkText(task: TaskRecord, words: string): string {

@@ -12,6 +12,7 @@ import type { TaskRecord, TaskTable } from './task-table.ts'
 const endedSilent = 'The agent ended without complete_task and without an answer.'
 /** Limits of the history that an agent gets when it continues or takes over a task: entries and characters. */
 const earlierMax = 20
+/** The maximum length of one history entry that an agent gets with a continued task, in characters. */
 const earlierMaxChars = 2000
 
 /**

@@ -2,6 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { nextHop } from './next-hop.ts'
 import type { PinnedFetch, PinnedReply, PinnedRequest } from './pinned-fetch.ts'
 
+/** The maximum number of redirects that one request of an agent follows. */
 export const redirectsMax = 5 // limits:outbound-redirects
 
 /**

@@ -42,6 +42,7 @@ export interface PinnedReply {
   close(): Promise<void>
 }
 
+/** The time limit for connecting to the server of a request, in milliseconds. */
 const connectTimeoutMs = 10_000
 
 export function createPinnedFetch(deps: RouteDeps): PinnedFetch {

@@ -14,7 +14,9 @@ const connectionHeaders: readonly string[] = [
   'host',
 ]
 
+/** The maximum number of response headers that an agent gets. */
 const shownHeadersMax = 100
+/** The maximum length of one response header that an agent gets, in characters. */
 const shownValueMaxChars = 4000
 
 /**

@@ -5,6 +5,7 @@ import { alreadySent } from '@flotilla/identity/http'
 import type { AgentSurface } from '@flotilla/identity/http'
 import type { ExchangeWithServer } from './exchange-with-server.ts'
 
+/** The maximum size of a request that an agent sends to an MCP server through the mesh, in bytes. */
 const bodyMaxBytes = 6 * 1024 * 1024
 
 /** Streams exchanges with MCP servers. Each is made once: its effect is unknown if the connection breaks. */

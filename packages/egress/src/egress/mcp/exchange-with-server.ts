@@ -65,6 +65,7 @@ const shownHeaderNames = [
   'retry-after',
   'www-authenticate',
 ] as const
+/** The maximum length of one header of an MCP server's answer that an agent gets, in characters. */
 const toldHeaderMaxChars = 2000
 
 export interface ExchangeDeps {

@@ -5,6 +5,7 @@ export interface Destination {
   readonly port: number
 }
 
+/** The maximum length of a host name, as DNS limits it, in characters. */
 const nameMaxChars = 253
 
 /**

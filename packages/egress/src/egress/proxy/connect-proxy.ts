@@ -13,10 +13,13 @@ import { refusalOf, refuseResponse, refuseSocket } from './proxy-refusal.ts'
 import { readAbsoluteTarget, readConnectTarget } from './proxy-target.ts'
 import { dial, joinEnds } from './proxy-tunnel.ts'
 
+/** The maximum size of the headers of one request to the egress proxy, in bytes. */
 const headersMaxBytes = 16 * 1024
+/** How long a client may take to send the headers of a request to the egress proxy, in milliseconds. */
 const headersTimeoutMs = 10_000
 /** How many times per timeout slow headers are checked. */
 const checksPerTimeout = 5
+/** How long an idle connection to the egress proxy stays open, in milliseconds. */
 const keepAliveMs = 15_000
 
 /**

@@ -14,6 +14,7 @@ import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
 import { searchProviders } from './search-providers.ts'
 import type { SearchProviderName } from './search-providers.ts'
 
+/** The time limit for an answer of the search provider, in milliseconds. */
 const answerTimeoutMs = 20_000
 /** Limit of a decompressed answer in bytes; twenty results of any provider need a fifth of it. */
 const replyMaxBytes = 2 * 1024 * 1024

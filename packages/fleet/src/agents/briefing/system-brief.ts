@@ -8,9 +8,13 @@ import type { AgentRecord } from '../registry/agent-record.ts'
 /** SYSTEM.md: the agent's identity, the agents it may give work to, and its permissions. Pure. */
 
 const briefMaxChars = limits.workspaceFileMaxChars['SYSTEM.md']
+/** The maximum length of the agent's own role in its SYSTEM.md, in characters. */
 const roleMaxChars = 500
+/** The maximum length of another agent's role in SYSTEM.md, in characters. */
 const colleagueMaxChars = 160
+/** The maximum length of the list of other agents in SYSTEM.md, in characters. */
 const rosterMaxChars = 2000
+/** The maximum length of one line about permissions in SYSTEM.md, in characters. */
 const permissionLineMaxChars = 240
 
 /** Another agent that the agent of this SYSTEM.md may message. */

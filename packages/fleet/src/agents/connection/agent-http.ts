@@ -6,6 +6,7 @@ import type { AgentConnection } from './agent-connection.ts'
 import { callDeadlineMs, createAgentLine, unavailable } from './agent-line.ts'
 import type { AgentLineDeps } from './agent-line.ts'
 
+/** The time limit of one health check of an agent, in milliseconds. */
 const healthDeadlineMs = 5000
 /** Time limit for sending 50 MB into a container with a small processor share, milliseconds. */
 const uploadDeadlineMs = 300_000

@@ -4,6 +4,7 @@ import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { SandboxGone } from '../../events/index.ts'
 import { loseSandbox } from './lose-sandbox.ts'
 
+/** How long an agent process has to exit before it is killed, in milliseconds. */
 const stopGraceMs = 2000
 
 /**

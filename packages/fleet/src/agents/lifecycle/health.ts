@@ -10,6 +10,7 @@ import type { AgentStarts } from './start-agent.ts'
 import { stopInTurn } from './stop-agent.ts'
 import { lifecycleLimits } from './lifecycle-limits.ts'
 
+/** The interval between two health checks of all agents, in milliseconds. */
 const sweepIntervalMs = 30_000
 /** The time limit for an answer to a health check, milliseconds. */
 const answerMaxMs = 5000

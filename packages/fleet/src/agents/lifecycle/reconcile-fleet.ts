@@ -13,6 +13,7 @@ export interface ReconcileReport {
   readonly stopped: readonly string[]
 }
 
+/** How long a starting mesh waits for a running agent to answer before it replaces it, in milliseconds. */
 const probeDeadlineMs = 5000
 
 /**

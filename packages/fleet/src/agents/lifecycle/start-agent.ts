@@ -13,7 +13,9 @@ import { waitUntilReady } from './wait-until-ready.ts'
 
 /** Size of the last process output that is quoted in the reason of a failed start, bytes. */
 const lastWordsMaxBytes = 1500
+/** The maximum length of the stored reason for a failed start, in characters. */
 const reasonMaxChars = 2000
+/** How long an agent process whose start failed has to exit before it is killed, in milliseconds. */
 const stopGraceMs = 2000
 
 /** Starts agents. Concurrent callers that need the same agent share one start. */

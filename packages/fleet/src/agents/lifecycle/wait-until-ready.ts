@@ -3,10 +3,13 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AgentSelf } from '../connection/agent-connection.ts'
 
+/** The first pause between two checks whether a started agent is ready, in milliseconds. */
 const firstPollMs = 25
 /** Most agents answer within this time, milliseconds; until then polls are more frequent. */
 const eagerMs = 500
+/** The longest pause between two checks whether a started agent is ready, in milliseconds. */
 const pollMaxMs = 500
+/** The time limit from the start of a sandbox until its agent is ready, in milliseconds. */
 const readyDeadlineMs = 60_000
 /**
  * Time limit for a virtual machine, milliseconds. Its kernel boots first: up to a minute with software emulation, and

@@ -19,6 +19,7 @@ import { listSchema } from './container-state.ts'
 import { engineDialect } from '../engine/engine-dialect.ts'
 import { unlessStatus } from './unless-status.ts'
 
+/** How much of the last output of an ended browser container is kept, in characters. */
 const lastWordsMaxChars = 300
 
 export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine' | 'progress' | 'signal'> {

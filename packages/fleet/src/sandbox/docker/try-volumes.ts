@@ -13,7 +13,9 @@ import { warmCommand } from './warm-page-cache.ts'
 
 /** Id of the trial's volume; no agent can have this id. */
 const trialId = '.trial'
+/** The size of the volume with which the mesh tries whether it can create volumes, in bytes. */
 const trialBytes = 16 * 1024 * 1024
+/** The time limit of the container that tries a new volume, in milliseconds. */
 const trialTimeoutMs = 60_000
 /** The throw-away container of the trial gets a whole processor, because the owner waits for the result. */
 const trialCpu = { quotaUs: 100_000, periodUs: 100_000 }

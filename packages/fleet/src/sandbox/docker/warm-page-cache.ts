@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'
 
+/** The time limit for reading the agent image into the page cache, in milliseconds. */
 const warmTimeoutMs = 60_000
 
 /**

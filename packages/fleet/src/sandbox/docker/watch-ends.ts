@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { labelKeys } from '../hardening/container-options.ts'
 
+/** The pause before the mesh reconnects to the engine's stream of events, in milliseconds. */
 const reconnectMs = 500
 
 /** An event of the engine. Podman names its action in `status`, Docker in `Action` and `status`. */

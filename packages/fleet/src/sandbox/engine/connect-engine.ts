@@ -13,6 +13,7 @@ export interface Engine {
   readonly cpus: number
 }
 
+/** How long the mesh waits for a container engine to answer at its socket, in milliseconds. */
 const answerTimeoutMs = 5_000
 
 const versionSchema = z.looseObject({

@@ -13,6 +13,7 @@ import { dockerdLastWords, startDockerd } from './start-dockerd.ts'
 const firstAnswerMs = 60_000
 /** Time for the start script of the engine's package, which may already be starting the engine, milliseconds. */
 const packageStartMs = 4_000
+/** The pause between two checks whether a started engine answers, in milliseconds. */
 const askEveryMs = 200
 
 export interface EnsureEngineOptions extends SocketHints {

@@ -3,6 +3,7 @@ import { lastWords, runCommand } from '../run-command.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { enginePackages } from './engine-packages.mjs'
 
+/** The time limit of one `apt-get` command that installs the engine, in milliseconds. */
 const aptTimeoutMs = 10 * 60_000
 
 /** The commands for the owner if the mesh may not or cannot install the engine itself. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { runCommand } from '../run-command.ts'
 import { SandboxError } from '../sandbox-error.ts'
 
+/** The time limit of one `systemctl` command, in milliseconds. */
 const systemctlTimeoutMs = 60_000
 
 /** Paths of the log, the process id and the settings of an engine that the mesh started. */

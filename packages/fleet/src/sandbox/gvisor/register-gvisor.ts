@@ -10,6 +10,7 @@ import { filterArgument, gvisorRuntimes, runtimeEntries } from './gvisor-runtime
 
 /** Time limit for an engine to reload its settings file, milliseconds. */
 const reloadMs = 10_000
+/** The pause between two checks whether the engine lists gVisor, in milliseconds. */
 const askEveryMs = 100
 const gvisorPackage = 'runsc'
 

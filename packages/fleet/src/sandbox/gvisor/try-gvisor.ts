@@ -17,6 +17,7 @@ import { registerGvisor, type RegisterOptions } from './register-gvisor.ts'
 
 /** Time limit of a trial, milliseconds: on a platform that the machine does not support, gVisor hangs. */
 const trialMs = 20_000
+/** How much of the output of a failed trial of gVisor is quoted, in characters. */
 const saidMaxChars = 200
 const onPodman = {
   detail: 'gVisor is supported only with Docker, and this engine is Podman',

@@ -13,7 +13,9 @@ import { heldById, imageId, inspectImage, knownImage, noteImage } from './known-
 import { whyNotFetched } from './why-not-fetched.ts'
 
 const registryBase = 'debian:bookworm-slim'
+/** The time limit for downloading the base image, in milliseconds. */
 const pullTimeoutMs = 120_000
+/** The time limit for building the base image from packages of the distribution, in milliseconds. */
 const bootstrapTimeoutMs = 15 * 60_000
 
 /** Options that leave documentation and translations out of an offline base: no container reads them. */

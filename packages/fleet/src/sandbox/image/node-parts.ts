@@ -17,7 +17,9 @@ const playwrightName = 'playwright-core'
 /** The Playwright version of the browser image; a test checks that the repository's tests use the same version. */
 export const playwrightVersion = '1.65.1'
 
+/** The time limit for removing debug symbols from Node, in milliseconds. */
 const stripTimeoutMs = 60_000
+/** The time limit of one `npm` command that fetches or packs a package, in milliseconds. */
 const packTimeoutMs = 120_000
 
 export interface PinnedNode {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
+/** How long the mesh tries to connect to a target of the isolation check itself, in milliseconds. */
 const reachTimeoutMs = 1_000
 
 /** Listens on every IPv4 address of the host and sends a greeting; no sandbox must be able to reach this listener. */

@@ -17,13 +17,17 @@ import {
   type ProbeTarget,
 } from './isolation-report.ts'
 
+/** The time limit of the container that carries out an isolation check, in milliseconds. */
 const probeTimeoutMs = 60_000
 /** Time limit of a probe in a virtual machine, including the kernel's boot, emulated on a busy host. Milliseconds. */
 const machineProbeTimeoutMs = 240_000
 /** A target that does not answer within this time counts as unreachable, milliseconds. */
 const probeAttemptMs = 1_000
+/** How long a probe in a virtual machine waits for one target, in milliseconds. */
 const machineAttemptMs = 8_000
+/** How long an isolation check waits until the second container listens, in milliseconds. */
 const siblingReadyMs = 5_000
+/** The pause between two checks whether the second container of an isolation check listens, in milliseconds. */
 const siblingAskMs = 30
 const siblingPort = 8400
 

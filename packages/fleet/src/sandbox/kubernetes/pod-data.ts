@@ -13,6 +13,7 @@ import { removePod, type PreparedCluster } from './start-pod.ts'
 
 /** A helper pod ends after this time, milliseconds, even if the mesh that created it no longer runs. */
 const helperLifeMs = 3_600_000
+/** The time limit for starting the helper pod that reads or writes an agent's data, in milliseconds. */
 const helperStartMs = 120_000
 /** The exit code of the system's `tar` if a file changed while it was read. */
 const changedCode = 1

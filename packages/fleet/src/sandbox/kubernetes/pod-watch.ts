@@ -14,7 +14,9 @@ const versionedSchema = z.looseObject({ metadata: z.looseObject({ resourceVersio
 const watchSeconds = 25
 /** Pods per page of a list; all pages have the same resource version. */
 const listedAtOnce = 250
+/** The first pause before a failed watch of pods is repeated, in milliseconds; each next one is doubled. */
 const againFirstMs = 200
+/** The longest pause before a failed watch of pods is repeated, in milliseconds. */
 const againMaxMs = 10_000
 
 export interface PodWatch {

@@ -11,17 +11,21 @@ import { refusalStatus, unlessRefused } from './connect-cluster.ts'
 import { hasEnded, startFailure, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver, type PodWatch } from './pod-watch.ts'
 
+/** How long the isolation check of a node waits for its pod to reach a state, in milliseconds. */
 const probeMaxMs = 120_000
 /** Attempts on one node that still accepts agents: the node may have restarted, or the probe's pod been deleted. */
 const probesMax = 3
 /** How often the mesh checks, while it waits for a pod, that the node still accepts agents, milliseconds. */
 const nodeAskMs = 5_000
+/** How long an isolation check waits until the second pod listens, in milliseconds. */
 const siblingReadyMs = 30_000
+/** The pause between two checks whether the second pod of an isolation check listens, in milliseconds. */
 const siblingAskMs = 100
 /** A report is some kilobytes. */
 const reportMaxBytes = 256 * 1024
 /** How often the mesh tries to delete a throw-away pod if the cluster is silent; the next start deletes the rest. */
 const removalsMax = 3
+/** The pause before the mesh tries again to delete a pod of the isolation check, in milliseconds. */
 const removeAgainMs = 5_000
 /** Timeout of one request to the cluster. */
 const answerMaxMs = 15_000

@@ -11,7 +11,9 @@ import type { PreparedCluster } from './start-pod.ts'
 
 /** Part of the names of throw-away pods and their claims; names of agents' claims are digests. */
 export const trialInfix = '-try-'
+/** The size of the volume claim with which the mesh tries the storage class, in bytes. */
 const trialBytes = 64 * 1024 * 1024
+/** The time limit of the pod that tries a volume claim, in milliseconds. */
 const trialMaxMs = 180_000
 /** How many trials are made if the node of a trial is lost. */
 const trialsMax = 3

@@ -12,6 +12,7 @@ export interface MachineEnd {
   readonly how: 'ended' | 'memory' | 'killed' | 'broken'
 }
 
+/** How many last lines of a virtual machine's error output are read to find the launcher's report. */
 const linesMax = 20
 
 /** Reads the launcher's report; null if the launcher was killed. Programs in the machine cannot forge the report. */

@@ -61,6 +61,7 @@ const kernelBytes = 112 * mb
 const emulatorBytes = 192 * mb
 /** Limit for QEMU: its threads, and one process for each connection to the mesh. */
 const emulatorProcesses = 256
+/** The size of the /run folder of a virtual machine's container, in bytes. */
 const runSizeBytes = 48 * mb
 
 const launcher = ['/machine/launch.sh']

@@ -5,6 +5,7 @@ import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
 import { processLimits } from './machine-options.ts'
 import { machineContainer, type MachineGround } from './machine-plan.ts'
 
+/** The size of the header of one frame of the container's output, in bytes. */
 const headBytes = 8
 const streamOut = 1
 

@@ -7,6 +7,7 @@ import { runOnce } from '../run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag } from '../sandbox-spec.ts'
 
+/** The time limit for building the root disk of virtual machines, in milliseconds. */
 const makeTimeoutMs = 5 * 60_000
 
 /**

@@ -13,6 +13,7 @@ import { ensureRootDisk, openDiskFolder } from './root-disk.ts'
 
 /** Time limit of a trial, milliseconds: emulation needs seven processor seconds, so minutes on a busy host. */
 const trialMs = 300_000
+/** How much of the output of a failed trial of a virtual machine is quoted, in characters. */
 const saidMaxChars = 300
 
 export interface MachineOptions extends Omit<

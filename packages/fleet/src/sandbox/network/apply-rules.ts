@@ -3,6 +3,7 @@ import { lastWords, runCommand } from '../run-command.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { runOnce } from '../run-once.ts'
 
+/** The time limit of one script that sets firewall rules, in milliseconds. */
 const scriptTimeoutMs = 20_000
 
 export interface RuleWorker {

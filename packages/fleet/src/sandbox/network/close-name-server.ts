@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { lastWords, runCommand } from '../run-command.ts'
 
+/** The time limit of one command that closes the engine's name server to agents, in milliseconds. */
 const timeoutMs = 20_000
 /** The address of Docker's name server in every container of a custom network. */
 const nameServer = '127.0.0.11'

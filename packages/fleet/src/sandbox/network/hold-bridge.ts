@@ -5,6 +5,7 @@ import { isStatus } from '../image/engine-images.ts'
 import { lastWords, runCommand } from '../run-command.ts'
 import { SandboxError } from '../sandbox-error.ts'
 
+/** The time limit of the command that gives the network bridge its address, in milliseconds. */
 const commandTimeoutMs = 10_000
 
 /** Returns the name of the container that keeps a home's bridge up. */

@@ -7,7 +7,9 @@ import { fileCountMax } from './file-count-max.ts'
 import type { volumePrograms } from './volume-support.ts'
 import { planSize, refusedWords } from './plan-size.ts'
 
+/** The block size of the ext4 file system of agents' volumes, in bytes. */
 const blockBytes = 4096
+/** The time limit of a program that changes a volume without a full check, in milliseconds. */
 const quickMs = 30_000
 /** Time limit for a full check of a large volume on a slow disk, milliseconds. */
 const checkMs = 10 * 60_000

@@ -44,6 +44,7 @@ interface Admitted extends TokenHolder {
  * may hold a body of megabytes.
  */
 const openCallsMax = 64
+/** When an agent with too many open calls may retry, in seconds. */
 const openCallsRetrySeconds = 1
 
 /**

@@ -14,6 +14,7 @@ export interface Download {
   readonly maxMs?: number
 }
 
+/** The time limit for downloading one file from a chat platform, in milliseconds. */
 const downloadMaxMs = 10 * 60_000
 
 /**

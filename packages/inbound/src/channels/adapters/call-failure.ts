@@ -10,6 +10,7 @@ const neverLeft = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ])
+/** How many nested causes of a failed call to a chat platform are searched. */
 const causesMax = 5
 
 /** Returns the failure of a call without a response, with the error code but without the URL and its token. Pure. */

@@ -42,7 +42,9 @@ export const publicRoots: PlatformRoots = {
 
 /** The time limit for all calls of one check, in milliseconds. */
 const checkMaxMs = 30_000
+/** The maximum size of an answer of a chat platform to a check of tokens, in bytes. */
 const answerMaxBytes = 64 * 1024
+/** The maximum length of the name of the bot's account that is shown, in characters. */
 const nameMaxChars = 100
 
 const telegramSchema = z.looseObject({ result: z.looseObject({ username: z.string() }) })

@@ -27,12 +27,15 @@ export interface PlatformAnswer {
   readonly body: Uint8Array
 }
 
+/** The time limit for connecting to a chat platform, in milliseconds. */
 const connectTimeoutMs = 10_000
+/** How long the mesh waits for the response headers of a chat platform, in milliseconds. */
 const headersTimeoutMs = 60_000
 /** The longest silence within a response. */
 const bodyIdleMs = 30_000
 /** The longest time of a whole call, of which the transfer of the largest file is the longest part. */
 const callMaxMs = 10 * 60_000
+/** The maximum number of connections to one host of a chat platform. */
 const connectionsMax = 16
 
 /** Creates calls that follow no redirects, so that a token goes only to the configured address. */

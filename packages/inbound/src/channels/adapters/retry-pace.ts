@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { backoffMs } from '@flotilla/protocol/backoff'
 
+/** The first and the longest pause before a connection to a chat platform is opened again, in milliseconds. */
 const reconnectBackoff = { firstMs: 250, maxMs: 60_000 } as const
 /** A connection shorter than this does not reset the backoff, in milliseconds. */
 const shortLivedMs = 10_000

@@ -17,10 +17,13 @@ export interface Notice {
 }
 
 const endedTaskStates: readonly string[] = ['done', 'failed', 'blocked', 'cancelled']
+/** How much of an agent's message a notice to a person contains, in characters. */
 const textMaxChars = 2000
 /** The maximum length of an agent's text within a notice. It is one line and fits one message on every platform. */
 const summaryMaxChars = 600
+/** How many repeated messages a collected notice quotes. */
 const repeatsMax = 3
+/** How much of a repeated message a collected notice quotes, in characters. */
 const repeatMaxChars = 300
 
 /** Returns the notice for an event, or null. A reply to the notice of an approval request decides nothing. Pure. */

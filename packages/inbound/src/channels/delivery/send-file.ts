@@ -20,6 +20,7 @@ export interface SentPart {
   readonly clientId: string
 }
 
+/** The maximum length of the name of a file that is sent to a chat platform, in characters. */
 const nameCharsMax = 120
 const answerName = 'answer.md'
 

@@ -9,6 +9,7 @@ import type { ForwardedText, ReceivedAttachment, ReceivedMessage } from '../adap
 import { channelLimits } from '../channel-limits.ts'
 import { placeSchema } from '../conversation.ts'
 
+/** The maximum length of a file's name in the text for the agent, in characters. */
 const fileNameMaxChars = 120
 
 const plainFileSchema = z.object({

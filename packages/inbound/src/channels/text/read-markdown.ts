@@ -11,6 +11,7 @@ import type { RunText, TextRun } from './text-run.ts'
 const nestingMax = 20
 
 const languageChars = /[^A-Za-z0-9+#_.-]/g
+/** The maximum length of the language of a code block, in characters. */
 const languageCharsMax = 32
 
 export interface ReadMarkdown extends RunText {

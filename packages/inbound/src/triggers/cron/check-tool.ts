@@ -3,6 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { fromJSONSchema } from 'zod'
 import type { AgentTool } from '@flotilla/fleet/agents'
 
+/** The maximum number of tool names that a problem about an unknown tool lists. */
 const namesShownMax = 40
 
 /** Checks a call against the agent's list of tools. Throws the Problem `bad-request` with the field. Pure. */
@@ -31,7 +32,9 @@ function faultOf(tool: AgentTool, params: JsonObject): string | null {
   }
 }
 
+/** The maximum number of nodes in the parameter schema of a scheduled tool. */
 const schemaNodesMax = 2000
+/** The maximum nesting in the parameter schema of a scheduled tool. */
 const schemaDepthMax = 24
 /** Schema keywords that are not checked: patterns can take exponential time, references can double at each step. */
 const unbounded = new Set([

@@ -8,6 +8,7 @@ export type { CronState } from './cron-states.ts'
 
 /** The number of rows kept per job, newest first. Rows of unfinished runs are kept in addition. */
 const rowsPerJobMax = 200
+/** The maximum length of a stored detail in the history of a job, in characters. */
 const detailMaxChars = 500
 
 /** Why a due time was skipped. */

@@ -10,6 +10,7 @@ type ScheduleReading =
 /** The longest interval: 366 days. */
 const everyMaxMs = 366 * 24 * 3600 * 1000
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+/** The maximum length of a schedule, in characters. */
 const textMaxChars = 200
 
 const fieldNames = ['minute', 'hour', 'day of month', 'month', 'day of week'] as const

@@ -7,6 +7,7 @@ import * as z from 'zod'
 const moneyTold = 0.8
 /** From this number of waiting runs on, a lane counts as long. */
 const longLane = 20
+/** How much of the reason for an agent's change a heartbeat's message shows, in characters. */
 const reasonMaxChars = 160
 /** The maximum number of lines; further changes are only counted. */
 const linesMax = 30

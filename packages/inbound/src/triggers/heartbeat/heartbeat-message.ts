@@ -9,10 +9,12 @@ import type { KeptMessages } from '@flotilla/collaboration/messages'
 import type { UnreadSummary } from '@flotilla/collaboration/topics'
 import type { OpenTasks, ProbeAlert } from './probes.ts'
 
+/** The maximum length of all logs in a heartbeat's message, in characters. */
 const logsMaxChars = 4000
 /** The part of `logsMaxChars` that is reserved for logs of earlier heartbeats. */
 const heartbeatLogsMaxChars = 1000
 const pendingMax = 5
+/** The maximum length of one value in a heartbeat's message, in characters. */
 const valueMaxChars = 200
 /** The maximum length of a message from another agent, in characters. */
 const messageMaxChars = 1000

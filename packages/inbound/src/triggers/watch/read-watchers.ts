@@ -3,9 +3,11 @@ import type { Document } from 'yaml'
 import { rulesOf, watchersFileSchema } from './watch-rule.ts'
 import type { WatchRule } from './watch-rule.ts'
 
+/** The maximum length of config/watchers.yaml, in characters. */
 const fileMaxChars = 256 * 1024
 /** The maximum number of YAML alias expansions, so that a short file cannot expand to a huge one. */
 const aliasesMax = 50
+/** The maximum number of errors of config/watchers.yaml that are reported at once. */
 const complaintsMax = 3
 /** The parser options for the file. */
 export const watchersForm = { uniqueKeys: true, schema: 'core' } as const

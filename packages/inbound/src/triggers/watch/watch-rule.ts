@@ -6,8 +6,11 @@ import type { Condition } from '../conditions/index.ts'
 
 /** The maximum number of entries. The mesh scans the folder of each entry every five seconds. */
 export const watchesMax = 100
+/** The maximum length of the folder of a file watcher, in characters. */
 const pathMaxChars = 4096
+/** The maximum length of the file pattern of a file watcher, in characters. */
 const patternMaxChars = 255
+/** The maximum length of the message that a file watcher sends, in characters. */
 const messageMaxChars = 10_000
 
 /** One entry of `config/watchers.yaml`. */

@@ -10,7 +10,9 @@ const bounds = {
   maxBytes: deliveryLimits.bodyMaxBytes,
   /** The time limit for a call, in milliseconds, which is as long as common senders wait for a response. */
   maxMs: 10_000,
+  /** The maximum size of all webhook deliveries that are buffered at once, in bytes. */
   heldMaxBytes: 64 * 1024 * 1024,
+  /** The maximum size of buffered deliveries to one webhook, in bytes. */
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,
 } as const
 

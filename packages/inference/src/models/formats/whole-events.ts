@@ -4,6 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 const eventMaxBytes = 8 * 1024 * 1024
 /** First size of the buffer for an unfinished event, and the largest that is kept for the next event, bytes. */
 const bufferMinBytes = 1024
+/** The largest buffer for an unfinished event that is kept for the next event, in bytes. */
 const bufferKeptMaxBytes = 64 * 1024
 
 const lineFeed = 10

@@ -14,6 +14,7 @@ import type { RefusalMeaning } from '../refusals/refusal-table.ts'
 
 /** The bytes of an error response that are read to find its message. */
 const refusalMaxBytes = 16 * 1024
+/** How much of a provider's error message is quoted in a problem, in characters. */
 const messageMaxChars = 500
 /** The retry time for a rate limit that does not state one. */
 const usualRetryAfterSeconds = 10

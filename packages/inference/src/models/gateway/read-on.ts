@@ -33,6 +33,7 @@ export interface Hearing {
   opened(costs: boolean): () => void
 }
 
+/** How long a stopping mesh waits after it has aborted the answers that it still read, in milliseconds. */
 const afterCutMaxMs = 500
 
 export interface ReadOnLimits {

@@ -65,6 +65,7 @@ interface Entry {
 
 /** The most models tracked: an agent that may use `provider/*` can make names up. */
 const entriesMax = 1000
+/** How much of the reason for a model's failure is shown, in characters. */
 const detailMaxChars = 300
 
 export function createModelWatch(deps: ModelWatchDeps): ModelWatch {

@@ -34,6 +34,7 @@ export interface Line extends Pick<Socket, 'writableLength'> {
   destroy(): void
 }
 
+/** After this idle time the operating system probes a connection to a provider, in milliseconds. */
 const keepAliveProbeMs = 60_000
 
 /** Opens a connection to the destination, directly or through its proxy. */

@@ -21,6 +21,7 @@ export interface CassetteRecorder {
 
 /** The bounds of a recording; later exchanges are left out, and the description says so. */
 const exchangesMax = 1000
+/** The maximum size of one recorded answer, and of a whole recording, in bytes. */
 const recordedMaxBytes = 16 * 1024 * 1024
 /** The part of a message that identifies it; a pattern also has a bound. */
 const triggerMaxChars = 300

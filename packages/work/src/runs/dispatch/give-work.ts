@@ -18,6 +18,7 @@ import { runLimits } from '../run-limits.ts'
  * at once.
  */
 const pollSeconds = 25
+/** The pause before an agent is asked again whether it can start a run or has its outcome, in milliseconds. */
 const pollRestMs = 500
 /** How long the mesh waits for the last frames of a run whose outcome it has, milliseconds. */
 const lastFramesMs = 250

@@ -8,6 +8,7 @@ import { isLater, timeOf, timestampAt } from './timestamp.ts'
 /** Permanent errors: the channel is gone or the token may not read it. */
 export const permanent: ReadonlySet<ChannelFailureKind> = new Set(['gone', 'refused'])
 
+/** The maximum number of messages in one page of Slack's history. */
 const pageMax = 200
 /** The maximum number of pages that are read of one channel, thread or list. */
 const pagesMax = 5

@@ -60,7 +60,9 @@ const readAgainEveryMs = 5 * 60_000
 const markEveryMs = 10_000
 /** The maximum number of remembered places; the most recent places are kept. */
 const placesMax = 200
+/** The first pause before a failed read of Slack's history is repeated, in milliseconds. */
 const firstPauseMs = 1000
+/** The longest pause before a failed read of Slack's history is repeated, in milliseconds. */
 const lastPauseMs = 60_000
 
 const listenedKey = 'slack:listened'

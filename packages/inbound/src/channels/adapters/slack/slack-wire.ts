@@ -3,7 +3,9 @@ import { wireList, wireText } from '../wire-text.ts'
 
 /** Limits for parsing one envelope, in UTF-16 code units and items. */
 const textMaxChars = 40_000
+/** The maximum length of a type or name of a file in a Slack event, in characters. */
 const nameMaxChars = 128
+/** The maximum number of files that are read of one Slack message. */
 const attachmentsMax = 10
 
 const id = z.string().regex(/^[A-Z0-9]{2,24}$/)

@@ -58,7 +58,9 @@ const saidSchema = z.looseObject({
 })
 
 const { messageIdMaxChars } = channelLimits
+/** How much of the reason is quoted if a message of the owner's program is malformed, in characters. */
 const faultMaxChars = 500
+/** The maximum length of one message to the owner's program, in characters. */
 const messageCharsMax = 20_000
 /** The maximum size of a file that is sent, as base64 within its event. */
 const fileBytesMax = 4 * 1024 * 1024

@@ -7,6 +7,7 @@ import { failureOfDownload } from '../call-failure.ts'
 import type { PlatformHttp } from '../platform-http.ts'
 import { graphFailure } from './graph-failure.ts'
 
+/** The maximum size of an answer of WhatsApp's API, in bytes. */
 const answerBytesMax = 256 * 1024
 
 /** The other host from which Meta serves files. */

@@ -3,6 +3,7 @@ import { ChannelFailure } from '../../adapter.ts'
 
 /** The wait, in milliseconds, if Meta rejects a call by rate limit without naming a duration. */
 const retryAfterMs = 60_000
+/** The longest wait that is accepted from WhatsApp before a call is retried, in milliseconds. */
 const retryAfterMaxMs = 60 * 60 * 1000
 
 export const graphErrorSchema = z.looseObject({

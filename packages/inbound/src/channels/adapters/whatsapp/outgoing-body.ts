@@ -2,9 +2,11 @@ import type { ConversationPlace, OutgoingMessage } from '../../adapter.ts'
 
 /** WhatsApp's limits in characters. Longer labels are cut. */
 const buttonLabelMax = 20
+/** WhatsApp's limit for the label of a row in a list, in characters. */
 const rowLabelMax = 24
 /** WhatsApp's limit for a text with buttons, in characters. A text with a list can have a full message's length. */
 const buttonTextMax = 1024
+/** WhatsApp's limit for the number of buttons below a text; more buttons become a list. */
 const buttonsInTextMax = 3
 
 /** Returns the body of a message for the Cloud API. Pure. */

@@ -8,13 +8,16 @@ import type { ChangedIdentity, ReceivedAttachment, ReceivedMessage } from '../..
 const messagesMax = 1000
 /** Twice WhatsApp's limit for a message, in UTF-16 code units. */
 const textCharsMax = 8192
+/** The maximum length of a sender's name, in characters. */
 const nameCharsMax = 64
 /**
  * The maximum age of a message, in milliseconds. Meta redelivers for a week, and a captured call
  * stays valid, because its signature has no timestamp. Younger messages are deduplicated by id.
  */
 const messageMaxMs = 8 * 24 * 3_600_000
+/** The maximum length of the name of a received file, in characters. */
 const fileNameCharsMax = 200
+/** The maximum length of the media type of a received file, in characters. */
 const mediaTypeCharsMax = 100
 
 const mediaSchema = z.looseObject({

@@ -8,7 +8,9 @@ import { unreadable } from './unreadable.ts'
 const eventMaxChars = 8 * 1024 * 1024
 /** The bound in characters for an answer that is one JSON text or a sequence of JSON lines. */
 const wholeMaxChars = 16 * 1024 * 1024
+/** How much of an HTML page that a provider sends instead of an answer is quoted, in characters. */
 const excerptMaxChars = 120
+/** How much of a web page that a provider sends instead of an answer is read, in characters. */
 const startMaxChars = 2000
 
 /**

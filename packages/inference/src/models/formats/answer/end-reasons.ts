@@ -71,6 +71,7 @@ const ends: Readonly<Record<string, NormalEnd | 'error'>> = {
 /** Values that mean that the answer has not ended yet. */
 const none: readonly string[] = ['', 'null', 'none', 'false', '0', 'unknown', 'finish_reason_unspecified']
 
+/** How much of an unknown reason for the end of an answer is quoted, in characters. */
 const shownMaxChars = 60
 
 /**

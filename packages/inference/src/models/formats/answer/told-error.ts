@@ -4,6 +4,7 @@ import { redact } from '@flotilla/egress/credentials'
 import type { Secret } from '@flotilla/egress/credentials'
 import { isRecord } from '../empty-answer.ts'
 
+/** How much of an error message inside an answer of a provider is quoted, in characters. */
 const messageMaxChars = 500
 const messageNames = [
   'message',

@@ -17,6 +17,7 @@ export interface Reading {
  */
 export type Rule = (value: JsonValue, reading: Reading) => JsonValue
 
+/** How much of a name or value in a prompt is quoted in a problem, in characters. */
 const shownMaxChars = 60
 
 /** Returns an error with its place in front, as in `messages[3].content[1].type`. */

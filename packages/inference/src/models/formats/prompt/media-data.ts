@@ -5,6 +5,7 @@ import type { MediaKind } from './prompt-found.ts'
 
 /** The most media addresses in one call. */
 const remoteMediaMax = 8
+/** The maximum length of the address of a picture or document in a prompt, in characters. */
 const addressMaxChars = 8192
 
 /** The only accepted spelling of an address; other spellings could be parsed differently by different parsers. */

@@ -10,6 +10,7 @@ export interface ToolLimits {
   readonly plainSchemas: boolean
 }
 
+/** The maximum number of tools in one call that most providers accept. */
 const usualMax = 128
 /** Limits by the end of the host name, as the providers document them or their error messages name them. */
 const maxByHost: readonly (readonly [RegExp, number])[] = [

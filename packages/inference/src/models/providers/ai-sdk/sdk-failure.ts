@@ -5,7 +5,9 @@ import type { Secret } from '@flotilla/egress/credentials'
 import type { ProviderReply } from '../../llm-provider.ts'
 import { dateIn, retryAfterIn } from '../../refusals/retry-after.ts'
 
+/** How much of an error message of the AI SDK is quoted, in characters. */
 const messageMaxChars = 500
+/** How many nested causes of an error of the AI SDK are searched. */
 const causesMax = 8
 
 /** The error that packages throw for an error response. Several copies of the class exist, so `instanceof` fails. */

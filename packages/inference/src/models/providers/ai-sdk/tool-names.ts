@@ -11,7 +11,9 @@ export interface ToolNames {
   id(id: string): string
 }
 
+/** The maximum length of a tool's name that providers accept, in characters. */
 const nameMaxChars = 64
+/** The length of the hash that ends a shortened tool name, in characters. */
 const markChars = 8
 
 /**
