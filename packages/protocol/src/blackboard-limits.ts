@@ -1,6 +1,9 @@
 /** Plain values, so that an agent reads them without the schema library. */
 export const watchLimits = {
-  /** Short, because each write is matched against every pattern, and an agent could write a slow pattern. */
+  /**
+   * The maximum length of the key pattern of a watch, in characters; short, because each write is matched against
+   * every pattern, and an agent could write a slow one.
+   */
   patternMaxChars: 128,
   /** The maximum number of watches of one agent. */
   perAgentMax: 20,
@@ -11,8 +14,8 @@ export const watchLimits = {
   /** The maximum number of keys of one watch whose changes wait for delivery. */
   changesMax: 200,
   /**
-   * Runs and steers that all watches of one agent may cause in an hour, ended ones included. The limit stops two
-   * agents that watch each other from triggering each other forever.
+   * The maximum number of runs and steers that all watches of one agent may cause in an hour, watches that have ended
+   * included. The limit stops two agents that watch each other from triggering each other forever.
    */
   toldPerAgentAndHourMax: 60,
 } as const
@@ -24,7 +27,10 @@ export const watchLimits = {
 export const blackboardShare = {
   keys: { max: 20_000, perAgentMax: 5000, floor: 16 },
   history: { max: 10_000, perAgentMax: 2500, floor: 8 },
-  /** Bytes of keys and of their values as JSON. */
+  /**
+   * The maximum size of the stored blackboard: bytes of all keys and of their values as JSON, in total and per
+   * writer, and the floor that is reserved for each writer.
+   */
   bytes: { max: 256 * 1024 * 1024, perAgentMax: 64 * 1024 * 1024, floor: 512 * 1024 },
 } as const
 
@@ -33,11 +39,11 @@ export const blackboardShare = {
  * writer that has the most.
  */
 export const versionLimits = {
-  /** Per key. */
+  /** The maximum number of overwritten values that are kept of one key. */
   perKeyMax: 20,
-  /** For all keys together. */
+  /** The maximum number of overwritten values that are kept of all keys together. */
   max: 20_000,
-  /** For all values together, as JSON. */
+  /** The maximum size of all overwritten values that are kept, in bytes of JSON. */
   maxBytes: 64 * 1024 * 1024,
 } as const
 

@@ -82,11 +82,11 @@ export const browserLimits = {
   matchMaxChars: 300,
   /** The maximum size of a screenshot for the agent, in bytes. */
   screenshotMaxBytes: 2 * 1024 * 1024,
-  /** The size limit of a picture for people who watch. */
+  /** The maximum size of a picture of the browser for people who watch it, in bytes. */
   pictureMaxBytes: 256 * 1024,
   /** The maximum number of files of one upload. */
   uploadFilesMax: 5,
-  /** The limit for all files together, before base64, so that they fit into a body. */
+  /** The maximum size of all files of one upload before base64, in bytes, so that they fit into a request. */
   uploadMaxBytes: 5 * 1024 * 1024,
   /** The maximum size of one downloaded file, in bytes. */
   downloadMaxBytes: 5 * 1024 * 1024,

@@ -38,8 +38,9 @@ const ref = {
 const url = (description: string) => ({ kind: 'text', description, minChars: 1, maxChars: 4096 }) as const
 
 /**
- * What an agent can do in its browser. One table for the tools that models are offered, their page in the
- * documentation, and the permission record's `browser_actions`; the mesh decides each call all the same.
+ * The actions of an agent in its browser, each with its deadline. One table for the tools that models are offered,
+ * their page in the documentation, and the permission record's `browser_actions`. The mesh authorizes each call
+ * anyway.
  */
 export const browserTools: Readonly<Record<BrowserAction, BrowserTool>> = {
   navigate: {

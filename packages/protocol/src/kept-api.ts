@@ -66,19 +66,19 @@ export const keptEndpoints = {
 export type KeptEndpointName = keyof typeof keptEndpoints
 
 export const keptLimits = {
-  /** Length of a file's or folder's name. */
+  /** The maximum length of a file's or folder's name, in characters. */
   nameMaxChars: 255,
-  /** Length of a path below /data. */
+  /** The maximum length of a path below /data, in characters. */
   pathMaxChars: 1000,
   /** The maximum number of one folder's entries in one reply. */
   folderEntriesMax: 500,
   /** The maximum size of one file read through the mesh, in bytes: the mesh buffers it. */
   fileReadMaxBytes: 8 * 1024 * 1024,
-  /** Facts in one reply. */
+  /** The maximum number of facts in one reply. */
   factsMax: 100,
   /** The maximum length of the words for which facts are searched, in characters. */
   factSearchMaxChars: 200,
-  /** Lines in one reply. */
+  /** The maximum number of log lines in one reply. */
   logLinesMax: 1000,
 } as const
 

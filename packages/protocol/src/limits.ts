@@ -63,7 +63,7 @@ export const wireLimits = {
   keepAliveMs: 15_000,
   /** The longest delay before a model call is retried that an agent may report: one day. */
   modelWaitMaxSeconds: 86_400,
-  /** Headers of one request that the mesh sends for an agent, names and values together. */
+  /** The maximum number of headers of one request that the mesh sends for an agent. */
   outboundHeadersMax: 64,
   /** The maximum length of all headers of one request that the mesh sends for an agent, in characters. */
   outboundHeadersMaxChars: 32_000,
@@ -80,7 +80,10 @@ export interface JsonBounds {
   readonly numberMaxBytes: number
 }
 
-/** Some levels more than a value may have (`jsonDepthMax`), because a body encloses the value. */
+/**
+ * Limits of one JSON text: nesting, and bytes of a name and of a number. The nesting is some levels more than a value
+ * may have (`jsonDepthMax`), because a body encloses the value.
+ */
 const shape = { depthMax: 128, nameMaxBytes: 16 * 1024, numberMaxBytes: 1024 }
 
 /**
@@ -88,21 +91,30 @@ const shape = { depthMax: 128, nameMaxBytes: 16 * 1024, numberMaxBytes: 1024 }
  * hundreds of megabytes. Honest texts of that length are long strings.
  */
 export const jsonLimits = {
-  /** Bodies on any API but the model gateway's. */
+  /** Limits for request bodies on any API except the model gateway: values, and members of objects. */
   body: { ...shape, nodesMax: 100_000, membersMax: 25_000 },
-  /** Prompts: long conversations have some 20,000 values, and lists of tokens to embed have up to this many. */
+  /**
+   * Limits for prompts: long conversations have some 20,000 values, and lists of tokens to embed have up to this
+   * many.
+   */
   modelBody: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
-  /** Replies and frames of agents' processes. */
+  /** Limits for replies of agent processes, and for frames of their streams. */
   agentReply: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
-  /** Answers of providers: 2,048 vectors of 512 numbers, or fewer longer ones. */
+  /** Limits for answers of model providers: 2,048 vectors of 512 numbers, or fewer longer ones. */
   modelAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 100_000 },
-  /** An answer that a package parses whole, not charged to a caller's share of the loop: 0.2 s at most. */
+  /**
+   * Limits for an answer that an AI SDK package parses whole, without charging an agent's share of the event loop:
+   * 0.2 s at most.
+   */
   packageAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 20_000 },
-  /** Answers of other servers that the mesh reads itself. */
+  /** Limits for answers of other servers that the mesh itself parses. */
   serverReply: { ...shape, nodesMax: 100_000, membersMax: 50_000 },
-  /** Packets of chat platforms' gateways: for a large Discord guild one packet lists all channels and roles. */
+  /**
+   * Limits for packets of chat platforms' gateways: for a large Discord guild one packet lists all channels and
+   * roles.
+   */
   gatewayPacket: { ...shape, nodesMax: 500_000, membersMax: 250_000 },
-  /** Deliveries are parsed only if the webhook has a condition. */
+  /** Limits for webhook deliveries, which are parsed only if the webhook has a condition. */
   delivery: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
 } as const satisfies Record<string, JsonBounds>
 

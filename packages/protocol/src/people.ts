@@ -24,7 +24,7 @@ export const peopleLimits = {
   nameMaxChars: 32,
   /** Default lifetime in days of a new token of a person who is not an owner. */
   tokenDays: 90,
-  /** The maximum lifetime in days that can be requested. */
+  /** The longest lifetime of a person's token that can be requested, in days. */
   tokenDaysMax: 3650,
 } as const
 

@@ -48,7 +48,7 @@ export const setupEndpoints = {
 export type SetupEndpointName = keyof typeof setupEndpoints
 
 export const setupLimits = {
-  /** Listed models of one provider; beyond it the owner types the name. */
+  /** The maximum number of listed models of one provider; the owner types the name of any other model. */
   modelsMax: 500,
   /** The maximum length of the name of a model, in characters. */
   modelNameMaxChars: 200,

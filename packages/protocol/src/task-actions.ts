@@ -221,10 +221,10 @@ export const taskLimits = {
   artifactsMax: 20,
   /** The maximum number of progress notes on one task. */
   progressMax: 200,
-  /** Tasks that wait for other tasks or for room in a lane: of one agent, and in total. */
+  /** The maximum number of tasks that wait for other tasks or for room in a lane: of one agent, and in total. */
   waitingPerAgentMax: 200,
   waitingMax: 5000,
-  /** Rows of one task's history that are shown. */
+  /** The maximum number of rows of one task's history that are shown. */
   historyMax: 200,
   /** How many outcomes of an agent's tasks are kept as feedback for the agent, newest first. */
   feedbackKeptMax: 50,

@@ -7,7 +7,8 @@ import { jsonValueSchema } from './json-value.ts'
 export const topicLimits = {
   topicMaxChars: 128,
   /**
-   * Text and data of one signal together, as JSON; small enough that one answer to a model holds the whole signal.
+   * The maximum size of the text and data of one signal together, in bytes of JSON; small enough that one answer to a
+   * model holds the whole signal.
    */
   signalMaxBytes: 16 * 1024,
   /** Unread signals of one agent. A full inbox rejects more, and the publisher is informed. */

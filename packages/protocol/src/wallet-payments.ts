@@ -20,14 +20,14 @@ export const intentStates = [
 export type IntentState = (typeof intentStates)[number]
 
 export const paymentLimits = {
-  /** Length of an address on any chain, and of an amount in digits. */
+  /** The maximum length of an address on any chain, and of an amount in digits, in characters. */
   addressMaxChars: 60,
   amountMaxChars: 80,
   /** The maximum length of the signature of a contract function, in characters. */
   functionMaxChars: 1000,
   /** The maximum number of arguments of a contract call. */
   argsMax: 30,
-  /** Payments in one reply, newest first. */
+  /** The maximum number of payments in one reply to a person, newest first. */
   listedMax: 1000,
   /** The maximum number of payments that one reply to an agent lists, newest first. */
   listedToAgentMax: 20,

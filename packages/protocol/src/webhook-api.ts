@@ -55,7 +55,7 @@ export const webhookLimits = {
   nameMaxChars: 80,
   /** The maximum length of the instructions that an agent gets with each delivery, in characters. */
   instructionsMaxChars: 4000,
-  /** Length of an expression in the safe language of conditions. */
+  /** The maximum length of a webhook's condition, in characters. */
   whenMaxChars: 500,
   /** A secret that the sender generated; 16 characters are the minimum against guessing. */
   secretMinChars: 16,

@@ -13,13 +13,14 @@ export function withoutImages(message: PromptMessage): PromptMessage {
   return { ...rest, content: joinPromptText([message.content, leftOut], '\n') }
 }
 
-/** The most answers of the model that follow a picture before it is no longer sent. */
+/** The maximum number of model answers after a picture for which the picture is still sent. */
 export const shownAnswersMax = 24
 
 /**
- * Leaves out pictures that the model has seen in many rounds, so that they are not sent in all later ones. Once one
- * is too old, all above half of that age leave with it: each change costs the provider's cache of what follows.
- * Returns the same messages if none is too old. Pure.
+ * Leaves out pictures that more than `shownAnswersMax` answers follow, so that later calls do not send them again.
+ * Once one picture is too old, all pictures with more than half of that many answers are left out too, because each
+ * change invalidates the provider's cache of the rest of the conversation. Returns the same messages if no picture is
+ * too old. Pure.
  */
 export function withoutSeenImages(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const oldest = messages.findIndex(hasPictures)

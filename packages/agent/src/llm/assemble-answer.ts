@@ -7,7 +7,10 @@ import type { ModelAnswer, RequestedCall } from './language-model.ts'
 export interface AnswerAssembly {
   /** Takes one chunk of the stream and returns its text. Throws the Problem `model-failed` for an invalid chunk. */
   take(chunk: unknown): string
-  /** True if these words, just taken, begin the text: what came before was of another attempt, or thinking. */
+  /**
+   * True if `words`, which were just taken, are the first text of the answer; earlier pieces belonged to another
+   * attempt, or were thinking.
+   */
   begins(words: string): boolean
   /** True once the stream has said why the model stopped. */
   isWhole(): boolean

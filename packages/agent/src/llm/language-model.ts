@@ -28,7 +28,7 @@ export type PromptMessage =
       readonly role: 'system' | 'user'
       readonly content: PromptText
       readonly by?: Speaker
-      /** The run that began with this message. */
+      /** The id of the run that began with this message. */
       readonly run?: string
     }
   | {
@@ -44,7 +44,7 @@ export type PromptMessage =
       readonly toolCallId: string
       /** Pictures that belong to the result; absent if empty. */
       readonly images?: readonly ImageRef[]
-      /** How the call ended; absent if it succeeded. */
+      /** How the tool call ended; absent if it succeeded. */
       readonly ended?: CallEnd
     }
 
@@ -76,7 +76,10 @@ export interface ModelAnswer {
   readonly costUsd: number
 }
 
-/** `begins` marks the first piece of an answer, so that the pieces of an attempt that was given up can be dropped. */
+/**
+ * Receives a piece of an answer. `begins` marks its first piece, so that a reader can drop the pieces of an abandoned
+ * attempt.
+ */
 export type OnText = (delta: string, begins: boolean) => void
 
 /**

@@ -25,7 +25,7 @@ export function createScriptedModel(steps: readonly ScriptedStep[]): ScriptedMod
       if (step instanceof Problem) throw step
       if ('cut' in step) {
         onText(step.cut, true)
-        // The run may be stopped at this piece.
+        // The run may be stopped while this piece is sent.
         signal.throwIfAborted()
         throw new Problem('upstream-failed', { detail: 'The answer of the model ended early.' })
       }

@@ -7,8 +7,8 @@ import type { LoopState } from './loop-state.ts'
 import type { RunEnd } from './task-result.ts'
 
 /**
- * The messages of a turn that has ended, so that the conversation can continue: each call has a result, and a turn without
- * a whole answer ends with what was said and the reason. Pure.
+ * Completes the messages of a turn that has ended, so that the conversation can continue: each call gets a result,
+ * and a turn without a complete answer ends with the text so far and the reason. Pure.
  */
 export function closedMessages(
   { messages, runId }: Pick<LoopState, 'messages' | 'runId'>,
@@ -29,7 +29,7 @@ export function closedMessages(
 }
 
 /**
- * The messages of which one says that the run began: a compaction may have replaced the question, with all before it, by
+ * Adds the run's id to the first message if no message has it, because a compaction may have replaced the question by
  * a summary. Pure.
  */
 function withRun(messages: PromptMessage[], runId: string): PromptMessage[] {

@@ -132,7 +132,8 @@ async function executeWithIntent(
   await deps.saveCheckpoint(state)
   deps.watch.onStep(step)
   const end = await execute(deps, { state, call, step }, signal)
-  // A call that ended because the run was stopped keeps its intent on disk, for the next attempt.
+  // The intent of a call that ended because the run was stopped stays on disk, so that the next attempt knows of the
+  // call.
   if (signal.aborted) markStopped(state, [call])
   signal.throwIfAborted()
   return end

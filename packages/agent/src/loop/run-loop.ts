@@ -182,7 +182,7 @@ async function answerOf(
       },
     )
   } catch (error) {
-    // The end of the turn keeps what was said of an answer that did not arrive whole.
+    // If the answer did not arrive completely, the end of the turn contains the text that arrived.
     if (streamed.trim() !== '')
       state.messages.push({ role: 'assistant', content: sanitizeForPrompt(streamed.trim()), toolCalls: [] })
     signal.throwIfAborted()

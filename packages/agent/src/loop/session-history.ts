@@ -31,7 +31,7 @@ export function sessionHistory(name: string, session: Session, limit: number): C
   return { session: name, messages: shown, total: spoken.length, rounds, continues, task_id: taskId }
 }
 
-/** Returns the messages for people, each with its run: the one of the last message that began a run before it. */
+/** Returns the messages that people see, each with its run: the run that the nearest earlier message began. */
 function spokenOf(messages: readonly PromptMessage[]): readonly HistoryMessage[] {
   let run: string | undefined
   return speakersOf(messages).flatMap(({ message, view }) => {

@@ -4,7 +4,7 @@ import { workspaceFiles } from '@flotilla/protocol/workspace-file'
 import type { WorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { Workspace } from '../workspace/workspace.ts'
 
-/** All bootstrap files together. */
+/** The maximum length of all bootstrap files together, in characters. */
 const bootstrapMaxChars = 48_000 // limits:bootstrap-chars
 
 export interface BootstrapText {

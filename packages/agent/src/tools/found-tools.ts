@@ -50,8 +50,8 @@ export function foundTools(messages: readonly PromptMessage[]): ReadonlyMap<stri
 }
 
 /**
- * A message with the definitions that leave a conversation together with `dropped`, the newest within the limit;
- * null if none leaves. Pure.
+ * Returns a message with the newest definitions, within the limit, that would leave the conversation together with
+ * `dropped`; null if there is none. Pure.
  */
 export function keptDefinitions(
   dropped: readonly PromptMessage[],

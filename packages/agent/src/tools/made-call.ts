@@ -4,9 +4,9 @@ import { callToolName } from '@flotilla/protocol/findable-tools'
 import type { RequestedCall } from '../llm/language-model.ts'
 
 /**
- * The call that the model means: for `call_tool` the tool that it names, with the inner arguments as they were
- * written. The same object for any other call, and for a `call_tool` that names no tool or itself. The conversation
- * keeps the call as the model made it. Pure.
+ * Returns the call that the model means: for `call_tool` the tool that it names, with the inner arguments as they
+ * were written. Any other call, and a `call_tool` that names no tool or itself, is returned unchanged. The
+ * conversation keeps the call as the model made it. Pure.
  */
 export function madeCall(requested: RequestedCall): RequestedCall {
   if (requested.name !== callToolName) return requested

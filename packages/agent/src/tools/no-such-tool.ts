@@ -6,8 +6,8 @@ import { offeredDefinitions } from './withheld-tools.ts'
 const nearMax = 5
 
 /**
- * Tells a model that a tool does not exist: the tools of its prompt, and the deferred ones with similar names.
- * Pure.
+ * Returns the error for a tool that does not exist: it lists the tools of the prompt, and the deferred ones with
+ * similar names. Pure.
  */
 export function noSuchTool(tools: readonly Tool[], name: string): string {
   const listed = offeredDefinitions(tools).map((definition) => definition.name)

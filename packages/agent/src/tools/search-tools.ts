@@ -23,8 +23,9 @@ interface Findable {
 }
 
 /**
- * The tools that a query means. Each part between commas is a list of names of groups and tools, or else words for
- * what is needed, by which the best tools are found. In the order of the query, each tool once. Pure.
+ * Returns the tools that match a query. Each part between commas is either a list of names of groups and tools, or
+ * words that describe a task, for which the best matches are returned. Each tool appears once, in the order of the
+ * query. Pure.
  */
 export function searchTools(
   query: string,

@@ -2,8 +2,8 @@ import type { FindableGroup } from '@flotilla/protocol/findable-tools'
 import type { Tool } from './tool.ts'
 
 /**
- * Characters of the names in one line, and of all lines of skills and MCP servers together: their names are
- * untrusted.
+ * The maximum characters of the names in one line, and of all lines of skills and MCP servers together: their names
+ * are untrusted.
  */
 const namesMaxChars = 160
 const foreignMaxChars = 2400

@@ -52,7 +52,7 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.print(...freeHereWords(models))
 }
 
-/** A note on what the prompt caches of providers did, if they did anything. */
+/** Returns a note on the use of providers' prompt caches; empty if no cache was used. */
 function cacheWords(total: Reply<'costReport'>['total']): string[] {
   if (!hasCacheUse(total)) return []
   const { read_tokens: read, written_tokens: written, ...usd } = total.cache

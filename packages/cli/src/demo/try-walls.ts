@@ -35,8 +35,8 @@ const victim = 'writer'
 const attemptsFolder = join(import.meta.dirname, 'attempts')
 const whereFiles = ['where.mjs', 'agent-port.mjs']
 /**
- * Time limits of a step: `shared` for parallel attempts (ten times what 0.15 CPU needs), `machine` the agent
- * maximum.
+ * Time limits of one step in seconds: `shared` for parallel attempts (ten times what they need with 0.15 CPU),
+ * `machine` for an attempt in a virtual machine (the maximum of an agent's command).
  */
 const timeoutSeconds = { shared: 120, machine: 300 }
 
@@ -49,8 +49,8 @@ const placeSchema = z.object({
 })
 
 /**
- * Prepares the target worker while the fleet still works: it is awake and has the program that reports its
- * addresses.
+ * Prepares the worker that is attacked while the fleet still works: the call starts it and gives it the program that
+ * reports its addresses.
  */
 export const wakeVictim = (deps: InvokeDeps): Promise<void> => putFiles(deps, victim, whereFiles)
 

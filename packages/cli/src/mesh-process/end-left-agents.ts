@@ -3,14 +3,17 @@ import type { CommandContext } from '../context.ts'
 import { askMeshProgram } from './ask-mesh-program.ts'
 import { readMeshFile } from './mesh-file.ts'
 
-/** Time for a killed mesh's lease (60 s), and for pods whose nodes end them slowly (65 s), milliseconds. */
+/**
+ * The time limit for ending the agents of a killed mesh, in milliseconds: its lease lasts 60 s, and slow nodes take
+ * 65 s to end pods.
+ */
 const answerMaxMs = 180_000
 const answerSchema = z.looseObject({ ended: z.array(z.string()), left: z.nullable(z.string()) })
 
 export interface LeftAgents {
   /** Agents that were still running and have been ended. */
   readonly ended: readonly string[]
-  /** The command that ends agents in an engine that does not answer; null if no agent still runs. */
+  /** The command that ends the agents if the engine does not answer; null if no agent is left running. */
   readonly left: string | null
 }
 

@@ -6,8 +6,8 @@ import type { CommandReference } from './read-commands.ts'
 const agentNames = `flotilla agents --json 2>/dev/null | sed 's/{"id":"/\\n&/g' | sed -n 's/^{"id":"\\([A-Za-z0-9_-]*\\)".*/\\1/p'`
 
 /**
- * A script that makes a shell complete the command line: commands, options, choices, and the agents of the fleet.
- * Pure.
+ * Returns a script with which a shell completes the command line: commands, options, choices, and the agents of the
+ * fleet. Pure.
  */
 export function completionScript(program: Command, shell: 'bash' | 'zsh' | 'fish'): string {
   const commands = readCommands(program)

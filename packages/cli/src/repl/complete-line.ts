@@ -7,8 +7,8 @@ export interface KnownNames {
 }
 
 /**
- * What the word at the cursor may become, and that word, as readline wants it: commands, their verbs, agents and
- * projects. Pure.
+ * Returns the possible completions of the word at the cursor, and that word, in the form of readline: commands, their
+ * verbs, agents and projects. Pure.
  */
 export function completeLine(
   line: string,

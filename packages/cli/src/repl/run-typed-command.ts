@@ -3,8 +3,8 @@ import type { CommandContext } from '../context.ts'
 import type { TextSink } from '../terminal/text-sink.ts'
 
 /**
- * Runs lines of the command line at the prompt of a conversation, against the same mesh; `input` is all they can
- * read.
+ * Runs commands that the user types at the prompt of a conversation, against the same mesh. They read standard input
+ * only from `input`.
  */
 export function createRunTypedCommand(
   context: CommandContext,

@@ -16,7 +16,7 @@ import { whyFull } from './why-full.ts'
 /** The maximum size of one blackboard value, in bytes of JSON. */
 const valueMaxBytes = 262_144
 
-/** Ten years, in seconds. */
+/** The longest lifetime of a blackboard entry, in seconds: ten years. */
 const lifeMaxSeconds = 10 * 365 * 24 * 3600
 
 export interface BlackboardWrite {

@@ -4,20 +4,21 @@ import { Problem } from '@flotilla/protocol/problem'
 const asksMax = 4
 /** Wait before the second request in milliseconds; each further wait is longer. */
 const waitMs = 300
-/** Names the chunk for which the page was loaded again, so that this happens once. */
+/** The session-storage key of the chunk for which the page was reloaded, so that it is reloaded only once. */
 const reloadedKey = 'flotilla.reloaded-for'
 
 interface Surroundings {
   readonly kept: Pick<Storage, 'getItem' | 'setItem'>
   readonly reload: () => void
-  /** Whether the mesh answers at all. */
+  /** Returns whether the mesh answers. */
   readonly answers: () => Promise<boolean>
   readonly wait: (ms: number) => Promise<void>
 }
 
 /**
- * Loads a code chunk, with retries: React would remember a failed load forever. A chunk that a mesh in service does not
- * have belongs to another build, for example of before an upgrade: then the page is loaded again, once for each chunk.
+ * Loads a code chunk, with retries, because React would remember a failed load forever. If the mesh answers but does
+ * not have the chunk, the page is from another build, for example from before an upgrade, and is reloaded once for
+ * each chunk. Problem `mesh-unreachable` if the mesh does not answer.
  */
 export async function arrived<T>(load: () => Promise<T>, around: Surroundings = ofBrowser()): Promise<T> {
   const { kept, reload, answers, wait } = around
@@ -34,7 +35,7 @@ export async function arrived<T>(load: () => Promise<T>, around: Surroundings = 
       if (kept.getItem(reloadedKey) === chunk) throw error
       kept.setItem(reloadedKey, chunk)
       reload()
-      // The page ends here; the placeholder stays until then.
+      // Never resolves, so that the placeholder stays until the browser reloads the page.
       return new Promise<T>(() => undefined)
     }
   }

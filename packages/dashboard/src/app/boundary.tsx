@@ -5,7 +5,10 @@ import { Failed } from '../design/parts.tsx'
 interface Given {
   /** The path of the page; a change of the path clears the error. */
   readonly place: string
-  /** True while the mesh does not answer; a part that did not arrive is loaded anew once it does. */
+  /**
+   * True while the mesh does not answer; a part of the page that failed to load is loaded again once the mesh
+   * answers.
+   */
   readonly isGone: boolean
   readonly children: ReactNode
 }

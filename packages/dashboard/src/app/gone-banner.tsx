@@ -2,7 +2,7 @@ import { formatMoment } from '../data/format.ts'
 import { useGoneSince, useServices } from '../data/use-mesh.ts'
 import { Ago, Dot } from '../design/parts.tsx'
 
-/** Says above the page that the mesh does not answer, and how old the shown data are. */
+/** Shows above the page that the mesh does not answer, and since when the shown data are outdated. */
 export function GoneBanner() {
   const { watch } = useServices()
   const since = useGoneSince()

@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'react'
 import type { RefObject } from 'react'
 
 /**
- * Keeps the current tab in the middle of a row of tabs that is wider than the screen, also after a phone is
- * turned.
+ * Keeps the current tab in the middle of a row of tabs that is wider than the screen, also after the device is
+ * rotated.
  */
 export function useCurrentInView<Row extends HTMLElement>(
   current: string,

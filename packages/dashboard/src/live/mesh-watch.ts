@@ -1,23 +1,26 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { LiveStore } from './live-store.ts'
 
-/** How long the event stream may be broken before the page asks the mesh itself, in milliseconds. */
+/** How long the event stream may be broken before the page calls the mesh to check it, in milliseconds. */
 const firstAskAfterMs = 1000
-/** Time between two questions to a mesh that does not answer, in milliseconds. */
+/** The interval between two calls to a mesh that does not answer, in milliseconds. */
 const askEveryMs = 3000
 
-/** Whether the mesh answers. A broken event stream alone does not mean that it is gone: a proxy may block sockets. */
+/**
+ * Watches whether the mesh answers. A broken event stream alone does not prove that the mesh is down: a proxy may
+ * block WebSockets.
+ */
 export interface MeshWatch {
-  /** When the mesh was last known to answer (ms since 1970), while it does not; null while it does. */
+  /** When the mesh stopped answering, in milliseconds since 1970; null while it answers. */
   goneSince(): number | null
   subscribe(listener: () => void): () => void
-  /** Asks now instead of at the next time. */
+  /** Calls the mesh now instead of at the next interval. */
   askNow(): void
 }
 
 export function createMeshWatch(deps: {
   readonly live: Pick<LiveStore, 'read' | 'subscribe'>
-  /** A small call; it rejects with `mesh-unreachable` if the mesh does not answer. */
+  /** Makes a small call to the mesh; rejects with `mesh-unreachable` if the mesh does not answer. */
   readonly ask: () => Promise<unknown>
   /** Called when the mesh answers again. */
   readonly onBack: () => void

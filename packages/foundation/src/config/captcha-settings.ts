@@ -7,7 +7,7 @@ export const captchaRanges = {
   perHour: { default: 20, min: 1, max: 500 },
   /** How much all agents together may spend on CAPTCHAs in a day, in US dollars. */
   dailyUsd: { default: 1, min: 0, max: 1000 },
-  /** The assumed maximum cost of one answer, in US dollars, for each key that is tried. */
+  /** The maximum cost that is assumed for one answer of the solver, in US dollars, for each key that is tried. */
   answerUsd: { default: 0.005, min: 0.0001, max: 1 },
 }
 /** The maximum number of hosts whose CAPTCHAs the owner excludes from the paid solver. */

@@ -12,9 +12,9 @@ export interface DirectPlaces {
 
 type Matches = (host: string, port: number) => boolean
 
-/** The maximum number of evaluated entries. */
+/** The maximum number of entries of `NO_PROXY` that are used. */
 const entriesMax = 1000
-/** How many entries without effect are named. */
+/** The maximum number of entries of `NO_PROXY` without effect that are reported. */
 const faultsMax = 20
 /** How much of an invalid entry of `NO_PROXY` a message quotes, in characters. */
 const shownMaxChars = 80

@@ -115,7 +115,10 @@ const countWithin = (range: { readonly min: number; readonly max: number; readon
 
 /** An agent that was restarted this often and is lost again is quarantined. */
 const restartsPerHour = { default: 3, min: 0, max: 1000 }
-/** A worker that is idle for this time hibernates until its next work; for the fleet and for one agent. */
+/**
+ * After how many minutes an idle worker hibernates until its next work; the setting exists for the fleet and for one
+ * agent.
+ */
 const hibernateAfterMinutes = { default: 30, min: 1, max: 525_600 }
 /** Null turns hibernation off. */
 const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAfterMinutes.max).nullable()

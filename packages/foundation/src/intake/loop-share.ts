@@ -45,9 +45,9 @@ export interface LoopShareDeps {
 
 const minuteMs = 60_000
 /**
- * Burst that an agent may use before it waits for its turn, and how much of it is restored in a millisecond.
- * Collections of garbage and writes to sockets are not charged, so calls one after the other would never use up a
- * burst that is restored half as fast as time passes.
+ * How long the event loop may work for an agent before its calls wait for their turn, in milliseconds, and how much
+ * of that burst is restored in a millisecond. Collections of garbage and writes to sockets are not charged, so calls
+ * one after the other would never use up a burst that is restored half as fast as time passes.
  */
 const burstMs = 25
 /** How much of a used burst is restored per elapsed millisecond, in milliseconds. */

@@ -3,7 +3,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { LeaseRecords, SeenRecord } from './lease-records.ts'
 import { askMaxMs, leaseMs, pollEveryMs } from './lease-times.ts'
 
-/** How often concurrent attempts are retried; more conflicts are not a coincidence. */
+/**
+ * How often a process tries again to take a lease after a write conflict; more conflicts are reported as an error.
+ */
 const attemptsMax = 5
 
 export interface LeaseAsker {

@@ -5,7 +5,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from './log.ts'
 
 /**
- * A log that is larger is moved to `<name>.1`, in bytes. Two files are kept, so the log takes about twice as much.
+ * The size above which a log is moved to `<name>.1`, in bytes. Two files are kept, so the log takes about twice as
+ * much.
  */
 export const logMaxBytes = 64 * 1024 * 1024
 /** How often the size is checked, in milliseconds. */

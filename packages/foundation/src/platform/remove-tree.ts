@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** Long enough for millions of files on a slow disk. */
+/** The time limit for deleting a folder, in milliseconds: long enough for millions of files on a slow disk. */
 const removeMaxMs = 10 * 60_000
 /** Errors of Node's `rm` after which programs remove the tree: Node fails for long paths and changes no modes. */
 const codesForPrograms: ReadonlySet<unknown> = new Set(['ENAMETOOLONG', 'EACCES', 'EPERM', 'ENOTEMPTY'])

@@ -5,7 +5,10 @@ import { awayWords } from '../config/index.ts'
 import { storageFaultOf } from './storage-fault.ts'
 import type { StorageFault } from './storage-fault.ts'
 
-/** Bytes kept free for accepted work: the mesh must still write its outcome, audit log and costs. */
+/**
+ * The free space below which the mesh accepts no new work, in bytes, so that it can still write outcomes, audit log
+ * and costs.
+ */
 const freeMinBytes = 32 * 1024 * 1024
 /** The number of files that must still fit, because agents, configuration and backups create files. */
 const freeMinFiles = 64

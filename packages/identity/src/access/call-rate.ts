@@ -13,7 +13,10 @@ export interface CallRate {
 
 /** The window in which an agent's calls are counted for its rate limits, in milliseconds. */
 const windowMs = 60_000
-/** The maximum number of windows, above any fleet's. Beyond it all counts are dropped, which only allows calls. */
+/**
+ * The maximum number of agents whose calls of one kind are counted, above any fleet's. Beyond it all counts are
+ * dropped, which only allows calls.
+ */
 const windowsMax = 10_000
 
 interface Window {

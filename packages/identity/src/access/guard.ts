@@ -26,7 +26,10 @@ export interface GuardDeps {
 const writtenPerMinute = 20
 /** The window in which denials of one caller are counted for the audit log, in milliseconds. */
 const windowMs = 60_000
-/** More callers than any fleet has; the limit only contains the effect of a bug. */
+/**
+ * The maximum number of callers whose denials are counted: more than any fleet has, so the limit only contains the
+ * effect of a bug.
+ */
 const windowsMax = 10_000
 /** The maximum length of a name or reason in the audit record of a denial, in characters. */
 const subjectMaxChars = 200

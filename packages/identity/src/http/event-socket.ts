@@ -10,8 +10,8 @@ import { readerOf, socketObstacle } from './socket-room.ts'
 import type { SocketReader } from './socket-room.ts'
 
 /**
- * The maximum bytes of one message of a reader. Messages are ignored, so a reader that sends more is
- * disconnected.
+ * The maximum size of one message that a reader of the event stream sends, in bytes. The mesh ignores such messages,
+ * so a reader that sends a larger one is disconnected.
  */
 const heardMaxBytes = 256
 /** Seconds after which a rejected client may retry. */

@@ -65,7 +65,7 @@ function isWorthRepeating(problem: Problem): boolean {
   return problemCatalog[problem.code].retryable
 }
 
-/** A disk that failed a write may take the next one soon. */
+/** When a client may retry after the disk failed a write, in seconds. */
 const storageRetrySeconds = 5
 
 /** Fastify's own refusals get the codes of our catalogue; `bodyMaxBytes` is the limit of the route that refused. */

@@ -22,12 +22,18 @@ import { wantsPage } from './no-such-page.ts'
 import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
 import { readBody } from './take-bodies.ts'
 
-/** A client that takes longer than this to send its request is disconnected. */
+/** How long a client may take to send its request before it is disconnected, in milliseconds. */
 const requestTimeoutMs = 120_000
 
-/** The size limit of one request's headers, names and values together; more is refused while it arrives. */
+/**
+ * The maximum size of one request's headers, names and values together, in bytes; a larger request is refused while
+ * it arrives.
+ */
 const headersMaxBytes = 16 * 1024
-/** The maximum number of headers. Node drops further ones, which could bypass a check, so the request is rejected. */
+/**
+ * The maximum number of headers of one request. Node drops further ones, which could bypass a check, so the request
+ * is rejected.
+ */
 const headersMax = 200
 
 /** Creates an HTTP server: bounded bodies, problem responses, `headers` on every response, no framework banner. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { quantitySchema } from './json-rpc.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
 
-/** The maximum number of logs of one call. */
+/** The maximum number of logs of one call that are read; an answer with more counts as unreadable. */
 export const logsMax = 5000
 
 export const bytesSchema = z.string().regex(/^0x(?:[0-9a-fA-F]{2})*$/)

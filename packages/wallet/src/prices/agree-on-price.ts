@@ -1,8 +1,8 @@
 import type { Quote } from './price-source.ts'
 
-/** Older quotes are ignored. */
+/** The maximum age of a quote of a price source, in milliseconds; older quotes are ignored. */
 export const freshMs = 5 * 60_000
-/** A quote further ahead of the mesh's clock is ignored. */
+/** How far the time of a quote may be ahead of the mesh's clock, in milliseconds; other quotes are ignored. */
 const aheadMs = 60_000
 /** Maximum difference between the lowest and the highest quote, in percent of the lowest. */
 const apartPercent = 2n

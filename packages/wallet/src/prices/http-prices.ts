@@ -20,7 +20,7 @@ const answerTimeoutMs = 5000
 const replyMaxBytes = 64 * 1024
 /** CoinGecko rejects requests without a User-Agent (403). */
 const headers = { accept: 'application/json', 'user-agent': `flotilla/${productVersion}` }
-/** Below this confidence DefiLlama itself considers a market too small. */
+/** The minimum confidence of a price from DefiLlama; below it DefiLlama considers the market too small. */
 const confidenceMin = 0.9
 
 /** How one kind of price source is queried, and where its answer contains the price. */

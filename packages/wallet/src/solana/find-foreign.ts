@@ -10,7 +10,7 @@ import type { SolanaRpc } from './solana-rpc.ts'
  */
 const checkedMax = 25
 
-/** The maximum number of pages that one call reads. The next call continues there. */
+/** The maximum number of pages of an address's history that one check reads. The next check continues there. */
 export const pagesMax = 10
 
 const entryColumn = z.strictObject({ signature: z.string(), slot: z.number() })

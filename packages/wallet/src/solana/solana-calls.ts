@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { hashSchema } from './solana-rpc.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 
-/** The limit of `getMultipleAccounts`. */
+/** The maximum number of accounts in one call of `getMultipleAccounts`, as Solana limits it. */
 export const accountsMax = 100
 /** Maximum program log lines of a simulation. */
 const logLinesMax = 40
@@ -148,7 +148,7 @@ export async function signatureStatus(
   return { slot: context.slot, status }
 }
 
-/** Maximum entries of one page. */
+/** The maximum number of transactions in one page of an address's history. */
 export const signaturesMax = 1000
 
 const entrySchema = z.looseObject({ signature: z.string().max(88), slot: z.int().min(0) })

@@ -179,7 +179,7 @@ function Budget({ agentId }: { readonly agentId: string }) {
 
 const cacheDays = 30
 
-/** What the providers' prompt caches saved for this agent; nothing until one was used. */
+/** Shows what the providers' prompt caches saved for this agent; nothing if it used no cache. */
 function CacheUse({ agentId }: { readonly agentId: string }) {
   const report = useMesh('costReport', { query: { by: 'agent', days: cacheDays } })
   const row = report.data?.rows.find(({ key }) => key === agentId)

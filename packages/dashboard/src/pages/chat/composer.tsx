@@ -20,7 +20,7 @@ export function Composer({
 }: {
   readonly agent: string
   readonly session: string
-  /** A text to add to the field. */
+  /** A text that is added to the input field; null without one. */
   readonly put: Put | null
   /** The initial text of the input field, such as the first question of a new home. */
   readonly first: string

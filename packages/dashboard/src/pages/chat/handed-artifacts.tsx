@@ -2,7 +2,10 @@ import { useMesh } from '../../data/use-mesh.ts'
 import { ArtifactView } from './artifact-view.tsx'
 import { savedBy, savingRuns } from './saved-by.ts'
 
-/** Shows what other agents saved for an ended run: the agent's own history does not have it. */
+/**
+ * Shows the artifacts that other agents saved for an ended run, because the history of the run's agent does not
+ * contain them.
+ */
 export function HandedArtifacts({ runId, agent }: { readonly runId: string; readonly agent: string }) {
   const trace = useMesh('runTrace', { params: { id: runId } }, { staleTime: Number.POSITIVE_INFINITY })
   return savingRuns(trace.data?.spans ?? [], { runId, agent }).map((run) => (

@@ -5,21 +5,24 @@ import type { RunView } from '@flotilla/protocol/run'
 import { endedBlocks, receivedNote, savedName } from './turn.ts'
 import type { Turn, TurnBlock } from './turn.ts'
 
-/** A turn while it is read: calls without a result yet are at `open`, in their order. */
+/** A turn while its messages are read; `open` lists the calls without a result so far, in their order. */
 interface Reading {
   readonly runId: string | null
   asked: string | null
   readonly blocks: TurnBlock[]
   readonly open: { readonly name: string; readonly input: JsonValue; readonly block: TurnBlock }[]
-  /** Why the turn has no whole answer; null if it has one. */
+  /** Why the turn has no complete answer; null if it has one. */
   unanswered: string | null
-  /** False while the history lacks the end of the turn. */
+  /** True once the history contains the last message of the turn. */
   closed: boolean
 }
 
 /** A turn of the agent's history. */
 export interface PastTurn extends Turn {
-  /** True if the history has the turn from its question to its end, so that it can replace what the page followed. */
+  /**
+   * True if the history contains the turn from question to end, so that it can replace the turn that the page built
+   * from events.
+   */
   readonly isWhole: boolean
 }
 
@@ -39,7 +42,10 @@ export function pastTurns(
   return turns.map((turn, index) => shownTurn(turn, index, known))
 }
 
-/** A run that waited for others goes on with its turn, whatever other runs did meanwhile. */
+/**
+ * Returns the turn of a message, or adds one. A run that waited for other agents continues in its own turn, even if
+ * other runs wrote messages in between.
+ */
 function turnOf(turns: Reading[], message: HistoryMessage): Reading {
   const runId = message.run_id ?? null
   const begins = message.role === 'user' && message.steered !== true
@@ -80,7 +86,7 @@ function addCall(turn: Reading, name: string, input: JsonValue): void {
 function addResult(turn: Reading, message: HistoryMessage, agent: string): void {
   const { text, pictures = [], ended, run_id: runId } = message
   const call = turn.open.shift()
-  // A call that was compacted away left its result; its name is not known.
+  // The result of a call that a compaction removed is still in the history; the name of that call is unknown.
   const { name, input } = call ?? { name: 'result', input: '' }
   const at = call ? turn.blocks.indexOf(call.block) : turn.blocks.length
   if (ended === 'not-made') {
@@ -104,7 +110,7 @@ function shownTurn(turn: Reading, index: number, known: ReadonlyMap<string, RunV
   const { runId, asked, blocks, unanswered, closed } = turn
   const run = runId === null ? undefined : known.get(runId)
   const isEnded = run !== undefined && isTerminal(run.state)
-  // The run's outcome has the reason; without it the history has.
+  // If the run's outcome is known, it contains the reason; otherwise the note shows the one from the history.
   const reason: readonly TurnBlock[] =
     unanswered === null || isEnded ? [] : [{ kind: 'note', tone: 'warn', text: `No answer: ${unanswered}` }]
   return {
@@ -119,7 +125,7 @@ function shownTurn(turn: Reading, index: number, known: ReadonlyMap<string, RunV
   }
 }
 
-/** Parses a call's arguments; long arguments were cut, and stay text. */
+/** Parses a call's arguments; arguments that the agent shortened are no JSON and stay text. */
 function readInput(input: string): JsonValue {
   try {
     return JSON.parse(input) as JsonValue

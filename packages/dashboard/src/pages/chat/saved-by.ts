@@ -12,7 +12,7 @@ export function savingRuns(
 ): readonly { readonly runId: string; readonly agent: string }[] {
   const below = new Set([runId])
   const parents = new Map(spans.map((span) => [span.span_id, span]))
-  // A trace has a span for each run; the parents of a span lead to the run that asked for it.
+  // A trace has a span for each run; the parents of a span lead to the run that caused it.
   const isBelow = (span: SpanView, levels = spans.length): boolean => {
     if (span.run_id !== null && below.has(span.run_id)) return true
     const parent = span.parent_id === null ? undefined : parents.get(span.parent_id)

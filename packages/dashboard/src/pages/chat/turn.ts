@@ -11,7 +11,7 @@ export interface ToolBlock {
   readonly by: string | null
   readonly name: string
   readonly input: JsonValue
-  /** Null without a result. */
+  /** The result of the call; null if it has none yet. */
   readonly output: string | null
   /** `unknown` in conversations of older releases, which did not store how a call ended. */
   readonly state: 'running' | 'done' | 'failed' | 'stopped' | 'unknown'
@@ -42,10 +42,10 @@ export type TurnBlock =
       readonly kind: 'note'
       readonly tone: 'neutral' | 'warn'
       readonly text: string
-      /** A passing note is for the time of the work; the ended turn does not show it. */
+      /** True for a note that is shown only while the run works, and not in the ended turn. */
       readonly passing?: true
     }
-  /** What the mesh, a job or another agent said in the conversation. */
+  /** A message of the mesh, a job or another agent in the conversation. */
   | { readonly kind: 'told'; readonly text: string }
   | ArtifactBlock
   | PicturesBlock
@@ -57,7 +57,7 @@ export type TurnBlock =
  */
 export interface Turn {
   readonly key: string
-  /** Null for content before the first question that is shown, and for what no person asked. */
+  /** The question; null for messages before the first shown question, and for a turn that no person started. */
   readonly message: string | null
   readonly state: 'sending' | 'working' | 'ended' | 'refused'
   readonly runId: string | null
@@ -176,13 +176,16 @@ export function savedName({ name, input }: Pick<ToolBlock, 'name' | 'input'>): s
   return typeof saved === 'string' && saved !== '' ? saved : null
 }
 
-/** Adds a piece to the text of its answer. The first piece of a repeated attempt replaces that of the one before. */
+/**
+ * Adds a piece to the text block of its answer. The first piece of a repeated attempt replaces the text of the
+ * previous attempt.
+ */
 function withText(
   blocks: readonly TurnBlock[],
   { content, answer, begins }: Extract<FleetEventBody, { type: 'text.streamed' }>,
 ): readonly TurnBlock[] {
   const at = blocks.findLastIndex((block) => block.kind === 'text' && block.answer === answer)
-  // Agents of older releases do not number their answers: only the last block can be the same one.
+  // Agents of older releases do not number their answers; then only the last block can belong to the same answer.
   if (at === -1 || (answer === undefined && at !== blocks.length - 1)) {
     return [...blocks, { kind: 'text', text: content, ...(answer === undefined ? {} : { answer }) }]
   }
@@ -205,8 +208,9 @@ function withNote(blocks: readonly TurnBlock[], text: string): readonly TurnBloc
 }
 
 /**
- * Returns the blocks of an ended run: the answer as the ledger has it, because streamed text may lack pieces; no call that
- * still runs; and only the work of the agent itself, because the history has no other. Pure.
+ * Returns the blocks of an ended run. The answer comes from the run's outcome, because streamed text may lack pieces.
+ * Calls that still run and the work of other agents are left out, because the history does not have them either.
+ * Pure.
  */
 export function endedBlocks(
   blocks: readonly TurnBlock[],

@@ -8,11 +8,14 @@ import type { Turn } from './turn.ts'
 
 /** Number of earlier messages that are shown. */
 const pastMessages = 200
-/** The agent writes the end of a stopped run after the mesh has ended it: how often (ms), and how long, to ask for it. */
+/**
+ * How often the page requests the end of a stopped run, which the agent writes after the mesh has ended the run, and
+ * for how long, in milliseconds.
+ */
 const askEndEveryMs = 1000
 const askEndForMs = 8000
 
-/** The conversation as the agent remembers it, loaded again until it has the newest ended run. */
+/** Returns the conversation as the agent stores it; it is loaded again until it contains the newest ended run. */
 export function useHistory(
   agent: string,
   session: string,
@@ -37,7 +40,7 @@ export function useHistory(
   )
 }
 
-/** Returns the newest run that an agent began and that ended; empty without one. */
+/** Returns the id of the newest run that an agent started and that has ended; empty if there is none. */
 function newestEnded(turns: readonly Turn[], runs: readonly RunView[]): string {
   const live = turns.findLast(({ run }) => run !== null && run.started_at !== null)?.runId
   return live ?? runs.find(({ state, started_at: at }) => isTerminal(state) && at !== null)?.id ?? ''

@@ -11,7 +11,7 @@ const runsListed = 200
 export interface OtherRuns {
   /** All runs of the conversation, newest first. */
   readonly all: readonly RunView[]
-  /** The same once it is loaded. */
+  /** All runs of the conversation; undefined until they are loaded. */
   readonly loaded: readonly RunView[] | undefined
   /** The run that is still active. */
   readonly open: RunView | undefined

@@ -3,14 +3,14 @@ import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 import { useMesh } from '../../data/use-mesh.ts'
 
-/** A text for the input field; each one is a new object, so that equal texts count again. */
+/** A text for the input field. Each one is a new object, so that the same text can be added twice. */
 export interface Put {
   readonly text: string
 }
 
 /**
- * Returns what goes back into the input field: messages to a working agent that it had not read when its run was stopped.
- * Those that were returned before the page opened stay in the conversation, where a button puts them back.
+ * Returns the text that goes back into the input field: messages to a run that was stopped before its agent read
+ * them. Messages that were returned before the page opened stay in the conversation, where a button puts them back.
  */
 export function useReturned(runs: readonly RunView[] | undefined): {
   readonly put: Put | null
@@ -33,7 +33,7 @@ export function useReturned(runs: readonly RunView[] | undefined): {
   return { put, putBack: (text) => setPut({ text }) }
 }
 
-/** Returns the messages of people that the run had not read when it was stopped. Pure. */
+/** Returns the messages of people that the agent had not read when the run was stopped. Pure. */
 export function returnedOf({ steers }: Pick<RunView, 'steers'>): readonly SteerView[] {
   return (steers ?? []).filter(({ state }) => state === 'returned')
 }

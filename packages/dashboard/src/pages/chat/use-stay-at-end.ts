@@ -1,12 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { RefObject } from 'react'
 
-/** A scroll position within this distance of the end counts as the end. */
+/** A scroll position within this distance of the end counts as the end, in pixels. */
 const nearEndPx = 80
 
 /**
- * Keeps the newest message in view, unless the reader has scrolled up. What the reader sends leads to the end again; what
- * others write meanwhile is announced with `hasNew`.
+ * Keeps the newest message visible unless the reader has scrolled up. A message that the reader sends scrolls to the
+ * end again; `hasNew` is true while unseen messages of others are below.
  */
 export function useStayAtEnd(sent: string | undefined): {
   readonly box: RefObject<HTMLDivElement | null>
@@ -42,7 +42,8 @@ export function useStayAtEnd(sent: string | undefined): {
       height = element.scrollHeight
     }
     const grown = new MutationObserver(follow)
-    // A picture has no height until it is loaded, and its `load` event does not bubble. An opened step is not new.
+    // A picture has no height until it is loaded, and its `load` event does not bubble. Opening a step makes the page
+    // longer without a new message.
     const loaded = () => {
       height = Math.max(height, element.scrollHeight)
       follow()
@@ -51,7 +52,7 @@ export function useStayAtEnd(sent: string | undefined): {
     element.addEventListener('toggle', loaded, { capture: true })
     element.addEventListener('scroll', look, { passive: true })
     grown.observe(element, { childList: true, subtree: true, characterData: true })
-    // A second pane makes this one narrower, so that lines wrap without any change of content.
+    // When a second pane opens, this pane becomes narrower and its lines wrap, although its content does not change.
     const wrapped = new ResizeObserver(loaded)
     wrapped.observe(element)
     return () => {

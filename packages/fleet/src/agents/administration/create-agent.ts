@@ -18,7 +18,7 @@ import type { Resumable } from '@flotilla/foundation/storage'
 import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentBudget, AgentRecord } from '../registry/agent-record.ts'
 
-/** Agents of one fleet; a machine that could run more needs more than one database. */
+/** The maximum number of agents of one fleet; a larger fleet would need more than one database. */
 export const agentsMax = 1000
 
 /**

@@ -1,7 +1,7 @@
 /** Limits of the lifecycle of agents. */
 export const lifecycleLimits = {
-  /** Consecutive health checks that an agent may leave unanswered. */
+  /** After this number of unanswered health checks in a row an agent counts as lost. */
   missesMax: 3,
-  /** A stopping mesh waits this long for running work of its agents, and then aborts the rest. */
+  /** How long a stopping mesh waits for the work of its agents before it aborts the rest, in milliseconds. */
   shutdownMs: 30_000,
 } as const

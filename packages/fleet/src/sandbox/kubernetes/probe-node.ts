@@ -21,7 +21,7 @@ const nodeAskMs = 5_000
 const siblingReadyMs = 30_000
 /** The pause between two checks whether the second pod of an isolation check listens, in milliseconds. */
 const siblingAskMs = 100
-/** A report is some kilobytes. */
+/** The maximum size of the report of an isolation check, in bytes; a report has some kilobytes. */
 const reportMaxBytes = 256 * 1024
 /** How often the mesh tries to delete a throw-away pod if the cluster is silent; the next start deletes the rest. */
 const removalsMax = 3

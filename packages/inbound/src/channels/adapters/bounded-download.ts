@@ -10,7 +10,7 @@ export interface Download {
   readonly platform: string
   readonly maxBytes: number
   readonly signal: AbortSignal
-  /** The longest time of the whole download; ten minutes if omitted. */
+  /** The time limit of the whole download, in milliseconds; ten minutes if omitted. */
   readonly maxMs?: number
 }
 

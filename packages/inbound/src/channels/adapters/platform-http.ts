@@ -33,7 +33,10 @@ const connectTimeoutMs = 10_000
 const headersTimeoutMs = 60_000
 /** The longest silence within a response. */
 const bodyIdleMs = 30_000
-/** The longest time of a whole call, of which the transfer of the largest file is the longest part. */
+/**
+ * The time limit of a whole call to a chat platform, of which the transfer of the largest file takes the longest
+ * part, in milliseconds.
+ */
 const callMaxMs = 10 * 60_000
 /** The maximum number of connections to one host of a chat platform. */
 const connectionsMax = 16

@@ -21,9 +21,9 @@ const endedTaskStates: readonly string[] = ['done', 'failed', 'blocked', 'cancel
 const textMaxChars = 2000
 /** The maximum length of an agent's text within a notice. It is one line and fits one message on every platform. */
 const summaryMaxChars = 600
-/** How many repeated messages a collected notice quotes. */
+/** How many earlier equal requests the notice of an approval quotes. */
 const repeatsMax = 3
-/** How much of a repeated message a collected notice quotes, in characters. */
+/** How much of an earlier equal request the notice of an approval quotes, in characters. */
 const repeatMaxChars = 300
 
 /** Returns the notice for an event, or null. A reply to the notice of an approval request decides nothing. Pure. */

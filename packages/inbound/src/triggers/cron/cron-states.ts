@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
 
-/** The maximum stored length of an answer, in characters. The run has the full text. */
+/** How much of an agent's answer the state of a cron job stores, in characters. The run has the full text. */
 export const textMaxChars = 2000
 
 /** The stored state of a job, next to its definition. */

@@ -43,7 +43,7 @@ export function formatDuration(ms: number): string {
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`
 }
 
-/** How much of a text the list of jobs shows, in characters. */
+/** How much of a text one line of a job or of its history shows an agent, in characters. */
 const shownChars = 160
 
 function oneLine(text: string): string {

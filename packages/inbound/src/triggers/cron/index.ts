@@ -20,7 +20,10 @@ export { cronJobSchema } from './cron-job.ts'
 export type { CronJob } from './cron-job.ts'
 export type { CronJobs } from './cron-jobs.ts'
 
-/** The time limit for starting the agent and listing its tools. The caller who creates a job waits for it. */
+/**
+ * The time limit for starting an agent and listing its tools when a job that calls a tool is created, in
+ * milliseconds. The caller who creates the job waits for it.
+ */
 const toolsDeadlineMs = 60_000
 
 /** Opens the jobs before any of them fires. The heartbeat module schedules its jobs here and fires them. */

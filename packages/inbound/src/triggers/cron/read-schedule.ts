@@ -7,7 +7,7 @@ type ScheduleReading =
   | { readonly ok: true; readonly schedule: Schedule }
   | { readonly ok: false; readonly field: 'schedule' | 'timezone'; readonly reason: string }
 
-/** The longest interval: 366 days. */
+/** The longest interval of a cron job, in milliseconds: 366 days. */
 const everyMaxMs = 366 * 24 * 3600 * 1000
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 /** The maximum length of a schedule, in characters. */

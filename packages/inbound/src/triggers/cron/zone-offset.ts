@@ -1,4 +1,7 @@
-/** How many formatters are cached, one per zone: creating one takes 90 µs. The cache belongs to a pure function. */
+/**
+ * How many date formatters are cached, one per time zone: creating one takes 90 µs. The cache belongs to a pure
+ * function.
+ */
 const formattersMax = 64
 const formatters = new Map<string, Intl.DateTimeFormat>()
 

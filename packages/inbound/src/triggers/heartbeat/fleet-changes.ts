@@ -9,7 +9,7 @@ const moneyTold = 0.8
 const longLane = 20
 /** How much of the reason for an agent's change a heartbeat's message shows, in characters. */
 const reasonMaxChars = 160
-/** The maximum number of lines; further changes are only counted. */
+/** The maximum number of changes of the fleet that a heartbeat's message lists; further changes are only counted. */
 const linesMax = 30
 
 /** The facts about an agent whose changes are reported. Starts and stops are left out, because they are normal. */

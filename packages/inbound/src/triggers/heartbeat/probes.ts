@@ -5,7 +5,7 @@ import type { UnreadSummary } from '@flotilla/collaboration/topics'
 import type { FleetChange } from './fleet-changes.ts'
 import type { TaskTable } from '@flotilla/work/tasks'
 
-/** The disk probe reports a disk that is fuller than this. */
+/** The disk probe reports a disk of which more than this share is used, in percent. */
 const diskThresholdPercent = 85 // limits:disk-probe
 
 /** The number of open tasks that a heartbeat lists; further tasks are only counted. */

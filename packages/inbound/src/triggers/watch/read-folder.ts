@@ -9,7 +9,7 @@ export const pieceFiles = 1024
 const pieceEntries = 8192
 /** How many names one read of the directory returns. */
 const bufferNames = 1024
-/** The maximum number of entries per scan, matching or not. */
+/** The maximum number of directory entries that one scan of a watched folder reads, matching or not. */
 export const entriesMax = 5_000_000
 
 /** Some files of a folder, each with four numbers: modification and change time in milliseconds, size and inode. */

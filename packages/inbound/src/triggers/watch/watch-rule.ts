@@ -4,7 +4,10 @@ import * as z from 'zod'
 import { parseCondition } from '../conditions/index.ts'
 import type { Condition } from '../conditions/index.ts'
 
-/** The maximum number of entries. The mesh scans the folder of each entry every five seconds. */
+/**
+ * The maximum number of file watchers in config/watchers.yaml. The mesh scans the folder of each one every five
+ * seconds.
+ */
 export const watchesMax = 100
 /** The maximum length of the folder of a file watcher, in characters. */
 const pathMaxChars = 4096

@@ -2,9 +2,12 @@ import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
 import type { FileChange, NoticedChange } from './seen-files.ts'
 
-/** The maximum number of waiting changes that are persisted. Further changes wait in memory only. */
+/**
+ * The maximum number of file changes whose delivery waits and that are persisted. Further changes wait in memory
+ * only.
+ */
 const noticedMax = 10_000
-/** The maximum number of history rows. */
+/** The maximum number of rows of file watchers' history. */
 const historyMax = 5000
 /** The maximum number of rows per transaction, so that many files do not block other work. */
 export const rowsAtOnce = 500

@@ -10,7 +10,7 @@ import { rowsAtOnce } from './watch-table.ts'
 import type { WatchTable } from './watch-table.ts'
 import type { WatchersFile } from './watchers-file.ts'
 
-/** The interval between two scans of the watched files. */
+/** The interval between two scans of the watched files, in milliseconds. */
 export const fileWatcherPollMs = 5000 // limits:file-watcher-poll
 
 /** The maximum number of runs that a poll starts, in total and per watch. Further changes wait for the next poll. */

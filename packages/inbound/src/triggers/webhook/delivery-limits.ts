@@ -1,6 +1,7 @@
-/** Limits of what a sender of webhooks may deliver. */
+/** Limits of one delivery to a webhook. */
 export const deliveryLimits = {
+  /** The maximum size of the body of a webhook delivery, in bytes. */
   bodyMaxBytes: 1024 * 1024, // limits:webhook-body
-  /** Characters of a payload that the agent is shown. */
+  /** How much of a webhook's payload the agent gets, in characters. */
   forwardedMaxChars: 3000, // limits:webhook-forwarded-chars
 } as const

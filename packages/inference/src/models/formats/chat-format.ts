@@ -24,7 +24,7 @@ export const chatFormat: ApiFormat = {
   errorEvent,
 }
 
-/** The most answers per call; each may cost as much as the first. */
+/** The maximum number of alternative answers (`n`) of one call; each may cost as much as the first. */
 const answersMax = 16
 
 /** The highest token bound of one answer, far more than any model writes; higher bounds are lowered to it. */

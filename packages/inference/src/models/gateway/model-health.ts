@@ -68,7 +68,10 @@ const coolDownsMs = {
 /** A retry cannot repair these failures. After the cooldown the mesh calls the model again, without a restart. */
 const shuts: readonly FailureKind[] = ['credential', 'account']
 
-/** The longest wait that is accepted from a provider. */
+/**
+ * The longest wait that a provider may request before its model is called again, in milliseconds; a longer one counts
+ * as this.
+ */
 export const retryAfterBelievedMaxMs = 120_000
 
 /**

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { wireList, wireText } from '../wire-text.ts'
 
-/** Limits for parsing one packet, in UTF-16 code units and items. */
+/** Limits for parsing one packet of Discord: UTF-16 code units of texts, and items of lists. */
 const textMaxChars = 4000
 const nameMaxChars = 128
 const attachmentsMax = 10

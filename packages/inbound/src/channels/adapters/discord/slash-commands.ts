@@ -10,7 +10,10 @@ export interface DiscordCommand {
   readonly argument: string | null
 }
 
-/** Discord's limits, in items and characters. */
+/**
+ * Discord's limits for slash commands: the number of commands, and the characters of a description and of an
+ * argument.
+ */
 const commandsMax = 100
 const descriptionMaxChars = 100
 const argumentMaxChars = 1800

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { wireList, wireText } from '../wire-text.ts'
 
-/** Limits for parsing one envelope, in UTF-16 code units and items. */
+/** Limits for parsing one event of Slack: UTF-16 code units of texts, and items of lists. */
 const textMaxChars = 40_000
 /** The maximum length of a type or name of a file in a Slack event, in characters. */
 const nameMaxChars = 128

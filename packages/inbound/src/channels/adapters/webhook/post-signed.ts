@@ -2,9 +2,12 @@ import { request } from 'undici'
 import type { StandardSigned } from '../../../triggers/webhook/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 
-/** The time limit for the response headers, and for each silence within the response, in milliseconds. */
+/**
+ * How long the owner's server may take to send the response headers, and be silent within its response, in
+ * milliseconds.
+ */
 const answerMaxMs = 15_000
-/** The time limit for the whole call, in milliseconds. */
+/** The time limit for the whole call to the owner's URL, in milliseconds. */
 const callMaxMs = 30_000
 /** How much of a response is read at most, in bytes. */
 const answerMaxBytes = 64 * 1024

@@ -39,7 +39,7 @@ const publicRoot = 'https://graph.facebook.com/v23.0'
 const greetAgainMs = { least: 500, most: 60_000 } as const
 /** How many conversations' last message ids are kept; the typing indicator needs these ids. */
 const lastHeardMax = 1000
-/** WhatsApp's limits for its menu, in items and characters. */
+/** WhatsApp's limits for the menu of commands: the number of commands, and the characters of a description. */
 const commandsMax = 30
 const descriptionMaxChars = 256
 
