@@ -8,8 +8,9 @@ type Edge = readonly [from: string, to: string]
 const contexts = meshPackages.map(({ name }) => name).filter((name) => name !== 'mesh')
 
 /**
- * A Mermaid flowchart of the contexts with their modules: an arrow for each that imports another, without those that
- * a longer path implies, and a dotted arrow from each to those that react to its events.
+ * Returns a Mermaid flowchart of the contexts with their modules. An arrow leads from each context to each that it
+ * imports, except where a longer path implies it; a dotted arrow leads from each context to those that react to its
+ * events.
  */
 export function contextDiagram(files: readonly SourceFile[]): string {
   const pairs = importsBetweenContexts(files)
@@ -36,7 +37,10 @@ function importsBetweenContexts(files: readonly SourceFile[]): readonly Edge[] {
   })
 }
 
-/** How many events of a context another reacts to, or how many of its questions the other answers. */
+/**
+ * Returns for each two contexts how many events of the first the other reacts to, and how many questions of the first
+ * it answers.
+ */
 function reactions(files: readonly SourceFile[]): readonly (readonly [...Edge, count: number])[] {
   const events = readContextEvents(files)
   return contexts.flatMap((from) =>

@@ -46,7 +46,7 @@ export function readContextEvents(files: readonly SourceFile[]): readonly Contex
   )
 }
 
-/** `fleet/agents` for a file of a module, `fleet` for the wiring of a context. */
+/** Returns `fleet/agents` for a file of a module, `fleet` for the file that wires a context. */
 function moduleOf(path: string): string {
   const [, context = '', module = ''] = /^packages\/(\w+)\/src\/(?:(triggers\/\w+|\w+)\/)?/.exec(path) ?? []
   return module === '' || module === 'events' ? context : `${context}/${module}`
@@ -61,7 +61,7 @@ export function contextOf(module: string): string {
   return module.split('/')[0] ?? ''
 }
 
-/** The page of all events: who publishes each, and who reacts. */
+/** Returns the page of all events: the contexts that publish each, and those that react. */
 export function contextEventDocs(events: readonly ContextEvent[]): string {
   const rows = events.map(
     ({ name, kind, from, to, meaning }) =>
@@ -92,7 +92,7 @@ export function contextEventDocs(events: readonly ContextEvent[]): string {
   ].join('\n')
 }
 
-/** The line of a package's README about its events. */
+/** Returns the line of a package's README about its events. */
 export function readmeLine(events: readonly ContextEvent[], context: string): string {
   const isHere = (modules: readonly string[]) => modules.some((module) => contextOf(module) === context)
   const named = (words: string, found: readonly ContextEvent[]) =>

@@ -2,13 +2,16 @@ import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { authenticationTable } from '../tests/security/authentication-table.ts'
 import { endpointTables } from '../tests/support/all-endpoints.ts'
 
-/** The tables of the servers that run inside containers; some of their paths also exist in the mesh. */
+/** The endpoint tables of servers that run inside containers; the mesh has some of the same paths. */
 const inContainers = {
   agentEndpoints: 'The mesh calls these endpoints of the agent process, with a token of its own.',
   browserServiceEndpoints: 'The mesh calls these endpoints of the program in a browser container.',
 } as const
 
-/** docs/reference/endpoints.md, made from the endpoint tables of the protocol and from the authentication table. */
+/**
+ * Returns docs/reference/endpoints.md, made from the endpoint tables of the protocol and from the authentication
+ * table.
+ */
 export async function endpointDocs(): Promise<string> {
   const tables = await endpointTables()
   const ofMesh = new Map(
@@ -102,7 +105,7 @@ function tableWithRoles(rows: readonly PeopleRow[]): readonly string[] {
   ]
 }
 
-/** Sorts by path, then by method, so that the calls about one thing are beside each other. */
+/** Sorts by path, then by method, so that calls to the same resource are adjacent. */
 function inOrder<Row>(rows: readonly Row[], endpointOf: (row: Row) => Endpoint): readonly Row[] {
   const key = (row: Row) => `${endpointOf(row).path} ${endpointOf(row).method}`
   return rows.toSorted((one, other) => (key(one) < key(other) ? -1 : 1))

@@ -2,7 +2,7 @@ import { parseAst } from 'vitest/node'
 import { meshPackages } from '../tests/package-rules.ts'
 import type { SourceFile } from '../tests/source-files.ts'
 
-/** A number of the sources that bounds something, with the comment above it. */
+/** A constant of the sources that limits a size, a time or a number, with the comment above it. */
 interface Limit {
   /** Name of the constant; members of an object follow after dots. */
   readonly name: string
@@ -26,7 +26,10 @@ const zones = [
   { title: 'Command line and dashboard', packages: ['cli', 'dashboard', 'client'] },
 ]
 
-/** The last words of names of limits, and how a value is written; a name without any of them is no limit. */
+/**
+ * The last words of names of limits, each with a function that prints the value; a constant whose name ends in no
+ * such word is not a limit.
+ */
 const units: readonly { readonly word: RegExp; readonly print: (value: number) => string }[] = [
   { word: /(?:Ms|ms)(?:Max|Min)?$/, print: durationText },
   {
@@ -38,7 +41,10 @@ const units: readonly { readonly word: RegExp; readonly print: (value: number) =
   { word: /(?:Max|Min|max|min|default|Default|PerMinute|PerSecond|PerDay)$/, print: grouped },
 ]
 
-/** docs/reference/limits.md: every constant with a unit or a bound in its name, with its value and its comment. */
+/**
+ * Returns docs/reference/limits.md: every constant with a unit or a bound in its name, with its value and its
+ * comment.
+ */
 export function limitDocs(files: readonly SourceFile[]): string {
   const limits = files
     .filter(({ path, isTest }) => !isTest && /^packages\/[\w-]+\/src\/.*\.tsx?$/.test(path))
@@ -92,7 +98,7 @@ function limitsIn({ path, text }: SourceFile): readonly Limit[] {
 
 type Leaf = Omit<Limit, 'path'>
 
-/** The numbers in the value of a constant: itself, or the members of an object. */
+/** Returns the numbers in the value of a constant: the value itself, or the members of an object. */
 function leavesOf(
   { text, known }: { readonly text: string; readonly known: ReadonlyMap<string, number> },
   { name, meaning }: Omit<Leaf, 'value'>,
@@ -105,7 +111,7 @@ function leavesOf(
   return (inner['properties'] as readonly Node[]).flatMap((property) => {
     const key = property['key'] as Node | undefined
     const own = key?.['name'] ?? key?.['value']
-    // The schemas of tools are in docs/tools.md.
+    // The schemas of tools are left out, because docs/tools.md has them.
     if (property.type !== 'Property' || typeof own !== 'string' || own === 'parameters') return []
     const above = commentAbove(text, property.start)
     const member = { name: `${name}.${own}`, meaning: above === '' ? meaning : above }
@@ -117,7 +123,7 @@ function isLimit(name: string): boolean {
   return units.some(({ word }) => word.test(name))
 }
 
-/** `as const` and `satisfies` leave the value unchanged. */
+/** Returns the expression inside `as const` and `satisfies`, which leave the value unchanged. */
 function unwrapped(node: Node): Node {
   const inner = node['expression'] as Node | undefined
   return inner !== undefined && /^TS(?:As|Satisfies)Expression$/.test(node.type) ? unwrapped(inner) : node

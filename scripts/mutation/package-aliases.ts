@@ -1,15 +1,15 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Where an import of a package leads, in the form that vite reads. */
+/** The target of an import of a package, in the form that vite reads. */
 export interface PackageAlias {
   readonly find: RegExp
   readonly replacement: string
 }
 
 /**
- * Returns an alias for each export of each package below `root`, so that imports lead to the packages of that tree.
- * The links in node_modules would lead out of a copy, to the packages without mutants.
+ * Returns an alias for each export of each package below `root`, so that imports resolve to the packages of that
+ * tree. The links in node_modules would resolve to the packages outside of the copied tree, which have no mutants.
  */
 export function packageAliases(root: string): readonly PackageAlias[] {
   return globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {

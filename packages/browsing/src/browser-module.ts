@@ -163,7 +163,7 @@ export function browserModule(kernel: WorkKernel, needs: BrowserNeeds): MeshModu
       await Promise.all(live.map(([agentId]) => sessions.lost(agentId, why)))
     }
   }
-  // An unreachable engine may have re-created networks and firewall rules, so the isolation is tested again.
+  // The engine was unreachable and may have re-created networks and firewall rules, so the isolation is tested again.
   const stopHearing = needs.runtime.onEngineBack(() => {
     way.doubt()
     void holdWalls()
@@ -265,7 +265,7 @@ function requireAgentIn({ find }: Pick<AgentRegistry, 'find'>): (agentId: string
   }
 }
 
-/** Replaces the containers where browsers are not available: no browser can be opened, so none must be closed. */
+/** Used where browsers are not available: no browser can be opened, so no browser has to be closed. */
 const nowhere: BrowserContainers = {
   prepare: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
   proxyPlace: () => ({ host: '', port: 0 }),

@@ -25,7 +25,7 @@ export interface EgressNeeds {
   readonly secrets: { readonly vault: Vault; readonly meshSecret: Secret }
   readonly foundation: { readonly editor: FileEditor; readonly shares: OutboundNeeds['shares'] }
   readonly runtime: Pick<SandboxRuntime, 'networks'>
-  /** The company proxies of the owner's environment. */
+  /** The company proxies that the environment of the owner sets. */
   readonly environment: OutboundNeeds['environment']
   /** The configured addresses of the engine. */
   readonly engineAddresses: readonly string[]

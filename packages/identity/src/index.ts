@@ -9,7 +9,7 @@ export interface IdentityNeeds {
   readonly peopleFile: string
 }
 
-/** Creates the modules of identity beside the kernel: the people who may use the people's API. */
+/** Creates the modules of identity other than the kernel: the people who may use the people's API. */
 export async function identityModules(kernel: Kernel, needs: IdentityNeeds) {
   const { events } = needs
   const people = await peopleModule(

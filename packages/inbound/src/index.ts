@@ -51,13 +51,13 @@ export interface InboundNeeds {
   readonly secrets: { readonly vault: Vault }
   readonly runtime: Pick<SandboxRuntime, 'measureData'>
   readonly foundation: { readonly settingsFile: Pick<SettingsFile, 'edit'>; readonly editor: FileEditor }
-  /** The company proxies of the owner's environment. */
+  /** The company proxies that the environment of the owner sets. */
   readonly environment: { readonly proxies: OutboundProxies }
   /** The owner's files of jobs and watchers. */
   readonly files: { readonly cronFile: string; readonly watchersFile: string }
 }
 
-/** Creates the modules of everything from outside that ends in `submitRun`: triggers and chat platforms. */
+/** Creates the modules that start runs for events from outside: triggers and chat platforms. */
 export async function inboundModules(kernel: Kernel, needs: InboundNeeds) {
   const { collaboration, inference, files } = needs
   const seen = {

@@ -23,7 +23,7 @@ export interface OpenedModels {
   readonly records: RunRecords
 }
 
-/** Opens what exists before the agents, which start with a model. */
+/** Opens the models and the records, which must exist before the agents start. */
 export function openModels(kernel: Kernel, needs: OpenModelsNeeds): OpenedModels {
   const { environment, vault, envFile, cassetteFolders, refuseAbove } = needs
   const records = runRecords(kernel, { vault })

@@ -14,8 +14,8 @@ export const sessionNameSchema = z.string().check(z.minLength(1), z.maxLength(se
 export const historyMessages = { max: 500, default: 50 } as const
 
 /**
- * How a tool call ended, if it did not succeed: it `failed`; it was `stopped` with its run, and its outcome is unknown;
- * or its run ended before it was made.
+ * How a tool call ended, if it did not succeed: it `failed`; it was `stopped` with its run, and its outcome is
+ * unknown; or its run ended before the call was made (`not-made`).
  */
 export const callEnds = ['failed', 'stopped', 'not-made'] as const
 export type CallEnd = (typeof callEnds)[number]
@@ -34,11 +34,14 @@ export const historyMessageSchema = z.strictObject({
   pictures: shownPicturesSchema,
   /** The run to which the message belongs; absent in conversations that older releases stored. */
   run_id: z.optional(runIdSchema),
-  /** A result: how its call ended; absent if it succeeded. */
+  /** For a result: how its call ended; absent if the call succeeded. */
   ended: z.optional(z.enum(callEnds)),
-  /** A message that reached the run while it worked. */
+  /** True for a message that reached the run while the run worked. */
   steered: z.optional(z.boolean()),
-  /** The last message of a turn that has no whole answer: the reason. `text` is what was streamed until then. */
+  /**
+   * For the last message of a turn without a complete answer: the reason. `text` is the text that was streamed until
+   * then.
+   */
   unanswered: z.optional(z.string()),
 })
 export type HistoryMessage = z.infer<typeof historyMessageSchema>
@@ -92,12 +95,14 @@ export type ChatResetReply = z.infer<typeof chatResetReplySchema>
 /** The beginning of the text that ends a turn without a whole answer. */
 export const unansweredMark = '[This turn ended without an answer'
 
-/** Returns the last message of a turn that ended without a whole answer: what was said until then, and why. Pure. */
+/**
+ * Returns the last message of a turn that ended without a complete answer: the text until then, and the reason. Pure.
+ */
 export function unansweredText(said: string, reason: string): string {
   return `${said === '' ? '' : `${said}\n\n`}${unansweredMark}: ${reason}]`
 }
 
-/** Splits such a message again; null for any other text. Pure. */
+/** Splits a text that `unansweredText` returned; null for any other text. Pure. */
 export function readUnanswered(text: string): { readonly said: string; readonly reason: string } | null {
   const at = text.lastIndexOf(unansweredMark)
   const isEnd = at === 0 || (at > 1 && text.slice(at - 2, at) === '\n\n')

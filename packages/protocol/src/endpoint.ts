@@ -8,8 +8,7 @@ export interface Endpoint {
   /** Path parameters in braces: `/api/runs/{id}`. */
   readonly path: string
   /**
-   * One or two sentences: what the call does, in the imperative, and what it returns. For
-   * docs/reference/endpoints.md.
+   * One or two sentences for docs/reference/endpoints.md: what the call does, in the imperative, and what it returns.
    */
   readonly summary: string
 }

@@ -62,9 +62,9 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     agent_id: agentId,
     run_id: z.string(),
     content: z.string(),
-    /** Numbers the answers of a run; absent from agents of older releases. */
+    /** The number of the answer in its run; absent from agents of older releases. */
     answer: z.optional(z.int()),
-    /** The first piece of an answer; earlier pieces of the same answer were given up. */
+    /** True for the first piece of an answer; pieces of the same answer before it belong to an abandoned attempt. */
     begins: z.optional(z.literal(true)),
   }),
   z.strictObject({
@@ -145,12 +145,13 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     cached_tokens: z.optional(z.number()),
     cache_write_tokens: z.optional(z.number()),
     /**
-     * What the call would have cost more without the cache; negative if its writes cost more than its reads saved.
+     * How much more the call would have cost without the cache; negative if its writes cost more than its reads
+     * saved.
      */
     cache_saved_usd: z.optional(z.number()),
     /**
-     * What changed in the prompt since the previous call of the conversation, so that the provider's cache of it is
-     * lost.
+     * The part of the prompt that changed since the previous call of the conversation, so that the provider's cache
+     * did not apply.
      */
     cache_break: z.optional(z.string().check(z.maxLength(64))),
     cost_usd: z.number(),

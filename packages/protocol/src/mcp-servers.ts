@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 
 /**
- * `mcpServers` of an agent, in the form that the field uses: `command`, `args`, `env` for a program inside the
- * agent's container, `url`, `headers` for a server on the network, which is reached through the mesh.
+ * `mcpServers` of an agent, in the form that MCP clients use: `command`, `args`, `env` for a program inside the
+ * agent's container, `url`, `headers` for a server on the network, which the agent reaches through the mesh.
  */
 
 /** Servers of one agent. */

@@ -42,7 +42,7 @@ export const modelViewSchema = z.strictObject({
   failed: z.int(),
   last_error: z.nullable(z.strictObject({ code: z.string(), detail: z.string(), at: z.number() })),
   stated_windows: z.array(statedWindowViewSchema),
-  /** What the settings choose this model for, for all agents; empty for most models. */
+  /** The purposes for which the settings choose this model for all agents; empty for most models. */
   chosen_for: z._default(z.array(z.enum(['heartbeat', 'compaction'])), []),
   /** Agents that may use the model. */
   agents: z.array(z.string()),

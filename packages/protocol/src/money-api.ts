@@ -84,7 +84,7 @@ const costs = {
   calls: z.int(),
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
-  /** What the providers' prompt caches did; the tokens are part of `prompt_tokens`, the costs of `usd`. */
+  /** The use of the providers' prompt caches; its tokens are included in `prompt_tokens`, its costs in `usd`. */
   cache: z.strictObject({
     read_tokens: z.int(),
     written_tokens: z.int(),

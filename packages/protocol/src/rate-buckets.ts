@@ -1,6 +1,6 @@
 /**
- * Calls per minute that one agent may make, by what they ask for; each is a setting (`rate_limits`). A call that no
- * row below names counts as `other`.
+ * How many calls per minute one agent may make, by kind of call; each number is a setting (`rate_limits`). A call
+ * that no row below names counts as `other`.
  */
 export const ratePerMinute = {
   llm: 600,

@@ -42,7 +42,8 @@ export const spawnApi = {
       /** Milliseconds since 1970. */
       ends_at: z.number(),
       /**
-       * Requested permission fields that were reduced, each with the reason; absent if the new agent got them all.
+       * Requested permission fields that were reduced, each with the reason; absent if the new agent got all that was
+       * requested.
        */
       withheld: z.optional(z.array(z.strictObject({ field: z.string(), why: z.string() }))),
     }),

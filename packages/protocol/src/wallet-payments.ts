@@ -109,7 +109,8 @@ export const paymentAnswerSchema = z.discriminatedUnion('state', [
     approval_id: z.string(),
     because: z.array(z.string()),
     /**
-     * Absent if this request created the approval; else an equal payment was waiting, and one payment serves both.
+     * The id of an equal payment that was already waiting, so that one payment serves both requests; absent if this
+     * request created the approval.
      */
     joined: z.optional(z.string()),
   }),

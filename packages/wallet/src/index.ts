@@ -16,7 +16,7 @@ export interface WalletNeeds {
   readonly work: { readonly approvals: ApprovalDesk }
   readonly egress: { readonly outbound: Pick<Egress, 'fetchForMesh'> }
   readonly access: { readonly permissions: Pick<PermissionStore, 'snapshot'> }
-  /** The mesh's own credentials: RPC addresses that contain an API key. */
+  /** Reads the mesh's own credentials: RPC addresses that contain an API key. */
   readonly secrets: { readonly vault: Pick<Vault, 'system'> }
   readonly files: { readonly walletSeed: string; readonly walletKey: string }
 }

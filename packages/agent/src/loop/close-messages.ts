@@ -29,8 +29,8 @@ export function closedMessages(
 }
 
 /**
- * Adds the run's id to the first message if no message has it, because a compaction may have replaced the question by
- * a summary. Pure.
+ * Adds the run's id to the last summary if no message has it, because a compaction may have replaced the message that
+ * began the run by that summary. Pure.
  */
 function withRun(messages: PromptMessage[], runId: string): PromptMessage[] {
   if (messages.some((message) => 'run' in message && message.run === runId)) return messages

@@ -2,7 +2,7 @@ import { createDomainEvent } from '@flotilla/foundation/events'
 import type { DomainEvent } from '@flotilla/foundation/events'
 import type { EgressKernel } from '@flotilla/egress/events'
 
-/** What collaboration publishes about files and projects. */
+/** The events that collaboration publishes about files and projects. */
 export interface CollaborationEvents {
   /** Published in the transaction of the file's row; `runId` is null if the agent saved it outside a run. */
   readonly artifactSaved: DomainEvent<{

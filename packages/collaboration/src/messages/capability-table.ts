@@ -9,7 +9,10 @@ export function createCapabilityTable(database: Database) {
       .prepare(sql)
       .all(...values)
       .map((row) => String(row['found']))
-  /** Names by agent; a list of agents names those of each, and only this table writes them. */
+  /**
+   * The names of capabilities by agent, cached because a list of agents shows those of each; only this table writes
+   * them.
+   */
   const known = new Map<string, readonly string[]>()
   const changed = (agentId: string): void => {
     known.delete(agentId)

@@ -11,7 +11,8 @@ export interface HandledRequest {
 }
 
 /**
- * The request with values in place of handles, and the headers that a redirect to another origin must not forward.
+ * A request in which values replace the handles, and the names of headers that a redirect to another origin must not
+ * forward.
  */
 export interface FilledParts {
   readonly url: URL

@@ -4,7 +4,7 @@ import type { Database } from '@flotilla/foundation/storage'
 export type GeneratedTable = ReturnType<typeof createGeneratedTable>
 
 /**
- * The agents for which credentials were generated. The values are in `.env`, where a person can remove them by
+ * Stores for which agent each credential was generated. The values are in `.env`, where a person can remove them by
  * hand.
  */
 export function createGeneratedTable(database: Database) {

@@ -3,7 +3,7 @@ import type { DomainEvent } from '@flotilla/foundation/events'
 import type { Caller } from '@flotilla/identity/access'
 import type { WorkKernel } from '@flotilla/work/events'
 
-/** What egress publishes. */
+/** The events that egress publishes. */
 export interface EgressEvents {
   /** A message of an agent to the owner, published in the transaction of the request that it reports. */
   readonly agentNotedOwner: DomainEvent<{ readonly caller: Caller; readonly message: string }>

@@ -21,8 +21,8 @@ export interface WorkFeedback {
 }
 
 /**
- * A sandbox that ended while it worked, or whose tokens were revoked before it is ended. Its work was interrupted and
- * can be sent again.
+ * A sandbox that ended while its agent worked, or that the mesh is about to end and whose tokens are revoked. The
+ * interrupted work can be sent again.
  */
 export interface SandboxGone {
   readonly agentId: string
@@ -36,24 +36,32 @@ interface PlannedAgent {
   readonly heartbeat: string | null | undefined
 }
 
-/** What the fleet publishes about agents and their sandboxes, and asks the contexts above. */
+/**
+ * The events that the fleet publishes about agents and their sandboxes, and the questions that it asks the contexts
+ * above.
+ */
 export interface FleetEvents extends AgentEvents, AgentQuestions {}
 
 interface AgentEvents {
-  /** Published before the row is written, to create files. `agentUnplanned` follows if it cannot be written. */
+  /**
+   * Published before the agent's row is written, so that modules create files. `agentUnplanned` follows if the row
+   * cannot be written.
+   */
   readonly agentPlanned: AwaitedEvent<PlannedAgent>
-  /** Published when the row could not be written, also if nothing was planned for the agent. */
+  /** Published when the agent's row could not be written, also if no module had created anything for the agent. */
   readonly agentUnplanned: AwaitedEvent<string>
-  /** Published when a person opened a terminal to the agent, which can change files and start runs. */
+  /**
+   * Published when a person opened a terminal in the agent's container, where they can change files and start runs.
+   */
   readonly agentReached: DomainEvent<string>
   /** Published outside of transactions. A listener that throws is logged. */
   readonly sandboxGone: DomainEvent<SandboxGone>
   /**
-   * Published before anything of the agent is deleted. Rejects with the problem of a store that cannot delete its
-   * data now.
+   * Published before data of the agent is deleted. Rejects with the problem of a store that cannot delete its data
+   * now.
    */
   readonly agentLeaving: AwaitedEvent<string>
-  /** Published when files no longer contain data of the agent. Repeated after an interrupted deletion. */
+  /** Published when no file contains data of the agent any more; published again if a deletion was interrupted. */
   readonly agentFilesDropped: AwaitedEvent<string>
   /** Published in the transaction that deletes the agent's row. */
   readonly agentDeleted: DomainEvent<string>
@@ -66,7 +74,7 @@ interface AgentEvents {
 }
 
 interface AgentQuestions {
-  /** Asked before an agent hibernates: reasons to keep the agent awake. Without one it hibernates. */
+  /** Asked before an agent hibernates: reasons to keep the agent awake. Without a reason the agent hibernates. */
   readonly reasonsToStayAwake: Question<string, string>
   /** The capabilities that an agent declares. */
   readonly agentCapabilities: Question<string, string>

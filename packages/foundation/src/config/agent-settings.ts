@@ -13,7 +13,7 @@ export const agentSettingsSchema = z.strictObject({
   allowed_hosts: ofOneAgent.allowedHosts.optional(),
   isolation: ofOneAgent.isolation.optional(),
   isolation_mode: ofOneAgent.isolationMode.optional(),
-  /** Thinking and longest answers in each kind of run. */
+  /** How much the agent's models think, and the maximum length of their answers, in each kind of run. */
   answers: ofOneAgent.answers.optional(),
 })
 export type AgentSettings = z.output<typeof agentSettingsSchema>

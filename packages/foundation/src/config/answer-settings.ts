@@ -9,9 +9,9 @@ export const thinkingEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhi
 export type ThinkingEffort = (typeof thinkingEfforts)[number]
 
 const answer = z.strictObject({
-  /** A model that does not know the value gets the call without it. */
+  /** How much the model thinks; left out of calls to a model that does not support the value. */
   thinking: z.enum(thinkingEfforts).optional(),
-  /** The limit of one answer in tokens, thinking included. */
+  /** The maximum length of one answer in tokens, thinking included. */
   max_output_tokens: z.number().int().min(16).max(1_000_000).optional(),
 })
 export type AnswerSettings = z.output<typeof answer>

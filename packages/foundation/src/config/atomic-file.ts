@@ -136,8 +136,8 @@ export interface FileEditor {
 }
 
 /**
- * Create one per process: its locks are in memory, and only one mesh uses the home folder. `requireHome` rejects
- * while an edit would write to another disk.
+ * Creates the editor of the files of a home. Create one per process: its locks are in memory, and only one mesh uses
+ * the home folder. `requireHome` rejects if an edit would write to another disk.
  */
 export function createFileEditor(requireHome: () => Promise<void> = async () => {}): FileEditor {
   const turns = createTurns()

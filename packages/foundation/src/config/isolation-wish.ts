@@ -3,8 +3,8 @@ import type { IsolationRung, IsolationWish } from '@flotilla/protocol/isolation'
 import type { Settings } from './settings-file.ts'
 
 /**
- * The isolation level of an agent by the owner's settings: at least the level that the start of the mesh requires,
- * and never below the level of its record. Pure.
+ * Returns the isolation level of an agent by the owner's settings: at least the level that the start of the mesh
+ * requires, and never below the level in the agent's record. Pure.
  */
 export function isolationWish(
   settings: Settings,

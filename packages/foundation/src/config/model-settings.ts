@@ -28,7 +28,7 @@ const modelSchema = z.strictObject({
   images: z.boolean().optional(),
   /** The context window of the model in tokens. */
   context: z.number().int().positive().optional(),
-  /** The limit for a call without max_tokens. */
+  /** The maximum length of an answer in tokens for a call that sets no `max_tokens`. */
   max_output_tokens: z.number().int().positive().optional(),
   /** Fallback models, in order; each must be on the list of the calling agent. */
   fallback: z.array(modelName).max(fallbacksMax).optional(),
@@ -48,12 +48,12 @@ const modelSchema = z.strictObject({
     .optional(),
 })
 
-/** Settings of models by `provider/model`, and which model does what an agent's own model need not do. */
+/** Settings of models by `provider/model`, and the models that the owner chose for heartbeats and for summaries. */
 export const modelsSchema = z
   .object({
-    /** Answers in heartbeats, in place of each agent's own model. */
+    /** The model that answers in heartbeats, in place of each agent's own model. */
     heartbeat: modelName.optional(),
-    /** Summarizes conversations and extracts facts from them, in place of each agent's own model. */
+    /** The model that summarizes conversations and extracts facts from them, in place of each agent's own model. */
     compaction: modelName.optional(),
   })
   .catchall(modelSchema)

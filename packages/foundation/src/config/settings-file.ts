@@ -154,7 +154,7 @@ export const settingsSchema = z.strictObject({
       ]),
     )
     .default({}),
-  /** Settings of models by `provider/model`, and which model does what the agent's own need not do. */
+  /** Settings of models by `provider/model`, and the models that the owner chose for heartbeats and for summaries. */
   models: modelsSchema.default({}),
   /** How models answer in each kind of run. */
   answers: answersSchema.prefault({}),
@@ -288,8 +288,8 @@ export const settingsSchema = z.strictObject({
             .max(channelNoticeKinds.length)
             .default([...channelNoticeKinds]),
           /**
-           * In the time zone of the mesh's machine, such as 22:00 to 07:00: notifications wait until they are
-           * over.
+           * The hours, in the time zone of the mesh's machine, in which notifications wait, such as 22:00 to 07:00;
+           * null for none.
            */
           quiet_hours: z.strictObject({ from: timeOfDay, to: timeOfDay }).nullable().default(null),
         })

@@ -26,7 +26,7 @@ export const walletSettingsSchema = z
     /** The RPC endpoint of each chain. An endpoint on a private network must also be in `egress.allowed_private`. */
     chains: z.partialRecord(z.enum(chainNames), chainSchema).default({}),
     /**
-     * The price sources. Two of them must agree; one on a private network must also be in
+     * The sources of prices, of which two must agree. A source on a private network must also be in
      * `egress.allowed_private`.
      */
     price_sources: z

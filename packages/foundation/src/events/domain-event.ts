@@ -56,7 +56,10 @@ export function createAwaitedEvent<Fact>(): AwaitedEvent<Fact> {
   }
 }
 
-/** A question that contexts above can answer; the answers are concatenated in the order of subscription. */
+/**
+ * A question that contexts above can answer; the answers are concatenated in the order in which the contexts
+ * subscribed.
+ */
 export interface Question<Asked, Answer> {
   subscribe(answer: (asked: Asked) => readonly Answer[]): void
   ask(asked: Asked): readonly Answer[]

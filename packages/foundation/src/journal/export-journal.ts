@@ -17,7 +17,8 @@ export interface JournalFilter {
 const windowRows = 1000
 
 /**
- * Matching rows, oldest first, up to the row that was the last when the export began. Throws at an unreadable row.
+ * Yields matching rows, oldest first, up to the row that was the last when the export began. Throws at an unreadable
+ * row.
  */
 export async function* exportJournal(
   database: Database,

@@ -46,9 +46,9 @@ export async function boundLog(
 }
 
 /**
- * Copies the log to `<name>.1` and empties it, because every process that has it open then continues in the same
- * file. Lines that come meanwhile are copied in the turn that empties it, so that none is lost. If anything fails,
- * the log stays as it is.
+ * Copies the log to `<name>.1` and empties the log, because every process that has it open then continues in the same
+ * file. Lines that arrive during the copy are copied in the same step that empties the log, so that no line is lost.
+ * If a step fails, the log stays unchanged.
  */
 export async function rotateLog({ path, descriptor, maxBytes }: BoundedLog): Promise<boolean> {
   const output = fstatSync(descriptor)

@@ -3,7 +3,7 @@ import type { PermissionField } from '@flotilla/protocol/permission-record'
 import type { Caller } from './caller.ts'
 
 /**
- * Everything a caller can be allowed or refused. `authorize.ts` decides each; a new one must be decided to
+ * Every action that the mesh authorizes. `authorize.ts` decides each one; a new action must be decided there to
  * compile.
  */
 export type Action =
@@ -70,7 +70,8 @@ export interface WalletSpend {
   readonly spentTodayUsd: number
   readonly spendsLastHour: number
   /**
-   * The maker of the agent and all ancestors, each with what it and its descendants spent; their limits apply too.
+   * The agent's parent and all further ancestors, each with the amount that it and its descendants spent; their
+   * limits apply too.
    */
   readonly makers: readonly {
     readonly agentId: string

@@ -78,8 +78,8 @@ const actionOf: {
 }
 
 /**
- * The decision of `authorize` and the line of the file that causes it. Problem `bad-request` for an unknown action
- * or a missing resource, with the list of actions. Pure.
+ * Returns the decision of `authorize` and the line of the permission file that causes it. Problem `bad-request` with
+ * the list of actions for an unknown action or a missing resource. Pure.
  */
 export function explain(snapshot: PermissionSnapshot, question: Question): Explanation {
   const action = readAction(question)

@@ -41,8 +41,8 @@ interface Window {
 }
 
 /**
- * Throws the Problem `denied` unless the caller may act. Call it before a transaction, which would undo its
- * record.
+ * Throws the Problem `denied` unless the caller may carry out the action. Call it before a transaction, because a
+ * rollback would undo the record of the denial.
  */
 export function createGuard(deps: GuardDeps): Guard {
   const windows = new Map<string, Window>()

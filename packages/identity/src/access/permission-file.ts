@@ -39,7 +39,8 @@ export interface PermissionStore {
 
 export interface PermissionSnapshot extends PermissionRecords {
   /**
-   * The line, from 1, of a record, of one of its fields or of an entry of a list; null when it is not in the file.
+   * Returns the line, from 1, of an agent's record, of one of its fields or of an entry of a list; null if the file
+   * does not contain it.
    */
   lineOf(agentId: string, field?: string, entry?: number): number | null
   /** The line of the fault in an invalid file; null if it is valid or missing. */

@@ -7,7 +7,7 @@ import type { Kernel } from '../kernel/index.ts'
 /** The current permissions of a person, from the people file. */
 export type PersonNow = Pick<HumanCaller, 'role' | 'agents'>
 
-/** What identity publishes about callers and people, and asks about agents. */
+/** The events that identity publishes about callers and people, and the questions that it asks about agents. */
 export interface IdentityEvents {
   /** Published once the people file no longer names a person, so that contexts clean up what belongs to them. */
   readonly personLeft: AwaitedEvent<string>

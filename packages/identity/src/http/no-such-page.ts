@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Addresses of programs: their callers read problems, also where a browser is one of them. */
+/** Addresses that programs call: their callers get problems as JSON, also if the caller is a browser. */
 const programPaths = /^\/(?:api|mesh|v1|ws|assets|hooks|metrics|healthz|readyz)(?:\/|$)/
 
-/** Whether a person opened the address in a browser, so that a page must answer. Pure. */
+/** Returns whether a person opened the address in a browser, so that the answer must be a page. Pure. */
 export function wantsPage({
   method,
   url,
@@ -13,7 +13,9 @@ export function wantsPage({
   return (headers.accept ?? '').toLowerCase().includes('text/html')
 }
 
-/** Contains nothing of the request and nothing of the fleet, because no caller is authenticated here. */
+/**
+ * The page contains no data of the request and no data of the fleet, because the caller is not authenticated here.
+ */
 const page = `<!doctype html>
 <html lang="en">
 <head>

@@ -2,20 +2,20 @@ import { createQuestion } from '@flotilla/foundation/events'
 import type { Question } from '@flotilla/foundation/events'
 import type { WorkKernel } from '@flotilla/work/events'
 
-/** Something that a caller has just changed; the answer of that call includes notices about it. */
+/** A setting or record that a caller has just changed; the answer to that call includes notices about it. */
 export type SetThing =
   | { readonly kind: 'permissions'; readonly agentId: string }
   | {
       readonly kind: 'budget'
       /** The name of the budget for people, such as `the daily budget of scout`. */
       readonly name: string
-      /** Null for the budget of a project or of the fleet. */
+      /** The agent whose budget it is; null for the budget of a project or of the fleet. */
       readonly agentId: string | null
       readonly dailyUsd: number | null
       readonly monthlyUsd: number | null
     }
 
-/** What inference asks the contexts above. */
+/** The questions that inference asks the contexts above. */
 export interface InferenceEvents {
   /** Why a change has no effect, one sentence each with its repair. */
   readonly setNotices: Question<SetThing, string>

@@ -1,4 +1,4 @@
-/** What the provider's prompt cache did for calls. */
+/** Tokens and costs of the provider's prompt cache for one or more calls. */
 export interface CacheUse {
   /** Prompt tokens that the provider read from its cache. */
   readonly readTokens: number
@@ -22,7 +22,7 @@ export const noCacheUse: CacheUse = {
   savedNano: 0,
 }
 
-/** Pure. */
+/** Returns the sum of two uses. Pure. */
 export function addCacheUse(one: CacheUse, other: CacheUse): CacheUse {
   return {
     readTokens: one.readTokens + other.readTokens,

@@ -111,7 +111,7 @@ const cacheSchema = z.object({
   savedNano: z.number(),
 })
 
-/** Reads what the caches did since a day; returns the look-up of one group and day. */
+/** Reads the use of prompt caches since a day; returns a function that returns the use of one group on one day. */
 function cachesBy(database: Database, column: string, from: string): (key: string, day: string) => CacheUse {
   const rows = database
     .prepare(

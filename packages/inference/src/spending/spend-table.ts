@@ -36,7 +36,7 @@ export interface SpendClosing {
   readonly completionTokens: number
   /** Why the cost is unknown; `costNano` is then the whole reserved amount. */
   readonly unconfirmed?: UnknownCost
-  /** Absent if the provider used no cache. */
+  /** The use of the provider's prompt cache; absent if the provider used no cache. */
   readonly cache?: CacheUse
 }
 

@@ -91,7 +91,7 @@ export async function createKernel({ context, paths, log, fence }: KernelParts) 
     }),
     decide: (caller, action) => authorize(permissions.snapshot(), caller, action),
     settings: settings.current,
-    // With plain processes the API may listen on another port.
+    // If agents run as plain processes, the agent API may listen on another port.
     ports: { agentApi: environment.agentPort, proxy: 0, open: [] },
   }
   const effects = createEffectOnce({ database, clock })

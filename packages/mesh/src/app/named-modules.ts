@@ -1,6 +1,6 @@
 import type { MeshModule } from '@flotilla/identity/kernel'
 
-/** A context of the mesh, as the process sees it. */
+/** The modules of one context, by name. */
 interface Context {
   readonly modules: Readonly<Record<string, MeshModule>>
 }

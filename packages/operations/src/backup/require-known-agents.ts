@@ -4,9 +4,9 @@ import { Problem } from '@flotilla/protocol/problem'
 const shownMax = 20
 
 /**
- * Throws the Problem `not-found` for the first name of `--without` that is not among `agents`, so that a mistyped
- * name does not include an agent that the owner wanted to leave out. `lacks` begins the detail, as in `the home has
- * no agent`.
+ * Throws the Problem `not-found` for the first name of `--without` that is not among `agents`, so that an agent that
+ * the owner wanted to leave out is not included because of a typing error. `lacks` begins the detail, as in `the home
+ * has no agent`.
  */
 export function requireKnownAgents(
   without: readonly string[],

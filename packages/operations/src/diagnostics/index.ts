@@ -45,7 +45,7 @@ export { sharedFindings } from './doctor/shared-findings.ts'
 
 export type JournalKeeper = ReturnType<typeof createJournalKeeper>
 
-/** What the status is read from. */
+/** The contexts from which the status is read. */
 interface ReportedContexts {
   readonly fleet: { readonly isolation: Isolation; readonly agents: Pick<Agents, 'registry'> }
   readonly work: {

@@ -9,7 +9,7 @@ import type { Database } from '@flotilla/foundation/storage'
 export function createReadOutJournal(deps: {
   readonly guard: Guard
   readonly database: Database
-  /** Writes everything spent until now to the audit log. */
+  /** Writes all costs until now to the audit log. */
   readonly journalSpend: () => void
   readonly homeId: string
   readonly journalKeeper: Pick<ReturnType<typeof createJournalKeeper>, 'accept' | 'verifyWhole'>

@@ -35,8 +35,8 @@ export interface SpanExport {
 }
 
 /**
- * Called with the number of spans that waited in vain for room, or that the collector did not accept after
- * retries.
+ * Called with the number of spans that were dropped because the queue was full, or because the collector rejected
+ * them after retries.
  */
 export type ReportLost = (spans: number, error: unknown) => void
 

@@ -262,7 +262,7 @@ function modelSpan(one: Followed, body: ModelCalled, event: FleetEvent): Span {
   return { ...partOf(one, { name, at: Math.min(began, end), end, part, attributes }), kind: 'client' }
 }
 
-/** Attributes of a call whose provider used its cache. Pure. */
+/** Returns the attributes of a model call whose provider used its cache. Pure. */
 function cacheAttributes(body: ModelCalled): SpanAttributes {
   return {
     [genAi.cacheReadTokens]: body.cached_tokens ?? 0,

@@ -109,7 +109,7 @@ export function createWorkMetrics(): WorkMetrics {
         ]),
       },
       {
-        // A gauge, because a write that no call reads costs more than no cache.
+        // A gauge, because the amount can fall: a cache write that no later call reads costs more than no cache.
         name: 'flotilla_model_cache_saved_usd',
         kind: 'gauge',
         description:

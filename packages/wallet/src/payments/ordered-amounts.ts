@@ -4,7 +4,7 @@ import { isSameAddress } from '../chain/address-key.ts'
 /** An amount of at least half the type's range means unlimited, because no token has such a supply. */
 const unlimitedFrom = 2n ** 255n
 
-/** The amounts and allowances that an order itself states, each asset once, before any chain is asked. */
+/** The amounts and allowances that an order states, each asset once, before an RPC endpoint is called. */
 export interface Ordered {
   readonly moves: readonly { readonly asset: string | null; readonly to: string; readonly raw: bigint }[]
   readonly lets: readonly { readonly asset: string; readonly spender: string; readonly raw: bigint }[]

@@ -34,7 +34,7 @@ interface WaitingRun {
   readonly taskId: string | null
 }
 
-/** What runs have cost, and what limits their next model calls. */
+/** The costs of runs, and the limits of their next model calls. */
 export interface RunCosts {
   ofRun(runId: string): Pick<WaitingRunCosts, 'calls' | 'spentUsd'>
   limitsOf(agentId: string, run: WaitingRun): WaitingRunCosts['limits']

@@ -26,7 +26,7 @@ export interface ChangedTask {
   readonly before: TaskState
 }
 
-/** What work publishes about runs and tasks, and asks the contexts above. */
+/** The events that work publishes about runs and tasks, and the questions that it asks the contexts above. */
 export interface WorkEvents {
   /** Published in the transaction that settles the run. */
   readonly runSettled: DomainEvent<SettledRun>
@@ -40,11 +40,14 @@ export interface WorkEvents {
   readonly taskChanged: DomainEvent<ChangedTask>
   /** Published before costs are reported, so that pending costs are written first. */
   readonly costsAsked: DomainEvent<void>
-  /** Asked when a run is submitted or steered: reasons why this agent gets only its own work. */
+  /**
+   * Asked when a run is submitted or steered: reasons why this agent gets no work other than the run that it was
+   * spawned for.
+   */
   readonly reasonsToGiveNoWork: Question<string, string>
   /** Asked by runs and all triggers: reasons against starting proactive work of this agent now. */
   readonly reasonsToPause: Question<string, string>
-  /** Ids that a run waits for, other than the tasks that it handed off. */
+  /** The ids of everything that a run waits for, other than the tasks that it handed off. */
   readonly runAwaits: Question<string, string>
   /** The number of model calls of a task. */
   readonly callsOfTask: Question<string, number>

@@ -1,6 +1,6 @@
 /** Limits of runs and their lanes. */
 export const runLimits = {
-  /** Queued runs in one lane (ledger invariant R6). */
+  /** The maximum number of queued runs in one lane (ledger invariant R6). */
   laneQueueMax: 100,
   queuedMaxMs: 24 * 3600 * 1000,
   waitingMaxMs: 7 * 24 * 3600 * 1000,

@@ -28,8 +28,8 @@ export interface PastTurn extends Turn {
 
 /**
  * Groups the messages of a history by their run: everything that one run said and did is one turn, and a call and its
- * result are one step. Messages of older releases name no run: there each question begins a turn, without the facts of a
- * run. Pure.
+ * result are one step. Messages of older releases name no run; each question among them begins a turn, without the
+ * facts of a run. Pure.
  */
 export function pastTurns(
   messages: readonly HistoryMessage[],

@@ -53,7 +53,8 @@ export type TurnBlock =
 
 /**
  * One question and everything that followed so far. It is built from the events of the run while the page is open
- * (`takeFrame`), and from the agent's history after a reload (`pastTurns`): both give the same blocks for an ended run.
+ * (`takeFrame`), and from the agent's history after a reload (`pastTurns`): both give the same blocks for an ended
+ * run.
  */
 export interface Turn {
   readonly key: string

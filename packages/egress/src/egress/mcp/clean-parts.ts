@@ -53,7 +53,8 @@ export function createCleanPart({
 }
 
 /**
- * Runs at most `placesMax` pieces of work at the same time; others wait in order. The callers limit how many wait.
+ * Runs at most `placesMax` pieces of work at the same time; the others wait in order. The callers limit how many
+ * pieces wait.
  */
 function createPlaces(placesMax: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []

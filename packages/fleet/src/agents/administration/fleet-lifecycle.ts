@@ -32,7 +32,10 @@ export interface FleetLifecycle {
   readonly restart: RestartAgent
   readonly stop: StopAgent
   readonly hibernate: HibernateAgent
-  /** Called in the transaction that settles a run: the agent was in use, and a completed run shows its health. */
+  /**
+   * Called in the transaction that settles a run. Notes that the agent was in use; a completed run also shows that
+   * the agent works.
+   */
   runSettled(run: { readonly agentId: string; readonly state: RunState }): void
   /**
    * Stops all sandboxes when the mesh ends. A sandbox that does not stop in time continues; the next mesh adopts it.

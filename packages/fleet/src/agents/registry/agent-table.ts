@@ -92,7 +92,10 @@ export function createAgentTable(
 ): AgentTable {
   /** Rows by agent id, cached as the model gateway reads the agent on every call; only this table writes them. */
   const known = new Map<string, AgentRow>()
-  /** The ids of all agents in order; null after one was added or removed. Lists of the whole fleet are read often. */
+  /**
+   * The sorted ids of all agents, cached because lists of the whole fleet are read often; null after an agent was
+   * added or removed.
+   */
   let ids: readonly string[] | null = null
 
   function find(agentId: string): AgentRow | null {

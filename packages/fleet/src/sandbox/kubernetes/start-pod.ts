@@ -25,7 +25,7 @@ export interface PreparedCluster {
   readonly watch: PodWatch
 }
 
-/** What the end of a pod needs of a prepared cluster. */
+/** The parts of a prepared cluster that are needed to end a pod. */
 type PodPlace = Pick<PreparedCluster, 'cluster' | 'watch'> & { readonly ground: Pick<PodGround, 'namespace'> }
 
 /** Starts one pod and replaces any that has the agent's name. */

@@ -52,7 +52,7 @@ export async function stopKubernetesHome(
   return ended.sort()
 }
 
-/** Runs `act` with a watch of the pods of a home, and closes the watch. */
+/** Opens a watch of the pods of a home, runs `act` with it, and closes the watch. */
 export async function withPods(
   cluster: Cluster,
   { homeId, namespace, clock, log }: HomePods,

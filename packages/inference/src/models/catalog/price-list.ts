@@ -79,7 +79,7 @@ export function createPriceList(clock: Clock): (model: PricedModel) => Price {
 const cacheWriteFactor = 1.25
 const cacheWriteLongFactor = 2
 
-/** True for models whose providers charge extra for writing to the cache. */
+/** True for models whose providers charge more for tokens that are written to the cache than for other input. */
 function writesDear({ model, promptCache }: PricedModel): boolean {
   // Behind a provider that speaks Anthropic's protocol, Claude may have any name.
   return /claude/i.test(model) || (promptCache?.by === 'marks' && promptCache.onTools)

@@ -13,7 +13,7 @@ export interface Failure {
   readonly mayBeBilled: boolean
   /** True if the provider says that a retry is useless. */
   readonly isFinal?: boolean
-  /** Whose calls avoid the model afterwards; `call` changes nothing. */
+  /** The callers whose calls avoid the model after the failure; `call` means that no other call avoids it. */
   readonly affects: Affected
 }
 

@@ -43,7 +43,7 @@ export type HealthEvent =
       readonly failure: FailureKind
       /** The wait that the provider asked for, milliseconds; 0 if none. */
       readonly retryAfterMs: number
-      /** True if nothing in the answer proves the failure; then the model cools and is never shut. */
+      /** True if the answer does not prove the failure; then the model gets a cooldown and is not disabled. */
       readonly isUnproven?: boolean
     }
 

@@ -59,7 +59,7 @@ export interface AskedCall {
   readonly hearing: Hearing
   readonly asksAgain: boolean
   readonly purpose: CallPurpose
-  /** How the prompt is cached; omitted for calls that the mesh does not mark. */
+  /** How the provider caches the prompt; omitted for calls to which the mesh adds no cache marks. */
   readonly cache?: CachedCall
   /** `hold` counts the bytes of the answer; `keep` keeps the connection open if the client asked for that. */
   readonly input: { readonly hold?: Hold; readonly keep?: () => () => void }

@@ -90,9 +90,12 @@ function isAffected(value: unknown): value is Affected {
   return value === 'agent' || value === 'call'
 }
 
-/** Kinds that the content of a call can cause: a long answer times out, an odd one breaks off or is empty. */
+/**
+ * Kinds of failures that the content of a call can cause: a long answer times out, an unusual one breaks off or is
+ * empty.
+ */
 const contentKinds: readonly FailureKind[] = ['timeout', 'broken', 'empty']
-/** Statuses of a server that failed at this request; the other ones from 500 on tell that it is down. */
+/** Statuses of a server that failed at this request; the other statuses from 500 on mean that the server is down. */
 const contentStatuses: readonly number[] = [408, 500, 501, 504, 524]
 
 function isOfContent(kind: FailureKind, status: number): boolean {

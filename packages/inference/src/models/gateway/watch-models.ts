@@ -24,7 +24,10 @@ export interface WatchedModel {
  * keys that the model depends on. Announces the start and the end of each cooldown.
  */
 export interface ModelWatch {
-  /** The rest of the cooldown for one agent, milliseconds: the one of all agents, or its own if that is longer. */
+  /**
+   * Returns the remaining cooldown of a model for one agent in milliseconds: that of all agents, or the agent's own
+   * if it is longer.
+   */
   coolDownLeftMs(model: CatalogModel, agentId: string): number
   /**
    * The provider's problem if the model's key or account was refused and its cooldown still lasts; otherwise null.
@@ -37,7 +40,7 @@ export interface ModelWatch {
   list(): readonly WatchedModel[]
 }
 
-/** Who sent a call, and when. */
+/** The agent that sent a call, and the time of the call. */
 export interface Asked {
   readonly agentId: string
   readonly at: number

@@ -78,7 +78,7 @@ export function judgeRefusal(facts: RefusalFacts, isEchoed: IsEchoed | null = nu
   return { means: row?.means ?? null, part: row?.part ?? null, affects, echoed }
 }
 
-/** The request must be known to tell the provider's words from those of the caller. */
+/** Without the request, the words of the provider cannot be distinguished from those of the caller. */
 function affectedBy(row: RefusalRow, facts: RefusalFacts, isRequestKnown: boolean): Affected {
   if (!shared.includes(row.means)) return 'all'
   if (row.isOfCall === true) return 'call'

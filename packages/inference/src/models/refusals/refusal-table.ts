@@ -193,7 +193,7 @@ const passingRows: readonly RefusalRow[] = [
   },
   { means: 'rate', status: [429] },
   { means: 'rate', status: [0], says: /rate limit exceeded|too many requests/i },
-  // A firewall or a proxy of a company answers with these statuses too.
+  // A firewall or a proxy of a company sends these statuses too.
   { means: 'access', status: [403, 407, 451] },
 ]
 

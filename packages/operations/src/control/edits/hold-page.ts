@@ -6,8 +6,8 @@ import type { Caller } from '@flotilla/identity/access'
 const withoutProof: ReadonlySet<string> = new Set(['role', 'model', 'budget', ...editableFiles])
 
 /**
- * Throws the Problem `proof-wanted` for a page that edits, or undoes an edit of, a field that decides what an agent
- * may do.
+ * Throws the Problem `proof-wanted` if a page edits a field that decides what an agent may do, or undoes such an
+ * edit.
  */
 export function holdPage(caller: Caller, field: string): void {
   if (!withoutProof.has(field)) requireProof(caller, `change the ${field} of an agent`)

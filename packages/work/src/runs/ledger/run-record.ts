@@ -49,7 +49,7 @@ export interface RunRecord {
 }
 
 export type RunEvent =
-  /** The lane claimed the run, to send it to its agent under the new fencing token `fence`. */
+  /** The lane claimed the run in order to send it to its agent with the new fencing token `fence`. */
   | { readonly kind: 'dispatched'; readonly fence: number }
   /** The run could not be sent, which is not the agent's fault; no attempt is used. */
   | { readonly kind: 'postponed'; readonly availableAt: number }

@@ -46,10 +46,10 @@ export function createBecomeRun(deps: BecomeRunDeps): BecomeRun {
 }
 
 /**
- * When a run ends or waits for handed-off work, each of its unread steers becomes a run (R1). Who stops a run wants no
- * other work to begin: the steers of people for a cancelled run are returned to them and start nothing. If the agent accepts
- * only the run that it was spawned for, the new run ends before it starts, with the reason, so that the sender is
- * notified. Joins the transaction of the change to the run.
+ * When a run ends or waits for handed-off work, each of its unread steers becomes a run (R1). A person who cancels a
+ * run wants no other work to start, so people's steers of a cancelled run are returned to them and start nothing. If
+ * the agent accepts only the run that it was spawned for, the new run ends before it starts, with the reason, so that
+ * the sender is notified. Joins the transaction of the change to the run.
  */
 export type ReleaseSteers = (run: RunRecord) => void
 

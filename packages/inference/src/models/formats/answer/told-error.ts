@@ -49,7 +49,7 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   const base = value['base_resp']
   // MiniMax reports an error beside an answer; code 0 means success.
   if (isRecord(base) && isFilled(base['status_code']) && base['status_code'] !== 0) return base
-  // Tencent
+  // Tencent reports an error in `Response.Error`.
   const response = value['Response']
   if (isRecord(response) && isFilled(response['Error'])) return response['Error']
   if (value['type'] === 'error' || value['object'] === 'error') return value
