@@ -3,7 +3,7 @@ import { endpointTables } from '../tests/support/all-endpoints.ts'
 
 const endpoints = [...new Set([...(await endpointTables()).values()].flat())]
 
-/** The verbs that begin a summary; a new one is fine if it names what the caller asks for. */
+/** The verbs with which a summary may begin. A new verb can be added if it names what the caller requests. */
 const verbs = new Set(
   (
     'Abort Accept Add Answer Apply Archive Ask Call Cancel Carry Change Check Close Complete Compute Confirm Count ' +

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { namesOf } from '../tests/support/names-of-repair.ts'
 import notes from './log-line-notes.json' with { type: 'json' }
 
-/** Files of an agent, metrics and variables of OpenTelemetry: names that no repair of a problem has. */
+/**
+ * Names that log lines use and that no repair of a problem names: files of an agent, and variables of OpenTelemetry.
+ */
 const otherNames = new Set(['mcp.json', 'OTEL_EXPORTER_OTLP_ENDPOINT'])
 
 test.each(Object.entries(notes))('cause and remedy of "%s" are sentences', (_line, note) => {

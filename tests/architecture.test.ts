@@ -57,7 +57,7 @@ function packageOf(path: string): string | undefined {
 
 const meshNames = meshPackages.map(({ name }) => name)
 const isOfMesh = (path: string): boolean => meshNames.includes(packageOf(path) ?? '')
-/** The composition fits on two screens. */
+/** The maximum number of lines of the file that composes the mesh: two screens. */
 const composeLinesMax = 135
 /** Packages of which a file is read by its path and never imported. */
 const readByPath: readonly string[] = ['@novnc/novnc']

@@ -27,7 +27,7 @@ import type { Turn } from '../packages/dashboard/src/pages/chat/turn.ts'
 import { frameEvent } from '../packages/work/src/runs/delivery/announce-frame.ts'
 import type { RunRecord } from '../packages/work/src/runs/ledger/run-record.ts'
 
-/** Names are few, so that turns with equal words, and equal calls within a turn, are frequent. */
+/** There are few words, so that turns with equal words, and equal calls within a turn, are frequent. */
 const words = fc.constantFrom('Hello', 'Again', 'Count')
 const call = fc.record({
   tool: fc.constantFrom('look', 'act', 'ask', 'save_artifact', 'nothing_like_it'),
@@ -43,7 +43,7 @@ const turn = fc.record({
   rounds: fc.array(round, { maxLength: 3 }),
   end: fc.constantFrom('answer', 'answer', 'cut', 'cut-at-once', 'stop', 'refused'),
   steer: fc.option(words, { nil: null }),
-  /** The run goes on in a second part, after the next run. */
+  /** True if the run continues in a second part after the next run. */
   resumes: fc.boolean(),
 })
 type DrawnTurn = typeof turn extends fc.Arbitrary<infer T> ? T : never
@@ -65,7 +65,7 @@ function stepsOf({ rounds, end, asked }: DrawnTurn): readonly ScriptedStep[] {
   return end === 'cut-at-once' || end === 'refused' ? steps : [...steps, last]
 }
 
-/** A tool whose input says how it ends; `stop` waits until its run is stopped. */
+/** Returns a tool whose input says how the call ends; `stop` waits until the run is stopped. */
 function aTool(name: string, effect: ToolEffect, stop: () => void): Tool {
   return defineTool({
     name,
@@ -76,7 +76,7 @@ function aTool(name: string, effect: ToolEffect, stop: () => void): Tool {
     parallelSafe: effect === 'none',
     run: async ({ name: how }, { signal }) => {
       if (how.startsWith('stop')) {
-        // A person stops what they see: the calls that run beside this one have been announced too.
+        // A person stops a run that they see, so the calls that run beside this one must be published before.
         await new Promise(setImmediate)
         stop()
         await new Promise((resolve) => {
@@ -89,7 +89,7 @@ function aTool(name: string, effect: ToolEffect, stop: () => void): Tool {
   })
 }
 
-/** The agent's part and the page's part of the conversation, from the same runs. */
+/** Builds the agent's history and the turns of the page from the same runs. */
 function aConversation() {
   const data = mkdtempSync(join(tmpdir(), 'both-views-'))
   const sessions = createSessions({ dataDirectory: data, clock: systemClock })
@@ -119,7 +119,7 @@ function aConversation() {
       signal: abort.signal,
       mesh: {
         ...noMesh,
-        // The only call of a run with these tools confirms its steers.
+        // The only mesh call that these tools need is the confirmation of steers.
         call: () => {
           const { text: said } = steers[0]! // only a run with a steer confirms one
           const ids = { agent_id: agent, run_id: runId, steer_id: 'steer_1', step: 1, became_run_id: null }
@@ -181,7 +181,7 @@ function aConversation() {
   return { part, begin, end, runs, live, history }
 }
 
-/** What a person sees of a turn. What the mesh told the agent is in the history alone. */
+/** Returns the parts of a turn that a person sees. Messages of the mesh to the agent are only in the history. */
 function seen({ message, runId, blocks, run, state }: Turn) {
   const shown = blocks
     .filter(({ kind }) => kind !== 'told')

@@ -17,14 +17,14 @@ const tables = [
   ),
 ]
 
-/** The names in backticks of a line of the README that begins with this text. */
+/** Returns the names in backticks of the README's line that begins with this text. */
 function namesIn(name: string, line: string): readonly string[] {
   const readme = readFileSync(join(repositoryRoot, 'packages', name, 'README.md'), 'utf8')
   const found = readme.split('\n').find((one) => one.startsWith(`- ${line}`)) ?? ''
   return [...found.matchAll(/`([^`]+)`/g)].map(([, one = '']) => one)
 }
 
-/** The tables that the README of a package claims; `wallet_*` names all with this beginning. */
+/** Returns the tables that the README of a package claims; `wallet_*` means all tables with this prefix. */
 function claimedBy(name: string): readonly string[] {
   return namesIn(name, 'Rows and files:').flatMap((claim) =>
     claim.endsWith('*')

@@ -2,8 +2,8 @@ import { parseAst } from 'vitest/node'
 import type { SourceFile } from './source-files.ts'
 
 /**
- * What a reader meets in one file: how wide its records are, how long its functions, what is used before it is
- * there.
+ * The shape of one file: the number of members of its records, the length of its functions, and names that are used
+ * before their declaration.
  */
 export interface Shape {
   readonly records: readonly { readonly name: string; readonly members: number }[]

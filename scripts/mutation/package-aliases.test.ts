@@ -7,7 +7,7 @@ import { packageAliases } from './package-aliases.ts'
 const root = join(import.meta.dirname, '..', '..')
 const aliases = packageAliases(root)
 
-/** As vite applies a list of aliases: the first that fits replaces. */
+/** Applies a list of aliases as vite does: the first alias that matches is used. */
 function aliased(specifier: string): string | null {
   const fitting = aliases.find(({ find }) => find.test(specifier))
   return fitting === undefined ? null : specifier.replace(fitting.find, fitting.replacement)

@@ -64,13 +64,14 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
     if (state === 'cancelled') await page.getByRole('button', { name: 'Stop' }).click()
     else for (const cut of cuts.splice(0)) cut()
     await turn.locator('.turn-end').getByText(state).waitFor()
-    // What the call used is settled after the run has ended, and the page follows.
+    // The mesh settles the tokens of the call after the run has ended, and the page then shows them.
     await expect.poll(() => wordsOf(turn)).toMatch(/[1-9]k? tokens/)
     const live = await wordsOf(turn)
     expect(live).toContain('One, two, three')
     expect(live).toContain(why)
     await picture(`chat-${state}`)
-    // The agent stores the end of a stopped run a moment after the mesh has ended it; the page asks again.
+    // The agent stores the end of a stopped run shortly after the mesh has ended the run; the page requests the
+    // history again.
     await page.reload()
     const again = log
       .locator('.turn')
@@ -111,7 +112,7 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
     expect(await toNew.count()).toBe(0)
     open[0]?.write(chunkEvent({ content: 'The end.\n\n' }))
     await toNew.waitFor()
-    // The reader stays where they read.
+    // The scroll position of the reader does not change.
     expect(await distance()).toBeGreaterThan(80)
     await picture('chat-new-messages')
     expect(await breaches()).toEqual([])

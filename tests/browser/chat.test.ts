@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await stopped.locator('.turn-end').getByText('cancelled').waitFor()
     expect(await stopped.count()).toBe(1)
     expect((await mesh.ended(run?.id ?? '')).state).toBe('cancelled')
-    // What the run had not read goes back into the field, and starts nothing.
+    // The message that the run had not read goes back into the input field and starts no run.
     await log.getByText('Not read before the stop: mind the gap').waitFor()
     await expect.poll(() => page.getByRole('textbox').last().inputValue()).toBe('mind the gap')
     expect((await mesh.runs(5)).map(({ input }) => JSON.stringify(input)).join()).not.toContain(

@@ -33,12 +33,12 @@ describe.skipIf(!hasBrowser)('pages whose mesh or file is gone', () => {
       await banner.waitFor()
       expect(await page.getByRole('textbox').last().isDisabled()).toBe(true)
       expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
-      // The data stay, without color, and say their age.
+      // The page still shows the old data, in gray and with their age.
       expect(await page.locator('.content.gone').getByText('scribe').count()).toBeGreaterThan(0)
       await page.locator('.gone-banner time').waitFor()
       await picture(`mesh-gone-${width}`)
       expect(await breaches()).toEqual([])
-      // A page whose code was not loaded before says so too, and not which file is missing.
+      // A page whose code was not loaded before also says that the mesh does not answer, and names no missing file.
       await page.evaluate("history.pushState(null, '', '/costs')")
       await page.getByRole('alert').getByText(/mesh/i).first().waitFor()
       expect(await page.getByText('dynamically imported').count()).toBe(0)

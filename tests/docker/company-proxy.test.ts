@@ -29,7 +29,7 @@ const found = await engineOfThisMachine()
 const models = 'models.corp.test'
 const shop = 'shop.example.com'
 const closed = 'closed.example.com'
-/** A private address that the owner opened. */
+/** The name of a private address that the owner allows for agents. */
 const inHouse = 'in-house.corp.test'
 /** The public address of both sites; tinyproxy reaches it through `outside`, which connects to a site on loopback. */
 const address = '93.184.216.34'
@@ -142,7 +142,7 @@ withEngine(
       expect(upstream.calls.length).toBeGreaterThan(0)
     })
 
-    /** Asks for the address as an agent does, by its tool and by a program. */
+    /** Requests the address as an agent does: by its tool, and by a program. */
     async function asking(url: string) {
       const requests = site.requests.length
       const { value, asked } = await during(async () => [
@@ -182,7 +182,7 @@ withEngine(
             'python3 -m http.server 9977 --bind 127.0.0.1 >/dev/null 2>&1 & server=$!',
             "for url in http://127.0.0.1:9977/ http://localhost:9977/; do curl -sS --retry 20 --retry-delay 1 --retry-connrefused -o /dev/null -w '%{http_code} ' $url; done",
             'kill $server',
-            // The agent API on the gateway of the fleet's network.
+            // The first request goes to the agent API at the gateway of the fleet's network.
             'curl -sS -o /dev/null -w "%{http_code} " $OPENAI_BASE_URL/models -H "authorization: Bearer $OPENAI_API_KEY"',
           ].join('\n'),
         )
@@ -245,7 +245,7 @@ withEngine(
       patient(300_000),
     )
 
-    /** The image of the running agents, as a base that exists in the engine. */
+    /** Returns the image of the running agents, as a base image that exists in the engine. */
     async function agentBase(): Promise<string> {
       const containers = await engine.docker.listContainers()
       const [own] = containers.filter(({ Labels }) => Labels['flotilla.agent'] === 'clerk')

@@ -19,7 +19,7 @@ it('a model without a price is refused with the command that sets it, and costs 
   expect([half.code, half.err]).toMatchObject([2, expect.stringContaining('both --input and --output')])
   const set = await flotilla(at, 'models', 'price', 'mine/large', '--input', '1', '--output', '5')
   expect(set.out).toContain('mine/large costs 1 in and 5 out')
-  // The provider reports 10 tokens in and 2 out.
+  // The provider reports 10 input tokens and 2 output tokens.
   const paid = await mesh.ask('hello')
   expect(paid).toMatchObject({ state: 'done', cost_usd: 0.00002 })
   expect((await flotilla(at, 'models')).out).toMatch(/mine\/large +1 +5/)

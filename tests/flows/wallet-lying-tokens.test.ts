@@ -11,7 +11,7 @@ const never = new AbortController().signal
 const taker = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const had = 1000n
 
-/** What nodes can do: each entry names the methods that a node lacks. */
+/** Kinds of nodes; each entry lists the RPC methods that the node lacks. */
 const nodes = {
   'simulates and lists accesses': [],
   'simulates and traces': ['eth_createAccessList'],
@@ -94,7 +94,10 @@ describe.skipIf(anvilProgram === null)('contracts that lie in their logs', () =>
     await anvil?.close()
   })
 
-  /** A router that takes this contract without its being named, as far as it was allowed to. */
+  /**
+   * Deploys a router that takes tokens of this contract up to the allowance, although its call does not name the
+   * contract.
+   */
   async function aRouter(name: string, contract: string): Promise<void> {
     const router = await deploy(anvil, 'Router', word(taker))
     routers[name] = router
@@ -103,7 +106,7 @@ describe.skipIf(anvilProgram === null)('contracts that lie in their logs', () =>
   }
 
   async function send(from: string, order: Extract<Order, { do: 'call' }>): Promise<void> {
-    // A snapshot that is taken before the transaction is in a block would lose it.
+    // Without this wait a snapshot could be taken before the transaction is in a block, and would lose it.
     const hash = await sendFrom(anvil, { from, to: order.contract, data: encodeCall(order.call).data })
     await receiptOf(anvil, hash)
   }
@@ -114,7 +117,7 @@ describe.skipIf(anvilProgram === null)('contracts that lie in their logs', () =>
     BigInt(String((await chain.read(contract, { function: name, args, returns: ['uint256'] }, never))[0]))
   const balance = (token: string) => read(token, 'balanceOf(address)', [payer])
 
-  /** Plans the order at that node, sends it, and returns what was planned and what left of each of these contracts. */
+  /** Plans the order at that node and sends it. Returns the planned effects, and the amounts that really left. */
   async function played(node: Node, order: Order, measure: () => Promise<bigint>) {
     const lacks: readonly string[] = nodes[node]
     rpc.trick = ({ method, id, params }) => {

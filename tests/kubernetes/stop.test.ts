@@ -19,7 +19,7 @@ import { fabric } from './cluster/layout.ts'
 import { keeperCassette } from './keeper.ts'
 import { giveMeshRights } from './mesh-rights.ts'
 
-/** `flotilla stop` after the mesh of a fleet in pods was killed. */
+/** Tests `flotilla stop` after the mesh of a fleet in pods was killed. */
 const { api, mesh: asMesh } = clusterOfThisRun()
 const namespace = 'flotilla'
 const environment = {

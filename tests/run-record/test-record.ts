@@ -2,10 +2,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 
-/**
- * What became of one test in one run of the tests. `verifies` are the clauses and lessons that it, or a group
- * around it, cites.
- */
+/** The result of one test in one run of the tests. */
 const recordedTest = z.object({
   file: z.string(),
   name: z.string(),

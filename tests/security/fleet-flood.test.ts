@@ -17,7 +17,10 @@ let flooded: FloodedMesh
 let agent: AgentAtWork
 let operator: AgentAtWork
 
-/** A fleet near its limit: each agent with long instructions, runs, messages, capabilities and a project. */
+/**
+ * Fills the database with a fleet near its limit: each agent has long instructions, runs, messages, capabilities and
+ * a project.
+ */
 function fill(database: DatabaseSync, home: string): void {
   const each = (sql: string, ...more: (string | number)[]) => {
     const statement = database.prepare(sql)
@@ -112,7 +115,8 @@ describe('a flood of one agent in a fleet of 950 agents', () => {
           call: (by) => knock(by, { method: 'GET', path }),
         })
       const first = await flood()
-      // Work after the start of a large fleet, and a collection of its garbage, do not come twice; a slow list does.
+      // Work after the start of a large fleet, or a collection of its garbage, does not occur in a second flood; a
+      // slow list does.
       const { longPart, figures } = first.longPart < longPartMax ? first : await flood()
       expect(longPart, figures).toBeLessThan(longPartMax)
     },

@@ -14,7 +14,7 @@ export const wires: Readonly<
   openai: { kind: 'openai-compatible', model: 'gpt-5-mini', label: 'OpenAI' },
 }
 
-/** Settings of the mesh, and the models that they choose for a purpose, which are billed too. */
+/** Settings of the mesh, and the models that the settings choose for a purpose, whose calls are billed too. */
 interface BilledSettings extends Readonly<Record<string, unknown>> {
   readonly chosen?: Readonly<Record<string, string>>
 }

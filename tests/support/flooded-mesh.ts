@@ -20,8 +20,8 @@ import type { MeshProcess } from './mesh-process.ts'
  */
 const stretchMaxMs = 100
 /**
- * Part of all that the mesh works in a flood that longer stretches may have: the 99th percentile, and a collection
- * of garbage.
+ * The maximum share of the mesh's work in a flood that may be in stretches above the limit: the 99th percentile, and
+ * a garbage collection.
  */
 export const longPartMax = 0.05
 const callsOfFlood = 48
@@ -85,7 +85,8 @@ export async function startFloodedMesh(options: {
   const second = await agentAtWork(mesh, 'second')
 
   /**
-   * Time on the processor between two rounds of the mesh's loop, since this was asked the last time, milliseconds.
+   * Returns the processor time between consecutive rounds of the mesh's event loop since the previous call, in
+   * milliseconds.
    */
   async function stretches(): Promise<readonly number[]> {
     const path = join(folder, 'stretches.json')

@@ -1,5 +1,5 @@
-// Loaded before a mesh: ends it as a power cut would, right after the commit that follows the row of a keyed call,
-// once, and only while the file that arms it is there.
+// This module is loaded before a mesh and ends it like a power cut: once, right after the commit that follows the row
+// of a keyed call, and only while the file that arms it exists.
 import { existsSync, rmSync } from 'node:fs'
 import process from 'node:process'
 import { DatabaseSync, StatementSync } from 'node:sqlite'

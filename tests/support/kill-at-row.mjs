@@ -1,6 +1,6 @@
-// Loaded before a mesh: ends it as a power cut would, once, right before a statement is run or right after what it
-// wrote is durable. The file that arms it says which: `before TEXT` or `after TEXT`, where TEXT is how the
-// statement begins.
+// This module is loaded before a mesh and ends it like a power cut: once, right before a statement runs or right
+// after its commit is durable. The file that arms it says which: `before TEXT` or `after TEXT`, where TEXT is the
+// beginning of the statement.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import process from 'node:process'
 import { DatabaseSync, StatementSync } from 'node:sqlite'

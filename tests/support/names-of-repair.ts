@@ -15,7 +15,7 @@ import { settingsSchema } from '../../packages/foundation/src/config/settings-fi
 import { commandProgram } from './command-program.ts'
 
 const program = await commandProgram()
-/** Commands that do something without one of their subcommands, so that a repair may go on in prose. */
+/** Commands that also work without one of their subcommands, so that prose may follow them in a repair. */
 const runAlone = new Set(['models'])
 const home = '/home'
 const files = [...Object.values(dataPaths(home)), meshLogPath(home)].map((path) =>
@@ -109,7 +109,7 @@ function commandIsThere(words: string): boolean {
   return [...words.matchAll(/--[a-z-]+/g)].every(([name]) => name === '--help' || options.includes(name))
 }
 
-/** Every path of a JSON Schema, with `*` for a name of the owner's choice, and every last name by itself. */
+/** Returns every path of a JSON Schema, with `*` for a name that the owner chooses, and every last name alone. */
 function namesIn(schema: unknown, path: readonly string[] = []): ReadonlySet<string> {
   const names = new Set<string>(path.length === 0 ? [] : [path.join('.'), path.at(-1) ?? ''])
   if (typeof schema !== 'object' || schema === null) return names

@@ -78,7 +78,7 @@ const minuteMs = 60_000
 /** The cached beginnings. Each read keeps an entry for another lifetime. */
 type Stored = Map<string, { readonly keptMs: number; readonly until: number }>
 
-/** Throws if a longer lifetime follows a shorter one. */
+/** Throws if a mark with a longer lifetime follows a mark with a shorter one, as the provider does. */
 function refuseWrongOrder(marks: readonly { readonly ttl?: string }[]): void {
   const short = marks.findIndex(({ ttl }) => ttl !== '1h')
   if (short !== -1 && marks.slice(short).some(({ ttl }) => ttl === '1h'))

@@ -9,11 +9,11 @@ import { debianPrograms } from './debian-package.ts'
 import { eventually } from './eventually.ts'
 import { heldPort } from './held-port.ts'
 
-/** The distribution's tinyproxy on loopback, which asks for a password. */
+/** The tinyproxy program of the distribution, which listens on loopback and requires a password. */
 export interface Tinyproxy {
-  /** The address without user name and password. */
+  /** The proxy's address without user name and password. */
   readonly url: string
-  /** The address with them, as in `HTTPS_PROXY`. */
+  /** The proxy's address with user name and password, as in `HTTPS_PROXY`. */
   readonly withPassword: string
   /** The destinations of its requests so far, in order: `CONNECT host:port`, or `GET http://...`. */
   asked(): Promise<readonly string[]>
@@ -30,9 +30,9 @@ export async function fetchTinyproxy(folder: string): Promise<string | null> {
 
 export interface TinyproxyOptions {
   readonly program: string
-  /** Names that this proxy alone resolves, to loopback, because it runs with its own view of /etc/hosts. */
+  /** Names that only this proxy resolves, to loopback, because it runs with its own /etc/hosts. */
   readonly names: readonly string[]
-  /** An address that it reaches through another proxy, at this port of loopback. */
+  /** An address that this proxy reaches through another proxy at this loopback port. */
   readonly outside: { readonly address: string; readonly port: number }
 }
 

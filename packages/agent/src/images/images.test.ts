@@ -106,7 +106,7 @@ describe('pictures in a conversation', () => {
     const left = withoutSeenImages(aged)
     expect(left.filter((message) => hasImages([message]))).toEqual([fresh[1]])
     expect(left[1]?.content).toContain('Make the same call to see them again')
-    // Until the next picture is too old, the conversation stays the same byte for byte.
+    // The conversation stays the same, byte for byte, until the next picture is too old.
     const later = [...left, ...answers(shownAnswersMax - 1)]
     expect(withoutSeenImages(later)).toBe(later)
   })

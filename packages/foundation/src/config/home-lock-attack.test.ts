@@ -99,7 +99,7 @@ describe.skipIf(process.getuid?.() !== 0)('the owner of a home', () => {
       const home = aHome()
       chownSync(home, ownerUid, ownerUid)
       const words = verb === 'serve' ? ['--', verb] : ['--', verb, '--home', home]
-      // A process that changed its user is as unreadable as one whose program may only be executed.
+      // A process that changed its user cannot be read, just like a process whose program may only be executed.
       expect(await outcomeFor(home, ownerUid, words)).toBe('locked')
       expect(await outcomeFor(home, ownerUid)).toContain(`a mesh already runs on ${home}: process `)
     },

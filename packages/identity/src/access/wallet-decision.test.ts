@@ -129,7 +129,7 @@ describe('limits of what an agent spends', () => {
       expect(decideWalletSpend(record({}), asked).allowed).toBe(true)
       const fleet = { ...asked.fleet, [ofFleet]: 5 }
       expect(decideWalletSpend(record({ [field]: 0 }), { ...asked, fleet })).toMatchObject(refused)
-      // A limit of the record's own holds instead of the fleet's.
+      // A limit in the agent's own permission record applies instead of the fleet's.
       expect(decideWalletSpend(record({ [field]: 7 }), { ...asked, fleet }).allowed).toBe(true)
     },
   )

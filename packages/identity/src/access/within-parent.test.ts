@@ -155,7 +155,7 @@ describe('an agent that an agent made', () => {
       expect(may({ own: 50, parent: 40, fleet: 10 })).toBe(true)
       expect(may({ own: 15, parent: 0, fleet: 0 })).toBe(false)
       expect(may({ own: 0, parent: 15, fleet: 30 })).toBe(false)
-      // The agent leaves it to the fleet, and its maker's own limit is higher.
+      // The agent has no limit of its own, so the fleet's applies, and the limit of its parent is higher.
       expect(may({ own: 0, parent: 50, fleet: 10 })).toBe(false)
       expect(may({ own: 0, parent: 50, fleet: 30 })).toBe(true)
       expect(may({ own: 0, parent: 0, fleet: 10 })).toBe(false)

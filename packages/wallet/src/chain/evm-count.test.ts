@@ -13,7 +13,7 @@ const friend = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'
 const noise = { address: router, topics: [`0x${'1'.repeat(64)}`], data: '0x' }
 const addressOf = (at: number) => `0x${(at + 16).toString(16).padStart(40, '1')}`
 
-/** Contracts by what the sender has of them before and after the call, and the interfaces that they have. */
+/** A contract: the sender's balance before and after the call, and the interfaces that the contract supports. */
 interface Contract {
   readonly before?: bigint
   readonly after?: bigint | null
@@ -98,7 +98,7 @@ describe('what a call does to contracts that it uses', () => {
     expect(await count({ [items]: { ...contract, has: '0x36372b07' } }, { touched })).not.toHaveProperty(
       'unseen',
     )
-    // They are not used by the call, only named.
+    // The call only names the contracts and does not use them.
     expect(await count({ [items]: { ...contract, has } }, {}, route([items]))).not.toHaveProperty('unseen')
     const topic = (address: string) => `0x${address.slice(2).padStart(64, '0')}`
     const log = {
@@ -135,7 +135,7 @@ describe('what a call does to contracts that it uses', () => {
     const logsOf = (addresses: readonly string[]) =>
       addresses.map((address) => transferLog(address, { from, to: friend, raw: 1n }))
     const unknown = (reason: string) => ({ kind: 'unknown', reason })
-    // The called contract is one of the tokens.
+    // The called contract counts as one of the tokens, so 23 others are allowed.
     expect(await count({}, { logs: logsOf(many(23)) })).toMatchObject({ kind: 'moves' })
     expect(await count({}, { logs: logsOf(many(24)) })).toEqual(unknown('the call uses more than 24 tokens'))
     expect(addressesIn(route(many(24)))).toHaveLength(24)

@@ -12,8 +12,8 @@ const place = `0x${'5'.repeat(64)}`
 const word = (value: bigint) => `0x${value.toString(16).padStart(64, '0')}`
 
 /**
- * A node that has only `debug_traceCall`, and tokens of each of which the sender holds `held`. Given `after`, it also
- * traces storage, and the sender has that much of each token afterwards.
+ * Simulates a node that has only `debug_traceCall`, with tokens of which the sender holds `held` each. Given `after`,
+ * the node also traces storage, and the sender has that much of each token afterwards.
  */
 function tracing(
   held: bigint,
@@ -28,7 +28,7 @@ function tracing(
   const answer = async (method: string, params: readonly unknown[]): Promise<RpcAnswer> => {
     if (method === 'debug_traceCall') {
       if (!JSON.stringify(params).includes('prestateTracer')) return { kind: 'result', result: frame }
-      // As geth does, the place that is empty afterwards is left out of `post`.
+      // Like geth, the node leaves a slot that is zero afterwards out of `post`.
       return after === undefined
         ? missing
         : { kind: 'result', result: { pre: { [token]: account }, post: { [token]: {} } } }

@@ -174,7 +174,7 @@ describe('contracts that do not report what a call does there', () => {
     expect(unseen({ seen: loses(token, -5n) }, { [token]: [10n, 4n] })).toEqual([token])
     expect(unseen({ seen: loses(token, -6n) }, { [token]: [10n, 4n] })).toEqual([])
     expect(unseen({}, { [token]: [4n, 10n], [friend]: [4n, 4n] })).toEqual([])
-    // An arrival that is smaller than logged is no loss.
+    // A token of which less arrives than its log states is no loss.
     expect(unseen({ seen: loses(token, 5n) }, { [token]: [4n, 4n] })).toEqual([])
     expect(unseen({ to: token.toUpperCase().replace('X', 'x') }, { [token]: [10n, 4n] })).toEqual([])
   })

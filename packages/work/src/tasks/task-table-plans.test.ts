@@ -25,7 +25,7 @@ const lists: Readonly<Record<string, (table: TaskTable) => unknown>> = {
   'ended tasks': (table) => table.completedBefore(1, 1),
 }
 
-/** Returns the plan of each statement that a list prepares, without the steps that read no table. */
+/** Returns the query plan of each statement that a list prepares, without the steps that read no table. */
 function plansOf(list: (table: TaskTable) => unknown): readonly string[] {
   const database = migrated()
   try {

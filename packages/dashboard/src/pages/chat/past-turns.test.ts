@@ -94,7 +94,7 @@ describe('turns of the history', () => {
       runs,
     )
     expect(turns.map((turn) => turn.run?.id ?? null)).toEqual(['run_1', 'run_2', 'run_3', null])
-    // A run that is not among the newest ones has no facts, and takes none of another.
+    // A turn whose run is not among the newest runs has no facts of a run, and gets none of another run.
     expect(
       read([...asked('run_1'), ...asked('run_3')], runs.slice(0, 1)).map((turn) => turn.run?.id),
     ).toEqual([undefined, 'run_3'])
@@ -136,7 +136,7 @@ describe('turns of a conversation', () => {
     }
     const whole = past('run_1', [done], answer)
     expect(one(whole, [followed], [done])).toBe(whole[0])
-    // The history does not have the end, or the list of runs does not know it yet.
+    // The history lacks the end of the turn, or the list of runs does not have its end yet.
     expect(one(past('run_1', [done]), [followed], [done])).toBe(followed)
     expect(one(past('run_1', [], answer), [followed], [])).toBe(followed)
     expect(one(whole, [live('run_1', null)], [done])?.state).toBe('working')

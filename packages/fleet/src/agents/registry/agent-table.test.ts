@@ -14,7 +14,7 @@ const record = (id: string) => ({
   createdAt: 0,
 })
 
-/** The database, and the statements that were prepared since the last question. */
+/** Returns the database, and a function that returns the statements prepared since its previous call. */
 function observed(): { readonly database: Database; readonly asked: () => readonly string[] } {
   const statements: string[] = []
   const database = new Proxy(migrated(), {

@@ -9,7 +9,9 @@ import { postSigned } from './webhook/post-signed.ts'
 const maxMs = 200
 const stepMs = 10
 
-/** A server that answers with one byte at a time, without an end, so that no silence is as long as a bound. */
+/**
+ * Starts a server that answers one byte at a time without an end, so that no pause is as long as the silence limit.
+ */
 async function aTrickle(status: number): Promise<URL> {
   const server = createServer((request, response) => {
     request.resume()

@@ -422,9 +422,9 @@ describe('hostile markup', () => {
     ['combined marks', 'e\u0301\u0302'],
     ['emoji', '👩‍👩‍👧'],
   ])('four times as many %s take about four times as long', (name, part) => {
-    // Both do the same work: the short text, which is cut for most channels too, is split four times. Quadratic work
-    // takes four times as long for the long text. Only the CPU time of this thread counts, summed over rounds,
-    // because a busy machine suspends the thread at any time.
+    // Both measurements do the same work: the short text, which is split for most channels too, is split four times.
+    // With quadratic work the long text takes four times as long. Only the CPU time of this thread counts, summed
+    // over rounds, because a busy machine suspends the thread at any time.
     const cpuOf = (chars: number, times: number) => {
       const repeated = part.repeat(chars / part.length)
       const text = name === 'words of one link' ? `[${repeated}](https://example.com/)` : repeated

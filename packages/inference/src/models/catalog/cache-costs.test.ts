@@ -28,7 +28,7 @@ const priced: Readonly<Record<string, Price>> = Object.fromEntries(
   ].map((model) => [model.id, priceOf(model, now)] as const),
 )
 
-/** A usage whose parts together never exceed the prompt. */
+/** Generates usages whose cached and written tokens together never exceed the prompt. */
 const usages = fc
   .tuple(fc.integer({ min: 1, max: 900_000 }), fc.nat(100_000), fc.nat(100), fc.nat(100), fc.nat(100))
   .map(([promptTokens, completionTokens, readShare, writtenShare, longShare]) => {
@@ -42,7 +42,7 @@ describe('what a cache did for a call', () => {
   test('reads, writes and savings are priced by the list of the model', () => {
     const price = priced['gateway/claude-sonnet-5'] as Price
     const usage = { promptTokens: 1000, completionTokens: 10, cachedTokens: 800, cacheWriteTokens: 100 }
-    // Per token: 3,000 at the full price, 300 read, 3,750 written.
+    // Nano-dollars per token: 3,000 at the full price, 300 read from the cache, 3,750 written to it.
     expect(cacheUseOf(price, usage)).toEqual({
       readTokens: 800,
       writtenTokens: 100,

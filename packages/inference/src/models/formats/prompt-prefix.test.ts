@@ -67,7 +67,7 @@ describe('why a call does not repeat the previous prompt', () => {
     ['fewer messages', { ...usual, messages: ['hello'] }, 'conversation'],
   ])('%s', (_what, after, reason) => {
     expect(breakBetween(prefix(usual), prefix(after))).toBe(reason)
-    // The change breaks one call: the next one repeats it.
+    // The change breaks the prefix of one call; the call after it repeats the changed prefix.
     expect(
       breakBetween(prefix(after), prefix({ ...after, messages: [...after.messages, 'more'] })),
     ).toBeNull()

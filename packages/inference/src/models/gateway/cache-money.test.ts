@@ -44,7 +44,8 @@ describe('money of calls with a prompt cache', () => {
             const after = parts.spent(agentScope('scout'), day).spentNano
             const cost = (rest + 1) * 3000 + read * 300 + written * 3750 + output * 15_000
             expect(after - before).toBe(cost)
-            // Twice the price: a write for an hour is the dearest that the provider may bill.
+            // The reservation is twice the input price: a cache write for an hour is the most expensive input that
+            // the provider may bill.
             expect(openNano).toBeGreaterThanOrEqual(prompt * 6000 + 8 * 15_000)
             const saved = read * 2700 - written * 750
             const cached = { cached_tokens: read, cache_write_tokens: written, cache_saved_usd: saved / 1e9 }

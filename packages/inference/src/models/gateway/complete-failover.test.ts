@@ -47,7 +47,7 @@ interface Chain {
   readonly ask: (more?: object, signal?: AbortSignal) => Promise<CompletionReply>
   readonly spent: () => ReturnType<LlmParts['spent']>
   readonly health: (id: string) => string | undefined
-  /** Whether `one/m` cools for this agent and for another one. */
+  /** Returns whether `one/m` has a cooldown for this agent, and for another agent. */
   readonly cools: () => readonly boolean[]
 }
 

@@ -98,7 +98,7 @@ const tools = ['read', 'look'].map((name) => ({
   type: 'function',
   function: {
     name,
-    // Long enough to be cached by each model.
+    // The description is long enough that each model caches the prompt.
     description: `${name} ${'word '.repeat(1000)}`,
     parameters: { type: 'object', properties: { at: { type: 'number' } } },
   },

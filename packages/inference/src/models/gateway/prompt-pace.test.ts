@@ -16,7 +16,7 @@ const call = (more: Partial<PacedCall> = {}): PacedCall => ({
   ...more,
 })
 
-/** Returns the lifetime of each call, at these minutes and in these runs. */
+/** Returns the cache lifetime of each call; each entry gives the minute and the run of one call. */
 function keptAt(calls: readonly (readonly [minute: number, runId: string])[]): readonly CacheTime[] {
   const pace = createPromptPace()
   return calls.map(([minute, runId]) => pace.sees(call({ runId }), minute * minuteMs).keep)
@@ -70,7 +70,7 @@ describe('how long a provider keeps a prompt', () => {
     expect(pace.sees(call(), 3).broken).toBeNull()
   })
 
-  /** Bills turns of three rounds with this pause between them. */
+  /** Returns the bill for turns of three rounds with this pause between turns. */
   function billOf(pauseMinutes: number, keepOf: (wanted: CacheTime) => CacheTime): number {
     let now = 0
     const pace = createPromptPace()

@@ -14,7 +14,7 @@ import type { ClusterAnswer } from '../../../../testing/src/listen-as-cluster.ts
 import { noteCluster } from '../choose-cluster.ts'
 import { stopAgents } from './stop-agents.ts'
 
-/** The home that a killed mesh left, whose agents run in a cluster, with the requests to that cluster. */
+/** Creates the home of a killed mesh whose agents run in a cluster, and records the requests to that cluster. */
 async function aLeftHome(answer: ClusterAnswer) {
   const folder = await mkdtemp(join(tmpdir(), 'stop-agents-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -44,7 +44,7 @@ async function aLeftHome(answer: ClusterAnswer) {
   return { paths, cluster, stop, printed }
 }
 
-/** Answers as a cluster with a released lease and these pods. */
+/** Returns the answers of a cluster with a released lease and these pods. */
 const clusterWith =
   (pods: unknown): ClusterAnswer =>
   (_method, path) => {

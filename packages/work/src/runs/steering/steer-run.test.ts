@@ -132,7 +132,7 @@ describe('a steer to an agent at work', () => {
     const [mine, watch] = harness.steersOf(run)
     expect(mine).toMatchObject({ id, state: 'returned', became_run_id: null })
     expect(mine?.settled_at).not.toBeNull()
-    // The work of a trigger is not lost with the run that it met.
+    // The steer of a trigger becomes a run of its own when the run that it was attached to is cancelled.
     expect(watch).toMatchObject({ id: ofWatch, state: 'became-run' })
     expect(harness.ledger.queries.list({ limit: 10 }).map(({ input }) => input)).toMatchObject([
       { message: 'a file came' },
