@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /**
- * Names that other programs use for these commands. They are spelt differently, so a similarity search misses
+ * Names of these commands in other programs. They are spelled so differently that a search for similar names misses
  * them.
  */
 const calledElsewhere: Readonly<Record<string, string>> = {

@@ -93,8 +93,8 @@ export function createLivingBrowser(deps: {
 
   /**
    * Restores the recorded tabs. After an orderly close Chromium restores its tabs itself, with their history; after a
-   * kill it restores none, or outdated ones. The record decides: in the end each recorded address has a tab, in
-   * order, and there are no others.
+   * kill it restores no tabs, or outdated ones. The record decides: in the end each recorded address has a tab, in
+   * order, and there are no other tabs.
    */
   async function reopen({ tabs }: Live): Promise<void> {
     const noted = readTabs(tabsFile)

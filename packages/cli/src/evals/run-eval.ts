@@ -274,8 +274,8 @@ async function artifactFailure(
 }
 
 /**
- * Puts the answer between random marks, so that it cannot pass for instructions to the judge. Pure except for the
- * mark.
+ * Puts the answer between random marks, so that the judge cannot mistake text of the answer for instructions. Pure
+ * except for the marks.
  */
 export function judgeQuestion(rule: string, ask: string, answer: string): string {
   const longest = Math.max(

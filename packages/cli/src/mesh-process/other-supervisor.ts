@@ -9,7 +9,7 @@ const silentMax = 5
 
 /**
  * Describes, for a second start, the mesh that another supervisor of the home is starting. The supervisor takes the
- * home before it starts its mesh, and on a busy machine seconds pass between the two.
+ * lock of the home before it starts its mesh, and on a busy machine some seconds pass in between.
  */
 export async function alreadySupervised(home: string, clock: Clock) {
   const meshPid = await meshOfOther(home, clock)

@@ -16,7 +16,7 @@ import { archiveRoutes, operatorRoutes } from './operator.routes.ts'
 import { controlPeopleRoutes } from './people.routes.ts'
 import type { InferenceKernel } from '@flotilla/inference/events'
 
-/** The edits that people and the operator make, and undo. */
+/** Makes and undoes the edits of people and of the operator. */
 export interface Control {
   readonly edits: Edits
 }

@@ -17,8 +17,8 @@ type Started = Extract<FleetEvent['body'], { type: 'tool.started' }>
 type Ended = Extract<FleetEvent['body'], { type: 'tool.ended' }>
 
 /**
- * The tool call of a span, among the events of its run. A span contains no text of people or agents, so the call is
- * found by timestamps and name. Null if the events are no longer kept. Pure.
+ * Returns the tool call of a span, from the events of its run. A span contains no text of people or agents, so the
+ * call is found by timestamps and name. Null if the events are no longer stored. Pure.
  */
 export function callOfSpan(span: SpanView, events: readonly FleetEvent[]): SpanCall | null {
   const name = span.attributes['gen_ai.tool.name']

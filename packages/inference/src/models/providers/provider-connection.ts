@@ -28,7 +28,7 @@ export interface ConnectionBounds {
   readonly connectMs: number
   readonly headersMs: number
   readonly bodyIdleMs: number
-  /** The longest time from the request to the end of its answer, milliseconds. */
+  /** The time limit from the request to the end of its answer, in milliseconds. */
   readonly answerMs: number
   /** The longest idle time between two calls, milliseconds. */
   readonly idleMs: number
@@ -84,7 +84,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
   const shortest = Math.min(bounds.connectMs, bounds.headersMs, bounds.bodyIdleMs, bounds.answerMs)
   const everyMs = Math.max(10, Math.min(pollEveryMs, shortest / checksPerBound))
   let silentMs = 0
-  /** The time since the request of the open call. */
+  /** The elapsed time of the open call since its request, in milliseconds. */
   let askedMs = 0
   const looking = setInterval(tick, everyMs)
   looking.unref()
@@ -129,7 +129,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
   function tick(): void {
     if (answering !== null) {
       askedMs += everyMs
-      // A paused answer counts too: its reader may never come back.
+      // The time of a paused answer counts too, because its reader may never continue.
       if (askedMs >= bounds.answerMs)
         return close(new AnswerTooSlow(`the answer did not end within ${askedMs} ms`))
     }

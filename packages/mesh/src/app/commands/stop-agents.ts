@@ -52,7 +52,7 @@ async function endAgents(
   }
   if (kind === 'kubernetes') {
     const cluster = agentsCluster(environment.kubernetes, noted)
-    // A mesh on another machine may have taken the home over, and uses the pods.
+    // A mesh on another machine may have taken over the home and may use its pods.
     await requireNoMesh({ context, homeId, paths })
     const at = { ...cluster, kubeconfig: usualKubeconfig(context.env), clock: systemClock, log }
     return { ended: await stopKubernetesHome({ ...at, homeId, graceMs: stopGraceMs }), left: null }
