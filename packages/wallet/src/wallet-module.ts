@@ -69,8 +69,7 @@ export async function walletModule(kernel: FleetKernel, needs: Needs): Promise<M
   kernel.fleetEvents.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
   await seed.load(table.seed()?.ownerAddress ?? null)
   const header = seed.header()
-  // A previous process may have ended after it wrote the seed's files and before it wrote this row; its caller never
-  // received the words then.
+  // A previous process may have ended between the seed's files and this row; its caller never received the words.
   if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
   function halt(): WalletHalt | null {
     const fault = seed.fault()

@@ -132,8 +132,7 @@ async function executeWithIntent(
   await deps.saveCheckpoint(state)
   deps.watch.onStep(step)
   const end = await execute(deps, { state, call, step }, signal)
-  // The intent of a call that ended because the run was stopped stays on disk, so that the next attempt knows of the
-  // call.
+  // If the run was stopped, the intent of its call stays on disk, so that the next attempt knows of the call.
   if (signal.aborted) markStopped(state, [call])
   signal.throwIfAborted()
   return end

@@ -9,10 +9,7 @@ export function createCapabilityTable(database: Database) {
       .prepare(sql)
       .all(...values)
       .map((row) => String(row['found']))
-  /**
-   * The names of capabilities by agent, cached because a list of agents shows those of each; only this table writes
-   * them.
-   */
+  /** Names of capabilities by agent, cached for lists of agents; only this table writes the rows. */
   const known = new Map<string, readonly string[]>()
   const changed = (agentId: string): void => {
     known.delete(agentId)

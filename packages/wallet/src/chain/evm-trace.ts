@@ -118,8 +118,7 @@ function readingsWith(
       values: await Promise.all(
         asks.map(async (ask) => {
           const before = await read(ask)
-          // A contract that the trace does not show has not changed its storage, so its value is the same after the
-          // call.
+          // A contract that the trace does not show has not changed, so its value is the same after the call.
           if (after === null) return { before, after: used.includes(ask.to.toLowerCase()) ? null : before }
           return { before, after: await read(ask, after) }
         }),

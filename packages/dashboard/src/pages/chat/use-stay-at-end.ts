@@ -42,8 +42,7 @@ export function useStayAtEnd(sent: string | undefined): {
       height = element.scrollHeight
     }
     const grown = new MutationObserver(follow)
-    // A picture has no height until it is loaded, and its `load` event does not bubble. Opening a step makes the page
-    // longer without a new message.
+    // A picture has no height until it is loaded; its `load` event does not bubble. To open a step adds no message.
     const loaded = () => {
       height = Math.max(height, element.scrollHeight)
       follow()

@@ -92,10 +92,7 @@ export function createAgentTable(
 ): AgentTable {
   /** Rows by agent id, cached as the model gateway reads the agent on every call; only this table writes them. */
   const known = new Map<string, AgentRow>()
-  /**
-   * The sorted ids of all agents, cached because lists of the whole fleet are read often; null after an agent was
-   * added or removed.
-   */
+  /** The sorted ids of all agents, cached because lists read them often; null after an agent was added or removed. */
   let ids: readonly string[] | null = null
 
   function find(agentId: string): AgentRow | null {

@@ -33,7 +33,6 @@ export interface Hearing {
   opened(costs: boolean): () => void
 }
 
-/** How long a stopping mesh waits after it has aborted the answers that it still read, in milliseconds. */
 const afterCutMaxMs = 500
 
 export interface ReadOnLimits {

@@ -8,13 +8,9 @@ import type { RunRecord } from '../ledger/run-record.ts'
 
 /** Maximum length of one frame that people see, characters; the agent's result holds the whole output. */
 const textMaxChars = 20_000
-/** How much of a tool's output people see in the live stream, in characters. */
 const outputMaxChars = 4000
-/** How much of the arguments of a tool call people see in the live stream, in characters. */
 const inputMaxChars = 4000
-/** The maximum length of a sub-agent's id in the live stream, in characters. */
 const subagentMaxChars = 100
-/** The maximum length of the name of a tool or provider in the live stream, in characters. */
 const nameMaxChars = 128
 
 /** Maximum frames of one run that are stored per second: each is a database write that delays all other agents. */

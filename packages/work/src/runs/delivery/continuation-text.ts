@@ -6,11 +6,8 @@ import type { InboxRow, RunNote } from '../ledger/run-inbox.ts'
 
 /** Maximum length of one child's result as JSON, characters. */
 const resultMaxChars = 20_000
-/** The maximum length of one result or answer in the message that continues a run, in characters. */
 const summaryMaxChars = 8000
-/** The maximum length of a title in the message that continues a run, in characters. */
 const titleMaxChars = 200
-/** The maximum length of the run's own input in the message that continues it, in characters. */
 const ownTaskMaxChars = 10_000
 /** Maximum length of all notes in one message, so that the run's own task fits too. */
 const notesMaxChars = wireLimits.chatMessageMaxChars - ownTaskMaxChars - 1000

@@ -6,7 +6,6 @@ import { runLimits } from '../run-limits.ts'
 
 /** Maximum text of an outcome, characters, so that no agent can fill the ledger. */
 const textMaxChars = 100_000
-/** The maximum length of an error code in the outcome of a run, in characters. */
 const codeMaxChars = 64
 
 /** A stored run. Times are milliseconds since 1970. */
