@@ -108,10 +108,7 @@ export const paymentAnswerSchema = z.discriminatedUnion('state', [
     state: z.literal('waiting'),
     approval_id: z.string(),
     because: z.array(z.string()),
-    /**
-     * The id of an equal payment that was already waiting, so that one payment serves both requests; absent if this
-     * request created the approval.
-     */
+    /** Says that an equal payment was already waiting, and that one payment serves both; else absent. */
     joined: z.optional(z.string()),
   }),
 ])

@@ -111,8 +111,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         await seed.put({ words, made: 'imported', passphrase: given.passphrase }, (ownerAddress) => {
           const before = table.seed()?.ownerAddress ?? ownerAddress
           if (before === ownerAddress || table.count() === 0) {
-            // The row is stored before the seed's files are final: the words can restore the files, but not the first
-            // index.
+            // The row precedes the final files: the words can restore the files, but not the first index.
             table.keepSeed({ ownerAddress, nextIndex: given.firstIndex ?? ownerIndex + 1 })
             return
           }
