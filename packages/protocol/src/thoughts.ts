@@ -2,6 +2,7 @@ import type { Thought } from './normal-answer.ts'
 
 /** Limits of one answer's stored thinking; a longer one is not stored, since providers reject incomplete thinking. */
 const thoughtsMaxChars = 256 * 1024
+/** The maximum number of parts of stored thinking in one answer. */
 const thoughtsMax = 512
 
 /** Joins the pieces of each block; returns none of them if they are too long to be stored. Pure. */

@@ -37,7 +37,7 @@ Example:
     .argument('<model>', 'provider/model, as flotilla models lists it')
     .option('--input <usd>', 'US dollars per million tokens of prompts', perMtok)
     .option('--output <usd>', 'US dollars per million tokens of answers', perMtok)
-    .option('--public', 'forget the own price and use the public price list')
+    .option('--public', 'remove the price that was set and use the public price list')
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla models price here/large --input 1.25 --output 10\n  $ flotilla models price openai/gpt-5-mini --public',

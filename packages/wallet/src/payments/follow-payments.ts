@@ -12,6 +12,7 @@ import type { ReplacementTable } from './replacement-table.ts'
 import { stopWallet } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
+/** The interval between two rounds that check payments whose check is due, in milliseconds. */
 const beatMs = 1000
 /** The maximum number of payments that one poll checks concurrently. */
 const batchMax = 32

@@ -119,7 +119,9 @@ export function neverLanded(state: IntentState): boolean {
   return state === 'replaced' || state === 'expired'
 }
 
+/** The shortest wait before the state of a payment on its chain is checked again, in milliseconds. */
 const firstPollMs = 2000
+/** The longest wait before the state of a payment on its chain is checked again, in milliseconds. */
 const longestWaitMs = 10 * 60_000
 
 /** Returns the time of the next poll: soon for a young payment, and at most ten minutes from now. Pure. */

@@ -8,6 +8,7 @@ import type { WatchRule } from './watch-rule.ts'
 
 /** The maximum number of files that are remembered for one watch, and for all watches. */
 const filesPerWatchMax = 1_000_000
+/** The maximum number of files that are remembered for all file watchers together. */
 export const filesMax = 1_000_000
 
 /**

@@ -58,6 +58,10 @@ const tokenRefused = 4004
 
 /** The time limit for closing the connection cleanly, in milliseconds. */
 const goodbyeMaxMs = 2000
+/**
+ * The pause between two checks whether a connection to Discord that is being opened can be destroyed, in
+ * milliseconds.
+ */
 const pollEveryMs = 50
 
 /**

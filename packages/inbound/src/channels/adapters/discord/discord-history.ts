@@ -50,6 +50,7 @@ export interface HistoryDeps {
   ) => Promise<readonly HistoryMessage[]>
 }
 
+/** The maximum number of messages in one page of Discord's history. */
 export const pageMax = 100
 /** The maximum age of messages that are read again from the history, in milliseconds. */
 const readAgainMaxMs = 7 * 24 * 3_600_000
@@ -63,7 +64,9 @@ const readMax = 5000
 const privateMax = 200
 /** How many channels catch up in parallel. */
 const catchingUpMax = 4
+/** The first pause before a failed read of Discord's history is repeated, in milliseconds. */
 const firstPauseMs = 100
+/** The longest pause before a failed read of Discord's history is repeated, in milliseconds. */
 const lastPauseMs = 60_000
 
 const listenedKey = 'discord:listened'

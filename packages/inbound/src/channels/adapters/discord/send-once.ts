@@ -22,6 +22,7 @@ const unsureHoldsMs = 25 * 3_600_000
 const clocksDifferMs = 60_000
 /** How many pages of a channel are searched for a message that may have been delivered. */
 const pagesMax = 5
+/** The maximum number of messages in one page of Discord's history. */
 const pageMax = 100
 /** How many ids and nonces of this process are remembered, to recognize its messages when Discord reports them. */
 const sentMax = 2000

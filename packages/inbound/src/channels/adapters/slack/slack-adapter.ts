@@ -174,6 +174,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
   }
 }
 
+/** The pause before a failed connection to Slack is tried again if Slack requests no other, in milliseconds. */
 const askAgainMs = 2000
 const botTokenRepair =
   'Install the app to the workspace at api.slack.com/apps, OAuth & Permissions, and set its bot token (xoxb-).'

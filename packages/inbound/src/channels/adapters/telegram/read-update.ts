@@ -3,7 +3,9 @@ import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
 
 /** Twice Telegram's limit for a message, in UTF-16 code units. */
 const textCharsMax = 8192
+/** The maximum length of a sender's name, in characters. */
 const nameCharsMax = 64
+/** The maximum length of the name of a received file, in characters. */
 const fileNameCharsMax = 200
 /** Fields that mark a message as forwarded, including those of Bot API servers before version 7. */
 const forwardMarks = [

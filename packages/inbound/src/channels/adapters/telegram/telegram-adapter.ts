@@ -37,7 +37,9 @@ const publicRoot = 'https://api.telegram.org'
 const callSeconds = 90
 /** The maximum size of a response, in bytes. 50 updates of long messages are a few hundred kilobytes. */
 const answerMaxBytes = 8 * 1024 * 1024
+/** The maximum length of the description of a command in Telegram's menu, in characters. */
 const descriptionCharsMax = 256
+/** The maximum length of the name of a file that is sent, in characters. */
 const fileNameCharsMax = 120
 
 const traits: ChannelTraits = {
