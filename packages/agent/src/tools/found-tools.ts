@@ -51,7 +51,7 @@ export function foundTools(messages: readonly PromptMessage[]): ReadonlyMap<stri
 
 /**
  * Returns a message with the newest definitions, within the limit, that would leave the conversation together with
- * `dropped`; null if there is none. Pure.
+ * `dropped`; null without such definitions. Pure.
  */
 export function keptDefinitions(
   dropped: readonly PromptMessage[],

@@ -58,8 +58,8 @@ export async function findHolder(
   const inodes = listeners.map(({ inode }) => inode)
   const holder = holderOf(fs, inodes, trusted)
   if (holder === null) {
-    // A mesh that root runs on the home of a user, or that runs in a container, is recognized by its answer and by its
-    // command line.
+    // A mesh that root runs on the home of a user, or that runs in a container, is recognized by its answer and by
+    // its command line.
     const unreadable = await unreadableHolder(fs, listeners, {
       ownUid: process.getuid?.() ?? 0,
       trustedUids: trusted,

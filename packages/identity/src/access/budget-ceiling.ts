@@ -10,8 +10,8 @@ export interface RaisedPeriod {
 }
 
 /**
- * Returns the first period in which `after` allows more spending than `before`; null if there is none. Removing a
- * limit counts as raising it, adding a limit as lowering it. Pure.
+ * Returns the first period in which `after` allows more spending than `before`; null without such a period. Removing
+ * a limit counts as raising it, adding a limit as lowering it. Pure.
  */
 export function raisedPeriod(before: PeriodLimits, after: PeriodLimits): RaisedPeriod | null {
   const raised = (

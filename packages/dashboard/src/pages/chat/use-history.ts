@@ -40,7 +40,7 @@ export function useHistory(
   )
 }
 
-/** Returns the id of the newest run that an agent started and that has ended; empty if there is none. */
+/** Returns the id of the newest run that an agent started and that has ended; empty without such a run. */
 function newestEnded(turns: readonly Turn[], runs: readonly RunView[]): string {
   const live = turns.findLast(({ run }) => run !== null && run.started_at !== null)?.runId
   return live ?? runs.find(({ state, started_at: at }) => isTerminal(state) && at !== null)?.id ?? ''
