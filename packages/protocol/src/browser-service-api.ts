@@ -54,47 +54,31 @@ export const browserProxyUser = 'browser'
 export const browserFilterExitCode = 78
 
 export const browserLimits = {
-  /** The maximum size of one request to the browser service, in bytes. */
   bodyMaxBytes: 8 * 1024 * 1024,
   /** The maximum number of actions that wait while the browser carries out another one. */
   queuedActionsMax: 8,
-  /** The maximum number of open tabs. */
   tabsMax: 8,
-  /** The longest deadline of one action, in milliseconds. */
   deadlineMaxMs: 120_000,
-  /** The maximum length of an address, in characters. */
   urlMaxChars: 4096,
-  /** The maximum length of a text that an action types or returns, in characters. */
   textMaxChars: 20_000,
-  /** The maximum number of fields that one action fills in. */
   formFieldsMax: 50,
-  /** The maximum number of options that one action selects. */
   selectedMax: 50,
   /** The maximum number of elements with a reference in one snapshot of a page. */
   snapshotElementsMax: 200,
-  /** The maximum nesting of elements in one snapshot of a page. */
   snapshotDepthMax: 12,
-  /** The maximum length of one snapshot of a page, in characters. */
   snapshotMaxChars: 30_000,
-  /** The maximum number of matches that a text search in a page returns. */
   matchesMax: 20,
-  /** The maximum length of one match of a text search, in characters. */
   matchMaxChars: 300,
-  /** The maximum size of a screenshot for the agent, in bytes. */
   screenshotMaxBytes: 2 * 1024 * 1024,
   /** The maximum size of a picture of the browser for people who watch it, in bytes. */
   pictureMaxBytes: 256 * 1024,
-  /** The maximum number of files of one upload. */
   uploadFilesMax: 5,
   /** The maximum size of all files of one upload before base64, in bytes, so that they fit into a request. */
   uploadMaxBytes: 5 * 1024 * 1024,
-  /** The maximum size of one downloaded file, in bytes. */
   downloadMaxBytes: 5 * 1024 * 1024,
   /** The maximum number of network requests of a page that one action returns. */
   requestsMax: 50,
-  /** The maximum number of dialogs of a page that are reported after an action. */
   dialogsMax: 10,
-  /** The maximum number of notices that one action returns. */
   noticesMax: 10,
 } as const
 
