@@ -47,7 +47,8 @@ function ofBrowser(): Surroundings {
     reload: () => window.location.reload(),
     answers: () =>
       fetch('/', { method: 'GET', cache: 'no-store' }).then(
-        () => true,
+        // A proxy answers with such a status in place of a mesh that is down; its page must not replace this one.
+        ({ status }) => status < 500,
         () => false,
       ),
     wait: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),

@@ -20,6 +20,9 @@ import type { ToastStore } from './toasts.ts'
 /** Number of earlier events to load, so that the activity list is not empty when the page opens. */
 const recentEvents = 200
 
+/** How long the mesh has to answer whether it is there, in milliseconds. */
+const answerWithinMs = 10_000
+
 /** The services that every page uses; created once. */
 export interface Services {
   readonly client: MeshClient
@@ -56,7 +59,7 @@ export function createServices({ origin }: { readonly origin: string }): Service
   const live = createLiveStore(queries)
   const watch = createMeshWatch({
     live,
-    ask: () => client.call('me'),
+    ask: () => client.call('me', { signal: AbortSignal.timeout(answerWithinMs) }),
     onBack: () => void queries.invalidateQueries(),
     now: () => systemClock.now(),
   })

@@ -18,9 +18,20 @@ export interface MeshWatch {
   askNow(): void
 }
 
+/** The statuses with which a proxy answers in place of a mesh that is down. */
+const proxyStatuses: readonly unknown[] = [502, 503, 504]
+
+/** Whether the mesh itself did not answer; its own refusals are problems with a code. */
+function isGone(error: unknown): boolean {
+  // Only the time limit of the call is no Problem.
+  if (!(error instanceof Problem)) return true
+  const { code, status } = error.extra
+  return error.code === 'mesh-unreachable' || (code === undefined && proxyStatuses.includes(status))
+}
+
 export function createMeshWatch(deps: {
   readonly live: Pick<LiveStore, 'read' | 'subscribe'>
-  /** Makes a small call to the mesh; rejects with `mesh-unreachable` if the mesh does not answer. */
+  /** A small call with a time limit; it rejects if the mesh does not answer. */
   readonly ask: () => Promise<unknown>
   /** Called when the mesh answers again. */
   readonly onBack: () => void
@@ -28,7 +39,8 @@ export function createMeshWatch(deps: {
 }): MeshWatch {
   const { live, ask, onBack, now } = deps
   const listeners = new Set<() => void>()
-  let brokenAt: number | null = null
+  let isBroken = false
+  let answeredAt = 0
   let goneSince: number | null = null
   let timer: ReturnType<typeof setTimeout> | null = null
   let asking = false
@@ -47,26 +59,28 @@ export function createMeshWatch(deps: {
   }
 
   async function look(): Promise<void> {
-    if (asking || brokenAt === null) return
+    if (asking || !isBroken) return
     asking = true
     const answers = await ask().then(
       () => true,
-      (error: unknown) => !(error instanceof Problem && error.code === 'mesh-unreachable'),
+      (error: unknown) => !isGone(error),
     )
     asking = false
-    if (brokenAt === null) return
-    set(answers ? null : (goneSince ?? brokenAt))
+    if (!isBroken) return
+    if (answers) answeredAt = now()
+    set(answers ? null : (goneSince ?? answeredAt))
     later(askEveryMs)
   }
 
   live.subscribe(() => {
-    const isBroken = live.read().line === 'broken'
-    if (isBroken && brokenAt === null) {
-      brokenAt = now()
+    const { line } = live.read()
+    if (line === 'broken' && !isBroken) {
+      isBroken = true
+      answeredAt = now()
       later(firstAskAfterMs)
     }
-    if (live.read().line !== 'live') return
-    brokenAt = null
+    if (line !== 'live') return
+    isBroken = false
     if (timer !== null) clearTimeout(timer)
     set(null)
   })
