@@ -39,6 +39,23 @@ describe('a turn', () => {
     expect(told(text('theirs', 'run_2')).blocks).toEqual([])
   })
 
+  it('a turn shows messages to its own run, and none to runs below it', () => {
+    const steer = (run: string, words: string) =>
+      ({
+        type: 'steer.changed',
+        agent_id: 'scribe',
+        steer_id: 'steer_1',
+        run_id: run,
+        state: 'taken',
+        text: words,
+        step: 1,
+        became_run_id: null,
+      }) as const
+    expect(told(steer('run_2', 'theirs'), steer('run_1', 'mine')).blocks).toEqual([
+      { kind: 'note', tone: 'neutral', text: 'Received: mine' },
+    ])
+  })
+
   it('a turn shows an answer that was asked for again once', () => {
     const piece = (content: string, begins?: true) =>
       ({ ...text(content), answer: 1, ...(begins === undefined ? {} : { begins }) }) as const

@@ -114,8 +114,9 @@ const taken: { readonly [K in Kind]?: Take<K> } = {
   ],
   'tool.ended': endTool,
   'model.delayed': (blocks, event) => (event.state === 'over' ? blocks : withNote(blocks, delayWords(event))),
-  'steer.changed': (blocks, { state, text }) =>
-    state === 'taken' ? [...blocks, receivedNote(text)] : blocks,
+  // What agents say to the agents that work for this run is not said in this conversation.
+  'steer.changed': (blocks, { state, text, run_id }, { runId }) =>
+    state === 'taken' && run_id === runId ? [...blocks, receivedNote(text)] : blocks,
   'approval.asked': (blocks, { summary }) => [
     ...blocks,
     { kind: 'note', tone: 'warn', text: `Waits for you under Approvals: ${summary}`, passing: true },
