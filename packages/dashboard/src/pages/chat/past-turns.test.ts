@@ -142,6 +142,14 @@ describe('turns of a conversation', () => {
     expect(one(whole, [live('run_1', null)], [done])?.state).toBe('working')
   })
 
+  it('show the answer of a run whose stream broke, once the history has it', () => {
+    const done = run('run_1', 'done', 'Hi.')
+    const broken = { ...live('run_1', null), state: 'refused', problem: new Error('the stream ended') } as const
+    const whole = past('run_1', [done], message('assistant', 'Hi.'))
+    expect(shownTurns(whole, [broken], [done])).toEqual(whole)
+    expect(shownTurns(past('run_1', [done]), [broken], [done])).toEqual([broken])
+  })
+
   it('show the cost that the list of runs has, which is settled after the end', () => {
     const settled = { ...run('run_1'), cost_usd: 0.02 }
     expect(shownTurns([], [live('run_1', run('run_1'))], [settled])[0]?.run).toBe(settled)

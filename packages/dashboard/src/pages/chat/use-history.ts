@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'react'
 import { systemClock } from '@flotilla/client/system-clock'
 import type { ChatHistory } from '@flotilla/protocol/chat-history'
-import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
 import { useMesh } from '../../data/use-mesh.ts'
+import { newestEnded } from './shown-turns.ts'
 import type { Turn } from './turn.ts'
 
 /** Number of earlier messages that are shown. */
@@ -38,12 +38,6 @@ export function useHistory(
           : askEndEveryMs,
     },
   )
-}
-
-/** Returns the id of the newest run that an agent started and that has ended; empty without such a run. */
-function newestEnded(turns: readonly Turn[], runs: readonly RunView[]): string {
-  const live = turns.findLast(({ run }) => run !== null && run.started_at !== null)?.runId
-  return live ?? runs.find(({ state, started_at: at }) => isTerminal(state) && at !== null)?.id ?? ''
 }
 
 function hasRun(history: ChatHistory | undefined, runId: string): boolean {
