@@ -31,7 +31,7 @@ const zones = [
  * such word is not a limit.
  */
 const units: readonly { readonly word: RegExp; readonly print: (value: number) => string }[] = [
-  { word: /(?:Ms|ms)(?:Max|Min)?$/, print: durationText },
+  { word: /(?:Ms|\bms)(?:Max|Min)?$/, print: durationText },
   {
     word: /(?:Seconds|seconds|MaxSeconds|secondsMax|SecondsMax)$/,
     print: (value) => durationText(value * 1000),
