@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 import { useMesh } from '../../data/use-mesh.ts'
+import { isOwnSteer } from './own-steer.ts'
 
 /** A text for the input field. Each one is a new object, so that the same text can be added twice. */
 export interface Put {
@@ -16,20 +17,18 @@ export function useReturned(runs: readonly RunView[] | undefined): {
   readonly put: Put | null
   readonly putBack: (text: string) => void
 } {
-  const name = useMesh('me').data?.name
+  const me = useMesh('me').data
   const seen = useRef<Set<string> | null>(null)
   const [put, setPut] = useState<Put | null>(null)
   useEffect(() => {
-    if (runs === undefined) return
+    if (runs === undefined || me === undefined) return
     const known = seen.current
     const now = runs.flatMap(returnedOf)
     seen.current = new Set(now.map(({ id }) => id))
     if (known === null) return
-    const mine = now.filter(
-      ({ id, origin }) => !known.has(id) && (origin.user === undefined || origin.user === name),
-    )
+    const mine = now.filter((steer) => !known.has(steer.id) && isOwnSteer(steer, me))
     if (mine.length > 0) setPut({ text: mine.map(({ text }) => text).join('\n') })
-  }, [runs, name])
+  }, [runs, me])
   return { put, putBack: (text) => setPut({ text }) }
 }
 
