@@ -183,7 +183,9 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
   })
   const dashboard = dashboardModule(seen, { repositoryRoot, runs })
   return {
-    modules: { telemetry, control, templates, setup, introspection, backup, diagnostics, dashboard },
+    modules: { control, templates, setup, introspection, backup, diagnostics, dashboard },
+    /** The modules that observe the work of all others, until the last of these has closed. */
+    observers: { telemetry },
     control: control.api,
   }
 }

@@ -113,7 +113,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     templateFolders: [paths.templatesFolder, join(repositoryRoot, 'templates')],
     serving,
   })
-  const modules = namedModules(contexts).concat(namedModules({ operations }))
+  const modules = namedModules({ observers: { modules: operations.observers }, ...contexts, operations })
   return {
     kernel,
     foundation,
