@@ -1,4 +1,5 @@
 import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
+import { modelEntries } from '@flotilla/foundation/config'
 import type { Caller } from '@flotilla/identity/access'
 import { credentialNamesOf, providerPresets } from '@flotilla/inference/models'
 import { findLocalServers } from './find-local-servers.ts'
@@ -45,16 +46,12 @@ export async function playDemo(context: SetupContext, caller: Caller) {
 export async function setPrice(
   context: SetupContext,
   caller: Caller,
-  {
-    model,
-    price,
-  }: {
-    readonly model: string
-    readonly price: { readonly input_per_mtok: number; readonly output_per_mtok: number } | null
-  },
+  { model, price }: { readonly model: string; readonly price: GivenPrice | null },
 ) {
   context.guard(caller, { do: 'manage-credentials' })
-  await context.settingsFile.edit(['models', model, 'price'], price ?? undefined)
+  const before = modelEntries(context.settings()).get(model)?.price
+  const after = price === null ? undefined : withCachedPrice(price, before?.cached_input_per_mtok)
+  await context.settingsFile.edit(['models', model, 'price'], after)
   recordSetup(context, caller, {
     action: 'price.set',
     subject: model,
@@ -63,6 +60,24 @@ export async function setPrice(
     },
   })
   return { model }
+}
+
+interface GivenPrice {
+  readonly input_per_mtok: number
+  readonly output_per_mtok: number
+}
+
+/**
+ * Returns the price with that of cached tokens, which only the file can set. A cached token costs no more than another.
+ * Pure.
+ */
+export function withCachedPrice(
+  price: GivenPrice,
+  cached: number | undefined,
+): GivenPrice & { readonly cached_input_per_mtok?: number } {
+  return cached === undefined || cached > price.input_per_mtok
+    ? price
+    : { ...price, cached_input_per_mtok: cached }
 }
 
 async function makeDefault(context: SetupContext, caller: Caller, model: string | null): Promise<void> {
