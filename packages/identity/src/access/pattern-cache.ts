@@ -12,7 +12,7 @@ export interface CompiledPattern {
  *
  * 1. When the memory is full, a pattern that was not used for `idleLookups` makes room for a new one.
  * 2. If all patterns are in use, a new one is compiled for each of its lookups. A cache that replaced the oldest
- *    would    compile all patterns again at each decision once the lists of all agents together exceed it.
+ *    would compile all patterns again at each decision once the lists of all agents together exceed it.
  */
 export interface PatternCache {
   readonly of: (pattern: string) => CompiledPattern
