@@ -34,6 +34,30 @@ describe('a price', () => {
     expect(price.inputNanoPerToken).toBeGreaterThanOrEqual(6000)
   })
 
+  test('a prompt that Amazon keeps for an hour costs twice the input, though the list names no price for it', () => {
+    const price = priceOf(
+      aModel({
+        id: 'bedrock/anthropic.claude-opus-4-5-20251101-v1:0',
+        provider: 'bedrock',
+        model: 'anthropic.claude-opus-4-5-20251101-v1:0',
+      }),
+      now,
+    )
+    const usage = { promptTokens: 1_000_000, completionTokens: 0, cachedTokens: 0 }
+    const plain = price.costNano(usage)
+    expect(plain).toBeGreaterThan(0)
+    expect(price.costNano({ ...usage, cacheWriteTokens: 1_000_000 })).toBeCloseTo(1.25 * plain, -1)
+    expect(price.costNano({ ...usage, cacheWriteTokens: 1_000_000, cacheWriteLongTokens: 1_000_000 })).toBeCloseTo(
+      2 * plain,
+      -1,
+    )
+    expect(price.costNano({ ...usage, cacheWriteTokens: 1_000_000, cacheWriteLongTokens: 400_000 })).toBeCloseTo(
+      1.55 * plain,
+      -1,
+    )
+    expect(price.inputNanoPerToken * usage.promptTokens).toBeGreaterThanOrEqual(2 * plain)
+  })
+
   test("a price is the owner's where the owner gives one", () => {
     const price = priceOf(aModel({ price: { input_per_mtok: 2, output_per_mtok: 8 } }), now)
     expect(price.costNano({ promptTokens: 3, completionTokens: 2, cachedTokens: 3 })).toBe(22_000)

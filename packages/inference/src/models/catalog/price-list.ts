@@ -118,25 +118,30 @@ function listedPrice(model: PricedModel, now: number): Price | null {
     const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model.model, { ...place, timestamp })
     if (found === null) continue
     const prices = found.model_price
-    const inputUsd = dearest(prices, ['input_mtok', 'cache_write_mtok', 'cache_write_1h_mtok'])
+    const listedUsd = dearest(prices, ['input_mtok', 'cache_write_mtok', 'cache_write_1h_mtok'])
     // A model without output, such as an embedding model, has no output price.
     const outputUsd = dearest(prices, ['output_mtok']) ?? 0
-    if (inputUsd === null) continue
+    if (listedUsd === null) continue
+    // Amazon and OpenRouter charge for an hour as Anthropic does, but the list has the price for minutes only.
+    const isLongUnlisted =
+      writesDear(model) && prices.cache_write_mtok !== undefined && prices.cache_write_1h_mtok === undefined
+    const plainUsd = dearest(prices, ['input_mtok']) ?? 0
+    const boundUsd = isLongUnlisted ? Math.max(listedUsd, plainUsd * cacheWriteLongFactor) : listedUsd
+    const usdOf = (counts: Parameters<typeof calcPrice>[0]) =>
+      calcPrice(counts, model.model, { ...place, timestamp })?.total_price ?? 0
     return {
-      inputNanoPerToken: (inputUsd * nanoPerUsd) / tokensPerMtok,
+      inputNanoPerToken: (boundUsd * nanoPerUsd) / tokensPerMtok,
       outputNanoPerToken: (outputUsd * nanoPerUsd) / tokensPerMtok,
       callNano: ((dearest(prices, ['requests_kcount']) ?? 0) * nanoPerUsd) / 1000,
       costNano: (usage) => {
-        const priced = calcPrice(
-          {
-            input_tokens: usage.promptTokens,
-            ...cacheCounts(usage),
-            output_tokens: usage.completionTokens,
-          },
-          model.model,
-          { ...place, timestamp },
-        )
-        return nanoFromUsd(priced?.total_price ?? 0)
+        const counts = { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens }
+        const { written, long } = cacheParts(usage)
+        if (!isLongUnlisted || long === 0) return nanoFromUsd(usdOf({ ...counts, ...cacheCounts(usage) }))
+        // Tokens written for an hour count as plain input here, and once more at the price of this prompt's tier.
+        const short = cacheCounts({ ...usage, cacheWriteTokens: written - long, cacheWriteLongTokens: 0 })
+        const inputUsd = usdOf({ ...counts, output_tokens: 0 })
+        const longUsd = (cacheWriteLongFactor - 1) * long * (inputUsd / usage.promptTokens)
+        return nanoFromUsd(usdOf({ ...counts, ...short }) + longUsd)
       },
     }
   }
