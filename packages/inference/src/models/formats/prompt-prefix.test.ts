@@ -83,6 +83,12 @@ describe('why a call does not repeat the previous prompt', () => {
     expect(breakBetween(call('low'), call('high'))).toBeNull()
   })
 
+  test('an instruction without content is like an empty one', () => {
+    const call = (message: { readonly role: string; readonly content?: null }) =>
+      prefixOf('m', { messages: [message] }, { withOptions: true })
+    expect(call({ role: 'system' })).toEqual(call({ role: 'system', content: null }))
+  })
+
   test('no hash contains text of the prompt', () => {
     const secret = 'sk-planted-0123456789'
     const kept = JSON.stringify(prefix({ ...usual, system: secret, messages: [secret], tools: [secret] }))

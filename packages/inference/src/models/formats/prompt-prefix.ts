@@ -78,7 +78,7 @@ const beginnings: readonly (readonly [part: string, begin: string])[] = [
 
 function partsOf(message: JsonValue): { part: string; hash: string }[] {
   const content = isJsonObject(message) ? message['content'] : null
-  const text = typeof content === 'string' ? content : JSON.stringify(content)
+  const text = typeof content === 'string' ? content : JSON.stringify(content ?? null)
   const found = beginnings
     .flatMap(([part, begin]) => {
       const at = text.startsWith(begin) ? 0 : text.indexOf(`\n${begin}`)
@@ -91,5 +91,6 @@ function partsOf(message: JsonValue): { part: string; hash: string }[] {
 
 function hashOf(value: JsonValue): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return createHash('sha256').update(text).digest('base64').slice(0, 16)
+  // A slice of a text would keep the whole text in memory.
+  return createHash('sha256').update(text).digest().subarray(0, 12).toString('base64')
 }

@@ -26,6 +26,7 @@ export function pacedCall(
   const prefix = deps.onShareOf(caller.agentId, () =>
     prefixOf(model.id, forwarded, { withOptions: model.promptCache.by === 'marks' }),
   )
-  const conversation = `${caller.agentId} ${work.conversation}`
-  return deps.pace.sees({ conversation, runId, prefix, willWait: work.willWait() }, deps.clock.now())
+  const { agentId } = caller
+  const conversation = `${agentId} ${work.conversation}`
+  return deps.pace.sees({ agentId, conversation, runId, prefix, willWait: work.willWait() }, deps.clock.now())
 }

@@ -9,6 +9,7 @@ import type { PacedCall } from './prompt-pace.ts'
 const minuteMs = 60_000
 const prefix = prefixOf('m', { messages: [] }, { withOptions: true })
 const call = (more: Partial<PacedCall> = {}): PacedCall => ({
+  agentId: 'scout',
   conversation: 'scout chat default',
   runId: 'run_1',
   prefix,
@@ -66,11 +67,37 @@ describe('how long a provider keeps a prompt', () => {
     const other = prefixOf('n', { messages: [] }, { withOptions: true })
     expect(pace.sees(call({ conversation: 'clerk chat default', prefix: other }), 0).broken).toBeNull()
     expect(pace.sees(call({ prefix: other }), 1).broken).toBe('model')
-    for (let count = 0; count < 1000; count += 1) pace.sees(call({ conversation: `clerk chat ${count}` }), 2)
+    for (let count = 0; count < 1000; count += 1) {
+      pace.sees(call({ agentId: `clerk-${count}`, conversation: `clerk-${count} chat` }), 2)
+    }
     expect(pace.sees(call(), 3).broken).toBeNull()
   })
 
-  /** Returns the bill for turns of three rounds with this pause between turns. */
+  test('an agent with many conversations makes only its own forgotten', () => {
+    const pace = createPromptPace()
+    const other = prefixOf('n', { messages: [] }, { withOptions: true })
+    const first = { agentId: 'clerk', conversation: 'clerk chat 0' }
+    pace.sees(call(), 0)
+    for (let count = 0; count < 1001; count += 1) {
+      pace.sees(call({ agentId: 'clerk', conversation: `clerk chat ${count}` }), 1)
+    }
+    expect(pace.sees(call({ prefix: other }), 2).broken).toBe('model')
+    expect(pace.sees(call({ ...first, prefix: other }), 2).broken).toBeNull()
+  })
+
+  test('instructions beyond the bound are not compared', () => {
+    const pace = createPromptPace()
+    const of = (last: string) =>
+      prefixOf(
+        'm',
+        { messages: Array.from({ length: 101 }, (_, at) => ({ role: 'system', content: at < 100 ? '.' : last })) },
+        { withOptions: true },
+      )
+    pace.sees(call({ prefix: of('one') }), 0)
+    expect(pace.sees(call({ prefix: of('other') }), 1).broken).toBeNull()
+  })
+
+  /** Bills turns of three rounds with this pause between them. */
   function billOf(pauseMinutes: number, keepOf: (wanted: CacheTime) => CacheTime): number {
     let now = 0
     const pace = createPromptPace()

@@ -4,16 +4,20 @@ import { breakBetween } from '../formats/prompt-prefix.ts'
 
 /** The maximum number of conversations that are remembered; the least recently used one is forgotten first. */
 const conversationsMax = 1000
-/** The maximum number of messages of one conversation whose hashes are stored. */
-const messagesMax = 5000
-/** The shorter cache lifetime, five minutes, in milliseconds. */
+/** The most conversations of one agent that are remembered, so that it cannot make those of others forgotten. */
+const agentConversationsMax = 100
+/** The most messages of a conversation whose hashes are kept. */
+const messagesMax = 1000
+/** The most parts of the instructions before a conversation whose hashes are kept. */
+const systemPartsMax = 100
 const shortMs = 5 * 60_000
 /** The longer cache lifetime, an hour, in milliseconds. */
 const longMs = 3600_000
 
 /** One call of a conversation, as it will be sent. */
 export interface PacedCall {
-  /** The agent and its conversation; each call of a conversation repeats the beginning of the previous one. */
+  readonly agentId: string
+  /** The conversation: its calls repeat each other's beginning. */
   readonly conversation: string
   readonly runId: string
   readonly prefix: PromptPrefix
@@ -36,6 +40,7 @@ export interface PromptPace {
 }
 
 interface Seen {
+  readonly agentId: string
   readonly at: number
   readonly runId: string
   readonly isSlow: boolean
@@ -45,16 +50,18 @@ interface Seen {
 export function createPromptPace(): PromptPace {
   const seen = new Map<string, Seen>()
   return {
-    sees({ conversation, runId, prefix, willWait }, now) {
+    sees({ agentId, conversation, runId, prefix, willWait }, now) {
       const before = seen.get(conversation)
       const isSlow = before !== undefined && paceOf(before, { runId, now })
       seen.delete(conversation)
-      seen.set(conversation, { at: now, runId, isSlow, prefix: bounded(prefix) })
-      const [oldest] = seen.keys()
-      if (seen.size > conversationsMax && oldest !== undefined) seen.delete(oldest)
+      seen.set(conversation, { agentId, at: now, runId, isSlow, prefix: bounded(prefix) })
+      const own = [...seen].filter(([, one]) => one.agentId === agentId).map(([key]) => key)
+      const [oldest] = own.length > agentConversationsMax ? own : seen.keys()
+      const isFull = own.length > agentConversationsMax || seen.size > conversationsMax
+      if (isFull && oldest !== undefined) seen.delete(oldest)
       return {
         keep: willWait || isSlow ? '1h' : '5m',
-        broken: before === undefined ? null : breakBetween(before.prefix, prefix),
+        broken: before === undefined ? null : breakBetween(before.prefix, comparable(prefix)),
       }
     },
   }
@@ -71,7 +78,11 @@ function paceOf(before: Seen, { runId, now }: { readonly runId: string; readonly
 }
 
 function bounded(prefix: PromptPrefix): PromptPrefix {
-  return prefix.messages.length <= messagesMax
-    ? prefix
-    : { ...prefix, messages: prefix.messages.slice(0, messagesMax) }
+  const { system, messages } = comparable(prefix)
+  return { ...prefix, system, messages: messages.slice(0, messagesMax) }
+}
+
+/** Returns a prefix with the instructions that are compared. */
+function comparable(prefix: PromptPrefix): PromptPrefix {
+  return { ...prefix, system: prefix.system.slice(0, systemPartsMax) }
 }
