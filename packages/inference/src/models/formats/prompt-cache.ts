@@ -53,8 +53,10 @@ export function promptCacheOf(at: {
  * Adds what makes the provider cache the conversation: a key, or at most four marks, as many as providers accept:
  *
  * - on the last tool, and on the system prompt, which other conversations of the agent share;
- * - on the end of the conversation in the previous call, where the provider finds its cache entry;
- * - on the current end of the conversation, before later system messages, which the next call does not repeat.
+ * - on the end of the conversation in the previous call, where the provider finds its cache entry. The provider
+ *   looks back a limited number of blocks, so the last mark alone would miss the entry after an answer with many
+ *   calls;
+ * - on the current end of the conversation. Later system messages are not part of the next call.
  *
  * A beginning that is surely too short for the model gets no mark. All marks of a call have the same lifetime,
  * because a provider rejects a longer one behind a shorter one, and because its report does not separate them.

@@ -4,23 +4,20 @@ import { readJsonQuietly } from '@flotilla/foundation/intake'
 
 /**
  * The schema of chat completions as providers really write them. A value of any other type in these places makes the
- * answer unreadable. The table lists the types that differ from OpenAI's, and how each is converted. Null is the same
+ * answer unreadable. The list names the types that differ from OpenAI's, and how each is converted. Null is the same
  * as a missing member.
  *
- * | place                  | accepted                                                                               |
- * | ---------------------- | -------------------------------------------------------------------------------------- |
- * | texts                  | texts; numbers and booleans as they are printed                                        |
- * | `content`, thinking    | a text, one part, or a list of texts and parts                                         |
- * | `tool_calls`           | a list, one call, calls by their index, or a JSON text of calls; null entries are
- * skipped | | `arguments`            | a text; any other value as its JSON text
- *           | | `index`                | a whole number, also as a text; anything else is no index
- *             | | `finish_reason`        | a text, or an object with `type` or `reason`; also `finishReason`,
- * `stop_reason`       | | `choices`              | a list, or one choice
- *                       | | a call                 | `function` or `custom`, or `name` and `arguments` beside the
- * id                        | | `arguments`            | also `parameters` or `input`, if `arguments` is absent or
- * empty                        | | refusal, thinking      | `false` is the same as none
- *                                | | a choice               | `delta`, `message`, or `text`; also `message` at the
- * top, as Ollama's own API has it   |
+ * - texts: texts; numbers and booleans as they are printed
+ * - `content`, thinking: a text, one part, or a list of texts and parts
+ * - `tool_calls`: a list, one call, calls by their index, or a JSON text of calls; null entries are skipped
+ * - `arguments`: a text; any other value as its JSON text; also `parameters` or `input`, if `arguments` is absent or
+ *   empty
+ * - `index`: a whole number, also as a text; anything else is no index
+ * - `finish_reason`: a text, or an object with `type` or `reason`; also `finishReason`, `stop_reason`
+ * - `choices`: a list, or one choice
+ * - a call: `function` or `custom`, or `name` and `arguments` beside the id
+ * - refusal, thinking: `false` is the same as none
+ * - a choice: `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it
  */
 
 /** A number beyond the precision of a float, as its original digits. */
