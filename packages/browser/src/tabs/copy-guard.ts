@@ -7,10 +7,10 @@ import { findShownSecrets } from './shown-secrets.ts'
  * Prevents pages that may show a typed secret from copying it to other pages.
  *
  * 1. An origin is guarded until the profile is reset, from the time a secret is typed there, a page sends one
- *    there, or    one of its pages shows one before or after an action in any tab (checked as for secrets in
+ *    there, or one of its pages shows one before or after an action in any tab (checked as for secrets in
  *    output).
  * 2. A page of a guarded origin cannot copy, cut or drag, neither by keys and menus nor by its own scripts. This
- *    holds    for its sandboxed documents and for all frames inside it as well.
+ *    holds for its sandboxed documents and for all frames inside it as well.
  * 3. The clipboard and the primary selection are emptied before and after each action while a guarded page is in
  *    front, and once more after it was left, so that a selection is never pasted elsewhere.
  * 4. Once a secret was typed, both are also emptied when the front page has another origin than before, and around

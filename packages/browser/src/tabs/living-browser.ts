@@ -32,7 +32,7 @@ export interface Live {
  *
  * 1. It runs from the first use to a close or a crash; the next use restarts it from its profile, with its tabs.
  * 2. Callers that use it during a start wait for the same start; a failed start leaves nothing, and the next use
- *    tries    again.
+ *    tries again.
  */
 export interface LivingBrowser {
   /** Returns the running browser, started if needed. Rejects with `launch-failed`. */

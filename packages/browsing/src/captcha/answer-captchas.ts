@@ -33,11 +33,11 @@ export interface AskedCaptcha {
  * Paid answers to CAPTCHAs, if the owner has configured them.
  *
  * 1. Before a request is sent, its cost is reserved, it counts towards the limits of all agents, and it is in the
- *    audit    log.
+ *    audit log.
  * 2. Meanwhile the browser is handed over as to a person, and the run waits parked.
  * 3. A failure ends where a run without a solver begins: a person is asked.
  * 4. Keys are sent only to the solver. Only the answer is inserted into the page, and only if the page still shows
- *    the    same CAPTCHA.
+ *    the same CAPTCHA.
  */
 export interface AnswerCaptchas {
   /** Starts an answer by the solver; null if a person must answer, whom the caller then has to notify. */

@@ -12,7 +12,7 @@ import type { JournalVerdict } from './verify-journal.ts'
  * Maintains the audit log while the mesh runs.
  *
  * 1. A verified chain gets a checkpoint, sealed and written to a file outside of the database: at start, every hour
- *    and    at the end. A start therefore reads only the rows after the last one.
+ *    and at the end. A start therefore reads only the rows after the last one.
  * 2. Only verified rows are pruned; a sealed checkpoint takes their place.
  * 3. A broken chain is reported once, also in its own next row, and never gets a checkpoint; the mesh continues. A
  *    person who has inspected it may accept it.

@@ -28,7 +28,7 @@ export interface LeaseHolder {
  *
  * - H1 Its time counts from before each request, never from the reply, which may be late.
  * - H2 After a refused write the record is read: if it is still ours, only a reply was lost; else the lease is lost
- *   at   once.
+ *   at once.
  * - H3 A lost lease is never held again.
  */
 export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {

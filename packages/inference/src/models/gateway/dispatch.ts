@@ -53,7 +53,7 @@ interface DispatchDeps {
  * 1. Retries the same model first if that may help, then the next. A refusal of key, account or model leads to
  *    the next at once; an error of the call itself ends it. A model whose key or account is refused is not called.
  * 2. Each attempt that may be billed is settled by itself, and the next gets a new reservation. An attempt that was
- *    not    billed keeps its reservation for the next. No attempt is sent without one.
+ *    not billed keeps its reservation for the next. No attempt is sent without one.
  * 3. Every account that was opened is closed when this rejects.
  *
  * Rejects with the Problem of the last attempt, which contains `attempts`, or with the abort reason of the client.

@@ -31,7 +31,7 @@ export const unopenedHeldChars = 160
  *
  * - An opening tag counts before the first word; after a first thinking block, every further pair of tags counts.
  * - A closing tag without an opening one ends thinking whose opening tag was in the prompt: all words before it are
- *   thinking.   A tag in backticks or after a quotation mark, or after an opening tag in the words, is an example
+ *   thinking. A tag in backticks or after a quotation mark, or after an opening tag in the words, is an example
  *   and stays.
  * - End marks of a turn count only after the last word.
  *

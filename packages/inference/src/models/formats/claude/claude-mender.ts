@@ -26,7 +26,7 @@ export interface ClaudeMender {
  *
  * - a whole message counts as its events;
  * - a missing or repeated start of the message, id, model, role or usage is filled in or removed; the start of
- *   another   message behind content is an error, because a proxy has joined two answers;
+ *   another message behind content is an error, because a proxy has joined two answers;
  * - blocks are numbered in their order, and each has a start and a stop;
  * - text and input in the start of a block become its first delta;
  * - a stream that ends with `message_stop` but without a reason ends as `end_turn` or `tool_use`.
