@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { promptCacheOf, withPromptCache } from './prompt-cache.ts'
+import { asksForAnHour, promptCacheOf, withPromptCache } from './prompt-cache.ts'
 
 const scout = { agentId: 'scout', keep: '5m' } as const
 const marks = { by: 'marks', onTools: true, forAnHour: true, minTokens: 0 } as const
@@ -96,4 +96,17 @@ test('marks for an hour are used only where the provider has them', () => {
   expect((sent['messages'] as unknown[]).map(markOf)).toEqual([long, long])
   const short = withPromptCache({ messages: instructed(9) }, { ...marks, forAnHour: false }, hour)
   expect((short['messages'] as unknown[]).map(markOf)).toEqual([{ type: 'ephemeral' }, { type: 'ephemeral' }])
+})
+
+test.each<readonly [string, object, boolean]>([
+  ['no mark', { messages: [{ role: 'user', content: 'hi' }] }, false],
+  ['a mark without a lifetime', { messages: [{ role: 'user', cache_control: { type: 'ephemeral' } }] }, false],
+  [
+    'a mark for an hour on a part',
+    { messages: [{ role: 'user', content: [{ text: 'hi', cache_control: { type: 'ephemeral', ttl: '1h' } }] }] },
+    true,
+  ],
+  ['a mark for an hour on a tool', { tools: [{ cache_control: { type: 'ephemeral', ttl: '1h' } }] }, true],
+])('a client asks for an hour: %s', (_what, call, isAsked) => {
+  expect(asksForAnHour(call as never)).toBe(isAsked)
 })

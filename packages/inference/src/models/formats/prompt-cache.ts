@@ -90,12 +90,25 @@ export function withPromptCache(
 /** How long a provider keeps a prompt in its cache after each use: five minutes or an hour. */
 export type CacheTime = '5m' | '1h'
 
-/** Returns the lifetime that the cache marks of a call get: an hour only if requested and supported. Pure. */
-export function keptFor(cache: PromptCache, wanted: CacheTime): CacheTime {
+/** Returns the lifetime that the marks of a call have. Pure. */
+function keptFor(cache: PromptCache, wanted: CacheTime): CacheTime {
   return cache.by === 'marks' && cache.forAnHour ? wanted : '5m'
 }
 
-/** The minimum number of bytes of JSON that one token takes, to estimate how many tokens a prompt has at most. */
+/** How deep in a call a client may set a mark: on a part of a result in a message. */
+const markDepthMax = 8
+
+/** True if a mark in the call, which may be a client's own, asks the provider to keep a prompt for an hour. Pure. */
+export function asksForAnHour(value: JsonValue, depth = 0): boolean {
+  if (depth > markDepthMax) return false
+  if (Array.isArray(value)) return value.some((one) => asksForAnHour(one, depth + 1))
+  if (!isJsonObject(value)) return false
+  const { cache_control: mark } = value
+  if (isJsonObject(mark) && mark['ttl'] === '1h') return true
+  return Object.values(value).some((one) => asksForAnHour(one, depth + 1))
+}
+
+/** The fewest bytes of JSON that one token has. */
 const bytesPerTokenMin = 2
 
 function bytesOf(value: JsonValue): number {

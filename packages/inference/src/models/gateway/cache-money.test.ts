@@ -97,6 +97,8 @@ describe('money of calls with a prompt cache', () => {
     const hour = usageReading({}, { isForAnHour: true, broken: null })
     expect(hour.billed(told)).toEqual({ ...told, cacheWriteLongTokens: 5 })
     expect(usageReading({}, { isForAnHour: false, broken: null }).billed(told)).toEqual(told)
+    const separate = { ...told, cacheWriteLongTokens: 2 }
+    expect(hour.billed(separate)).toEqual(separate)
   })
 
   test('savings below zero stay below zero in the report of the costs', async () => {

@@ -1,8 +1,9 @@
 import type { NewId } from '@flotilla/protocol/ids'
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import { fitTools } from '../formats/translate/fit-tools.ts'
 import { withFewTools } from '../formats/translate/tool-limits.ts'
 import { fitHistory } from '../formats/history/fit-history.ts'
-import { keptFor, withPromptCache } from '../formats/prompt-cache.ts'
+import { asksForAnHour, withPromptCache } from '../formats/prompt-cache.ts'
 import { createNormalWriter, normalReply } from '../formats/answer/normal-reply.ts'
 import type { NormalReplyOptions } from '../formats/answer/normal-reply.ts'
 import type { ProviderReply } from '../llm-provider.ts'
@@ -67,7 +68,11 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
   const { model, parameters, purpose } = call
   const { forwarded } = parameters
   const { messages } = forwarded
-  if (!isFromAgentProcess(deps, caller) || messages === undefined) return call
+  const isKept = (sent: JsonObject) => deps.onShareOf(caller.agentId, () => asksForAnHour(sent))
+  if (messages === undefined) return call
+  if (!isFromAgentProcess(deps, caller)) {
+    return isKept(forwarded) ? { ...call, cache: { isForAnHour: true, broken: null } } : call
+  }
   const { keep, broken } = pacedCall(deps, caller, call)
   const fitted = deps.onShareOf(caller.agentId, () => {
     // Marks come first: fitting may merge a notice, which the next call lacks, into the last user message.
@@ -81,7 +86,7 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
     const few = withFewTools(taken === asked ? marked : { ...marked, messages: taken }, tools.max)
     return fitTools(few, tools)
   })
-  const cache = { isForAnHour: keptFor(model.promptCache, keep) === '1h', broken }
+  const cache = { isForAnHour: isKept(fitted), broken }
   return {
     ...call,
     cache,

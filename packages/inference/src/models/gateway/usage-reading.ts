@@ -6,7 +6,7 @@ import type { TokenUsage, UsageRule } from '../formats/usage.ts'
 
 /** How the provider caches the prompt of a call. */
 export interface CachedCall {
-  /** True if the cache marks of the call request an hour. */
+  /** True if a mark of the call asks for an hour. */
   readonly isForAnHour: boolean
   /** Why the provider's cache of the conversation's previous prompt does not apply; null if it applies. */
   readonly broken: PrefixBreak | null
@@ -24,8 +24,10 @@ export function usageReading(rule: UsageRule, cache?: CachedCall): UsageReading 
     cacheBreak: cache?.broken ?? null,
     billed: (usage) => {
       const billed = billedUsage(usage, rule)
-      // Some providers do not report lifetimes separately; all cache marks of a call have the same lifetime.
-      if (cache?.isForAnHour !== true || billed.cacheWriteTokens === undefined) return billed
+      // Some reports do not separate lifetimes. All marks of the mesh have the same; among a client's own marks the
+      // longest counts.
+      const isSeparate = (billed.cacheWriteLongTokens ?? 0) > 0
+      if (cache?.isForAnHour !== true || billed.cacheWriteTokens === undefined || isSeparate) return billed
       return { ...billed, cacheWriteLongTokens: billed.cacheWriteTokens }
     },
   }
