@@ -69,6 +69,19 @@ describe('the model of a kind of run', () => {
       expect(modelsIn(await sentIn(kind, chosen))).toEqual(['big'])
   })
 
+  test('a chosen model that is a fallback of the own model comes first, and is called once', async () => {
+    const both = {
+      models: {
+        ...prices,
+        'openai/big': { price, context: 400_000, fallback: ['openai/cheap'] },
+        heartbeat: 'openai/cheap',
+      },
+      agents: { scout: { models: ['openai/big', 'openai/cheap'] } },
+    }
+    expect(modelsIn(await sentIn('heartbeat', both))).toEqual(['cheap'])
+    expect(modelsIn(await sentIn('heartbeat', both, { refused: 'cheap' }))).toEqual(['cheap', 'big'])
+  })
+
   test('summaries and facts of any run are asked of models.compaction', async () => {
     for (const kind of ['chat', 'task', 'heartbeat'] as const)
       expect(modelsIn(await sentIn(kind, chosen, { purpose: 'aside' }))).toEqual(['gpt-5-mini'])
@@ -109,7 +122,7 @@ describe('the answers of a kind of run', () => {
 
   test("an agent's own settings of answers win one by one over those of the fleet", async () => {
     const [chat] = await sentIn('chat', set)
-    expect(chat).toMatchObject({ reasoning_effort: 'high', max_completion_tokens: 900 })
+    expect(chat).toMatchObject({ reasoning_effort: 'high', max_tokens: 900 })
     const [task] = await sentIn('task', set)
     expect(task).toMatchObject({ reasoning_effort: 'medium' })
     const [heartbeat] = await sentIn('heartbeat', set)

@@ -49,8 +49,8 @@ export function withChosenModel(
   own: { readonly chain: readonly CatalogModel[]; readonly bodyBytes: number },
 ): readonly CatalogModel[] {
   const model = chosenModel(deps, call)
-  if (model === null || own.chain.includes(model) || !mayFit(model, own.bodyBytes)) return own.chain
-  return [model, ...own.chain]
+  if (model === null || !mayFit(model, own.bodyBytes)) return own.chain
+  return [model, ...own.chain.filter((one) => one !== model)]
 }
 
 function chosenModel(deps: RunChoiceDeps, call: ChosenCall): CatalogModel | null {
@@ -111,7 +111,7 @@ export function withAnswerSettings(
   if ((thinking === undefined || isAsked) && !isLower) return parameters
   return {
     ...parameters,
-    ...(isLower ? { maxTokens: { field: maxTokens?.field ?? 'max_completion_tokens', value: max } } : {}),
+    ...(isLower ? { maxTokens: { field: maxTokens?.field ?? call.model.boundField, value: max } } : {}),
     ...(thinking === undefined || isAsked ? {} : { forwarded: { ...forwarded, reasoning_effort: thinking } }),
   }
 }
