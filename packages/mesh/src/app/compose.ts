@@ -113,7 +113,9 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     templateFolders: [paths.templatesFolder, join(repositoryRoot, 'templates')],
     serving,
   })
-  const modules = namedModules({ observers: { modules: operations.observers }, ...contexts, operations })
+  // Observers start first, so they close last and see the calls that end while other modules close.
+  const observers = { modules: operations.observers }
+  const modules = namedModules({ observers }).concat(namedModules(contexts), namedModules({ operations }))
   return {
     kernel,
     foundation,

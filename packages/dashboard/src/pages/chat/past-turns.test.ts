@@ -144,7 +144,11 @@ describe('turns of a conversation', () => {
 
   it('show the answer of a run whose stream broke, once the history has it', () => {
     const done = run('run_1', 'done', 'Hi.')
-    const broken = { ...live('run_1', null), state: 'refused', problem: new Error('the stream ended') } as const
+    const broken = {
+      ...live('run_1', null),
+      state: 'refused',
+      problem: new Error('the stream ended'),
+    } as const
     const whole = past('run_1', [done], message('assistant', 'Hi.'))
     expect(shownTurns(whole, [broken], [done])).toEqual(whole)
     expect(shownTurns(past('run_1', [done]), [broken], [done])).toEqual([broken])

@@ -47,14 +47,12 @@ describe('a price', () => {
     const plain = price.costNano(usage)
     expect(plain).toBeGreaterThan(0)
     expect(price.costNano({ ...usage, cacheWriteTokens: 1_000_000 })).toBeCloseTo(1.25 * plain, -1)
-    expect(price.costNano({ ...usage, cacheWriteTokens: 1_000_000, cacheWriteLongTokens: 1_000_000 })).toBeCloseTo(
-      2 * plain,
-      -1,
-    )
-    expect(price.costNano({ ...usage, cacheWriteTokens: 1_000_000, cacheWriteLongTokens: 400_000 })).toBeCloseTo(
-      1.55 * plain,
-      -1,
-    )
+    expect(
+      price.costNano({ ...usage, cacheWriteTokens: 1_000_000, cacheWriteLongTokens: 1_000_000 }),
+    ).toBeCloseTo(2 * plain, -1)
+    expect(
+      price.costNano({ ...usage, cacheWriteTokens: 1_000_000, cacheWriteLongTokens: 400_000 }),
+    ).toBeCloseTo(1.55 * plain, -1)
     expect(price.inputNanoPerToken * usage.promptTokens).toBeGreaterThanOrEqual(2 * plain)
   })
 

@@ -100,10 +100,18 @@ test('marks for an hour are used only where the provider has them', () => {
 
 test.each<readonly [string, object, boolean]>([
   ['no mark', { messages: [{ role: 'user', content: 'hi' }] }, false],
-  ['a mark without a lifetime', { messages: [{ role: 'user', cache_control: { type: 'ephemeral' } }] }, false],
+  [
+    'a mark without a lifetime',
+    { messages: [{ role: 'user', cache_control: { type: 'ephemeral' } }] },
+    false,
+  ],
   [
     'a mark for an hour on a part',
-    { messages: [{ role: 'user', content: [{ text: 'hi', cache_control: { type: 'ephemeral', ttl: '1h' } }] }] },
+    {
+      messages: [
+        { role: 'user', content: [{ text: 'hi', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
+      ],
+    },
     true,
   ],
   ['a mark for an hour on a tool', { tools: [{ cache_control: { type: 'ephemeral', ttl: '1h' } }] }, true],

@@ -90,7 +90,12 @@ describe('how long a provider keeps a prompt', () => {
     const of = (last: string) =>
       prefixOf(
         'm',
-        { messages: Array.from({ length: 101 }, (_, at) => ({ role: 'system', content: at < 100 ? '.' : last })) },
+        {
+          messages: Array.from({ length: 101 }, (_, at) => ({
+            role: 'system',
+            content: at < 100 ? '.' : last,
+          })),
+        },
         { withOptions: true },
       )
     pace.sees(call({ prefix: of('one') }), 0)
