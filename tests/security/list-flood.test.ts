@@ -117,7 +117,7 @@ describe('a flood of one agent', () => {
   it.each(ofAgents.map((one) => [`${one.method} ${one.path}`, one] as const))(
     'a flood of %s leaves the event loop to other agents',
     async (what, one) => {
-      const { longPart, figures } = await flooded.flood(agent, {
+      const { longPart, figures } = await flooded.floodTwice(agent, {
         what,
         calls: 24,
         call: (by) => knock(by, one),
@@ -129,7 +129,7 @@ describe('a flood of one agent', () => {
   it.each(ofTheOperator.map((one) => [one.path, one] as const))(
     "a flood of the operator's %s leaves the event loop to other agents",
     async (what, one) => {
-      const { longPart, figures } = await flooded.flood(operator, {
+      const { longPart, figures } = await flooded.floodTwice(operator, {
         what,
         calls: 24,
         call: (by) => knock(by, one),
