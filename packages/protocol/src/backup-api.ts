@@ -48,7 +48,7 @@ const passphrase = z
     z.regex(/^[^\p{Cc}]*$/u, 'a passphrase is one line'),
   )
 
-const words = z.string().check(z.maxLength(backupLimits.wordsMaxChars))
+const messageText = z.string().check(z.maxLength(backupLimits.wordsMaxChars))
 
 export const backupFileSchema = z.strictObject({
   name: backupNameSchema,
@@ -72,7 +72,7 @@ export const backupsSchema = z.strictObject({
     z.strictObject({
       deed,
       name: backupNameSchema,
-      step: words,
+      step: messageText,
       bytes: z.number(),
       /** The total; null if unknown beforehand. */
       of: z.nullable(z.number()),
@@ -86,7 +86,7 @@ export const backupsSchema = z.strictObject({
       name: backupNameSchema,
       ok: z.boolean(),
       /** The result of the operation, or its error and how to repair the error. */
-      words,
+      words: messageText,
       ended_at: z.number(),
     }),
   ),

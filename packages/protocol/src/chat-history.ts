@@ -98,8 +98,8 @@ export const unansweredMark = '[This turn ended without an answer'
 /**
  * Returns the last message of a turn that ended without a complete answer: the text until then, and the reason. Pure.
  */
-export function unansweredText(said: string, reason: string): string {
-  return `${said === '' ? '' : `${said}\n\n`}${unansweredMark}: ${reason}]`
+export function unansweredText(partialAnswer: string, reason: string): string {
+  return `${partialAnswer === '' ? '' : `${partialAnswer}\n\n`}${unansweredMark}: ${reason}]`
 }
 
 /** Splits a text that `unansweredText` returned; null for any other text. Pure. */

@@ -9,8 +9,8 @@ const tooLong =
   /context_length_exceeded|context.{0,20}(?:length|window|size|limit)|(?:prompt|input) is too long|(?:input|prompt).{0,40}(?:exceeds?|too (?:long|large)).{0,60}(?:tokens?|context|maximum)|too many (?:input )?tokens|input token count|prompt token count|maximum (?:prompt|model) length|model token limit|reduce the length of the messages|`inputs` tokens|`inputs` must have less than/i
 
 /** Whether a provider refused a call because its prompt is too long, in any provider's words. Pure. */
-export function saysTooLong(words: string): boolean {
-  return tooLong.test(words.slice(0, wordsMaxChars))
+export function saysTooLong(message: string): boolean {
+  return tooLong.test(message.slice(0, wordsMaxChars))
 }
 
 export interface StatedWindow {
@@ -72,8 +72,8 @@ function form(source: string): RegExp {
 }
 
 /** Returns the limit that a refusal states; null without a plausible one. It is only a provider's claim. Pure. */
-export function statedWindow(words: string): StatedWindow | null {
-  const start = words.slice(0, wordsMaxChars)
+export function statedWindow(message: string): StatedWindow | null {
+  const start = message.slice(0, wordsMaxChars)
   for (const one of forms) {
     const groups = one.exec(start)?.groups
     if (!groups) continue

@@ -30,8 +30,8 @@ export function createJsonLog(options: {
   })
   const at = (level: string) => (fields: LogFields, sentence: string) => {
     const { err, ...rest } = fields
-    const words = err === undefined ? {} : { err: wordsOf(err) }
-    output.write(lineOf(level, sentence, { ...rest, ...words }))
+    const errorField = err === undefined ? {} : { err: wordsOf(err) }
+    output.write(lineOf(level, sentence, { ...rest, ...errorField }))
   }
   return { info: at('info'), warn: at('warn'), error: at('error') }
 }

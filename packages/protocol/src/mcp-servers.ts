@@ -39,13 +39,13 @@ const transportHeaders: readonly string[] = [
 const secretHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token']
 
 function text(name: string, maxChars: number) {
-  const words = `${name} is a text of 1 to ${maxChars} characters`
-  return z.string(words).check(z.minLength(1, words), z.maxLength(maxChars, words))
+  const message = `${name} is a text of 1 to ${maxChars} characters`
+  return z.string(message).check(z.minLength(1, message), z.maxLength(maxChars, message))
 }
 
 function milliseconds(name: string, { min, max }: { readonly min: number; readonly max: number }) {
-  const words = `${name} is a whole number of milliseconds from ${min} to ${max}`
-  return z.optional(z.int(words).check(z.minimum(min, words), z.maximum(max, words)))
+  const message = `${name} is a whole number of milliseconds from ${min} to ${max}`
+  return z.optional(z.int(message).check(z.minimum(min, message), z.maximum(max, message)))
 }
 
 const shared = {
@@ -256,8 +256,8 @@ export function mcpBriefs(servers: McpServers): readonly McpBrief[] {
 
 /** Returns the address for the agent: without a user name, and with placeholders instead of handles. Pure. */
 export function shownAddress(url: string): string {
-  const told = new URL(url.replace(handle, 'handle'))
-  told.username = ''
-  told.password = ''
-  return told.href
+  const shown = new URL(url.replace(handle, 'handle'))
+  shown.username = ''
+  shown.password = ''
+  return shown.href
 }

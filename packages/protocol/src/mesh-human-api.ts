@@ -127,8 +127,8 @@ export const budgetSchema = z.strictObject({
 })
 
 function usdWithin(field: string, { min, max }: { readonly min: number; readonly max: number }) {
-  const words = `${field} is USD ${min} to ${max}`
-  return z.number().check(z.minimum(min, words), z.maximum(max, words))
+  const message = `${field} is USD ${min} to ${max}`
+  return z.number().check(z.minimum(min, message), z.maximum(max, message))
 }
 
 const list = {

@@ -14,9 +14,9 @@ export function nearestName(name: string, known: readonly string[]): string | nu
 
 /** The known names, most similar first. Pure. */
 export function nearestNames(name: string, known: readonly string[], namesMax: number): readonly string[] {
-  const wanted = name.slice(0, comparedMaxChars).toLowerCase()
+  const comparedName = name.slice(0, comparedMaxChars).toLowerCase()
   return known
-    .map((candidate) => ({ candidate, edits: editsBetween(wanted, candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, edits: editsBetween(comparedName, candidate.toLowerCase()) }))
     .toSorted((a, b) => a.edits - b.edits)
     .slice(0, namesMax)
     .map(({ candidate }) => candidate)

@@ -5,9 +5,9 @@ import { agentIdSchema, operatorAgentId } from './ids.ts'
 export const personRoles = ['viewer', 'member', 'owner'] as const
 export type PersonRole = (typeof personRoles)[number]
 
-/** Whether `role` is at least `wanted`. Pure. */
-export function roleReaches(role: PersonRole, wanted: PersonRole): boolean {
-  return personRoles.indexOf(role) >= personRoles.indexOf(wanted)
+/** Whether `role` is at least `required`. Pure. */
+export function roleReaches(role: PersonRole, required: PersonRole): boolean {
+  return personRoles.indexOf(role) >= personRoles.indexOf(required)
 }
 
 /** The prefix of personal access tokens, which no token of an agent has. */
@@ -159,7 +159,7 @@ function ownersOnly() {
   })
 }
 
-function unique(words: string, valuesOf: (person: Person) => readonly string[]) {
+function unique(message: string, valuesOf: (person: Person) => readonly string[]) {
   return z.superRefine<{ people: Person[] }>(({ people }, context) => {
     const seen = new Set<string>()
     for (const [index, person] of people.entries()) {
@@ -168,7 +168,7 @@ function unique(words: string, valuesOf: (person: Person) => readonly string[]) 
           context.addIssue({
             code: 'custom',
             path: ['people', index],
-            message: `${words} ${value}`,
+            message: `${message} ${value}`,
             input: person,
           })
           return

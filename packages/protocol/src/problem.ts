@@ -35,8 +35,8 @@ export class Problem extends Error {
 }
 
 /** Returns the same problem with another detail or repair, or with additional fields. Pure. */
-export function retold(problem: Problem, told: Pick<ProblemOptions, 'detail' | 'extra' | 'repair'>): Problem {
+export function retold(problem: Problem, edit: Pick<ProblemOptions, 'detail' | 'extra' | 'repair'>): Problem {
   const { code, detail, cause, extra, retryAfterSeconds, repair } = problem
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  return new Problem(code, { detail, cause, repair, ...retry, ...told, extra: { ...extra, ...told.extra } })
+  return new Problem(code, { detail, cause, repair, ...retry, ...edit, extra: { ...extra, ...edit.extra } })
 }

@@ -15,7 +15,7 @@ export interface Listener {
 const listens = '00010000'
 
 /** The maximum number of listeners that are asked who they are, because this user cannot read their process. */
-const askedMax = 32
+const queriedMax = 32
 
 /**
  * Returns the answer of a socket's holder whose process this user cannot read: only root reads those of other users,
@@ -34,7 +34,7 @@ export async function unreadableHolder<Answer extends { readonly pid: number }>(
   },
 ): Promise<Answer | null> {
   if (by.ownUid === 0) return null
-  const answers = await Promise.all(listeners.slice(0, askedMax).map(({ name }) => by.answerOf(name)))
+  const answers = await Promise.all(listeners.slice(0, queriedMax).map(({ name }) => by.answerOf(name)))
   for (const answer of answers) {
     if (answer === null) continue
     try {

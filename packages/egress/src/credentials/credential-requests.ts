@@ -87,18 +87,18 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
   }
 
   function notifyPending(): void {
-    let told = 0
+    let notified = 0
     // Agents that cannot be notified now: all their answers are skipped, without blocking answers to other agents.
     const unready = new Set<string>()
     for (const request of table.untold()) {
-      if (told === notifiedAtOnceMax) return
+      if (notified === notifiedAtOnceMax) return
       if (unready.has(request.agentId)) continue
       try {
         database.transaction(() => {
           deps.deliver(request)
           table.markDelivered(request.id, clock.now())
         })
-        told++
+        notified++
       } catch (error) {
         if (error instanceof Problem && error.code === 'unknown-agent') {
           table.markDelivered(request.id, clock.now())

@@ -30,8 +30,8 @@ export function createSendAnswer({
     const asker: Caller = { kind: 'agent', agentId, token: 'door', run: null }
     const mayUse = decide(asker, { do: 'use-credential', name }).allowed
     const message = answerText(request, { mayUse, hosts: bindings.bindingOf(name)?.hosts ?? [] })
-    const asked = request.runId === null ? null : runs.queries.find(request.runId)
-    const session = asked?.input.kind === 'chat' ? asked.input.session : 'default'
+    const requestingRun = request.runId === null ? null : runs.queries.find(request.runId)
+    const session = requestingRun?.input.kind === 'chat' ? requestingRun.input.session : 'default'
     runs.queue.submitRun(
       { kind: 'system' },
       {

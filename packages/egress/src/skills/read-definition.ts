@@ -38,12 +38,12 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
   }
   const [name, description, parameters, body] = call.arguments
   requireAsyncFunction(call, body, faults)
-  const told = {
+  const definition = {
     name: name && literalOf(name),
     description: description && literalOf(description),
     parameters: parameters && literalOf(parameters),
   }
-  if (typeof told.name !== 'string' || !namePattern.test(told.name)) {
+  if (typeof definition.name !== 'string' || !namePattern.test(definition.name)) {
     faults.add(
       name ?? call,
       'declaration',
@@ -51,7 +51,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
     )
     return null
   }
-  if (typeof told.description !== 'string' || told.description.length > descriptionMaxChars) {
+  if (typeof definition.description !== 'string' || definition.description.length > descriptionMaxChars) {
     faults.add(
       description ?? call,
       'declaration',
@@ -59,7 +59,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
     )
     return null
   }
-  if (!isParameters(told.parameters)) {
+  if (!isParameters(definition.parameters)) {
     faults.add(
       parameters ?? call,
       'declaration',
@@ -67,7 +67,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
     )
     return null
   }
-  return { name: told.name, description: told.description, parameters: told.parameters }
+  return { name: definition.name, description: definition.description, parameters: definition.parameters }
 }
 
 /** Returns the local name under which this source imports `skill`; null if it does not import `skill`. */

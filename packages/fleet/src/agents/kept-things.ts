@@ -100,9 +100,9 @@ export function createKeptThings(deps: {
       file.giveBack()
       throw missing
     },
-    facts: async (caller: Caller, agentId: string, asked: FactsAsked) => {
+    facts: async (caller: Caller, agentId: string, query: FactsAsked) => {
       guard(caller, { do: 'view-fleet' })
-      const found = await asking(agentId, (connection, signal) => connection.facts(asked, signal))
+      const found = await asking(agentId, (connection, signal) => connection.facts(query, signal))
       return { ...found, facts: found.facts.map(shownFact) }
     },
     /**

@@ -42,8 +42,8 @@ export function createListMcpServers(deps: {
     guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
     if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'no agent has this id' })
     const configured = Object.entries(fleet.mcpServers.of(agentId))
-    const told = configured.length === 0 ? [] : await statusesFrom(agentId)
-    const statusOf = (name: string) => told.find((status) => status.name === name)
+    const statuses = configured.length === 0 ? [] : await statusesFrom(agentId)
+    const statusOf = (name: string) => statuses.find((status) => status.name === name)
     return {
       agent_id: agentId,
       servers: configured.map(([name, config]) => ({
@@ -56,12 +56,12 @@ export function createListMcpServers(deps: {
   }
 }
 
-function serverView(name: string, config: McpServer, told: McpServerStatus | undefined) {
-  const base = { name, config: { ...config }, protocol: told?.protocol ?? null }
+function serverView(name: string, config: McpServer, status: McpServerStatus | undefined) {
+  const base = { name, config: { ...config }, protocol: status?.protocol ?? null }
   if (config.disabled === true) return { ...base, state: 'disabled' as const, detail: '', tools: [] }
-  if (!told) {
+  if (!status) {
     const detail = 'the MCP server starts with the next run of the agent'
     return { ...base, state: 'not-started' as const, detail, tools: [] }
   }
-  return { ...base, state: told.state, detail: sanitizeForPrompt(told.detail), tools: told.tools }
+  return { ...base, state: status.state, detail: sanitizeForPrompt(status.detail), tools: status.tools }
 }

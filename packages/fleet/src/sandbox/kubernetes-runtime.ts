@@ -29,9 +29,9 @@ const startsAtOnce = 16
 /** The maximum number of log lines that are read of an agent's pod. */
 const logLinesMax = 2_000
 /** How long the mesh waits until a deleted volume claim is gone, in milliseconds. */
-const goneMaxMs = 60_000
+const deletionMaxMs = 60_000
 /** The pause between two checks whether a deleted volume claim is gone, in milliseconds. */
-const goneAskMs = 100
+const deletionPollMs = 100
 
 export interface KubernetesRuntimeOptions
   extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass' | 'meshAddress' | 'ownAddress'> {
@@ -153,8 +153,8 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
 
     async checkIsolation({ meshPort, signal }) {
       const to = prepared()
-      const asked = { nodesNow, meshPort, newName, clock, log, signal }
-      const { walls, triedNodes, lostNodes } = await checkCluster(to, asked)
+      const options = { nodesNow, meshPort, newName, clock, log, signal }
+      const { walls, triedNodes, lostNodes } = await checkCluster(to, options)
       if (lostNodes.length > 0)
         log.warn({ nodes: lostNodes }, 'nodes were lost during isolation checks; no agent is placed there')
       if (walls.every(({ holds }) => holds)) ready = { ...to, ground: { ...to.ground, triedNodes } }
@@ -185,11 +185,11 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       const claim = { namespace, name: claimName(homeId, agentId) }
       const { core } = to.cluster
       await core.deleteNamespacedPersistentVolumeClaim(claim).catch(unlessRefused([404], null))
-      const deadline = clock.now() + goneMaxMs
+      const deadline = clock.now() + deletionMaxMs
       while (clock.now() < deadline) {
         const left = await core.readNamespacedPersistentVolumeClaim(claim).catch(unlessRefused([404], null))
         if (left === null) return
-        await clock.sleep(goneAskMs)
+        await clock.sleep(deletionPollMs)
       }
       throw new SandboxError(
         'claim-survives',
@@ -206,10 +206,10 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
 
     async logs(agentId, maxBytes) {
       const name = sandboxName(homeId, agentId)
-      const asked = { namespace, name, container: 'agent', tailLines: logLinesMax }
+      const logRequest = { namespace, name, container: 'agent', tailLines: logLinesMax }
       // The API server answers 400 for a pod that has not started.
       const text = await prepared()
-        .cluster.core.readNamespacedPodLog(asked)
+        .cluster.core.readNamespacedPodLog(logRequest)
         .catch((error: unknown) => {
           if ([400, 404].includes(refusalStatus(error) ?? 0)) return ''
           throw error

@@ -15,10 +15,13 @@ export class SandboxError extends Error {
 /** Splits the message into what happened and what the owner should do; without a repair it names `doctor`. Pure. */
 export function sandboxWords(error: SandboxError): { readonly detail: string; readonly repair: string } {
   const [detail = '', repair = ''] = error.message.split(/\nRepair: (.*)/s)
-  const words = repair.trim()
+  const trimmedRepair = repair.trim()
   return {
     detail: detail.trim(),
-    repair: words === '' ? 'Run flotilla doctor, which names what is missing on this machine.' : words,
+    repair:
+      trimmedRepair === ''
+        ? 'Run flotilla doctor, which names what is missing on this machine.'
+        : trimmedRepair,
   }
 }
 

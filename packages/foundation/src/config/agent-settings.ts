@@ -42,16 +42,16 @@ export function agentSettingsOf({ agents, egress }: Settings, agentId: string): 
 }
 
 /**
- * The edits after which the settings of an agent equal `wanted` in these fields; missing fields are removed. Pure.
+ * The edits after which the settings of an agent equal `settings` in these fields; missing fields are removed. Pure.
  */
 export function agentSettingEdits(
   agentId: string,
   fields: readonly string[],
-  wanted: AgentSettings,
+  settings: AgentSettings,
 ): readonly FieldEdit[] {
   return agentSettingFields
     .filter((field) => fields.includes(field))
-    .map((field) => ({ field: placeOf[field](agentId), value: wanted[field] }))
+    .map((field) => ({ field: placeOf[field](agentId), value: settings[field] }))
 }
 
 const agentSettingFields = agentSettingsSchema.keyof().options

@@ -212,7 +212,7 @@ export function readEnvironment(
         : []),
       ...Object.entries(commandLineNames)
         .filter(([name]) => name in written)
-        .map(([name, words]) => `${name} in .env ${words}`),
+        .map(([name, text]) => `${name} in .env ${text}`),
       ...idle.map((name) => `${name} in .env has no effect in a pod: set it in the manifest of the pod`),
     ],
     leftOut: [],

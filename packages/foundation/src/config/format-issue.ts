@@ -16,12 +16,12 @@ const choicesShown = 12
 export function formatIssue(issue: z.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type': {
-      const wanted = articles[issue.expected] ?? `a value of the kind ${issue.expected}`
+      const expected = articles[issue.expected] ?? `a value of the kind ${issue.expected}`
       const found = /received (\w+)$/.exec(issue.message)?.[1]
-      if (found === 'undefined') return `is missing; write ${wanted}`
-      return found === undefined || articles[found] === undefined || articles[found] === wanted
-        ? `write ${wanted}`
-        : `write ${wanted} instead of ${articles[found]}`
+      if (found === 'undefined') return `is missing; write ${expected}`
+      return found === undefined || articles[found] === undefined || articles[found] === expected
+        ? `write ${expected}`
+        : `write ${expected} instead of ${articles[found]}`
     }
     case 'unrecognized_keys': {
       const names = issue.keys.map((key) => JSON.stringify(key.slice(0, 100))).join(', ')

@@ -30,7 +30,7 @@ const attemptsMax = 5
 /** The maximum number of clients that are answered at the same time; further ones are disconnected. */
 const askersMax = 16
 /** Milliseconds until a client is disconnected. The kernel buffers the answer, so a slower client is a stranger. */
-const tellMaxMs = 2000
+const answerMaxMs = 2000
 
 /**
  * Locks a home for this process. The lock is an abstract socket: taking it is atomic, and the kernel releases it when
@@ -97,7 +97,7 @@ function take(name: string, own: { readonly pid: number; readonly deed: Deed }):
     askers.add(socket)
     socket.once('close', () => askers.delete(socket))
     socket.on('error', () => socket.destroy())
-    socket.setTimeout(tellMaxMs, () => socket.destroy())
+    socket.setTimeout(answerMaxMs, () => socket.destroy())
     socket.end(`${own.pid} ${deed}\n`, () => socket.destroy())
   })
   server.maxConnections = askersMax

@@ -99,23 +99,23 @@ function namesHome(words: readonly string[], place: string): boolean {
 /** Null if the holder has ended, or does not answer like a Flotilla process. */
 function answerOf(name: string): Promise<LockHolder | null> {
   return new Promise((resolve) => {
-    let said = ''
+    let answer = ''
     const socket = connect(name)
     const end = () => {
       socket.destroy()
-      resolve(parseAnswer(said))
+      resolve(parseAnswer(answer))
     }
     socket.setTimeout(answerMaxMs, end)
     socket.on('data', (piece: Buffer) => {
-      said += piece.toString('utf8')
-      if (said.length > answerMaxChars) end()
+      answer += piece.toString('utf8')
+      if (answer.length > answerMaxChars) end()
     })
     socket.on('end', end)
     socket.on('error', end)
   })
 }
 
-function parseAnswer(said: string): LockHolder | null {
-  const [, pid = '', word = ''] = /^(\d{1,10}) ([a-z-]+)\n$/.exec(said) ?? []
+function parseAnswer(answer: string): LockHolder | null {
+  const [, pid = '', word = ''] = /^(\d{1,10}) ([a-z-]+)\n$/.exec(answer) ?? []
   return word === '' ? null : { pid: Number(pid), word }
 }

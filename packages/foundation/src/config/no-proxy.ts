@@ -77,7 +77,7 @@ function readEntry(entry: string): Matches | string {
   }
   const matches = readPlace(place)
   if (typeof matches === 'string' || port === null) return matches
-  return (host, asked) => asked === Number(port) && matches(host, asked)
+  return (host, requestedPort) => requestedPort === Number(port) && matches(host, requestedPort)
 }
 
 /** Splits an entry at its port; `port` is null without one. An IPv6 address without brackets has no port. */

@@ -62,8 +62,8 @@ export function readOtlp(variables: Variables): {
   if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint)) {
     return refused('the OTLP endpoint is not an http or https address such as http://127.0.0.1:4318')
   }
-  const asked = value('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL')
-  if (asked !== undefined && asked !== protocol) {
+  const configuredProtocol = value('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL')
+  if (configuredProtocol !== undefined && configuredProtocol !== protocol) {
     return refused(`OTEL_EXPORTER_OTLP_PROTOCOL must be ${protocol}, the only supported one (port 4318)`)
   }
   const exporter = value('OTEL_TRACES_EXPORTER')
@@ -108,19 +108,19 @@ function samplingOf(
 ): TraceSampling & { readonly warnings: readonly string[] } {
   const sampler = named === undefined ? samplerDefault : samplers.find((one) => one === named.toLowerCase())
   if (sampler === undefined) {
-    const words = `OTEL_TRACES_SAMPLER is not one of ${samplers.join(', ')}; the mesh uses ${samplerDefault}, which sends every trace`
-    return { sampler: samplerDefault, ratio: 1, warnings: [words] }
+    const warning = `OTEL_TRACES_SAMPLER is not one of ${samplers.join(', ')}; the mesh uses ${samplerDefault}, which sends every trace`
+    return { sampler: samplerDefault, ratio: 1, warnings: [warning] }
   }
   if (argument === undefined) return { sampler, ratio: 1, warnings: [] }
   if (!sampler.endsWith('traceidratio')) {
-    const words = `OTEL_TRACES_SAMPLER_ARG has no effect with the sampler ${sampler}; only traceidratio and parentbased_traceidratio use it`
-    return { sampler, ratio: 1, warnings: [words] }
+    const warning = `OTEL_TRACES_SAMPLER_ARG has no effect with the sampler ${sampler}; only traceidratio and parentbased_traceidratio use it`
+    return { sampler, ratio: 1, warnings: [warning] }
   }
   const ratio = Number(argument)
   if (ratio >= 0 && ratio <= 1) return { sampler, ratio, warnings: [] }
-  const words =
+  const warning =
     'OTEL_TRACES_SAMPLER_ARG is not a number from 0 to 1; the mesh uses 1, which sends every trace'
-  return { sampler, ratio: 1, warnings: [words] }
+  return { sampler, ratio: 1, warnings: [warning] }
 }
 
 function isTimeout(text: string | undefined): boolean {

@@ -61,14 +61,14 @@ export function createAwaitedEvent<Fact>(): AwaitedEvent<Fact> {
  * subscribed.
  */
 export interface Question<Asked, Answer> {
-  subscribe(answer: (asked: Asked) => readonly Answer[]): void
-  ask(asked: Asked): readonly Answer[]
+  subscribe(answer: (query: Asked) => readonly Answer[]): void
+  ask(query: Asked): readonly Answer[]
 }
 
 export function createQuestion<Asked, Answer>(): Question<Asked, Answer> {
-  const listeners: ((asked: Asked) => readonly Answer[])[] = []
+  const listeners: ((query: Asked) => readonly Answer[])[] = []
   return {
     subscribe: (answer) => void listeners.push(answer),
-    ask: (asked) => listeners.flatMap((listener) => listener(asked)),
+    ask: (query) => listeners.flatMap((listener) => listener(query)),
   }
 }

@@ -21,8 +21,8 @@ export function writtenEvent(event: FleetEvent): WrittenEvent {
   return fresh
 }
 
-function write({ seq, at, body: told }: FleetEvent): WrittenEvent {
-  const body = JSON.stringify(told)
+function write({ seq, at, body: payload }: FleetEvent): WrittenEvent {
+  const body = JSON.stringify(payload)
   const whole = `{"seq":${seq},"at":${JSON.stringify(at)},"body":${body}}`
   let frame: Buffer | null = null
   return { body, whole, frame: () => (frame ??= Buffer.from(`{"type":"event","event":${whole}}`)) }

@@ -58,7 +58,7 @@ export function openTunnel(
     done(error, socket)
   }
   const open = proxy.protocol === 'https:' ? requestTls : requestPlain
-  const asked = open({
+  const connectRequest = open({
     host: proxy.host,
     port: proxy.port,
     // Without this option, Node would verify the proxy under the target's name from the Host header.
@@ -75,10 +75,10 @@ export function openTunnel(
   })
   const giveUpLate = (): void => {
     finish(new ProxyFailed(lateWords(proxy, maxMs), null), null)
-    asked.destroy()
+    connectRequest.destroy()
   }
   AbortSignal.timeout(maxMs).addEventListener('abort', giveUpLate, { once: true, signal: over.signal })
-  asked.on('connect', (reply, socket, head) => {
+  connectRequest.on('connect', (reply, socket, head) => {
     const status = reply.statusCode ?? 0
     if (status >= 200 && status < 300 && !over.signal.aborted) {
       // Bytes of a far end that speaks first may arrive together with the proxy's answer.
@@ -88,14 +88,14 @@ export function openTunnel(
     socket.destroy()
     return finish(new ProxyFailed(refusalWords(proxy, target, status), status), null)
   })
-  asked.on('error', (error: NodeJS.ErrnoException) => {
+  connectRequest.on('error', (error: NodeJS.ErrnoException) => {
     const code = error.code === undefined ? '' : ` (${error.code})`
     finish(new ProxyFailed(`the proxy ${proxy.shown} does not answer${code}`, null), null)
   })
-  asked.end()
+  connectRequest.end()
   return () => {
     over.abort()
-    asked.on('error', () => {}).destroy()
+    connectRequest.on('error', () => {}).destroy()
   }
 }
 

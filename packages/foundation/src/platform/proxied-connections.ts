@@ -26,16 +26,16 @@ export function connectorThrough(
   { of }: OutboundProxies,
   direct: buildConnector.connector,
   /** The address to request from the proxy; the host of the URL by default. */
-  addressOf: (wanted: Wanted) => string = ({ hostname }) => hostname,
+  addressOf: (target: Wanted) => string = ({ hostname }) => hostname,
 ): buildConnector.connector {
-  return (wanted, callback) => {
-    const isTls = wanted.protocol === 'https:'
-    const proxy = of(new URL(`${wanted.protocol}//${wanted.host ?? wanted.hostname}`))
-    if (proxy === null) return direct(wanted, callback)
-    const port = Number(wanted.port) || (isTls ? 443 : 80)
-    openTunnel({ proxy, host: bare(addressOf(wanted)), port }, (error, socket) => {
+  return (target, callback) => {
+    const isTls = target.protocol === 'https:'
+    const proxy = of(new URL(`${target.protocol}//${target.host ?? target.hostname}`))
+    if (proxy === null) return direct(target, callback)
+    const port = Number(target.port) || (isTls ? 443 : 80)
+    openTunnel({ proxy, host: bare(addressOf(target)), port }, (error, socket) => {
       if (socket === null) callback(error ?? new Error('the proxy gave no connection'), null)
-      else if (isTls) direct({ ...wanted, httpSocket: socket }, callback)
+      else if (isTls) direct({ ...target, httpSocket: socket }, callback)
       else callback(null, socket)
     })
   }
@@ -52,14 +52,14 @@ export function httpAgentThrough(
 ): PlainAgent | TlsAgent {
   const agent = protocol === 'https:' ? new TlsAgent(options) : new PlainAgent(options)
   const direct = agent.createConnection.bind(agent)
-  agent.createConnection = (asked: Asked, callback?: Callback) => {
-    const { host = 'localhost', port = protocol === 'https:' ? 443 : 80 } = asked
+  agent.createConnection = (options: Asked, callback?: Callback) => {
+    const { host = 'localhost', port = protocol === 'https:' ? 443 : 80 } = options
     const proxy = of(new URL(`${protocol}//${host.includes(':') ? `[${bare(host)}]` : host}:${port}`))
-    if (proxy === null || callback === undefined) return direct(asked, callback)
+    if (proxy === null || callback === undefined) return direct(options, callback)
     openTunnel({ proxy, host: bare(host), port }, (error, socket) => {
       if (socket === null) callback(error ?? new Error('the proxy gave no connection'), null as never)
       // `connectTls` would connect to a Unix socket at `path`, but here `path` is that of the request.
-      else callback(null, protocol === 'http:' ? socket : connectTls({ ...asked, path: undefined, socket }))
+      else callback(null, protocol === 'http:' ? socket : connectTls({ ...options, path: undefined, socket }))
     })
     return undefined
   }

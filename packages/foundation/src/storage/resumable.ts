@@ -40,7 +40,7 @@ export function keepingRefusals<T>(database: Database, work: () => T): T {
 /** Adapts a resumable step to work whose result differs from the stored answer. */
 export function answering<Result, Answer>(
   step: Resumable<Answer>,
-  words: (result: Result) => Answer,
+  toAnswer: (result: Result) => Answer,
 ): Resumable<Result> {
   return {
     begun: step.begun,
@@ -50,7 +50,7 @@ export function answering<Result, Answer>(
       step.settle(() => {
         const result = write()
         results.push(result)
-        return words(result)
+        return toAnswer(result)
       })
       const [result] = results
       if (results.length === 0) throw new Error('what is settled is written first')

@@ -17,13 +17,13 @@ export function raisedPeriod(before: PeriodLimits, after: PeriodLimits): RaisedP
   const raised = (
     field: RaisedPeriod['field'],
     was: number | null,
-    wanted: number | null,
+    requested: number | null,
   ): RaisedPeriod | null => {
-    if (was === null || (wanted !== null && wanted <= was)) return null
-    const words = wanted === null ? 'no limit' : `${wanted}`
+    if (was === null || (requested !== null && requested <= was)) return null
+    const limitText = requested === null ? 'no limit' : `${requested}`
     return {
       field,
-      reason: `${words} is more than the current USD ${was}; only a person at the terminal may raise this budget`,
+      reason: `${limitText} is more than the current USD ${was}; only a person at the terminal may raise this budget`,
     }
   }
   return (

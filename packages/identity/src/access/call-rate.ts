@@ -68,9 +68,9 @@ export function createCallRate(deps: {
       if (recent + 1 > perMinute) {
         window.refusals++
         const retryAfterSeconds = Math.ceil(msUntilFree(window, elapsedMs, perMinute) / 1000)
-        const words = deps.what === undefined ? 'calls' : `calls of ${deps.what}`
+        const limitedCalls = deps.what === undefined ? 'calls' : `calls of ${deps.what}`
         throw new Problem('rate-limited', {
-          detail: `at most ${perMinute} ${words} per minute`,
+          detail: `at most ${perMinute} ${limitedCalls} per minute`,
           retryAfterSeconds,
           extra: {
             ...(deps.what === undefined ? {} : { limit: deps.what }),

@@ -156,7 +156,7 @@ function repairOf(snapshot: PermissionSnapshot, question: Question, decision: De
   }
   const field = decision.field ?? null
   if (field === null) return ''
-  const set = (words: string) => `Allow the action: flotilla permissions set ${agentId} ${words}`
+  const set = (change: string) => `Allow the action: flotilla permissions set ${agentId} ${change}`
   if (field.startsWith('can_') && !lists.includes(field)) return set(`${field}=true`)
   if (field.startsWith('wallet_spend_') || field.startsWith('wallet_rate_')) return set(`${field}=NUMBER`)
   const parts = question.action === 'spend-from-wallet' ? (resource ?? '').split(',') : [resource ?? '']

@@ -14,10 +14,10 @@ export type FlagField = FieldOf<boolean>
 export function byList(
   record: PermissionRecord,
   field: ListField,
-  asked: { readonly matches: (entry: string) => boolean; readonly otherwise: string },
+  query: { readonly matches: (entry: string) => boolean; readonly otherwise: string },
 ): Decision {
-  const entry = record[field].findIndex(asked.matches)
-  return entry === -1 ? denied(asked.otherwise, field) : { allowed: true, field, entry }
+  const entry = record[field].findIndex(query.matches)
+  return entry === -1 ? denied(query.otherwise, field) : { allowed: true, field, entry }
 }
 
 /** Allows the action if the list contains the exact name, or a lone `*`, which means everything. */

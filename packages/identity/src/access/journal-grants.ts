@@ -65,9 +65,9 @@ export function createJournalGrants(deps: {
   return (records, actor, leftOut = []) => {
     const text = canonicalJson(jsonValueSchema.parse(records))
     if (text === seen) return
-    const toldDefaults = database.transaction(() => tell(text, actor, leftOut))
+    const loggedDefaults = database.transaction(() => tell(text, actor, leftOut))
     seen = text
-    if (!toldDefaults || leftOut.length === 0) return
+    if (!loggedDefaults || leftOut.length === 0) return
     log.warn(
       {
         flags: leftOut,
@@ -109,7 +109,7 @@ export function grantChanges(before: Records, after: Records): readonly GrantCha
       if (Object.keys(fields).length > 0) changes.push({ agentId, action: 'permission.changed', fields })
     } else {
       const given = Object.entries(is).filter(([, value]) => isGrant(value))
-      const fields = Object.fromEntries(given.map(([field, value]) => [field, told(value)]))
+      const fields = Object.fromEntries(given.map(([field, value]) => [field, boundedValue(value)]))
       changes.push({ agentId, action: 'permission.granted', fields })
     }
   }
@@ -124,7 +124,10 @@ function changedFields(
   return Object.fromEntries(
     fields
       .filter((field) => canonicalJson(valueIn(was, field)) !== canonicalJson(valueIn(is, field)))
-      .map((field) => [field, { from: told(valueIn(was, field)), to: told(valueIn(is, field)) }]),
+      .map((field) => [
+        field,
+        { from: boundedValue(valueIn(was, field)), to: boundedValue(valueIn(is, field)) },
+      ]),
   )
 }
 
@@ -139,7 +142,7 @@ export function isGrant(value: JsonValue): boolean {
   return Array.isArray(value) ? value.length > 0 : Boolean(value)
 }
 
-function told(value: JsonValue): JsonValue {
+function boundedValue(value: JsonValue): JsonValue {
   if (canonicalJson(value).length <= valueMaxChars) return value
   return Array.isArray(value) ? `${value.length} entries` : '(a value that is too long to show)'
 }

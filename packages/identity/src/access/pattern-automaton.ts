@@ -41,20 +41,20 @@ const tableBytes = 128
 /** State n means that n tokens of one character each were matched; a star is a loop on the state before it. */
 export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
   const takers = tokens.filter((token) => token.kind !== 'many' && token.kind !== 'segments')
-  const words = Math.floor(takers.length / wordBits) + 1
-  const loops = loopsOf(tokens, words)
-  const { maskOf, masksMax: rows } = createMasks(takers, words)
+  const wordCount = Math.floor(takers.length / wordBits) + 1
+  const loops = loopsOf(tokens, wordCount)
+  const { maskOf, masksMax: rows } = createMasks(takers, wordCount)
   const lastWord = Math.floor(takers.length / wordBits)
   const lastBit = 1 << (takers.length % wordBits)
 
   return {
-    wordsPerCharacter: words,
-    bytesMax: (rows + 3) * (words * Int32Array.BYTES_PER_ELEMENT + tableBytes),
+    wordsPerCharacter: wordCount,
+    bytesMax: (rows + 3) * (wordCount * Int32Array.BYTES_PER_ELEMENT + tableBytes),
     run(text) {
-      let states = new Int32Array(words)
-      let next = new Int32Array(words)
+      let states = new Int32Array(wordCount)
+      let next = new Int32Array(wordCount)
       /** Reached states that have a `**` with its slash: after every later slash, each is reached again. */
-      const armed = new Int32Array(words)
+      const armed = new Int32Array(wordCount)
       states[0] = 1
       let steps = 0
       for (let at = 0; at < text.length; at++) {
@@ -63,7 +63,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
         const isSlash = code === slash
         let carry = 0
         let alive = 0
-        for (let word = 0; word < words; word++) {
+        for (let word = 0; word < wordCount; word++) {
           const state = states[word] ?? 0
           const waiting = (armed[word] = (armed[word] ?? 0) | (state & (loops.segments[word] ?? 0)))
           const taken = state & (mask[word] ?? 0)
@@ -73,7 +73,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
           next[word] = reached
           alive |= reached | waiting
         }
-        steps += words
+        steps += wordCount
         if (alive === 0) return { matches: false, steps }
         const before = states
         states = next
@@ -85,11 +85,11 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
 }
 
 /** For each kind of star, the states at which it loops, as bits of words. */
-function loopsOf(tokens: readonly Token[], words: number) {
+function loopsOf(tokens: readonly Token[], wordCount: number) {
   const loops = {
-    across: new Int32Array(words),
-    within: new Int32Array(words),
-    segments: new Int32Array(words),
+    across: new Int32Array(wordCount),
+    within: new Int32Array(wordCount),
+    segments: new Int32Array(wordCount),
   }
   let state = 0
   for (const token of tokens) {
@@ -101,7 +101,7 @@ function loopsOf(tokens: readonly Token[], words: number) {
 }
 
 /** For each character, the states that it advances. */
-function createMasks(takers: readonly Token[], words: number): CharacterMasks {
+function createMasks(takers: readonly Token[], wordCount: number): CharacterMasks {
   const literals = new Map<number, Int32Array>()
   const others: { readonly token: Token; readonly state: number }[] = []
   for (const [state, token] of takers.entries()) {
@@ -111,10 +111,10 @@ function createMasks(takers: readonly Token[], words: number): CharacterMasks {
     }
     const code = token.character.charCodeAt(0)
     let mask = literals.get(code)
-    if (mask === undefined) literals.set(code, (mask = new Int32Array(words)))
+    if (mask === undefined) literals.set(code, (mask = new Int32Array(wordCount)))
     setBit(mask, state)
   }
-  const none = new Int32Array(words)
+  const none = new Int32Array(wordCount)
   if (others.length === 0)
     return { maskOf: (code) => literals.get(code) ?? none, masksMax: literals.size + 1 }
   const known = new Map<number, Int32Array>()

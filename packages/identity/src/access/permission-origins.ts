@@ -38,8 +38,10 @@ export function permissionOrigins(
       isLeftOut || (setter?.actor === 'system' && canonicalJson(value) === canonicalJson(defaults[field]))
     const from = !isGrant(value) ? 'none' : isDefault ? 'default' : 'grant'
     // A field that was never granted has no setter; a field whose right was withdrawn has one.
-    const told = from === 'none' && setter?.first === true ? null : setter
-    return [{ field, value, from, by: told?.actor ?? null, at: told?.at ?? null, line } as const]
+    const shownSetter = from === 'none' && setter?.first === true ? null : setter
+    return [
+      { field, value, from, by: shownSetter?.actor ?? null, at: shownSetter?.at ?? null, line } as const,
+    ]
   })
 }
 

@@ -43,8 +43,8 @@ export function answersWith(headers: AnswerHeaders): typeof ServerResponse {
 
 /** The scheme that the browser used, according to the nearest proxy: the first of several values. Pure. */
 export function isBehindTls(headers: IncomingHttpHeaders): boolean {
-  const [said] = String(headers['x-forwarded-proto'] ?? '').split(',')
-  if (said?.trim().toLowerCase() === 'https') return true
+  const [protocol] = String(headers['x-forwarded-proto'] ?? '').split(',')
+  if (protocol?.trim().toLowerCase() === 'https') return true
   const [nearest = ''] = (headers.forwarded ?? '').split(',')
   return nearest.split(';').some((pair) => /^\s*proto="?https"?\s*$/i.test(pair))
 }

@@ -24,8 +24,8 @@ export async function drainRefused(
     let left = bytesMax
     const late = setTimeout(end, drainMaxMs)
     let silent = setTimeout(checkAgain, silenceMaxMs)
-    const heard = { data: part, end, error: end, close: end }
-    for (const [event, listener] of Object.entries(heard)) request.on(event, listener)
+    const listeners = { data: part, end, error: end, close: end }
+    for (const [event, listener] of Object.entries(listeners)) request.on(event, listener)
     request.resume()
 
     function part(bytes: Buffer): void {
@@ -44,7 +44,7 @@ export async function drainRefused(
     function end(): void {
       clearTimeout(late)
       clearTimeout(silent)
-      for (const [event, listener] of Object.entries(heard)) request.off(event, listener)
+      for (const [event, listener] of Object.entries(listeners)) request.off(event, listener)
       // The rest of the body is not read; an error event without a listener would end the mesh.
       request.on('error', () => undefined)
       request.pause()

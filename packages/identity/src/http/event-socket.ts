@@ -13,7 +13,7 @@ import type { SocketReader } from './socket-room.ts'
  * The maximum size of one message that a reader of the event stream sends, in bytes. The mesh ignores such messages,
  * so a reader that sends a larger one is disconnected.
  */
-const heardMaxBytes = 256
+const messageMaxBytes = 256
 /** Seconds after which a rejected client may retry. */
 const refusedRetrySeconds = 5
 /** How long a refused client may keep its connection to read the reason, in milliseconds. */
@@ -55,7 +55,7 @@ export function serveSockets(
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
-    maxPayload: heardMaxBytes,
+    maxPayload: messageMaxBytes,
   })
   const readers = new Map<WebSocket, SocketReader>()
   const open: Upgrade['open'] = (request, { socket, head }, { by, opened }) => {

@@ -82,10 +82,10 @@ function listen(
   signal: AbortSignal,
   hear: { part: (bytes: Buffer) => void; end: () => void; broken: () => void },
 ): void {
-  const heard = { data: hear.part, end: hear.end, error: hear.broken, close: hear.broken }
-  for (const [event, listener] of Object.entries(heard)) request.on(event, listener)
+  const listeners = { data: hear.part, end: hear.end, error: hear.broken, close: hear.broken }
+  for (const [event, listener] of Object.entries(listeners)) request.on(event, listener)
   signal.addEventListener('abort', () => {
-    for (const [event, listener] of Object.entries(heard)) request.off(event, listener)
+    for (const [event, listener] of Object.entries(listeners)) request.off(event, listener)
     // The rest of the body is not read; an error event without a listener would end the mesh.
     request.on('error', () => undefined)
     request.pause()

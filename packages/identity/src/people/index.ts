@@ -150,15 +150,15 @@ export function personNow({ people, broken }: PeopleSnapshot, name: string): rea
  * recorded.
  */
 function recordHand({ journal }: Kernel, now: PeopleSnapshot, before: PeopleSnapshot): void {
-  const told = (action: string, subject: string, detail: Record<string, string | string[]>) =>
+  const appendEntry = (action: string, subject: string, detail: Record<string, string | string[]>) =>
     journal.append({ actor: handActor, action: `person.${action}`, subject, detail })
   for (const person of now.people) {
     const { name, role, agents, identities } = person
     const earlier = before.people.find((one) => one.name === name)
     if (JSON.stringify(earlier) === JSON.stringify(person)) continue
-    told(earlier ? 'changed' : 'added', name, { role, agents, identities })
+    appendEntry(earlier ? 'changed' : 'added', name, { role, agents, identities })
   }
   for (const { name } of before.people) {
-    if (!now.people.some((one) => one.name === name)) told('removed', name, {})
+    if (!now.people.some((one) => one.name === name)) appendEntry('removed', name, {})
   }
 }

@@ -95,13 +95,13 @@ export function createManagePeople(
       if (broken !== null) throw brokenProblem(broken)
       return people.map(viewOf)
     },
-    add: async (caller: Caller, { expires_days: days, ...wanted }: NewPerson): Promise<WithToken> => {
+    add: async (caller: Caller, { expires_days: days, ...fields }: NewPerson): Promise<WithToken> => {
       guard(caller, { do: 'manage-people' })
       const token = freshToken()
       const person: Person = {
-        ...wanted,
+        ...fields,
         token_sha256: digestOf(token),
-        token_expires_at: expiryOf(wanted.role, days),
+        token_expires_at: expiryOf(fields.role, days),
       }
       await file.edit((people) => {
         if (people.length >= peopleLimits.peopleMax) {

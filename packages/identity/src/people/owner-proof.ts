@@ -46,8 +46,8 @@ export function createOwnerProofs(deps: {
   const given = new Map<string, { readonly person: ProofPerson; readonly until: number }>()
 
   function openOf(person: ProofPerson): OpenCode | null {
-    const asked = open.get(person)
-    return asked !== undefined && asked.until > deps.clock.now() ? asked : null
+    const openCode = open.get(person)
+    return openCode !== undefined && openCode.until > deps.clock.now() ? openCode : null
   }
 
   return {
@@ -64,8 +64,8 @@ export function createOwnerProofs(deps: {
     },
     isAsked: (person) => openOf(person) !== null,
     give(person, code) {
-      const asked = openOf(person)
-      if (asked === null) {
+      const openCode = openOf(person)
+      if (openCode === null) {
         throw new Problem('rate-limited', {
           detail: 'no code is open; flotilla proof prints one',
           repair:
@@ -73,11 +73,11 @@ export function createOwnerProofs(deps: {
           retryAfterSeconds: noCodeRetrySeconds,
         })
       }
-      asked.tries += 1
-      if (!timingSafeEqual(asked.digest, digestOf(code.trim()))) {
-        if (asked.tries < proofLimits.triesMax) throw wanted('wrong code')
+      openCode.tries += 1
+      if (!timingSafeEqual(openCode.digest, digestOf(code.trim()))) {
+        if (openCode.tries < proofLimits.triesMax) throw proofRequired('wrong code')
         open.delete(person)
-        throw wanted(`wrong code; after ${proofLimits.triesMax} attempts the code is invalid`)
+        throw proofRequired(`wrong code; after ${proofLimits.triesMax} attempts the code is invalid`)
       }
       open.delete(person)
       makeRoom(given, proofLimits.givenMax)
@@ -105,6 +105,6 @@ function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-function wanted(detail: string): Problem {
+function proofRequired(detail: string): Problem {
   return new Problem('proof-wanted', { detail })
 }

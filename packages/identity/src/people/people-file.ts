@@ -54,7 +54,7 @@ export async function createPeopleFile(deps: {
   let isEditing = false
 
   /** The state that the last successful call of `onChange` reported. */
-  let told = current
+  let reported = current
   let isOwed = false
 
   function take(next: PeopleSnapshot): 'again' | undefined {
@@ -69,10 +69,10 @@ export async function createPeopleFile(deps: {
 
   /** Calls `onChange`. The new state is in effect even if this fails; the next check then repeats the call. */
   function tell(): 'again' | undefined {
-    if (current === told) return undefined
+    if (current === reported) return undefined
     try {
-      deps.onChange(current, told, !isEditing)
-      told = current
+      deps.onChange(current, reported, !isEditing)
+      reported = current
       isOwed = false
       return undefined
     } catch (error) {

@@ -24,14 +24,14 @@ export function createProveOwner({ guard, journal }: Pick<Kernel, 'guard' | 'jou
     give(caller: Caller, code: string) {
       guard(caller, { do: 'call-route', role: 'member' })
       const person = personOf(caller)
-      const isAsked = proofs.isAsked(person)
+      const isCodeOpen = proofs.isAsked(person)
       try {
         const given = proofs.give(person, code)
         record(caller, 'given')
         return given
       } catch (error) {
         // A code has at most five attempts. Without an open code, a page could otherwise flood the audit log.
-        if (isAsked) record(caller, 'refused')
+        if (isCodeOpen) record(caller, 'refused')
         throw error
       }
     },

@@ -103,20 +103,20 @@ export type AgentsCluster = ReturnType<typeof agentsCluster>
  * Returns the cluster and the settings of its agents. Throws the problem `conflict` if the agents run in another
  * cluster. Pure.
  */
-export function agentsCluster(asked: Environment['kubernetes'], noted: NotedCluster | null) {
-  const context = asked.context ?? noted?.context ?? null
-  const namespace = asked.namespace ?? noted?.namespace ?? namespaceUsual
+export function agentsCluster(configured: Environment['kubernetes'], noted: NotedCluster | null) {
+  const context = configured.context ?? noted?.context ?? null
+  const namespace = configured.namespace ?? noted?.namespace ?? namespaceUsual
   if (noted !== null && (context !== noted.context || namespace !== noted.namespace)) {
     throw new Problem('conflict', {
       detail: `the agents of this home and their data are in ${placeWords(noted)}, so they cannot start in ${placeWords({ context, namespace })}`,
       repair: elsewhereRepair('Leave out --context and --namespace'),
     })
   }
-  const path = asked.seccomp ?? profileUsual
+  const path = configured.seccomp ?? profileUsual
   return {
     context: context ?? undefined,
     namespace,
-    image: asked.image ?? clusterImage,
+    image: configured.image ?? clusterImage,
     seccomp:
       path === runtimeProfile
         ? ({ kind: 'runtime-default' } as const)

@@ -70,7 +70,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
         maintain(),
         foundation.diskSpace.watch(() => writeAgain(kernel.database), closing.signal),
       )
-      tellStart()
+      recordStart()
       composed.serving.now = true
       const { atLeast } = contexts.fleet.isolation
       if (runtime.isolates && atLeast !== 'container')
@@ -143,7 +143,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
   }
 
   /** Records the start of the mesh. */
-  function tellStart(): void {
+  function recordStart(): void {
     kernel.journal.append({
       actor: 'system',
       action: 'mesh.started',

@@ -66,14 +66,14 @@ export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<numb
   let output = openCommandOutput(process.pid)
   let serves = false
   try {
-    const words = parseWords()
-    const name = words.positionals[0] ?? 'serve'
+    const args = parseWords()
+    const name = args.positionals[0] ?? 'serve'
     serves = name === 'serve'
     if (serves) output = openServingOutput(process.pid)
     catchFaults(output, { serves })
-    return await runNamed(name, { variables, output, values: words.values })
+    return await runNamed(name, { variables, output, values: args.values })
   } catch (error) {
-    tellOn(output, { problem: problemOf(error) })
+    writeLine(output, { problem: problemOf(error) })
     return serves && error instanceof Problem && needsOwner.includes(error.code) ? ownerMustActExitCode : 1
   } finally {
     output.flush()
@@ -101,7 +101,7 @@ function catchFaults(output: LineOutput, { serves }: { readonly serves: boolean 
       const time = new Date(systemClock.now()).toISOString()
       return output.write(`${JSON.stringify({ level: 50, time, pid: process.pid, ...problem, msg })}\n`)
     }
-    tellOn(output, { problem })
+    writeLine(output, { problem })
     output.flush()
     process.exit(1)
   })
@@ -135,7 +135,7 @@ interface Started {
 }
 
 async function runNamed(name: string, { variables, output, values }: Started): Promise<number> {
-  const print = (line: Readonly<Record<string, unknown>>): void => tellOn(output, line)
+  const print = (line: Readonly<Record<string, unknown>>): void => writeLine(output, line)
   const command = commands[name]
   if (!command) {
     print({
@@ -185,7 +185,7 @@ async function runNamed(name: string, { variables, output, values }: Started): P
 const forStarter: readonly string[] = ['progress', 'ready', 'problem']
 
 /** Writes a line. Lines for the starting process are also sent over IPC, which works even with a full disk. */
-function tellOn(output: LineOutput, line: Readonly<Record<string, unknown>>): void {
+function writeLine(output: LineOutput, line: Readonly<Record<string, unknown>>): void {
   const isForStarter = forStarter.some((name) => name in line)
   const marked = isForStarter ? { ...line, pid: process.pid } : line
   output.write(`${JSON.stringify(marked)}\n`)
@@ -200,12 +200,12 @@ const sameRequestMs = 2000
 /** Returns a signal that aborts at the first request to stop; a second, later request ends the process at once. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
-  let askedAt = 0
+  let requestedAt = 0
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (controller.signal.aborted && systemClock.now() - askedAt > sameRequestMs) process.exit(1)
+      if (controller.signal.aborted && systemClock.now() - requestedAt > sameRequestMs) process.exit(1)
       if (controller.signal.aborted) return
-      askedAt = systemClock.now()
+      requestedAt = systemClock.now()
       controller.abort(new Error(signal))
     })
   }

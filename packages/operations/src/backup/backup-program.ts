@@ -13,7 +13,7 @@ export interface BackupAsked {
   readonly file: string
   /** Null to make a backup without secrets, or to verify an unencrypted one. */
   readonly passphrase: string | null
-  readonly step: (words: string) => void
+  readonly step: (text: string) => void
   readonly moved: (moved: MovedBytes) => void
   /** Aborting the signal ends the backup program and removes the incomplete file. */
   readonly signal: AbortSignal
@@ -29,7 +29,7 @@ export interface BackupEnd {
  * Creates or verifies a backup in a separate process, so that the mesh's event loop only receives its progress. Never
  * rejects.
  */
-export type RunBackupProgram = (asked: BackupAsked) => Promise<BackupEnd>
+export type RunBackupProgram = (request: BackupAsked) => Promise<BackupEnd>
 
 const lineSchema = z.looseObject({
   progress: z.string().optional(),

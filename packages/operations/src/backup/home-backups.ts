@@ -12,7 +12,7 @@ import type { BackupAsked, RunBackupProgram } from './backup-program.ts'
 import { headerMaxBytes, isClosed } from './seal-archive.ts'
 
 /** The permission for backups: a backup with its passphrase gives access to every credential. */
-const asked = { do: 'manage-credentials' } as const
+const requiredPermission = { do: 'manage-credentials' } as const
 /** The maximum number of file names read from the folder; further ones are ignored. */
 const namesMax = 1000
 
@@ -62,9 +62,9 @@ export function createHomeBackups(deps: {
   /** Starts an operation in the background, after the audit log has recorded the request. */
   function begin(
     caller: Caller,
-    wanted: Pick<BackupAsked, 'deed' | 'passphrase'> & { readonly name: string },
+    request: Pick<BackupAsked, 'deed' | 'passphrase'> & { readonly name: string },
   ): void {
-    const { deed, name, passphrase } = wanted
+    const { deed, name, passphrase } = request
     const actor = actorOf(caller)
     const detail = { encrypted: passphrase !== null }
     journal.append({ actor, action: deed === 'make' ? 'backup.begun' : 'backup.read', subject: name, detail })
@@ -78,17 +78,17 @@ export function createHomeBackups(deps: {
         deed,
         file: join(folder, name),
         passphrase,
-        step: (words) => change({ step: words.slice(0, backupLimits.wordsMaxChars) }),
+        step: (text) => change({ step: text.slice(0, backupLimits.wordsMaxChars) }),
         moved: ({ bytes, of }) => change({ bytes, of }),
         signal: closing.signal,
       })
-      const words = end.words.slice(0, backupLimits.wordsMaxChars)
+      const result = end.words.slice(0, backupLimits.wordsMaxChars)
       working = null
-      last = { deed, name, ok: end.ok, words, ended_at: clock.now() }
+      last = { deed, name, ok: end.ok, words: result, ended_at: clock.now() }
       log.info({ backup: name, deed, ok: end.ok }, 'a program that writes or checks a backup has ended')
       if (deed === 'make') {
         const action = end.ok ? 'backup.made' : 'backup.failed'
-        journal.append({ actor, action, subject: name, detail: { words } })
+        journal.append({ actor, action, subject: name, detail: { words: result } })
       }
     }
     running = work().catch((error: unknown) =>
@@ -101,12 +101,12 @@ export function createHomeBackups(deps: {
 
   return {
     view: async (caller) => {
-      guard(caller, asked)
+      guard(caller, requiredPermission)
       requireAtTerminal(caller, 'look at backups')
       return shown()
     },
     make: async (caller, passphrase) => {
-      guard(caller, asked)
+      guard(caller, requiredPermission)
       requireAtTerminal(caller, 'make a backup')
       requireIdle()
       await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -124,7 +124,7 @@ export function createHomeBackups(deps: {
       return shown()
     },
     verify: async (caller, name, passphrase) => {
-      guard(caller, asked)
+      guard(caller, requiredPermission)
       requireAtTerminal(caller, 'read a backup')
       const isThere = backupNameSchema.safeParse(name).success && (await sizeOf(join(folder, name))) !== null
       if (!isThere) throw new Problem('not-found', { detail: 'no backup has this name' })

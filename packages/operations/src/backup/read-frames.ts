@@ -210,7 +210,7 @@ async function readAgentData(
     if (data === null) return { ...part, state: 'damaged', why: read.fault, bytes: 0 }
     await give(data.pieces)
     await sink?.end()
-    return { agent, state: 'there', why: null, bytes: read.bytes, ...saidOf(data.data, end.note) }
+    return { agent, state: 'there', why: null, bytes: read.bytes, ...skippedOf(data.data, end.note) }
   }
 
   function finished(): ReturnType<typeof filter.end> | null {
@@ -224,7 +224,7 @@ async function readAgentData(
 }
 
 /** Returns what this reader skips if it skips any or has no note (format 1); else what the backup's maker skipped. */
-function saidOf({ skipped, endedBy }: FilteredData, note: DataNote | undefined) {
+function skippedOf({ skipped, endedBy }: FilteredData, note: DataNote | undefined) {
   const here = { skipped, endedBy }
   return note === undefined || skipped.count > 0 ? here : { skipped: note.skipped, endedBy: note.ended_by }
 }

@@ -40,8 +40,8 @@ export interface RoomAsked extends BackupSecrets {
  * file systems; the backup file needs space for everything. Returns the size of the content, or null if unknown.
  * Problem `disk-full`.
  */
-export async function requireRoom(asked: RoomAsked): Promise<number | null> {
-  const { paths, agentsBytes, roomIn } = asked
+export async function requireRoom(request: RoomAsked): Promise<number | null> {
+  const { paths, agentsBytes, roomIn } = request
   const sizes = [paths.database, `${paths.database}-wal`].map((path) =>
     stat(path).then(
       (found) => found.size,
@@ -49,12 +49,12 @@ export async function requireRoom(asked: RoomAsked): Promise<number | null> {
     ),
   )
   const database = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
-  const { files } = listHomeFiles(paths, asked)
+  const { files } = listHomeFiles(paths, request)
   const { dev } = await stat(paths.home, { bigint: true })
   const sum = (some: typeof files) => some.reduce((total, { bytes }) => total + bytes, 0)
   const cut = database + sum(files.filter(({ device }) => device !== dev))
   const content = database + sum(files) + (agentsBytes ?? 0)
-  const target = dirname(asked.file)
+  const target = dirname(request.file)
   const [home, there] = [await roomIn(paths.home), await roomIn(target)]
   const isOne = home.disk === there.disk
   const places = [

@@ -36,7 +36,7 @@ const noLinkCodes: ReadonlySet<unknown> = new Set([
   'ENOSYS',
 ])
 /** Error codes for a file that was deleted or replaced by something else. */
-const goneCodes: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO'])
+const missingFileCodes: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO'])
 
 export interface Cut {
   readonly database: string
@@ -90,7 +90,7 @@ export async function takeCut(paths: DataPaths, folder: string, options: BackupS
   })
 }
 
-const goneWords = 'it was deleted, or changed again and again, while it was read'
+const missingFileReason = 'it was deleted, or changed again and again, while it was read'
 
 /** Links or copies the files; null if one changed. With `gone`, artifacts may be newer; it lists lost ones. */
 function named(
@@ -106,7 +106,7 @@ function named(
     const mayBeNewer = gone !== null && isArtifact(path)
     const bytes = mayBeNewer ? keepNewer(file, source) : keepChecked(file, source)
     if (bytes !== null) files.push({ path, mode, bytes, source })
-    else if (mayBeNewer) gone.add(shownName(Buffer.from(path).toString('latin1')), goneWords)
+    else if (mayBeNewer) gone.add(shownName(Buffer.from(path).toString('latin1')), missingFileReason)
     else return null
   }
   return files.toReversed()
@@ -149,7 +149,7 @@ function unlessGone<Result>(work: () => Result): Result | null {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && goneCodes.has(error.code))) throw error
+    if (!(error instanceof Error && 'code' in error && missingFileCodes.has(error.code))) throw error
     return null
   }
 }

@@ -1,5 +1,5 @@
 /** The interval of progress reports in bytes: often enough to watch, rarely enough to be cheap. */
-const tellEveryBytes = 4 * 1024 * 1024
+const reportEveryBytes = 4 * 1024 * 1024
 
 export interface MovedBytes {
   readonly bytes: number
@@ -15,11 +15,11 @@ export async function* tellingBytes<Piece extends Uint8Array>(
   tell: TellBytes,
 ): AsyncGenerator<Piece> {
   let bytes = 0
-  let told = 0
+  let reported = 0
   for await (const piece of source) {
     bytes += piece.length
-    if (bytes - told >= tellEveryBytes) {
-      told = bytes
+    if (bytes - reported >= reportEveryBytes) {
+      reported = bytes
       tell({ bytes, of })
     }
     yield piece

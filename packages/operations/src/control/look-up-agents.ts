@@ -69,8 +69,8 @@ export function createLookUpAgents(deps: {
       }
       requireAgent(agentId)
       if (resource !== null && actionsOnAgents.includes(action)) requireAgent(resource)
-      const told = explain(snapshot, { agentId, action, resource, as })
-      return { agent_id: agentId, action, resource, as, ...told }
+      const explanation = explain(snapshot, { agentId, action, resource, as })
+      return { agent_id: agentId, action, resource, as, ...explanation }
     },
   }
 }

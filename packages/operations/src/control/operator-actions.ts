@@ -52,8 +52,8 @@ export function createOperatorActions(
       const raised = isAtTerminal(caller) ? null : raisedPeriod(defaultBudget, limits ?? defaultBudget)
       if (raised) needs.refuseAbove(caller, { subject: rest.id, ...raised })
       const view = ({ id }: AgentRecord) => views.of(id)
-      const wanted = { ...rest, budget: limits, permissions: readFields(permissions) }
-      return view(await agents.create(caller, wanted, answering(step, view)))
+      const newAgent = { ...rest, budget: limits, permissions: readFields(permissions) }
+      return view(await agents.create(caller, newAgent, answering(step, view)))
     },
     /** Requests an approval, because a person must decide: a deleted agent's data cannot be restored. */
     askToDelete: (caller: Caller, agentId: string, reason: string) => {

@@ -218,7 +218,7 @@ function sinceOf(run: RunRecord): number {
 
 function partOf(
   { run, traceId, spanId }: Followed,
-  told: {
+  fields: {
     readonly name: string
     readonly at: number
     readonly end: number
@@ -228,16 +228,16 @@ function partOf(
 ): Span {
   return {
     traceId,
-    spanId: partSpanId(run.id, told.part),
+    spanId: partSpanId(run.id, fields.part),
     parentId: spanId,
     runId: run.id,
     agentId: run.agentId,
-    name: told.name,
+    name: fields.name,
     kind: 'internal',
     status: 'unset',
-    startedAt: Math.round(told.at),
-    endedAt: Math.round(Math.max(told.at, told.end)),
-    attributes: told.attributes ?? {},
+    startedAt: Math.round(fields.at),
+    endedAt: Math.round(Math.max(fields.at, fields.end)),
+    attributes: fields.attributes ?? {},
   }
 }
 
@@ -275,16 +275,22 @@ function cacheAttributes(body: ModelCalled): SpanAttributes {
 function toolSpan(
   one: Followed,
   { tool, at, bySubagent }: OpenTool,
-  told: { readonly end: number; readonly ok: boolean | null; readonly part: string },
+  outcome: { readonly end: number; readonly ok: boolean | null; readonly part: string },
 ): Span {
   const attributes = {
     [genAi.operation]: 'execute_tool',
     [genAi.toolName]: tool,
     ...(bySubagent ? { [own.bySubagent]: true } : {}),
-    ...(told.ok === null ? { [own.cutOff]: true } : {}),
+    ...(outcome.ok === null ? { [own.cutOff]: true } : {}),
   }
-  const part = partOf(one, { name: `execute_tool ${tool}`, at, end: told.end, part: told.part, attributes })
-  return { ...part, status: told.ok === null ? 'unset' : told.ok ? 'ok' : 'error' }
+  const part = partOf(one, {
+    name: `execute_tool ${tool}`,
+    at,
+    end: outcome.end,
+    part: outcome.part,
+    attributes,
+  })
+  return { ...part, status: outcome.ok === null ? 'unset' : outcome.ok ? 'ok' : 'error' }
 }
 
 /** The span of the whole run, from its creation to its outcome, or to `now` without one. Pure. */

@@ -29,8 +29,8 @@ const refusalSchema = z.looseObject({
  */
 export function followRefusals(refused: (refusal: CollectorRefusal) => void): () => void {
   const ignore = (): void => undefined
-  const warn = (said: string, answer?: unknown): void => {
-    const refusal = said.startsWith(partialSuccess) ? readRefusal(answer) : null
+  const warn = (message: string, answer?: unknown): void => {
+    const refusal = message.startsWith(partialSuccess) ? readRefusal(answer) : null
     if (refusal !== null) refused(refusal)
   }
   const logger = { warn, error: ignore, info: ignore, debug: ignore, verbose: ignore }

@@ -21,7 +21,7 @@ export interface Histogram {
 }
 
 /** `others` are the labels that replace all further ones when there are too many series. */
-export function createHistogram(told: {
+export function createHistogram(options: {
   readonly name: string
   readonly description: string
   readonly others: Labels
@@ -32,7 +32,7 @@ export function createHistogram(told: {
     const key = JSON.stringify(labels)
     const known = all.get(key)
     if (known) return known
-    if (all.size >= seriesMax && labels !== told.others) return seriesOf(told.others)
+    if (all.size >= seriesMax && labels !== options.others) return seriesOf(options.others)
     const made = { labels, counts: Array.from({ length: bucketEnds.length + 1 }, () => 0), sumSeconds: 0 }
     all.set(key, made)
     return made
@@ -48,9 +48,9 @@ export function createHistogram(told: {
       series.sumSeconds += seconds
     },
     metric: () => ({
-      name: told.name,
+      name: options.name,
       kind: 'histogram',
-      description: told.description,
+      description: options.description,
       samples: [...all.values()].flatMap(samplesOf),
     }),
   }

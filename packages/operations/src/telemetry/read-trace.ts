@@ -50,10 +50,10 @@ export function createReadTrace(deps: {
     const known = new Set(kept.map(({ spanId }) => spanId))
     const ids = runs.treeOf(root.id)
     const records = ids.slice(0, runsMax).flatMap((id) => runs.find(id) ?? [])
-    const told = records.map((record) => ({ record, span: runSpan(record, now) }))
-    const ofLedger = told.filter(({ span }) => !known.has(span.spanId))
+    const runSpans = records.map((record) => ({ record, span: runSpan(record, now) }))
+    const ofLedger = runSpans.filter(({ span }) => !known.has(span.spanId))
     // The last calls of a run are settled after it has ended, so the current cost comes from its row.
-    const attributesOf = new Map(told.map(({ span }) => [span.spanId, span.attributes]))
+    const attributesOf = new Map(runSpans.map(({ span }) => [span.spanId, span.attributes]))
     const open = records.flatMap((record) => (isTerminal(record.state) ? [] : follow.open(record.id, now)))
     const spans = [
       ...kept.map((span) =>

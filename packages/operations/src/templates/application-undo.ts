@@ -27,11 +27,11 @@ export function undoOf(
 
 function permissionsUndo(
   { permissions, agents }: ApplyTemplateDeps,
-  { permissions: wanted }: Planned,
+  { permissions: planned }: Planned,
 ): ApplicationUndo['permissions'] {
   const records = permissions.snapshot()
   return Object.fromEntries(
-    [...wanted].map(([agentId, fields]) => {
+    [...planned].map(([agentId, fields]) => {
       const before = records.recordOf(agentId) ?? null
       // A permission record of a missing agent is left over from a deletion and grants nothing.
       const base = agents.find(agentId) ? (before ?? workerDefaultRecord) : workerDefaultRecord

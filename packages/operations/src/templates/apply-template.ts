@@ -38,7 +38,7 @@ export interface Asked {
  */
 export interface ApplyTemplate {
   plan(caller: Caller, template: FleetTemplate): TemplatePlan
-  apply(caller: Caller, template: FleetTemplate, asked?: Asked): Promise<Application>
+  apply(caller: Caller, template: FleetTemplate, options?: Asked): Promise<Application>
   /**
    * Restores files of unfinished applications as far as possible. Returns how many were restored completely and what
    * is left.
@@ -49,7 +49,7 @@ export interface ApplyTemplate {
 export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
   return {
     plan: (caller, template) => planNow(deps, caller, { template, asked: {} }).plan,
-    apply: async (caller, template, asked = {}) => apply(deps, caller, { template, asked }),
+    apply: async (caller, template, options = {}) => apply(deps, caller, { template, asked: options }),
     async undoOpen() {
       const undoOne = createUndoApplication(deps)
       const open = deps.applications.open()
@@ -63,17 +63,17 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
 async function apply(
   deps: ApplyTemplateDeps,
   caller: Caller,
-  { template, asked }: { readonly template: FleetTemplate; readonly asked: Asked },
+  { template, asked: options }: { readonly template: FleetTemplate; readonly asked: Asked },
 ): Promise<Application> {
   const { agents, fileWatches } = deps
   await fileWatches.refresh()
-  const before = planNow(deps, caller, { template, asked })
+  const before = planNow(deps, caller, { template, asked: options })
   holdPage(caller, before, standingFleet(deps))
   const ids = template.agents.map((agent) => agent.id)
   const application = await agents.write.inTurns(ids, async () => {
     // Waiting for the turns can take time, and another call may have created one of the agents.
     await fileWatches.refresh()
-    const again = { ...asked, digest: asked.digest ?? before.plan.digest }
+    const again = { ...options, digest: options.digest ?? before.plan.digest }
     const planned = planNow(deps, caller, { template, asked: again })
     return { plan: planned.plan, secrets: await carryOut(deps, caller, planned) }
   })
@@ -84,13 +84,13 @@ async function apply(
 function planNow(
   deps: ApplyTemplateDeps,
   caller: Caller,
-  { template, asked }: { readonly template: FleetTemplate; readonly asked: Asked },
+  { template, asked: options }: { readonly template: FleetTemplate; readonly asked: Asked },
 ): Planned {
-  const standing = requireMay(deps, caller, template)
+  const current = requireMay(deps, caller, template)
   const hooksByHand = !deps.kernel.decide(caller, { do: 'make-webhooks' }).allowed
-  const planned = planTemplate(template, standing, { onlyNew: asked.onlyNew === true, hooksByHand })
-  requireNotRaised(caller, planned, standing)
-  if (asked.digest !== undefined && asked.digest !== planned.plan.digest) {
+  const planned = planTemplate(template, current, { onlyNew: options.onlyNew === true, hooksByHand })
+  requireNotRaised(caller, planned, current)
+  if (options.digest !== undefined && options.digest !== planned.plan.digest) {
     throw new Problem('conflict', {
       detail: 'the fleet or the template has changed since this plan was made; read the new plan',
     })
@@ -105,20 +105,20 @@ function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemp
   requireMayWatch(caller, template)
   if (template.schedules.length > 0) guard(caller, { do: 'manage-cron' })
   if (template.projects.length > 0) guard(caller, { do: 'manage-projects' })
-  const standing = standingFleet(deps)
-  holdTemplate(template, deps.grants, standing)
+  const current = standingFleet(deps)
+  holdTemplate(template, deps.grants, current)
   requireWholeWatchers(template, deps.fileWatches)
   requireWholeSettings(template, deps.settingsFile)
   deps.agents.write.requireMay(caller, template.agents)
   for (const { when } of template.schedules) if (when !== undefined) deps.jobs.readCondition(when)
-  return standing
+  return current
 }
 
 /** Throws a Problem if anyone but a person at a terminal would raise the budget of an existing agent. */
-function requireNotRaised(caller: Caller, { changed }: Planned, standing: StandingFleet): void {
+function requireNotRaised(caller: Caller, { changed }: Planned, current: StandingFleet): void {
   if (isAtTerminal(caller)) return
   for (const { id, budget } of changed) {
-    const before = standing.agent(id)?.record.budget
+    const before = current.agent(id)?.record.budget
     const raised = before && budget ? raisedPeriod(before, budget) : null
     if (raised) throw new Problem('human-only', { detail: `agent ${id}: ${raised.field}: ${raised.reason}` })
   }
@@ -128,12 +128,12 @@ function requireNotRaised(caller: Caller, { changed }: Planned, standing: Standi
  * Requires the owner's proof for a page if existing agents get more permissions, or any agent gets MCP servers or a
  * watched folder. Throws Problem `proof-wanted`.
  */
-function holdPage(caller: Caller, planned: Planned, standing: StandingFleet): void {
+function holdPage(caller: Caller, planned: Planned, current: StandingFleet): void {
   const { created, changed, permissions, settings, watchers } = planned
   if (watchers.length > 0) requireProof(caller, 'watch folders of this machine')
   const servers = [...created, ...changed].some((agent) => Object.keys(agent.mcpServers ?? {}).length > 0)
   const raises = changed.some(({ id, budget }) => {
-    const before = standing.agent(id)?.record.budget
+    const before = current.agent(id)?.record.budget
     return before !== undefined && budget !== undefined && raisedPeriod(before, budget) !== null
   })
   const more = changed.some(({ id }) => permissions.has(id) || settings.get(id)?.models !== undefined)

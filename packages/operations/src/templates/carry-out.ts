@@ -112,8 +112,8 @@ function mapped<In, Out>(record: Readonly<Record<string, In>>, map: (value: In) 
 }
 
 function putJobs(now: readonly CronJob[], written: Readonly<Record<string, CronJob>>): readonly CronJob[] {
-  const wanted = new Map(Object.entries(written))
-  const kept = now.map((job) => wanted.get(job.id) ?? job)
+  const writtenJobs = new Map(Object.entries(written))
+  const kept = now.map((job) => writtenJobs.get(job.id) ?? job)
   const ids = new Set(now.map(({ id }) => id))
-  return [...kept, ...[...wanted.values()].filter(({ id }) => !ids.has(id))]
+  return [...kept, ...[...writtenJobs.values()].filter(({ id }) => !ids.has(id))]
 }

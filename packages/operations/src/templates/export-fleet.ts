@@ -26,7 +26,7 @@ export interface ExportedFleet {
  */
 export type ExportFleet = (
   caller: Caller,
-  asked: { readonly name: string; readonly agents: readonly string[] | null },
+  request: { readonly name: string; readonly agents: readonly string[] | null },
 ) => ExportedFleet
 
 export interface ExportFleetDeps extends StandingFleetDeps {
@@ -35,13 +35,15 @@ export interface ExportFleetDeps extends StandingFleetDeps {
 }
 
 export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
-  return (caller, { name, agents: wanted }) => {
+  return (caller, { name, agents: requestedIds }) => {
     deps.guard(caller, { do: 'manage-fleet' })
-    const standing = standingFleet(deps)
+    const current = standingFleet(deps)
     const leftOut: LeftOut[] = []
-    const ids = (wanted ?? deps.agents.list().map(({ id }) => id)).filter((id) => id !== operatorAgentId)
+    const ids = (requestedIds ?? deps.agents.list().map(({ id }) => id)).filter(
+      (id) => id !== operatorAgentId,
+    )
     const workers = ids.flatMap((id) => {
-      const agent = standing.agent(id)
+      const agent = current.agent(id)
       if (!agent) throw new Problem('unknown-agent', { detail: `there is no agent ${id}` })
       if (!deps.agents.isArchived(id)) return [agent]
       leftOut.push({ what: `agent ${id}`, why: 'it is archived', command: `flotilla unarchive ${id}` })
@@ -92,8 +94,8 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
     return { text, leftOut }
 
     function projectOf(project: string) {
-      const { dailyUsd, monthlyUsd } = standing.projectLimits(project)
-      const { goal = '', criteria = [], sections = {} } = standing.projectTexts(project) ?? {}
+      const { dailyUsd, monthlyUsd } = current.projectLimits(project)
+      const { goal = '', criteria = [], sections = {} } = current.projectTexts(project) ?? {}
       const texts = {
         ...(goal === '' ? {} : { goal }),
         ...unlessEmpty('criteria', criteria),
@@ -149,7 +151,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
         dataLimitMb: () => deps.settingsFile.current().data_limit_mb,
         isolation: () => ({ rung: 'container', mode: 'preferred' }) as const,
       }
-      const granted = Object.entries(standing.settingsOf(id)).filter(([field, value]) => {
+      const granted = Object.entries(current.settingsOf(id)).filter(([field, value]) => {
         const above = aboveSettings({ id, settings: { [field]: value } }, fresh)
         if (above !== null)
           leftOut.push({ what: `agent ${id}, settings.${above.field}`, why: above.reason, command: null })
@@ -174,7 +176,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
 
     function hooksOf({ record: { id } }: StandingAgent) {
       const names = new Set<string>()
-      return standing.hooksOf(id).flatMap((hook) => {
+      return current.hooksOf(id).flatMap((hook) => {
         if (names.has(hook.name)) {
           const why = `a template identifies the webhooks of an agent by name, and ${hook.name} is used twice`
           leftOut.push({ what: `agent ${id}, webhook ${hook.id}`, why, command: null })
@@ -200,12 +202,12 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
     }
 
     function watchesOf({ record: { id } }: StandingAgent) {
-      return [...standing.watchesOf(id)].map(([pattern, tell]) => ({ agent: id, pattern, tell }))
+      return [...current.watchesOf(id)].map(([pattern, tell]) => ({ agent: id, pattern, tell }))
     }
 
     /** Returns an agent's watchers as in the file. A machine without their folder gets a warning in its plan. */
     function watchersOf({ record: { id } }: StandingAgent) {
-      return standing.watchers().filter(({ agent }) => agent === id)
+      return current.watchers().filter(({ agent }) => agent === id)
     }
 
     function reportBroken(): void {
@@ -220,7 +222,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
     }
 
     function schedulesOf({ record: { id } }: StandingAgent) {
-      return standing.jobsOf(id).map((job) => ({ id: job.id, agent: id, ...scheduleFields(job) }))
+      return current.jobsOf(id).map((job) => ({ id: job.id, agent: id, ...scheduleFields(job) }))
     }
   }
 }

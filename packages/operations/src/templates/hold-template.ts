@@ -17,7 +17,7 @@ import type { FleetTemplate, TemplateAgent } from './template-file.ts'
 export function holdTemplate(
   template: FleetTemplate,
   grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>,
-  standing: StandingFleet,
+  current: StandingFleet,
 ): void {
   const refuse = (where: string, reason: string): never => {
     throw new Problem('unprocessable', { detail: `template ${template.name}, ${where}: ${reason}` })
@@ -35,11 +35,11 @@ export function holdTemplate(
         `${raised.field}: ${raised.reason}, with flotilla budget ${agent.id} after it was created`,
       )
     }
-    const settings = aboveSettings(agent, standing)
+    const settings = aboveSettings(agent, current)
     if (settings !== null) refuse(where, `settings.${settings.field}: ${settings.reason}`)
   }
   for (const { name, daily_usd: dailyUsd, monthly_usd: monthlyUsd } of template.projects) {
-    const raised = raisedPeriod(standing.projectLimits(name), { dailyUsd, monthlyUsd })
+    const raised = raisedPeriod(current.projectLimits(name), { dailyUsd, monthlyUsd })
     if (raised)
       refuse(`project ${name}`, `${raised.field}: ${raised.reason}, with flotilla budget project:${name}`)
   }
@@ -52,9 +52,9 @@ export function holdTemplate(
  */
 export function aboveSettings(
   { id, settings = {} }: Pick<TemplateAgent, 'id' | 'settings'>,
-  standing: Pick<StandingFleet, 'settingsOf' | 'dataLimitMb' | 'isolation'>,
+  current: Pick<StandingFleet, 'settingsOf' | 'dataLimitMb' | 'isolation'>,
 ): { readonly field: keyof typeof settings; readonly reason: string } | null {
-  const now = standing.settingsOf(id)
+  const now = current.settingsOf(id)
   const open = settings.models?.find(
     (name) => (namesMany(name) || searchesByItself(name)) && now.models?.includes(name) !== true,
   )
@@ -65,14 +65,14 @@ export function aboveSettings(
       reason: `${open} ${what}, which the owner allows in agents.${id}.models of config/settings.json`,
     }
   }
-  const roomMb = standing.dataLimitMb(id)
+  const roomMb = current.dataLimitMb(id)
   if ((settings.data_limit_mb ?? 0) > roomMb) {
     return {
       field: 'data_limit_mb',
       reason: `the limit of the agent here is ${roomMb}, and only the owner can raise it in agents.${id}.data_limit_mb of config/settings.json`,
     }
   }
-  const { rung, mode } = standing.isolation(id)
+  const { rung, mode } = current.isolation(id)
   if (settings.isolation !== undefined && isWeaker(settings.isolation, rung)) {
     return {
       field: 'isolation',

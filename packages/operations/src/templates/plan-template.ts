@@ -64,15 +64,15 @@ export interface PlanOptions {
  */
 export function planTemplate(
   template: FleetTemplate,
-  standing: StandingFleet,
+  current: StandingFleet,
   { onlyNew = false, hooksByHand = false }: PlanOptions = {},
 ): Planned {
-  const drafts = template.agents.map((agent) => draftAgent(agent, standing))
-  const jobs = template.schedules.map((one) => draftJob(one, standing))
-  const hooks = template.webhooks.map((one) => draftHook(one, standing, hooksByHand))
-  const watches = template.watches.map((one) => draftWatch(one, standing))
-  const watchers = planWatchers(template.watchers, standing.watchers())
-  const projects = template.projects.map((one) => draftProject(one, standing))
+  const drafts = template.agents.map((agent) => draftAgent(agent, current))
+  const jobs = template.schedules.map((one) => draftJob(one, current))
+  const hooks = template.webhooks.map((one) => draftHook(one, current, hooksByHand))
+  const watches = template.watches.map((one) => draftWatch(one, current))
+  const watchers = planWatchers(template.watchers, current.watchers())
+  const projects = template.projects.map((one) => draftProject(one, current))
   const counts = ({ item: { action } }: Draft) => action === 'create' || (action === 'change' && !onlyNew)
   const agents = drafts.filter(counts)
   const items = [...projects, ...drafts, ...jobs, ...hooks, ...watches, ...watchers].map((draft) =>
@@ -132,9 +132,9 @@ function filesOf({ files = {}, skills = {} }: TemplateAgent): Readonly<Record<st
 }
 
 function draftAgent(agent: TemplateAgent, fleet: StandingFleet): AgentDraft {
-  const standing: StandingAgent | null = fleet.agent(agent.id)
+  const existing: StandingAgent | null = fleet.agent(agent.id)
   const files = filesOf(agent)
-  const wanted = {
+  const desired = {
     role: sanitizeForPrompt(agent.role),
     model: agent.model,
     instructions: sanitizeForPrompt(agent.instructions),
@@ -146,9 +146,9 @@ function draftAgent(agent: TemplateAgent, fleet: StandingFleet): AgentDraft {
     ...prefixed('settings.', agent.settings ?? {}),
     ...prefixed('/data/', files),
   }
-  if (!standing) return draftNewcomer(agent, wanted)
+  if (!existing) return draftNewcomer(agent, desired)
   const { permissions = {}, settings = {} } = agent
-  const { record } = standing
+  const { record } = existing
   const changes = changesOf(
     {
       role: record.role,
@@ -156,13 +156,13 @@ function draftAgent(agent: TemplateAgent, fleet: StandingFleet): AgentDraft {
       instructions: record.instructions,
       budget: budgetText(record.budget ?? defaultBudget),
       project: record.project,
-      heartbeat: heartbeatText(standing.heartbeat?.enabled === true ? standing.heartbeat.schedule : null),
-      mcpServers: standing.mcpServers,
-      ...prefixed('permissions.', standing.permissions),
+      heartbeat: heartbeatText(existing.heartbeat?.enabled === true ? existing.heartbeat.schedule : null),
+      mcpServers: existing.mcpServers,
+      ...prefixed('permissions.', existing.permissions),
       ...prefixed('settings.', fleet.settingsOf(agent.id)),
-      ...prefixed('/data/', standing.files),
+      ...prefixed('/data/', existing.files),
     },
-    wanted,
+    desired,
   )
   const named = new Set(changes.map(({ field }) => field))
   const pick = <T>(field: string, value: T | undefined): T | undefined =>
@@ -192,11 +192,11 @@ function draftAgent(agent: TemplateAgent, fleet: StandingFleet): AgentDraft {
   }
 }
 
-function draftNewcomer(agent: TemplateAgent, wanted: Readonly<Record<string, unknown>>): AgentDraft {
+function draftNewcomer(agent: TemplateAgent, desired: Readonly<Record<string, unknown>>): AgentDraft {
   const { permissions = {}, settings = {}, ...rest } = agent
   const { role, instructions, model, budget, project, mcpServers, id } = rest
   return {
-    item: itemOf({ kind: 'agent', id }, false, changesOf(null, wanted)),
+    item: itemOf({ kind: 'agent', id }, false, changesOf(null, desired)),
     create: { id, role, instructions, model, budget, project, mcpServers, files: filesOf(agent) },
     permissions: [id, permissions],
     ...(Object.keys(settings).length === 0 ? {} : { settings: [id, settings] }),
@@ -218,8 +218,8 @@ function prefixed(prefix: string, record: Readonly<Record<string, unknown>>): Re
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [`${prefix}${name}`, value]))
 }
 
-function draftJob(wish: TemplateSchedule, standing: StandingFleet): Draft & { readonly job: JobWish } {
-  const known = standing.job(wish.id)
+function draftJob(wish: TemplateSchedule, current: StandingFleet): Draft & { readonly job: JobWish } {
+  const known = current.job(wish.id)
   if (known && (known.agent !== wish.agent || known.heartbeat)) {
     throw new Problem('conflict', {
       detail: `agent ${known.agent} already has a job ${wish.id}; give the schedule another id`,
@@ -237,11 +237,11 @@ function draftJob(wish: TemplateSchedule, standing: StandingFleet): Draft & { re
     ...(tool_params === undefined ? {} : { tool_params }),
     ...(when === undefined ? {} : { when }),
   }
-  const wanted = scheduleFields({ ...job, created_by: '', created_at: 0 })
+  const desired = scheduleFields({ ...job, created_by: '', created_at: 0 })
   const before = known && scheduleFields(known)
-  const gone = before ? Object.keys(before).filter((field) => !(field in wanted)) : []
+  const gone = before ? Object.keys(before).filter((field) => !(field in desired)) : []
   const changes = [
-    ...changesOf(before, wanted),
+    ...changesOf(before, desired),
     ...gone.map((field) => ({ field, before: textOf(before?.[field]), after: '' })),
   ]
   return { item: itemOf({ kind: 'schedule', id }, known !== null, changes), job }
@@ -249,10 +249,10 @@ function draftJob(wish: TemplateSchedule, standing: StandingFleet): Draft & { re
 
 function draftHook(
   wish: TemplateWebhook,
-  standing: StandingFleet,
+  current: StandingFleet,
   byHand: boolean,
 ): Draft & { readonly hook: HookWish } {
-  const named = standing.hooksOf(wish.agent).filter(({ name }) => name === wish.name)
+  const named = current.hooksOf(wish.agent).filter(({ name }) => name === wish.name)
   if (named.length > 1) {
     throw new Problem('conflict', {
       detail: `agent ${wish.agent} has ${named.length} webhooks called ${wish.name}; rename all but one`,
@@ -277,12 +277,9 @@ function draftHook(
   return { item: byHand && item.action !== 'keep' ? { ...item, action: 'by-hand' } : item, hook }
 }
 
-function draftWatch(
-  watch: TemplateWatch,
-  standing: StandingFleet,
-): Draft & { readonly watch: TemplateWatch } {
+function draftWatch(watch: TemplateWatch, current: StandingFleet): Draft & { readonly watch: TemplateWatch } {
   const { agent, pattern, tell } = watch
-  const before = standing.watchesOf(agent).get(pattern)
+  const before = current.watchesOf(agent).get(pattern)
   const changes = changesOf(before === undefined ? null : { tell: before }, { tell })
   return { item: itemOf({ kind: 'watch', id: `${agent}: ${pattern}` }, before !== undefined, changes), watch }
 }
@@ -300,7 +297,7 @@ function hookFields(
   }
 }
 
-function draftProject(wish: TemplateProject, standing: StandingFleet) {
+function draftProject(wish: TemplateProject, current: StandingFleet) {
   const { name, daily_usd: dailyUsd, monthly_usd: monthlyUsd, criteria = [], sections = {} } = wish
   const texts: Partial<ProjectTexts> = {
     ...(wish.goal === undefined ? {} : { goal: textOfProject(wish.goal) }),
@@ -310,8 +307,8 @@ function draftProject(wish: TemplateProject, standing: StandingFleet) {
     ),
   }
   const project = { name, dailyUsd, monthlyUsd, texts }
-  const limits = standing.projectLimits(name)
-  const known = standing.projectTexts(name)
+  const limits = current.projectLimits(name)
+  const known = current.projectTexts(name)
   const isThere = known !== null || limits.dailyUsd !== null || limits.monthlyUsd !== null
   const before = {
     budget: budgetText(limits),
@@ -319,13 +316,13 @@ function draftProject(wish: TemplateProject, standing: StandingFleet) {
     criteria: known?.criteria,
     ...prefixed('section ', known?.sections ?? {}),
   }
-  const wanted = {
+  const desired = {
     budget: budgetText(project),
     goal: texts.goal,
     criteria: texts.criteria,
     ...prefixed('section ', texts.sections ?? {}),
   }
-  const changes = changesOf(isThere ? before : null, wanted)
+  const changes = changesOf(isThere ? before : null, desired)
   return { item: itemOf({ kind: 'project', id: name }, isThere, changes), project }
 }
 

@@ -15,14 +15,14 @@ export interface WatcherPlan {
  */
 export function planWatchers(
   wishes: readonly WatcherEntry[],
-  standing: readonly WatcherEntry[],
+  existing: readonly WatcherEntry[],
 ): readonly WatcherPlan[] {
   const seen = new Map<string, number>()
   const plans = wishes.map((wish): WatcherPlan => {
     const place = placeOf(wish)
     const ordinal = seen.get(place) ?? 0
     seen.set(place, ordinal + 1)
-    const before = standing.filter((entry) => placeOf(entry) === place)[ordinal] ?? null
+    const before = existing.filter((entry) => placeOf(entry) === place)[ordinal] ?? null
     const id = `${wish.agent}: ${watchName(wish)}${ordinal === 0 ? '' : ` (${ordinal + 1})`}`
     const changes = changesOf(before && fieldsOf(before), fieldsOf(wish))
     return {
@@ -30,7 +30,7 @@ export function planWatchers(
       change: { before, after: wish },
     }
   })
-  const all = standing.length + plans.filter(({ change }) => change.before === null).length
+  const all = existing.length + plans.filter(({ change }) => change.before === null).length
   if (all > watchesMax) {
     throw new Problem('conflict', {
       detail: `with this template the fleet would have ${all} file watchers, and ${watchesMax} are allowed; remove some from config/watchers.yaml`,

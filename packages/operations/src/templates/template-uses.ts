@@ -34,7 +34,7 @@ export interface TemplateUses {
   ): Promise<Reply<'templateApplyPlan'>>
   /** Like `apply`, but existing objects stay. With a step, agents of an interrupted attempt count as new. */
   applyNew(caller: Caller, name: string, step?: Resumable<AppliedTemplate>): Promise<AppliedTemplate>
-  exportFleet(...asked: Parameters<ExportFleet>): Promise<ExportedFleet>
+  exportFleet(...request: Parameters<ExportFleet>): Promise<ExportedFleet>
 }
 
 /** Operations on templates for people, in the form of the API. */
@@ -109,10 +109,10 @@ export function createTemplateUses(
       }
       return step ? step.settle(() => reply) : reply
     },
-    async exportFleet(caller, asked) {
+    async exportFleet(caller, request) {
       guard(caller, { do: 'manage-fleet' })
       await fileWatches.refresh()
-      return exportNow(caller, asked)
+      return exportNow(caller, request)
     },
   }
 }

@@ -96,9 +96,9 @@ async function putSettings(
 ): Promise<void> {
   await settingsFile.editAll((now) =>
     Object.entries(undo.settings).flatMap(([agentId, { before, after }]) => {
-      const standing = Object.entries(agentSettingsOf(now, agentId))
+      const currentFields = Object.entries(agentSettingsOf(now, agentId))
       const wrote = Object.entries(after)
-      const ours = wrote.filter((field) => standing.some((one) => isDeepStrictEqual(one, field)))
+      const ours = wrote.filter((field) => currentFields.some((one) => isDeepStrictEqual(one, field)))
       return agentSettingEdits(
         agentId,
         ours.map(([name]) => name),

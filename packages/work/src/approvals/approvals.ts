@@ -175,13 +175,13 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
 /** Converts a row to the format of the API; the consequences are computed now. */
 function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>): ApprovalView {
-  const told = row.state === 'pending' ? toldNow(row, deps) : { consequences: [], costs: [] }
+  const details = row.state === 'pending' ? currentDetails(row, deps) : { consequences: [], costs: [] }
   return {
     id: row.id,
     kind: row.kind,
     subject: row.subject,
     summary: row.summary,
-    ...told,
+    ...details,
     args: row.args,
     digest: row.digest,
     asked_by: row.askedBy,
@@ -197,17 +197,20 @@ function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | '
 }
 
 /** Computes the current consequences and the known costs of a pending approval. */
-function toldNow(
+function currentDetails(
   row: ApprovalRecord,
   { kinds, runCosts }: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>,
 ): Pick<ApprovalView, 'consequences' | 'costs'> {
   const waiting = row.runId === null ? null : runCosts(row.runId)
   const ofRun = waiting === null ? [] : formatRunCosts(waiting)
   try {
-    const words = kinds[row.kind]?.describe(row.args)
-    if (!words)
+    const description = kinds[row.kind]?.describe(row.args)
+    if (!description)
       return { consequences: ['This release does not know this kind of approval.'], costs: [...ofRun] }
-    return { consequences: [...(words.repeats ?? []), ...words.consequences], costs: [words.price, ...ofRun] }
+    return {
+      consequences: [...(description.repeats ?? []), ...description.consequences],
+      costs: [description.price, ...ofRun],
+    }
   } catch (error) {
     const reason = error instanceof Problem ? error.detail : 'unknown reason'
     return { consequences: [`The action cannot be carried out now: ${reason}`], costs: [...ofRun] }

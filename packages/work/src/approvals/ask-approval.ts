@@ -40,7 +40,7 @@ export type AskedApproval = ApprovalRecord & { readonly joined?: true }
  * the same effect (`equal-effects.ts`), that one is returned, and the new run is notified of the outcome as well.
  * Problems `denied`, `approvals-full`, and the problems of the kind.
  */
-export type AskApproval = (caller: Caller, asked: Asked) => AskedApproval
+export type AskApproval = (caller: Caller, request: Asked) => AskedApproval
 
 export function createAskApproval(deps: {
   readonly database: Database

@@ -107,8 +107,8 @@ export async function carryOut(
       'failed to carry out a confirmed action; the approval and the asking run show the reason',
     )
     const isLate = error instanceof Problem && error.code === 'approval-expired'
-    const words = error instanceof Problem ? error.detail : 'internal error; see the log of the mesh'
-    end = { to: isLate ? 'expired' : 'failed', detail: words }
+    const detail = error instanceof Problem ? error.detail : 'internal error; see the log of the mesh'
+    end = { to: isLate ? 'expired' : 'failed', detail: detail }
   }
   return deps.move(row, { ...end, by }) ?? deps.table.find(row.id) ?? row
 }

@@ -19,7 +19,7 @@ export interface ApprovalMove {
 export type MoveApproval = (row: ApprovalRecord, move: ApprovalMove) => ApprovalRecord | null
 
 /** The maximum length of the notification to the requesting run, in characters. */
-const toldMaxChars = 2000
+const notificationMaxChars = 2000
 
 /**
  * Creates the only function that changes the state of an approval: row, audit entry and event in one transaction. The
@@ -51,7 +51,7 @@ export function createMoveApproval(deps: {
         agent_id: row.askedBy.replace(/^agent:/, ''),
         run_id: row.runId,
         state: to,
-        detail: detail.slice(0, toldMaxChars),
+        detail: detail.slice(0, notificationMaxChars),
       })
       for (const runId of to === 'confirmed' ? [] : table.runsOf(row)) {
         notifyRun(runId, `approval:${row.id}`, {
@@ -59,7 +59,7 @@ export function createMoveApproval(deps: {
           approvalId: row.id,
           summary: row.summary,
           state: to,
-          detail: detail.slice(0, toldMaxChars),
+          detail: detail.slice(0, notificationMaxChars),
         })
       }
       return next

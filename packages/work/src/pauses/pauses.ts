@@ -29,7 +29,7 @@ export interface Pauses {
   /**
    * Pauses an agent or the fleet; `now` also cancels running runs of triggers. Problems `denied`, `unknown-agent`.
    */
-  pause(caller: Caller, asked: PauseInput): PauseView
+  pause(caller: Caller, request: PauseInput): PauseView
   /** Ends a pause; overdue triggers fire once. Problems `denied`, `unknown-agent`, `conflict` without a pause. */
   resume(caller: Caller, agentId: string | null): ResumeResult
   list(caller: Caller): readonly PauseView[]

@@ -75,7 +75,7 @@ export interface RunQueries {
   /** Lists runs of one agent or of all, newest first. */
   list(page: { readonly agentId?: string; readonly limit: number }): readonly RunRecord[]
   /** Searches all runs, page by page. Problem `not-found` for an unknown `before`. */
-  search(asked: RunSearch): FoundRuns
+  search(query: RunSearch): FoundRuns
   view(run: RunRecord): RunView
   /** Returns what the run will wait for when its turn ends: open child tasks, and open questions to a person. */
   waitsOf(runId: string): readonly string[]

@@ -54,7 +54,7 @@ export function runPeopleRoutes(
     return { read: true as const }
   })
 
-  function waited(asked: { readonly runId: string; readonly caller: Caller }, reply: FastifyReply) {
-    return keptAliveReply(reply, keepAliveMs, awaitOutcome(outcomes, asked, reply))
+  function waited(request: { readonly runId: string; readonly caller: Caller }, reply: FastifyReply) {
+    return keptAliveReply(reply, keepAliveMs, awaitOutcome(outcomes, request, reply))
   }
 }

@@ -16,9 +16,9 @@ const neverHeld = [...controlPlaneFlags, 'can_manage_cron', 'can_use_wallet'] as
  * its parent may do, without permissions that would outlive it. Pure.
  */
 export function childRecord({ parent, fields, maySpawn }: AskedRecord): PermissionRecord {
-  const wished: PermissionRecord = { ...workerDefaultRecord, ...fields }
+  const requested: PermissionRecord = { ...workerDefaultRecord, ...fields }
   return {
-    ...withinParent(wished, parent),
+    ...withinParent(requested, parent),
     ...Object.fromEntries(neverHeld.map((flag) => [flag, false])),
     ...(maySpawn ? {} : { can_spawn: false }),
   }

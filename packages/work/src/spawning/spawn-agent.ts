@@ -33,7 +33,7 @@ const titleMaxChars = 200
  */
 export type SpawnAgent = (
   caller: Caller,
-  asked: AskedSpawn,
+  request: AskedSpawn,
   step: Resumable<SpawnReply>,
 ) => Promise<SpawnReply>
 
@@ -53,7 +53,7 @@ export interface SpawnDeps extends Pick<
 
 export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
   const { database, table, agents } = deps
-  return async (caller, asked, step) => {
+  return async (caller, request, step) => {
     deps.guard(caller, { do: 'spawn-agent' })
     if (caller.kind !== 'agent' || !caller.run) {
       throw new Problem('stale-fence', { detail: 'only a run that is in progress may spawn an agent' })
@@ -62,26 +62,28 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
     const parent = agents.find(caller.agentId)
     const record = deps.permissionsOf(caller.agentId)
     if (parent === null || record === null) throw new Problem('denied')
-    const fields = readFields(asked.permissions)
-    const row = database.transaction(() => reserve(deps, caller.agentId, asked.ttl))
+    const fields = readFields(request.permissions)
+    const row = database.transaction(() => reserve(deps, caller.agentId, request.ttl))
     const { agentId } = row
     try {
-      const wanted = { parent: record, fields, maySpawn: row.depth < spawnLimits.depthMax }
-      const permissions = childRecord(wanted)
-      const withheld = withheldFields(wanted, permissions)
+      const requested = { parent: record, fields, maySpawn: row.depth < spawnLimits.depthMax }
+      const permissions = childRecord(requested)
+      const withheld = withheldFields(requested, permissions)
       const made = {
         id: agentId,
-        role: asked.role,
-        instructions: asked.system_prompt,
+        role: request.role,
+        instructions: request.system_prompt,
         model: parent.model,
         project: parent.project,
         // Shown in the agent's bootstrap files. The agent's limit is the cap of its run, within its parent's budgets.
-        budget: { dailyUsd: asked.budget_usd, monthlyUsd: asked.budget_usd },
+        budget: { dailyUsd: request.budget_usd, monthlyUsd: request.budget_usd },
         permissions,
         actor: actorOf(caller),
       }
       return await makeWith(deps, made, (write) =>
-        step.settle(() => database.transaction(() => begin(deps, { caller, asked, row, withheld, write }))),
+        step.settle(() =>
+          database.transaction(() => begin(deps, { caller, asked: request, row, withheld, write })),
+        ),
       )
     } catch (error) {
       table.ends(agentId, 'the agent could not be created')
@@ -127,7 +129,7 @@ function begin(
   deps: SpawnDeps,
   {
     caller,
-    asked,
+    asked: request,
     row,
     withheld,
     write,
@@ -149,10 +151,10 @@ function begin(
   }
   const given = deps.giveTask(caller, {
     to: agentId,
-    title: titleOf(asked),
-    description: asked.task,
+    title: titleOf(request),
+    description: request.task,
     data: {},
-    tokenBudget: { max_tokens: null, max_cost_usd: asked.budget_usd },
+    tokenBudget: { max_tokens: null, max_cost_usd: request.budget_usd },
     spawned: true,
   })
   if (given.run_id === null) throw new Error('the lane of a new agent has room, and its task needs no other')
@@ -165,7 +167,7 @@ function begin(
       parent: parentId,
       depth: row.depth,
       ends_at: endsAt,
-      budget_usd: asked.budget_usd,
+      budget_usd: request.budget_usd,
       task: given.task_id,
     },
   })

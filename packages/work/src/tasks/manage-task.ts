@@ -60,24 +60,24 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
   const { database, access, guard } = deps
   return (caller, { taskId, action, note, to }) => {
     access.requireActing(caller)
-    const words = noteOf(note)
+    const noteText = noteOf(note)
     switch (action) {
       case 'answer': {
         const task = access.requireGiver(caller, taskId)
-        if (words === '') throw new Problem('bad-request', { detail: '`note`: give the answer' })
+        if (noteText === '') throw new Problem('bad-request', { detail: '`note`: give the answer' })
         const spawned = isMakerOf(deps, caller, task.assignee)
         // The check runs before the transaction, because a rollback would remove the audit entry of a refusal.
         if (spawned) guard(caller, { do: 'spawn-agent' })
         else guardReach(guard, caller, task.assignee)
-        return database.transaction(() => giveAnew(deps, caller, { task, action, words, spawned }))
+        return database.transaction(() => giveAnew(deps, caller, { task, action, words: noteText, spawned }))
       }
       case 'retry': {
         const task = access.requireRouter(caller, taskId)
         guardReach(guard, caller, task.assignee)
         return database.transaction(() =>
           isTaskOpen(task.state)
-            ? giveAnew(deps, caller, { task, action, words })
-            : giveAgain(deps, caller, { task, words: words || 'the task is retried', description: null }),
+            ? giveAnew(deps, caller, { task, action, words: noteText })
+            : giveAgain(deps, caller, { task, words: noteText || 'the task is retried', description: null }),
         )
       }
       case 'reroute': {
@@ -87,12 +87,12 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
         if (to === task.assignee)
           throw new Problem('bad-request', { detail: `\`to\`: agent ${to} already has the task` })
         guardReach(guard, caller, to)
-        return database.transaction(() => giveAnew(deps, caller, { task, action, words, to }))
+        return database.transaction(() => giveAnew(deps, caller, { task, action, words: noteText, to }))
       }
       case 'cancel': {
         const task = access.requireGiver(caller, taskId)
         return database.transaction(() =>
-          cancel(deps, caller, { task, words: words || 'the task was cancelled' }),
+          cancel(deps, caller, { task, words: noteText || 'the task was cancelled' }),
         )
       }
     }

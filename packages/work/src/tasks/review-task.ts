@@ -39,8 +39,8 @@ export function createReviewTask(
   return (caller, { taskId, outcome, comment }) => {
     access.requireActing(caller)
     const task = access.requireGiver(caller, taskId)
-    const words = sanitizeForPrompt(comment).trim().slice(0, taskLimits.feedbackMaxChars)
-    if (words === '' && outcome !== 'accepted') {
+    const feedback = sanitizeForPrompt(comment).trim().slice(0, taskLimits.feedbackMaxChars)
+    if (feedback === '' && outcome !== 'accepted') {
       throw new Problem('bad-request', {
         detail: `\`comment\`: say why the task is ${outcome}, because its agent learns from the comment`,
       })
@@ -48,7 +48,7 @@ export function createReviewTask(
     if (isTaskOpen(task.state)) {
       throw new Problem('conflict', { detail: `the task is ${task.state}; review it after it has ended` })
     }
-    if (task.outcome === outcome && task.feedback === words) return { task: taskView(task), rework: null }
+    if (task.outcome === outcome && task.feedback === feedback) return { task: taskView(task), rework: null }
     if (task.outcome !== null) {
       throw new Problem('conflict', { detail: `the task already has a review: ${task.outcome}` })
     }
@@ -57,10 +57,14 @@ export function createReviewTask(
       deps.guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: task.assignee })
     }
     return database.transaction(() => {
-      const judged = judge(deps, caller, { task, outcome, words })
+      const judged = judge(deps, caller, { task, outcome, words: feedback })
       const rework =
         outcome === 'rework'
-          ? giveAgain(deps, caller, { task: judged, words, description: reworkText(task, words) })
+          ? giveAgain(deps, caller, {
+              task: judged,
+              words: feedback,
+              description: reworkText(task, feedback),
+            })
           : null
       return { task: taskView(judged), rework }
     })
@@ -70,9 +74,9 @@ export function createReviewTask(
 function judge(
   deps: Parameters<typeof createReviewTask>[0],
   caller: Caller,
-  said: { readonly task: TaskRecord; readonly outcome: TaskOutcome; readonly words: string },
+  review: { readonly task: TaskRecord; readonly outcome: TaskOutcome; readonly words: string },
 ): TaskRecord {
-  const { task, outcome, words } = said
+  const { task, outcome, words } = review
   const now = deps.clock.now()
   const by = creatorOf(caller)
   const next: TaskRecord = {
@@ -105,7 +109,7 @@ function judge(
 /** The maximum length of the description of a task that repeats a reviewed task, in characters. */
 const descriptionMaxChars = 50_000
 
-function reworkText(task: TaskRecord, words: string): string {
-  const said = `\n\nThis repeats ${task.id}. Its result was: ${task.summary ?? 'nothing'}\nWhat must be different: ${words}`
-  return `${task.description.slice(0, descriptionMaxChars - Math.min(said.length, 25_000))}${said.slice(0, 25_000)}`
+function reworkText(task: TaskRecord, feedback: string): string {
+  const addition = `\n\nThis repeats ${task.id}. Its result was: ${task.summary ?? 'nothing'}\nWhat must be different: ${feedback}`
+  return `${task.description.slice(0, descriptionMaxChars - Math.min(addition.length, 25_000))}${addition.slice(0, 25_000)}`
 }

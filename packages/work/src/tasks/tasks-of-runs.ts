@@ -143,8 +143,8 @@ const asks: readonly string[] = ['block', 'blocked'] satisfies TaskActionName[]
 function answerTo(rows: readonly TaskHistoryRow[]): TaskAnswer | null {
   const at = rows.findLastIndex(({ action }) => setsGoing.includes(action))
   if (at === -1) return null
-  const [asked, answer] = [rows.slice(0, at).findLast(({ state }) => state === 'blocked'), rows[at]]
-  if (answer?.action !== 'answer' || asked === undefined || !asks.includes(asked.action)) return null
+  const [question, answer] = [rows.slice(0, at).findLast(({ state }) => state === 'blocked'), rows[at]]
+  if (answer?.action !== 'answer' || question === undefined || !asks.includes(question.action)) return null
   return { by: answer.actor, text: answer.words }
 }
 

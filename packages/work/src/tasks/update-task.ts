@@ -57,25 +57,25 @@ export function createUpdateTask(deps: {
   return (caller, { taskId, action, note, artifacts = [] }) => {
     if (caller.kind !== 'agent') throw new Problem('not-found')
     deps.guard(caller, { do: 'act-for-self', agentId: caller.agentId })
-    const words = noteOf(note)
-    if (words === '' && action !== 'accept') {
+    const noteText = noteOf(note)
+    if (noteText === '' && action !== 'accept') {
       throw new Problem('bad-request', {
         detail: action === 'block' ? '`note`: ask your question' : '`note`: describe the progress',
       })
     }
     return database.transaction(() => {
       const task = requireOwn({ ledger, table }, caller, taskId)
-      if (task.state === taskActions[action].to && saidAlready(task, action, words)) return taskView(task)
+      if (task.state === taskActions[action].to && isUnchanged(task, action, noteText)) return taskView(task)
       if (action === 'progress' && history.count(taskId, 'progress') >= taskLimits.progressMax) {
         throw new Problem('unprocessable', {
           detail: `a task may have at most ${taskLimits.progressMax} progress notes; continue, and complete the task`,
         })
       }
       const attached = artifactsOf(caller, artifacts, task.artifacts)
-      const changes: Partial<TaskRecord> = { artifacts: attached, ...saidBy(action, words) }
+      const changes: Partial<TaskRecord> = { artifacts: attached, ...changesBy(action, noteText) }
       if (action === 'progress' && task.state === 'working')
         return taskView(noteProgress(task, caller, changes))
-      const move = { action, actor: actorOf(caller), words, changes, tell: ledger.notifyRun }
+      const move = { action, actor: actorOf(caller), words: noteText, changes, tell: ledger.notifyRun }
       const moved = moveTask(task, move)
       if (!moved) throw refused(task)
       return taskView(moved)
@@ -83,13 +83,13 @@ export function createUpdateTask(deps: {
   }
 }
 
-function saidBy(action: UpdateAction, words: string): Partial<TaskRecord> {
-  if (action === 'block') return { summary: words, blocked_by: 'question' }
-  return action === 'progress' ? { progress: words } : {}
+function changesBy(action: UpdateAction, noteText: string): Partial<TaskRecord> {
+  if (action === 'block') return { summary: noteText, blocked_by: 'question' }
+  return action === 'progress' ? { progress: noteText } : {}
 }
 
-function saidAlready(task: TaskRecord, action: UpdateAction, words: string): boolean {
-  return action === 'accept' || (action === 'block' ? task.summary : task.progress) === words
+function isUnchanged(task: TaskRecord, action: UpdateAction, noteText: string): boolean {
+  return action === 'accept' || (action === 'block' ? task.summary : task.progress) === noteText
 }
 
 /** Returns the note as people and models see it. Pure. */

@@ -19,7 +19,7 @@ type CountBytes = (bytes: number) => void
  */
 export type FetchMediaForAgent = (
   caller: Caller,
-  asked: { readonly url: string; readonly maxBytes: number; readonly hold?: CountBytes | undefined },
+  request: { readonly url: string; readonly maxBytes: number; readonly hold?: CountBytes | undefined },
   signal: AbortSignal,
 ) => Promise<Uint8Array>
 

@@ -66,10 +66,10 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
         detail: { method: request.method, ...detail },
       })
     try {
-      const asked = { ...filled, method: request.method, onLeaving: dispatching }
+      const outgoingRequest = { ...filled, method: request.method, onLeaving: dispatching }
       const { reply, url: reached } = await followRedirects(
         deps.fetchFor(caller.agentId),
-        asked,
+        outgoingRequest,
         deadline.signal,
       )
       answered = reply.status

@@ -22,7 +22,7 @@ export const searchPlaces: readonly { readonly partMaxChars: number; readonly pa
  * share waits until some is restored. Rejects with the signal's reason.
  */
 export type CleanPart = (
-  asked: { readonly agentId: string; readonly scrub: Scrub; readonly signal: AbortSignal },
+  context: { readonly agentId: string; readonly scrub: Scrub; readonly signal: AbortSignal },
   part: string,
 ) => Promise<string>
 

@@ -66,7 +66,7 @@ const shownHeaderNames = [
   'www-authenticate',
 ] as const
 /** The maximum length of one header of an MCP server's answer that an agent gets, in characters. */
-const toldHeaderMaxChars = 2000
+const headerValueMaxChars = 2000
 
 export interface ExchangeDeps {
   readonly guard: Guard
@@ -135,8 +135,8 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       reply = await deps.fetchFor(agentId)({ ...filled, method: exchange.method, onLeaving }, deadline.signal)
     } catch (error) {
       end({ problem: error instanceof Problem ? error.code : 'failed' })
-      const told = withoutSecrets(error, credentials.scrub)
-      throw hasLeft && !listens ? outcomeUnknown(told) : told
+      const scrubbedError = withoutSecrets(error, credentials.scrub)
+      throw hasLeft && !listens ? outcomeUnknown(scrubbedError) : scrubbedError
     }
     const close = async (bytes: number, problem?: string): Promise<void> => {
       await reply.close()
@@ -154,7 +154,7 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
     })
     return {
       status: reply.status,
-      headers: told(credentials.scrub.record(reply.headers)),
+      headers: shownHeaders(credentials.scrub.record(reply.headers)),
       body,
       cut: cut.signal,
     }
@@ -179,11 +179,11 @@ function requireServer(servers: McpServers, name: string): RemoteMcpServer {
   return server
 }
 
-/** Returns the configured address with handles, or `asked` if it has the same origin. Problem `address-refused`. */
-function addressOf(server: RemoteMcpServer, asked: string | null): string {
-  if (asked === null) return server.url
+/** Returns the configured address with handles, or a `requestedUrl` of the same origin. Problem `address-refused`. */
+function addressOf(server: RemoteMcpServer, requestedUrl: string | null): string {
+  if (requestedUrl === null) return server.url
   const own = new URL(shownAddress(server.url))
-  if (URL.canParse(asked) && new URL(asked).origin === own.origin) return asked
+  if (URL.canParse(requestedUrl) && new URL(requestedUrl).origin === own.origin) return requestedUrl
   throw new Problem('address-refused', {
     detail: `calls to this MCP server may only go to its own origin, ${own.origin}`,
   })
@@ -206,11 +206,11 @@ async function cutWithRun(
   }
 }
 
-function told(headers: Readonly<Record<string, string>>): Record<string, string> {
+function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     shownHeaderNames.flatMap((name) => {
       const value = headers[name]
-      return value === undefined ? [] : [[name, value.slice(0, toldHeaderMaxChars)]]
+      return value === undefined ? [] : [[name, value.slice(0, headerValueMaxChars)]]
     }),
   )
 }

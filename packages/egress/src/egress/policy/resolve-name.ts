@@ -95,10 +95,12 @@ async function answered(answer: Promise<readonly string[]>): Promise<readonly st
 
 /** Returns the addresses of a name in a hosts file, in its order. Lines with a zone are ignored. Pure. */
 function addressesInHosts(text: string, name: string): readonly LookupAddress[] {
-  const wanted = name.toLowerCase()
+  const searchedName = name.toLowerCase()
   return text.split('\n').flatMap((line) => {
     const [address = '', ...names] = (line.split('#', 1)[0] ?? '').trim().split(/\s+/)
     const family = address.includes('%') ? 0 : isIP(address)
-    return family !== 0 && names.some((other) => other.toLowerCase() === wanted) ? [{ address, family }] : []
+    return family !== 0 && names.some((other) => other.toLowerCase() === searchedName)
+      ? [{ address, family }]
+      : []
   })
 }

@@ -77,7 +77,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
   }
 
   async function serveConnect(request: IncomingMessage, near: Duplex, head: Buffer): Promise<void> {
-    const gone = goneOf(near)
+    const gone = watchDisconnect(near)
     try {
       const identity = deps.gate(request.headers['proxy-authorization'], linkedAgentOf(request.socket))
       const destination = readConnectTarget(request.url)
@@ -102,12 +102,12 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
   }
 
   async function serveAbsolute(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const gone = goneOf(response)
+    const gone = watchDisconnect(response)
     try {
       const identity = deps.gate(request.headers['proxy-authorization'], linkedAgentOf(request.socket))
       const target = readAbsoluteTarget(request.url)
-      const wanted = { destination: target.destination, protocol: 'http:' } as const
-      const checked = await deps.openTunnel(identity, wanted, gone.signal)
+      const tunnelTarget = { destination: target.destination, protocol: 'http:' } as const
+      const checked = await deps.openTunnel(identity, tunnelTarget, gone.signal)
       try {
         const signal = AbortSignal.any([gone.signal, checked.tunnel.signal])
         await forwardAbsolute(checked, { request, response, target, signal })
@@ -153,7 +153,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
 }
 
 /** Returns a signal that aborts when the client disconnects, and a function that stops watching the client. */
-function goneOf(client: Duplex | ServerResponse): { readonly signal: AbortSignal; forget(): void } {
+function watchDisconnect(client: Duplex | ServerResponse): { readonly signal: AbortSignal; forget(): void } {
   const gone = new AbortController()
   const onClose = () => gone.abort(new Problem('client-gone'))
   client.once('close', onClose)

@@ -18,7 +18,7 @@ export interface CheckedTunnel {
  */
 export type OpenTunnel = (
   identity: ProxyIdentity,
-  wanted: { readonly destination: Destination; readonly protocol: 'http:' | 'https:' },
+  target: { readonly destination: Destination; readonly protocol: 'http:' | 'https:' },
   signal: AbortSignal,
 ) => Promise<CheckedTunnel>
 

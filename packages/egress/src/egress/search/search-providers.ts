@@ -27,7 +27,7 @@ export interface SearchProvider {
 }
 
 /** External services may omit fields, set them to null, or add new ones. */
-const words = z.string().nullish()
+const field = z.string().nullish()
 const found = <Fields extends z.ZodRawShape>(fields: Fields) =>
   endingAtFirst(z.array(z.looseObject(fields)).max(1000))
 
@@ -50,7 +50,7 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
       body: '',
     }),
     read: (reply) => {
-      const results = found({ title: words, url: words, description: words, age: words, page_age: words })
+      const results = found({ title: field, url: field, description: field, age: field, page_age: field })
       const { web } = z.looseObject({ web: z.looseObject({ results }).nullish() }).parse(reply)
       return (web?.results ?? []).flatMap((one) =>
         resultOf({
@@ -73,7 +73,7 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
       body: JSON.stringify({ query, max_results: count }),
     }),
     read: (reply) => {
-      const results = found({ title: words, url: words, content: words, published_date: words })
+      const results = found({ title: field, url: field, content: field, published_date: field })
       return z
         .looseObject({ results })
         .parse(reply)
@@ -97,7 +97,7 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
       body: JSON.stringify({ q: query, num: count }),
     }),
     read: (reply) => {
-      const organic = found({ title: words, link: words, snippet: words, date: words }).nullish()
+      const organic = found({ title: field, link: field, snippet: field, date: field }).nullish()
       const { organic: results } = z.looseObject({ organic }).parse(reply)
       return (results ?? []).flatMap((one) =>
         resultOf({ title: one.title, link: one.link, snippet: one.snippet, published: one.date }),
@@ -115,7 +115,7 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
       body: '',
     }),
     read: (reply) => {
-      const results = found({ title: words, url: words, content: words, publishedDate: words })
+      const results = found({ title: field, url: field, content: field, publishedDate: field })
       return z
         .looseObject({ results })
         .parse(reply)

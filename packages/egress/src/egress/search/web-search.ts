@@ -120,9 +120,9 @@ export function createWebSearch(deps: WebSearchDeps): WebSearch {
 async function ask(
   deps: WebSearchDeps,
   setup: SearchSetup,
-  asked: { readonly agentId: string; readonly request: WebSearchRequest; readonly signal: AbortSignal },
+  input: { readonly agentId: string; readonly request: WebSearchRequest; readonly signal: AbortSignal },
 ): Promise<{ readonly status: number; readonly results: WebResult[] }> {
-  const { agentId, request, signal } = asked
+  const { agentId, request, signal } = input
   const provider = searchProviders[setup.name]
   const call = provider.call(setup.base, request)
   const { keyHeader } = provider
@@ -134,8 +134,8 @@ async function ask(
   try {
     if (reply.status !== 200) throw refusal(setup, reply)
     const scrub = deps.scrubFor(setup.key === null ? [] : [setup.key])
-    const said = await readWhole(reply, signal)
-    const text = await deps.loop.inSteps(agentId, scrub.inSteps(said), 'finish')
+    const body = await readWhole(reply, signal)
+    const text = await deps.loop.inSteps(agentId, scrub.inSteps(body), 'finish')
     const results = deps.loop
       .spend(agentId, () => readResults(setup.name, text))
       .slice(0, Math.min(request.count, webSearchBounds.resultsMax))
@@ -157,10 +157,10 @@ function refusal({ name, base }: SearchSetup, reply: PinnedReply): Problem {
   const { status } = reply
   const hint = searchProviders[name].hints[status]
   const isRedirect = status >= 300 && status < 400
-  const words = isRedirect
+  const reason = isRedirect
     ? 'the mesh does not follow redirects; write the final address into web_search.url in config/settings.json'
     : hint
-  const detail = `${name} at ${new URL(base).host} answered ${status}${words === undefined ? '' : `: ${words}`}`
+  const detail = `${name} at ${new URL(base).host} answered ${status}${reason === undefined ? '' : `: ${reason}`}`
   if (status !== 429) return new Problem('upstream-failed', { detail })
   const seconds = Number(reply.headers['retry-after'])
   return new Problem('rate-limited', {

@@ -39,7 +39,7 @@ export interface AgentRegistry {
 
 export function createAgentRegistry(
   context: AgentContext,
-  asked: Pick<Kernel, 'guard' | 'decide'>,
+  access: Pick<Kernel, 'guard' | 'decide'>,
 ): AgentRegistry {
   const { agents, clock, mcpServers, seedFiles } = context
   return {
@@ -64,7 +64,7 @@ export function createAgentRegistry(
     seedFiles,
     viewOf: (agentId, activityOf) => viewOf(context, agents.require(agentId), activityOf(agentId)),
     view: (activityOf) => agents.list().map((row) => viewOf(context, row, activityOf(row.record.id))),
-    listAgents: listAgents({ ...context, ...asked }),
+    listAgents: listAgents({ ...context, ...access }),
   }
 }
 

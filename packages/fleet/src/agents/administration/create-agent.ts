@@ -27,7 +27,7 @@ export const agentsMax = 1000
  */
 export type RequireModel = (
   caller: Caller,
-  asked: { readonly agentId: string; readonly model: string },
+  request: { readonly agentId: string; readonly model: string },
 ) => void
 
 export interface NewAgent {

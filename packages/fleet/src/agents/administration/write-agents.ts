@@ -92,8 +92,9 @@ export function writeAgents(deps: {
     }
     if (mcpServers) context.mcpServers.put(id, mcpServers)
     // A running agent, which maintains INSTRUCTIONS.md itself, gets the new instructions as that file.
-    const told = instructions === undefined ? {} : { 'INSTRUCTIONS.md': sanitizeForPrompt(instructions) }
-    context.seedFiles.put(id, { ...files, ...told })
+    const instructionFiles =
+      instructions === undefined ? {} : { 'INSTRUCTIONS.md': sanitizeForPrompt(instructions) }
+    context.seedFiles.put(id, { ...files, ...instructionFiles })
   }
 }
 

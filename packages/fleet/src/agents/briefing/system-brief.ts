@@ -174,7 +174,7 @@ function flagsInWords(record: PermissionRecord, kind: AgentRecord['kind']): stri
     kind === 'worker' && record.can_view_fleet_metrics
       ? 'see what other agents have saved (`list_artifacts`)'
       : null,
-  ].filter((words) => words !== null)
+  ].filter((text) => text !== null)
   return granted.length === 0 ? [] : [`Also: ${granted.join(', ')}.`]
 }
 

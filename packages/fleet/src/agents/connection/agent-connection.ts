@@ -90,7 +90,7 @@ export interface AgentConversations {
   /** Lists the agent's conversations, newest first. */
   chatSessions(signal: AbortSignal): Promise<ChatSessions>
   chatHistory(
-    asked: { readonly session: string; readonly limit: number },
+    query: { readonly session: string; readonly limit: number },
     signal: AbortSignal,
   ): Promise<ChatHistory>
   /** Archives a conversation, which is empty afterwards. Problem `conflict` while a turn of the agent uses it. */
@@ -110,7 +110,7 @@ export interface AgentData {
   /** Returns a picture of the agent's history by the SHA-256 of its bytes; the caller must verify the content. */
   readPicture(sha256: string, signal: AbortSignal): Promise<HeldFile>
   /** Returns the facts in the agent's memory, newest first, as the agent reports them. */
-  facts(asked: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
+  facts(query: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
   /** Deletes a fact. Returns false if the fact does not exist, for example because the call was sent twice. */
   forgetFact(name: string, signal: AbortSignal): Promise<boolean>
 }

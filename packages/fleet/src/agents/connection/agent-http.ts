@@ -44,14 +44,14 @@ export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
     chatStream: (json, onFrame, signal) =>
       stream({ endpoint: 'chatStream', json, signal }, { runId: json.run_id, onFrame, signal }),
     heartbeat: async (json, onFrame, signal) => {
-      const told = await stream(
+      const outcome = await stream(
         { endpoint: 'heartbeat', json, signal },
         { runId: json.run_id, onFrame, signal },
       )
-      if (told?.status === 'complete' && !heartbeatResultSchema.safeParse(told.result).success) {
+      if (outcome?.status === 'complete' && !heartbeatResultSchema.safeParse(outcome.result).success) {
         throw unavailable(deps.agentId, new Error('a heartbeat ended without an outcome'))
       }
-      return told
+      return outcome
     },
     heartbeatContext: (signal) =>
       call({ endpoint: 'heartbeatContext', signal }, agentApi.heartbeatContext.response),

@@ -343,8 +343,8 @@ function readReply<Schema extends z.core.$ZodType>(
   throw parsed.error
 }
 
-function requireSameRun(told: string, asked: string): void {
-  if (told !== asked) throw new Error('the result is of another run')
+function requireSameRun(reportedRunId: string, requestedRunId: string): void {
+  if (reportedRunId !== requestedRunId) throw new Error('the result is of another run')
 }
 
 const refusalSchema = z.looseObject({ code: z.string(), detail: z.string() })

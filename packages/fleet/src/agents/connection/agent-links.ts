@@ -58,9 +58,9 @@ export function createAgentLinks(deps: {
       return http
     },
 
-    find(told) {
-      const at = told.indexOf(separator)
-      const [startId, agentId] = [told.slice(0, at), told.slice(at + 1)]
+    find(pskIdentity) {
+      const at = pskIdentity.indexOf(separator)
+      const [startId, agentId] = [pskIdentity.slice(0, at), pskIdentity.slice(at + 1)]
       const row = at < 0 ? null : agents.find(agentId)
       if (row === null || row.startId !== startId) return null
       if (!isLive(row.state.kind) && row.state.kind !== 'starting') return null

@@ -32,7 +32,7 @@ export interface MeshEndpoint {
 }
 
 /** Builds the sandbox spec of an agent. Pure. */
-export function agentSandbox(asked: {
+export function agentSandbox(options: {
   readonly agent: AgentRecord
   /** The agent's model; null if the owner has not chosen one yet. */
   readonly model: string | null
@@ -47,20 +47,20 @@ export function agentSandbox(asked: {
   readonly dataLimitBytes: number
   readonly placed: Placed
 }): SandboxSpec {
-  const { agent, endpoint, tokens, link } = asked
+  const { agent, endpoint, tokens, link } = options
   // Programs use plain HTTP. On another machine they connect to the agent process, which forwards over a keyed
   // connection.
   const near = link === null ? endpoint : { ...endpoint, host: '127.0.0.1' }
   return {
     agentId: agent.id,
     kind: agent.kind,
-    isolation: asked.placed.rung,
+    isolation: options.placed.rung,
     ...sandboxSizes[agent.kind],
     pidsLimit: sandboxHardening.pidsLimit,
     tmpSizeBytes: sandboxHardening.tmpSizeBytes,
-    dataLimitBytes: asked.dataLimitBytes,
+    dataLimitBytes: options.dataLimitBytes,
     environment: {
-      ...asked.loopLimits,
+      ...options.loopLimits,
       FLOTILLA_AGENT_ID: agent.id,
       FLOTILLA_AGENT_ROLE: agent.role,
       FLOTILLA_AGENT_KIND: agent.kind,
@@ -71,7 +71,7 @@ export function agentSandbox(asked: {
             [agentLinkVariables.identity]: link.identity,
             [agentLinkVariables.proxyPort]: `${endpoint.proxyPort}`,
           }),
-      FLOTILLA_MODEL: asked.model ?? '',
+      FLOTILLA_MODEL: options.model ?? '',
       FLOTILLA_MESH_PUBLIC_KEY: endpoint.publicKeyBase64url,
       FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
       OPENAI_BASE_URL: `${endpointUrl(near)}/v1`,
@@ -81,13 +81,13 @@ export function agentSandbox(asked: {
       ANTHROPIC_API_KEY: tokens.program,
       ...proxyVariables(near, { agentId: agent.id, token: tokens.program }),
     },
-    briefingDirectory: asked.briefingDirectory,
+    briefingDirectory: options.briefingDirectory,
     files: {},
     labels: {
-      [startIdLabel]: asked.startId,
+      [startIdLabel]: options.startId,
       [meshEndpointLabel]: meshEndpointMark(endpoint),
-      [modelLabel]: asked.model ?? '',
-      ...placedLabels(asked.placed),
+      [modelLabel]: options.model ?? '',
+      ...placedLabels(options.placed),
     },
   }
 }

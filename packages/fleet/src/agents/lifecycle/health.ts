@@ -22,7 +22,7 @@ const machineAnswerMaxMs = 25_000
 /** Once an agent was healthy for this long, its earlier losses are forgotten, milliseconds. */
 const wellAgainMs = 600_000
 /** The number of agents checked concurrently. */
-const askedAtOnce = 16
+const concurrentChecksMax = 16
 
 interface FleetHealth {
   /**
@@ -127,8 +127,8 @@ export function watchHealth(
 
   async function sweep(): Promise<void> {
     const rows = context.agents.list()
-    for (let from = 0; from < rows.length; from += askedAtOnce) {
-      const batch = rows.slice(from, from + askedAtOnce)
+    for (let from = 0; from < rows.length; from += concurrentChecksMax) {
+      const batch = rows.slice(from, from + concurrentChecksMax)
       await Promise.all(
         batch.map(async (row) => {
           try {

@@ -208,8 +208,8 @@ async function rollBack(
       'failed to stop the sandbox of a failed start; its token is revoked and the next start replaces it',
     )
   }
-  const said = lastWords === '' ? '' : `; the last output of the agent:\n${lastWords}`
-  const reason = `${reasonOf(error)}${said}`.slice(0, reasonMaxChars)
+  const outputText = lastWords === '' ? '' : `; the last output of the agent:\n${lastWords}`
+  const reason = `${reasonOf(error)}${outputText}`.slice(0, reasonMaxChars)
   context.database.transaction(() => {
     loseSandbox(context, agentId, reason)
     context.journal.append({

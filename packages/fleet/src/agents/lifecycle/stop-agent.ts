@@ -38,12 +38,12 @@ export function stopAgent(context: AgentContext, starts: AgentStarts): StopAgent
 export async function stopInTurn(
   context: AgentContext,
   agentId: string,
-  wanted: { readonly to: RestingState; readonly reason: string },
+  request: { readonly to: RestingState; readonly reason: string },
 ): Promise<void> {
   const before = context.agents.require(agentId)
   const { state } = before
-  if (isAtRest(state, wanted.to)) return
-  const stopping = { kind: 'stop', at: context.clock.now(), ...strongest(state, wanted) } as const
+  if (isAtRest(state, request.to)) return
+  const stopping = { kind: 'stop', at: context.clock.now(), ...strongest(state, request) } as const
   context.database.transaction(() => {
     context.agents.move(agentId, stopping)
     context.tokens.revoke(agentId)
@@ -70,10 +70,10 @@ export async function stopInTurn(
 /** Returns the strongest intended state, towards which an interrupted stop continues (L3). */
 function strongest(
   state: AgentState,
-  wanted: { readonly to: RestingState; readonly reason: string },
+  request: { readonly to: RestingState; readonly reason: string },
 ): { readonly to: RestingState; readonly reason: string } {
   const isContinuing =
-    state.kind === 'stopping' && restingStates.indexOf(state.to) > restingStates.indexOf(wanted.to)
-  const { to, reason } = isContinuing ? state : wanted
+    state.kind === 'stopping' && restingStates.indexOf(state.to) > restingStates.indexOf(request.to)
+  const { to, reason } = isContinuing ? state : request
   return { to, reason }
 }

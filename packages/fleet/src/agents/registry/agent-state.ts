@@ -134,8 +134,8 @@ export function isForGood(state: RestingState): boolean {
   return state === 'archived' || state === 'deleted'
 }
 
-function isWeaker(wanted: RestingState, than: RestingState): boolean {
-  return restingStates.indexOf(wanted) < restingStates.indexOf(than)
+function isWeaker(state: RestingState, than: RestingState): boolean {
+  return restingStates.indexOf(state) < restingStates.indexOf(than)
 }
 
 /** Returns the resting state that the agent has, or will have once it has stopped; null for any other agent. */
@@ -149,12 +149,12 @@ function isResting(kind: AgentState['kind']): kind is RestingState {
   return restingStates.some((resting) => resting === kind)
 }
 
-/** Returns true if the agent rests in the wanted state or a stronger one, so that it need not be stopped. */
-export function isAtRest(state: AgentState, wanted: RestingState): boolean {
+/** Returns true if the agent rests in the target state or a stronger one, so that it need not be stopped. */
+export function isAtRest(state: AgentState, target: RestingState): boolean {
   if (state.kind === 'stopping') return false
   const rest = restOf(state)
-  if (rest === null) return state.kind === 'created' && (wanted === 'stopped' || wanted === 'hibernated')
-  return !isWeaker(rest, wanted) || (rest === 'stopped' && wanted === 'hibernated')
+  if (rest === null) return state.kind === 'created' && (target === 'stopped' || target === 'hibernated')
+  return !isWeaker(rest, target) || (rest === 'stopped' && target === 'hibernated')
 }
 
 /** Returns when the state began, milliseconds since 1970; null if that is unknown. */

@@ -68,8 +68,8 @@ export async function startContainer(
     // gVisor releases cannot change the processor share of a running container, so it gets no start share.
     const isLent = dialect.changesShares && behind.rung !== 'gvisor'
     const share = isLent ? track.lend() : null
-    const asked = share === null ? spec : atStartShare(spec, share.cpu)
-    const made = await layOut(prepared, asked, { behind, files })
+    const startSpec = share === null ? spec : atStartShare(spec, share.cpu)
+    const made = await layOut(prepared, startSpec, { behind, files })
     volume = made.volume
     const container = await engine.docker.createContainer(made.options)
     created = container.id

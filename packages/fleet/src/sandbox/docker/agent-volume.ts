@@ -33,7 +33,7 @@ const plain: AgentVolume = { limited: false, warnings: [], release: async () => 
 export async function openAgentVolume(
   engine: Engine,
   volumes: LimitedVolumes,
-  asked: {
+  options: {
     readonly homeId: string
     readonly spec: VolumeSpec
     readonly bound: DataBound
@@ -41,9 +41,9 @@ export async function openAgentVolume(
     readonly as?: { readonly name: string; readonly labels: Record<string, string> }
   },
 ): Promise<AgentVolume> {
-  const { homeId, spec, bound } = asked
+  const { homeId, spec, bound } = options
   const { agentId } = spec
-  const { name, labels } = asked.as ?? {
+  const { name, labels } = options.as ?? {
     name: volumeName(homeId, agentId),
     labels: volumeLabels(homeId, agentId),
   }

@@ -6,7 +6,7 @@ import type { SandboxUse } from '../sandbox-runtime.ts'
 import { sandboxName } from '../sandbox-spec.ts'
 
 /** The maximum number of concurrent requests for statistics. */
-const askedAtOnce = 8
+const concurrentRequestsMax = 8
 const nanoPerSecond = 1e9
 
 const statsSchema = z.looseObject({
@@ -38,7 +38,7 @@ export async function measureContainers(
   homeId: string,
   agentIds: readonly string[],
 ): Promise<ReadonlyMap<string, SandboxUse>> {
-  return askEach(agentIds, askedAtOnce, async (agentId) => {
+  return askEach(agentIds, concurrentRequestsMax, async (agentId) => {
     const container = docker.getContainer(sandboxName(homeId, agentId))
     const answer: unknown = await container
       .stats({ stream: false, 'one-shot': true })

@@ -11,7 +11,7 @@ import { throwAwayRoles } from './list-containers.ts'
 /** Every throw-away container of the mesh ends within this time, also on a slow machine, milliseconds. */
 const throwAwayMaxMs = 3_600_000
 /** HTTP statuses of the engine for a missing object and for an object in use. */
-const goneStatus = 404
+const notFoundStatus = 404
 const inUseStatus = 409
 /** Roles of an agent's containers and volumes, as their labels in the engine say. */
 const containersOfAgents: readonly string[] = ['agent', 'browser']
@@ -152,7 +152,7 @@ async function removed(removing: Promise<unknown>): Promise<boolean> {
     await removing
     return true
   } catch (error) {
-    if (isStatus(error, goneStatus)) return true
+    if (isStatus(error, notFoundStatus)) return true
     if (isStatus(error, inUseStatus)) return false
     throw error
   }

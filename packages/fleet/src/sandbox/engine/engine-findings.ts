@@ -63,8 +63,8 @@ export function engineFindings(facts: EngineFacts): readonly Finding[] {
   ]
 }
 
-function finding(id: string, ok: boolean, words: { detail: string; repair: string }): Finding {
-  return { id, ok, detail: words.detail, repair: ok ? '' : words.repair }
+function finding(id: string, ok: boolean, texts: { detail: string; repair: string }): Finding {
+  return { id, ok, detail: texts.detail, repair: ok ? '' : texts.repair }
 }
 
 function isRootless(facts: EngineFacts): boolean {

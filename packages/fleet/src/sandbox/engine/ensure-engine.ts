@@ -34,11 +34,11 @@ export interface EnsureEngineOptions extends SocketHints {
 export async function ensureEngine(options: EnsureEngineOptions): Promise<Engine> {
   const found = await findEngine(options)
   if (found.engine) return refuseUnfit(found.engine)
-  const told = options.engineSocket ?? options.dockerHost
-  if (told) {
+  const configuredSocket = options.engineSocket ?? options.dockerHost
+  if (configuredSocket) {
     throw new SandboxError(
       'engine-absent',
-      `No container engine answers on ${told} (${found.tried.join('; ')}).\nRepair: start that engine, or unset FLOTILLA_ENGINE_SOCKET and DOCKER_HOST.`,
+      `No container engine answers on ${configuredSocket} (${found.tried.join('; ')}).\nRepair: start that engine, or unset FLOTILLA_ENGINE_SOCKET and DOCKER_HOST.`,
     )
   }
   const installed = (await runCommand('dockerd', ['--version'], { timeoutMs: 10_000 })).code === 0

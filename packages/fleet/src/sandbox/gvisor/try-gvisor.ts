@@ -18,7 +18,7 @@ import { registerGvisor, type RegisterOptions } from './register-gvisor.ts'
 /** Time limit of a trial, milliseconds: on a platform that the machine does not support, gVisor hangs. */
 const trialMs = 20_000
 /** How much of the output of a failed trial of gVisor is quoted, in characters. */
-const saidMaxChars = 200
+const outputMaxChars = 200
 const onPodman = {
   detail: 'gVisor is supported only with Docker, and this engine is Podman',
   repair: 'Install docker.io, or set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock if Docker is installed.',
@@ -61,12 +61,12 @@ export function createGvisor(options: GvisorOptions): Gvisor {
     )
     for (const runtime of await gvisorRuntimes(engine)) {
       const gvisor = { runtime: runtime.name, nodePath, seccomp: gvisorFilter(ground.seccomp) }
-      const said = await runOn(engine, ground, gvisor)
-      if (said === null) {
+      const failure = await runOn(engine, ground, gvisor)
+      if (failure === null) {
         found = gvisor
         return { available: true, detail: runtime.detail, repair: '' }
       }
-      failed = `${runtime.detail}: ${said}`
+      failed = `${runtime.detail}: ${failure}`
     }
     return { available: false, detail: failed, repair: triedRepair }
   }
@@ -112,9 +112,9 @@ async function runOn(engine: Engine, ground: ContainerGround, gvisor: GvisorGrou
       timeoutMs: trialMs,
     })
     if (done.code === 0) return null
-    return `the test container ended with exit code ${done.code}: ${done.output.trim().slice(-saidMaxChars)}`
+    return `the test container ended with exit code ${done.code}: ${done.output.trim().slice(-outputMaxChars)}`
   } catch (error) {
-    return reasonOf(error).split('\nRepair:')[0]?.slice(0, saidMaxChars) ?? ''
+    return reasonOf(error).split('\nRepair:')[0]?.slice(0, outputMaxChars) ?? ''
   }
 }
 

@@ -77,12 +77,12 @@ async function fetchBase(
 ): Promise<string | { readonly step: string; readonly refusal: string }> {
   const { engine, cacheDirectory } = options
   const known = await knownImage(cacheDirectory, name)
-  const wanted = known?.digest ?? name
-  const step = `Fetching ${wanted}`
+  const reference = known?.digest ?? name
+  const step = `Fetching ${reference}`
   options.progress(step)
-  const refusal = await pull(options, wanted)
+  const refusal = await pull(options, reference)
   if (refusal !== null) return { step, refusal }
-  const image = await inspectImage(engine, wanted)
+  const image = await inspectImage(engine, reference)
   const repository = name.slice(0, name.lastIndexOf(':'))
   const digest =
     known?.digest ?? image?.RepoDigests?.find((one) => one.startsWith(`${repository}@sha256:`)) ?? null

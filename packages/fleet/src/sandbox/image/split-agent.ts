@@ -143,10 +143,10 @@ function partsOutside(entry: string): Plugin {
 }
 
 /**
- * Turns each dynamic import into access to a member of `late.cjs`. `told` receives the path of the imported module
- * and may return the member's name.
+ * Turns each dynamic import into access to a member of `late.cjs`. `nameOfMember` receives the path of the imported
+ * module and may return the member's name.
  */
-function lateOutside(told: (path: string) => unknown): Plugin {
+function lateOutside(nameOfMember: (path: string) => unknown): Plugin {
   return {
     name: 'late imports stay outside',
     setup: (build) => {
@@ -154,7 +154,7 @@ function lateOutside(told: (path: string) => unknown): Plugin {
         if (kind !== 'dynamic-import' || pluginData === resolving) return null
         const found = await build.resolve(path, { resolveDir, kind, importer, pluginData: resolving })
         if (found.external || found.errors.length > 0) return null
-        const name = told(found.path)
+        const name = nameOfMember(found.path)
         return { path: String(name), namespace: 'late', pluginData: resolving }
       })
       build.onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({

@@ -32,12 +32,13 @@ const causes: readonly (readonly [RegExp, string])[] = [
 /** Describes as part of a sentence why an image could not be pulled, with the engine's own error. Pure. */
 export function whyNotFetched(error: unknown): string {
   // The engine's client library puts the HTTP status before the engine's error text.
-  const words = reasonOf(error)
+  const engineError = reasonOf(error)
     .replace(/^\(HTTP code \d+\) [^-]*- /, '')
     .replace(/\s+/g, ' ')
     .trim()
-  const cut = words.length > engineWordsMaxChars ? `${words.slice(0, engineWordsMaxChars)}…` : words
-  const said = `the engine said: ${cut.replace(/\.$/, '')}`
-  const known = causes.find(([pattern]) => pattern.test(words))?.[1]
-  return known === undefined ? said : `${known} (${said})`
+  const cut =
+    engineError.length > engineWordsMaxChars ? `${engineError.slice(0, engineWordsMaxChars)}…` : engineError
+  const quotedError = `the engine said: ${cut.replace(/\.$/, '')}`
+  const known = causes.find(([pattern]) => pattern.test(engineError))?.[1]
+  return known === undefined ? quotedError : `${known} (${quotedError})`
 }

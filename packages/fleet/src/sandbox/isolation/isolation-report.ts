@@ -53,7 +53,7 @@ export const outsideTargets: readonly ProbeTarget[] = [
 /** The network on which the probe ran. */
 type WalledOff = 'agents' | 'browsers'
 
-const heard = {
+const meshFindings = {
   agents: { id: 'agent-door-open', what: 'agent API' },
   browsers: { id: 'browser-proxy-open', what: 'proxy of browsers' },
 } as const
@@ -84,16 +84,16 @@ export function networkWalls(
   whose: WalledOff,
 ): readonly WallReport[] {
   const of = (group: string) => report.attempts.filter((attempt) => attempt.group === group)
-  const words = (group: string) =>
+  const attemptsText = (group: string) =>
     of(group)
       .map((attempt) => `${attempt.target} ${attempt.outcome}`)
       .join(', ') || 'the probe tested nothing'
   const mesh = of('mesh')
   return [
     {
-      id: heard[whose].id,
+      id: meshFindings[whose].id,
       holds: mesh.length > 0 && mesh.every((attempt) => attempt.outcome === 'connected'),
-      detail: `${heard[whose].what}: ${words('mesh')}`,
+      detail: `${meshFindings[whose].what}: ${attemptsText('mesh')}`,
     },
     ...Object.entries(whose === 'agents' ? closedGroups : closedToBrowsers).map(([group, { id, what }]) => {
       const attempts = of(group)
@@ -103,13 +103,13 @@ export function networkWalls(
       return {
         id,
         holds: attempts.length > 0 && shown && attempts.every((attempt) => isClosed(attempt, controls)),
-        detail: `${what}: ${words(group)}${shown ? '' : ' (but the host could not reach it either, so this proves nothing)'}`,
+        detail: `${what}: ${attemptsText(group)}${shown ? '' : ' (but the host could not reach it either, so this proves nothing)'}`,
       }
     }),
     {
       id: 'names-closed',
       holds: of('names').length > 0 && of('names').every((attempt) => unanswered.includes(attempt.outcome)),
-      detail: `name look-up: ${words('names')}`,
+      detail: `name look-up: ${attemptsText('names')}`,
     },
     {
       id: 'ipv6-closed',

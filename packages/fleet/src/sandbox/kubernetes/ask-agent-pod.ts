@@ -13,6 +13,6 @@ export async function askAgentPod(
   const state = watch.known().get(pod)
   if (state === undefined || hasEnded(state) || !hasStarted(state)) return null
   const place = { namespace: ground.namespace, pod, container: 'agent' }
-  const said = await runInPod(cluster, place, command).catch(() => null)
-  return said?.stdout ?? null
+  const result = await runInPod(cluster, place, command).catch(() => null)
+  return result?.stdout ?? null
 }

@@ -104,8 +104,8 @@ export function joinedWalls(reports: readonly (readonly WallReport[])[]): readon
   return ids.map((id) => {
     const all = reports.flat().filter((wall) => wall.id === id)
     const fallen = all.filter(({ holds }) => !holds)
-    const told = fallen.length === 0 ? all : fallen
-    return { id, holds: fallen.length === 0, detail: told.map(({ detail }) => detail).join('; ') }
+    const reported = fallen.length === 0 ? all : fallen
+    return { id, holds: fallen.length === 0, detail: reported.map(({ detail }) => detail).join('; ') }
   })
 }
 

@@ -4,7 +4,7 @@ import { askAgentPod } from './ask-agent-pod.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
 /** The number of pods measured at once; counting uses the processor share of the agent in the pod. */
-const askedAtOnce = 4
+const concurrentPodsMax = 4
 const countMaxSeconds = 20
 
 /** Prints one line: bytes and number of files below `/data`, and the exit code of the count. */
@@ -26,8 +26,8 @@ export function measureClaims(
   to: PreparedCluster,
   agentIds: readonly string[],
 ): Promise<ReadonlyMap<string, DataUse>> {
-  return askEach(agentIds, askedAtOnce, async (agentId) => {
-    const said = await askAgentPod(to, agentId, countCommand)
-    return said === null ? null : dataUseOf(said)
+  return askEach(agentIds, concurrentPodsMax, async (agentId) => {
+    const output = await askAgentPod(to, agentId, countCommand)
+    return output === null ? null : dataUseOf(output)
   })
 }

@@ -4,7 +4,7 @@ import { askAgentPod } from './ask-agent-pod.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
 /** The number of pods measured at once. */
-const askedAtOnce = 8
+const concurrentPodsMax = 8
 const microPerSecond = 1e6
 const nanoPerSecond = 1e9
 
@@ -59,8 +59,8 @@ export function measurePods(
   to: PreparedCluster,
   agentIds: readonly string[],
 ): Promise<ReadonlyMap<string, SandboxUse>> {
-  return askEach(agentIds, askedAtOnce, async (agentId) => {
-    const said = await askAgentPod(to, agentId, [...readCommand, ...files])
-    return said === null ? null : useOfGroup(said)
+  return askEach(agentIds, concurrentPodsMax, async (agentId) => {
+    const output = await askAgentPod(to, agentId, [...readCommand, ...files])
+    return output === null ? null : useOfGroup(output)
   })
 }

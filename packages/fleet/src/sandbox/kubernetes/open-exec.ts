@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { SandboxError } from '../sandbox-error.ts'
 
 /** How much of a program's standard error is kept, characters. */
-const saidMaxChars = 400
+const stderrMaxChars = 400
 /** Stream numbers of an exec connection, and the protocol that can close one stream; see KEP-4006. */
 const stdinStream = 0
 const closeStream = 255
@@ -61,7 +61,7 @@ export async function openExec(
   const stdout = new PassThrough()
   const ended = Promise.withResolvers<ExecEnd>()
   ended.promise.catch(() => undefined)
-  let said = ''
+  let stderr = ''
   let hold: ((isHeld: boolean) => void) | null = null
   const intoStdout = new Writable({
     write(piece: Buffer, _encoding, done) {
@@ -78,7 +78,7 @@ export async function openExec(
   })
   const intoSaid = new Writable({
     write(piece: Buffer, _encoding, done) {
-      said = (said + piece.toString('utf8')).slice(-saidMaxChars)
+      stderr = (stderr + piece.toString('utf8')).slice(-stderrMaxChars)
       done()
     },
   })
@@ -94,7 +94,7 @@ export async function openExec(
     false,
     (status) => {
       try {
-        ended.resolve({ code: exitCodeOf(status), said })
+        ended.resolve({ code: exitCodeOf(status), said: stderr })
       } catch (error) {
         ended.reject(error)
       }
@@ -105,7 +105,7 @@ export async function openExec(
   socket.on('close', () => {
     const lost = new SandboxError(
       'exec-lost',
-      `The connection to a program in ${pod} was lost: ${said || 'the cluster gave no reason'}\nRepair: repeat the command.`,
+      `The connection to a program in ${pod} was lost: ${stderr || 'the cluster gave no reason'}\nRepair: repeat the command.`,
     )
     ended.reject(lost)
     // If the exit code was received before the connection closed, the output stream has already ended normally.

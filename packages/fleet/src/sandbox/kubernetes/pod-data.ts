@@ -68,11 +68,11 @@ export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<D
 
 async function* packed(execution: Execution): AsyncGenerator<Uint8Array> {
   yield* execution.stdout
-  const { code, said } = await execution.ended
+  const { code, said: stderr } = await execution.ended
   if (code !== 0 && code !== changedCode)
     throw new SandboxError(
       'data-unread',
-      `Reading the data of an agent failed: tar ended with exit code ${code}: ${said}\nRepair: repeat the command.`,
+      `Reading the data of an agent failed: tar ended with exit code ${code}: ${stderr}\nRepair: repeat the command.`,
     )
 }
 
@@ -95,12 +95,12 @@ export async function writePodData(
       execution.stdout.resume()
       for await (const piece of tar) await execution.write(piece)
       execution.endInput()
-      const { code, said } = await execution.ended
+      const { code, said: stderr } = await execution.ended
       execution.close()
       if (code !== 0)
         throw new SandboxError(
           'data-unwritten',
-          `Writing the data of an agent failed: tar ended with exit code ${code}: ${said}\nRepair: check the free space of the volume, then repeat the command.`,
+          `Writing the data of an agent failed: tar ended with exit code ${code}: ${stderr}\nRepair: check the free space of the volume, then repeat the command.`,
         )
     } finally {
       await helper.remove()

@@ -108,14 +108,14 @@ export function startFailure(pod: Pod): string | null {
 
 /** Describes what a pod waits for, in the cluster's words. Pure. */
 export function waitsFor(pod: Pod): string {
-  const said = [
+  const reasons = [
     [pod.status?.reason, pod.status?.message],
     ...(pod.status?.conditions ?? []).map(({ reason, message }) => [reason, message]),
     ...statusesOf(pod).map(({ state }) => [state?.waiting?.reason, state?.waiting?.message]),
     ...statusesOf(pod).map(({ state }) => [state?.terminated?.reason, state?.terminated?.message]),
   ]
-  const words = said.flatMap(([reason, message]) => (reason ? [`${reason} ${message ?? ''}`.trim()] : []))
-  return [...new Set(words)].join('; ') || `phase ${pod.status?.phase ?? 'unknown'}`
+  const texts = reasons.flatMap(([reason, message]) => (reason ? [`${reason} ${message ?? ''}`.trim()] : []))
+  return [...new Set(texts)].join('; ') || `phase ${pod.status?.phase ?? 'unknown'}`
 }
 
 function statusesOf(pod: Pod) {

@@ -90,8 +90,8 @@ export async function probeNode(
   for (let attempt = 0; attempt < probesMax; attempt++) {
     const reportOf = async (pod: Pod | null) => {
       if (pod?.status?.phase !== 'Succeeded') return null
-      const asked = { namespace, name: pod.metadata.name, limitBytes: reportMaxBytes }
-      const log = await answered(to.cluster.core.readNamespacedPodLog(asked), options).catch(() => '')
+      const logRequest = { namespace, name: pod.metadata.name, limitBytes: reportMaxBytes }
+      const log = await answered(to.cluster.core.readNamespacedPodLog(logRequest), options).catch(() => '')
       return readReport(log)
     }
     const found = await withThrowAway(to, { node, command, holds: runsProbe, work: reportOf }, options)

@@ -178,11 +178,11 @@ async function putClaim(
     name: body.metadata.name,
   })
   const has = there.spec?.resources?.requests?.['storage']
-  const asked = body.spec?.resources?.requests?.['storage']
-  return has === asked
+  const newSize = body.spec?.resources?.requests?.['storage']
+  return has === newSize
     ? []
     : [
-        `the volume of the agent was created with ${has} bytes and keeps that size; the setting asks for ${asked}`,
+        `the volume of the agent was created with ${has} bytes and keeps that size; the setting asks for ${newSize}`,
       ]
 }
 

@@ -28,8 +28,8 @@ const endSchema = z
   .transform(([code, how]): MachineEnd => ({ code, how }))
 
 /** Parses the last line. Pure. */
-export function readEnd(said: string): MachineEnd | null {
-  const last = said.trimEnd().split('\n').at(-1) ?? ''
+export function readEnd(output: string): MachineEnd | null {
+  const last = output.trimEnd().split('\n').at(-1) ?? ''
   const [, ...words] = /^machine-ended (\S+) (\S+)$/.exec(last) ?? []
   return endSchema.safeParse(words).data ?? null
 }

@@ -58,23 +58,23 @@ export async function* readMachineDisk(
     const ended = container.wait({ condition: 'next-exit' })
     ended.catch(() => undefined)
     await container.start()
-    const said = { last: '' }
-    yield* printed(stream, said)
+    const errorOutput = { last: '' }
+    yield* printed(stream, errorOutput)
     const { StatusCode } = await ended
     if (StatusCode === 0) return
     throw new SandboxError(
       'machine-disk-unreadable',
-      `The disk of an agent's virtual machine could not be read: ${said.last.trim().slice(-300)}\nRepair: start the agent, which repairs its disk, and repeat the command.`,
+      `The disk of an agent's virtual machine could not be read: ${errorOutput.last.trim().slice(-300)}\nRepair: start the agent, which repairs its disk, and repeat the command.`,
     )
   } finally {
     await container.remove({ force: true, v: true }).catch(() => undefined)
   }
 }
 
-/** Yields a container's standard output from the engine's frames; stores its standard error in `said`. */
+/** Yields a container's standard output from the engine's frames; stores its standard error in `errorOutput`. */
 async function* printed(
   stream: AsyncIterable<Uint8Array | string>,
-  said: { last: string },
+  errorOutput: { last: string },
 ): AsyncGenerator<Uint8Array> {
   let rest = Buffer.alloc(0)
   for await (const piece of stream) {
@@ -83,7 +83,7 @@ async function* printed(
       const end = headBytes + rest.readUInt32BE(4)
       const content = rest.subarray(headBytes, end)
       if (rest.readUInt8(0) === streamOut) yield content
-      else said.last = `${said.last}${content.toString('utf8')}`.slice(-1_000)
+      else errorOutput.last = `${errorOutput.last}${content.toString('utf8')}`.slice(-1_000)
       rest = rest.subarray(end)
     }
   }

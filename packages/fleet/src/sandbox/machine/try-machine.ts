@@ -14,7 +14,7 @@ import { ensureRootDisk, openDiskFolder } from './root-disk.ts'
 /** Time limit of a trial, milliseconds: emulation needs seven processor seconds, so minutes on a busy host. */
 const trialMs = 300_000
 /** How much of the output of a failed trial of a virtual machine is quoted, in characters. */
-const saidMaxChars = 300
+const outputMaxChars = 300
 
 export interface MachineOptions extends Omit<
   ImageOptions,
@@ -65,13 +65,14 @@ export async function tryMachine(
   let failed = ''
   for (const by of kvm === null ? [null] : [kvm, null]) {
     const machine: MachineGround = { image, rootDisk, kvm: by, meshAddresses }
-    const words = by === null ? 'QEMU in software' : 'QEMU with KVM'
-    const said = await runOn(engine, ground, machine)
-    if (said === null) {
-      const detail = by === null ? `${words}, many times slower than with hardware virtualization` : words
+    const emulator = by === null ? 'QEMU in software' : 'QEMU with KVM'
+    const failure = await runOn(engine, ground, machine)
+    if (failure === null) {
+      const detail =
+        by === null ? `${emulator}, many times slower than with hardware virtualization` : emulator
       return { machine, trial: { available: true, detail, repair: '' } }
     }
-    failed = `${failed}${failed === '' ? '' : '; '}${words}: ${said}`
+    failed = `${failed}${failed === '' ? '' : '; '}${emulator}: ${failure}`
   }
   return none(
     failed,
@@ -113,9 +114,9 @@ async function runOn(
       timeoutMs: trialMs,
     })
     if (done.code === 0 && done.stdout.trim() === '') return null
-    return `it ended with ${done.code}: ${done.output.trim().slice(-saidMaxChars)}`
+    return `it ended with ${done.code}: ${done.output.trim().slice(-outputMaxChars)}`
   } catch (error) {
-    return reasonOf(error).split('\nRepair:')[0]?.slice(0, saidMaxChars) ?? ''
+    return reasonOf(error).split('\nRepair:')[0]?.slice(0, outputMaxChars) ?? ''
   }
 }
 

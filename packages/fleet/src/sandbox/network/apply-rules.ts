@@ -58,9 +58,9 @@ async function hasIptables(): Promise<boolean> {
   return (await runCommand('iptables', ['--version'], { timeoutMs: scriptTimeoutMs })).code === 0
 }
 
-function failed(what: string, said: string): SandboxError {
+function failed(what: string, output: string): SandboxError {
   return new SandboxError(
     'network-rules-failed',
-    `The firewall rules of the agents' network could not be set (${what}): ${said}\nRepair: Try it by hand: sudo iptables -w 5 -L DOCKER-USER. Where the program is missing: sudo apt-get install -y iptables. Run the mesh as root or as a user who may use the container engine; flotilla doctor tells which engine that is.`,
+    `The firewall rules of the agents' network could not be set (${what}): ${output}\nRepair: Try it by hand: sudo iptables -w 5 -L DOCKER-USER. Where the program is missing: sudo apt-get install -y iptables. Run the mesh as root or as a user who may use the container engine; flotilla doctor tells which engine that is.`,
   )
 }

@@ -87,8 +87,8 @@ function startPacking(folder: number, group: number | null) {
   if (stdout === null || stderr === null) throw new TypeError('a piped stream of a program is missing')
   // Node discards the unread output of a program that has ended, unless a listener exists.
   stdout.on('readable', () => {})
-  let said = ''
-  stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
+  let errors = ''
+  stderr.on('data', (piece: Buffer) => (errors = (errors + piece.toString()).slice(-400)))
   const [exited, ended] = [once(child, 'exit'), once(child, 'close')]
   // Both promises are awaited below; until then a missing program must not cause an unhandled rejection.
   for (const end of [exited, ended]) end.catch(() => {})
@@ -99,7 +99,7 @@ function startPacking(folder: number, group: number | null) {
     if (child.exitCode !== 0 && child.exitCode !== changedCode) {
       throw new SandboxError(
         'data-unread',
-        `Reading the data of an agent failed: tar reported: ${said}\nRepair: check the permissions of these files.`,
+        `Reading the data of an agent failed: tar reported: ${errors}\nRepair: check the permissions of these files.`,
       )
     }
   }
@@ -135,8 +135,8 @@ export async function writeProcessData(folder: string, tar: AsyncIterable<Uint8A
     { stdio: ['pipe', 'ignore', 'pipe'] },
   )
   requirePipes(child)
-  let said = ''
-  child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
+  let errors = ''
+  child.stderr.on('data', (piece: Buffer) => (errors = (errors + piece.toString()).slice(-400)))
   const ended = once(child, 'close')
   ended.catch(() => {})
   await pipeline(Readable.from(tar), child.stdin)
@@ -144,7 +144,7 @@ export async function writeProcessData(folder: string, tar: AsyncIterable<Uint8A
   if (child.exitCode !== 0) {
     throw new SandboxError(
       'data-unwritten',
-      `Writing the data of an agent failed: tar reported: ${said}\nRepair: check the free space on the disk of the home.`,
+      `Writing the data of an agent failed: tar reported: ${errors}\nRepair: check the free space on the disk of the home.`,
     )
   }
 }

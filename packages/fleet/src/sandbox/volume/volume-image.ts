@@ -134,10 +134,10 @@ export async function handDisk(image: string, limitBytes: number): Promise<Volum
   }
 }
 
-function damaged(image: string, said: CommandResult): SandboxError {
+function damaged(image: string, result: CommandResult): SandboxError {
   return new SandboxError(
     'volume-damaged',
-    `The volume ${image} is damaged: ${lastWords(said)}\nRepair: copy that file, then run e2fsck -f ${image}`,
+    `The volume ${image} is damaged: ${lastWords(result)}\nRepair: copy that file, then run e2fsck -f ${image}`,
   )
 }
 

@@ -100,8 +100,8 @@ export function passphraseOf({ env }: CommandContext): string | null {
   return passphrase === undefined || passphrase === '' ? null : passphrase
 }
 
-function withSecrets({ backup: asked }: CommandContext, passphrase: string | null): boolean {
-  const secrets = asked?.secrets
+function withSecrets({ backup: request }: CommandContext, passphrase: string | null): boolean {
+  const secrets = request?.secrets
   if (secrets === 'none') return false
   if (passphrase !== null || secrets === 'plain') return true
   throw new Problem('bad-request', {

@@ -87,19 +87,19 @@ async function disk(paths: DataPaths): Promise<DoctorFinding> {
   return diskFinding({ bytes: bavail * bsize, path })
 }
 
-async function port(wanted: number, running: MeshState | null): Promise<DoctorFinding> {
+async function port(portNumber: number, running: MeshState | null): Promise<DoctorFinding> {
   if (running) return ok('port', `the mesh answers on port ${running.port} (process ${running.pid})`)
   const free = await new Promise<boolean>((resolve) => {
     const server = createServer()
     server.once('error', () => resolve(false))
-    server.listen(wanted, '127.0.0.1', () => server.close(() => resolve(true)))
+    server.listen(portNumber, '127.0.0.1', () => server.close(() => resolve(true)))
   })
-  if (free) return ok('port', `port ${wanted} is free`)
-  const holder = await portHolder({ port: wanted, host: '127.0.0.1' })
+  if (free) return ok('port', `port ${portNumber} is free`)
+  const holder = await portHolder({ port: portNumber, host: '127.0.0.1' })
   const who = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
   return failure(
     'port',
-    `port ${wanted} is used by ${who}`,
+    `port ${portNumber} is used by ${who}`,
     'Stop that program, or choose another port: flotilla start --port NUMBER.',
   )
 }
@@ -246,12 +246,12 @@ function money(paths: DataPaths): DoctorFinding {
   try {
     // A reading transaction blocks no other.
     database.exec('BEGIN')
-    const words = differenceWords(checkSums(database, utcDay(systemClock.now())))
+    const difference = differenceWords(checkSums(database, utcDay(systemClock.now())))
     database.exec('ROLLBACK')
-    if (words === null) return ok('money', 'the sums of spent and reserved money match their rows')
+    if (difference === null) return ok('money', 'the sums of spent and reserved money match their rows')
     return failure(
       'money',
-      words,
+      difference,
       'Restart the mesh (flotilla stop, then flotilla start -d): it corrects the sums and records the corrections in the audit log as spend.corrected.',
     )
   } catch (error) {
@@ -288,10 +288,10 @@ async function ready(mesh: RunningMesh): Promise<DoctorFinding> {
     const reply = meshHumanApi.readyz.response.parse(await askMesh(mesh, meshHumanEndpoints.readyz))
     const stops = reply.problems.filter((problem) => problem.stops_agents === true)
     if (reply.ready) return ok('ready', 'the mesh is ready to run agents')
-    const words = stops.map(({ id, detail }) => `${id}: ${detail}`).join('; ')
+    const reasons = stops.map(({ id, detail }) => `${id}: ${detail}`).join('; ')
     return failure(
       'ready',
-      `the mesh cannot run agents: ${words}`,
+      `the mesh cannot run agents: ${reasons}`,
       'Repair what this finding names; the agents then continue automatically.',
     )
   } catch (error) {

@@ -39,19 +39,19 @@ export async function prune(context: CommandContext): Promise<number> {
     }
     context.print({ progress: 'Searching for unused files' })
     const found = await allUnused(context, { paths, agents })
-    const told: Record<string, unknown>[] = []
+    const reports: Record<string, unknown>[] = []
     for (const thing of found.things) {
       const { kind, name, why, bytes } = thing
       if (context.apply === true) context.print({ progress: `Deleting ${name}` })
       const gone = context.apply === true && (await thing.remove())
-      told.push({ kind, name, why, bytes, gone })
+      reports.push({ kind, name, why, bytes, gone })
     }
-    const counted = told.filter(({ gone }) => gone === true || context.apply !== true)
+    const counted = reports.filter(({ gone }) => gone === true || context.apply !== true)
     const bytes = counted.reduce((sum, thing) => sum + (Number(thing['bytes']) || 0), 0)
     const lost = (await lostHomes(await queryOf(context))) ?? []
     context.print({
       pruned: context.apply === true,
-      things: told,
+      things: reports,
       bytes,
       engine: found.engine,
       lost: lost.map(lostHomeView),
@@ -77,7 +77,7 @@ async function pruneLost(context: CommandContext, tags: readonly string[]): Prom
         'Start the container engine, then repeat the command; flotilla doctor names the engine that Flotilla uses.',
     })
   }
-  const wanted = tags.map((tag) => {
+  const requested = tags.map((tag) => {
     const home = found.find((one) => one.tag === tag)
     if (home !== undefined) return home
     throw new Problem('not-found', {
@@ -86,19 +86,19 @@ async function pruneLost(context: CommandContext, tags: readonly string[]): Prom
         'flotilla prune --dry-run lists the tags. To remove a home that still exists: flotilla reset --home HOME.',
     })
   })
-  const working = wanted.find(({ place, running }) => place === null && running > 0)
+  const working = requested.find(({ place, running }) => place === null && running > 0)
   if (working !== undefined) {
     throw new Problem('conflict', {
       detail: `${working.running} containers with the tag ${working.tag} are running; they belong to no known home of yours on this machine, possibly to another user`,
       repair: `List the containers with docker ps --filter label=flotilla.home=${working.tag}, stop them, then repeat the command.`,
     })
   }
-  for (const home of wanted) {
+  for (const home of requested) {
     if (context.apply !== true) continue
     context.print({ progress: `Deleting the leftovers of ${home.tag}` })
     await home.erase()
   }
-  context.print({ pruned: context.apply === true, lost: wanted.map(lostHomeView) })
+  context.print({ pruned: context.apply === true, lost: requested.map(lostHomeView) })
   return 0
 }
 

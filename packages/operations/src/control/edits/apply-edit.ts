@@ -27,7 +27,7 @@ export interface AskedEdit {
  * Applies an edit at once. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request`,
  * `edit-overtaken`, `conflict` for a reused key, `unprocessable` for a broken permissions file, those of connecting.
  */
-export type ApplyEdit = (caller: Caller, agentId: string, asked: AskedEdit) => Promise<ChangeRow>
+export type ApplyEdit = (caller: Caller, agentId: string, edit: AskedEdit) => Promise<ChangeRow>
 
 export function createApplyEdit(parts: EditParts): ApplyEdit {
   const { table, clock } = parts

@@ -22,11 +22,11 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
   const { servers } = deps
 
   function write(caller: Caller, agentId: string, difference: Difference): void {
-    const wanted = mcpServersSchema.parse(withoutNulls(objectOf(difference.after)))
-    if (Object.keys(wanted).length > 0) requireAtTerminal(caller, 'give an agent MCP servers')
+    const requestedServers = mcpServersSchema.parse(withoutNulls(objectOf(difference.after)))
+    if (Object.keys(requestedServers).length > 0) requireAtTerminal(caller, 'give an agent MCP servers')
     const touched = Object.keys(objectOf(difference.after))
     const kept = Object.entries(servers.of(agentId)).filter(([name]) => !touched.includes(name))
-    const all: McpServers = { ...Object.fromEntries(kept), ...wanted }
+    const all: McpServers = { ...Object.fromEntries(kept), ...requestedServers }
     if (Object.keys(all).length > mcpServersMax) {
       throw new Problem('bad-request', { detail: `an agent has at most ${mcpServersMax} MCP servers` })
     }

@@ -98,15 +98,15 @@ export function editRecord(deps: {
 
 function putBack(
   fleet: RecordFleet,
-  asked: Difference & { readonly agentId: string },
+  difference: Difference & { readonly agentId: string },
   field: {
     readonly read: (record: AgentRecord) => Difference['before']
     readonly write: (value: Difference['before']) => TakesEffect
   },
 ): WriteRows {
-  const { before, after } = asked
+  const { before, after } = difference
   return () => {
-    const now = field.read(found(fleet, asked.agentId))
+    const now = field.read(found(fleet, difference.agentId))
     if (!sameJson(now, after)) throw undoConflict(now, after)
     return field.write(before)
   }

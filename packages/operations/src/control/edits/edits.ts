@@ -24,7 +24,7 @@ export interface Edits {
   apply(
     caller: Caller,
     agentId: string,
-    asked: { edit: AgentEdit; idempotencyKey?: string; step?: Resumable<ChangeView> },
+    edit: { edit: AgentEdit; idempotencyKey?: string; step?: Resumable<ChangeView> },
   ): Promise<ChangeView>
   /** Undoes a change once, while its value is unchanged. */
   undo(caller: Caller, token: string, step?: Resumable<ChangeView>): Promise<ChangeView>
@@ -56,9 +56,9 @@ export function createEdits(deps: EditsDeps): Edits {
   const apply = createApplyEdit(parts)
   const undo = createUndoChange(parts)
   return {
-    apply: async (caller, agentId, { step = onceOnly(deps.database), ...asked }) => {
+    apply: async (caller, agentId, { step = onceOnly(deps.database), ...edit }) => {
       const view = (row: ChangeRow) => changeView(caller, row)
-      return view(await apply(caller, agentId, { ...asked, step: answering(step, view) }))
+      return view(await apply(caller, agentId, { ...edit, step: answering(step, view) }))
     },
     undo: async (caller, token, step = onceOnly(deps.database)) => {
       const view = (row: ChangeRow) => changeView(caller, row)

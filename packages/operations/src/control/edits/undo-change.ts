@@ -51,11 +51,11 @@ export function createUndoChange(parts: EditParts): UndoChange {
   }
 
   return async (caller, token, step = onceOnly(parts.database)) => {
-    const asked = mine(caller, token)
+    const change = mine(caller, token)
     parts.guard(caller, {
       do: 'edit-agent-config',
-      agentId: asked?.agent_id ?? '',
-      ...ownersPart(asked?.field ?? ''),
+      agentId: change?.agent_id ?? '',
+      ...ownersPart(change?.field ?? ''),
     })
     const { agent_id: agentId, field: asksFor } = required(caller, token)
     holdPage(caller, asksFor)

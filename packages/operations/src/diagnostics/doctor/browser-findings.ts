@@ -7,16 +7,16 @@ export function browserFindings(
   failed: readonly { readonly agent_id: string; readonly reason: string }[],
 ): readonly DoctorFinding[] {
   return failed.map(({ agent_id, reason }) => {
-    const words = `the browser of ${agent_id}: ${reason}`
+    const detail = `the browser of ${agent_id}: ${reason}`
     return reason.startsWith('browser-walls-open')
       ? failure(
           'browser-walls-open',
-          words,
+          detail,
           'No browser opens until its network filter works. Check which firewall rule of this machine lets the traffic through; the next use installs the filter again and retests it.',
         )
       : warning(
           'browser',
-          words,
+          detail,
           'The next use tries again. If the filter could not be installed, the kernel lacks it: modprobe nf_tables (or ip_tables), then try again.',
         )
   })
@@ -26,8 +26,8 @@ export function browserFindings(
 export function captchaFindings(solver: CaptchaSolverView | null): readonly DoctorFinding[] {
   if (solver === null) return []
   const { host, per_hour, daily_usd, rests_until } = solver
-  const words = `CAPTCHAs are answered by ${host}, at most ${per_hour} an hour and USD ${daily_usd} a day; the terms of a site may forbid it (browser.captcha.never_solve)`
-  if (rests_until === null) return [ok('captcha-solver', words)]
+  const detail = `CAPTCHAs are answered by ${host}, at most ${per_hour} an hour and USD ${daily_usd} a day; the terms of a site may forbid it (browser.captcha.never_solve)`
+  if (rests_until === null) return [ok('captcha-solver', detail)]
   return [
     warning(
       'captcha-solver',

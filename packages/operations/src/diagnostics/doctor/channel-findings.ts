@@ -7,8 +7,8 @@ export function channelFindings(
   troubled: readonly Pick<ChannelView, 'name' | 'state' | 'detail' | 'repair'>[],
 ): readonly DoctorFinding[] {
   return troubled.map(({ name, state, detail, repair }) => {
-    const words = `${name}: ${detail}`
+    const text = `${name}: ${detail}`
     const next = repair === '' ? 'The mesh retries automatically; flotilla channels shows the state.' : repair
-    return state === 'refused' ? failure('channel', words, next) : warning('channel', words, next)
+    return state === 'refused' ? failure('channel', text, next) : warning('channel', text, next)
   })
 }

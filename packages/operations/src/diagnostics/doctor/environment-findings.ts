@@ -8,13 +8,13 @@ export function environmentFindings({
   warnings,
 }: Pick<Environment, 'leftOut' | 'warnings'>): readonly DoctorFinding[] {
   return [
-    ...leftOut.map((words) =>
+    ...leftOut.map((text) =>
       failure(
         'setting-value',
-        words,
+        text,
         'Correct the value in .env in the home: the mesh does not start with it.',
       ),
     ),
-    ...warnings.map((words) => warning('setting-name', words, 'Correct the name, or remove the line.')),
+    ...warnings.map((text) => warning('setting-name', text, 'Correct the name, or remove the line.')),
   ]
 }

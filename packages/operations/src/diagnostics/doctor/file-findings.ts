@@ -42,15 +42,15 @@ async function nearestAbove(path: string): Promise<{ folder: string; found: Stat
   }
 }
 
-async function modeFinding(id: string, path: string, wanted: number): Promise<DoctorFinding> {
+async function modeFinding(id: string, path: string, allowedMode: number): Promise<DoctorFinding> {
   const found = await stat(path).catch(() => null)
   if (!found) return ok(id, `${path} does not exist yet`)
   const mode = found.mode & 0o777
-  if ((mode & ~wanted) === 0) return ok(id, `${path} has mode ${mode.toString(8)}`)
+  if ((mode & ~allowedMode) === 0) return ok(id, `${path} has mode ${mode.toString(8)}`)
   return failure(
     id,
     `${path} has mode ${mode.toString(8)}: others on this machine can read it`,
-    `chmod ${wanted.toString(8)} ${path}`,
+    `chmod ${allowedMode.toString(8)} ${path}`,
   )
 }
 

@@ -25,9 +25,9 @@ export interface Readiness {
  * gates refuse work. Other faults are reported too but stop nothing: a monitor of `ready` would otherwise take down a
  * working mesh. Pure.
  */
-export function judgeReadiness(standing: Standing): Readiness {
-  const { permissions, settings, walls, journal, disk, jobs, money, serving } = standing
-  const stops = told(true, {
+export function judgeReadiness(state: Standing): Readiness {
+  const { permissions, settings, walls, journal, disk, jobs, money, serving } = state
+  const stops = problemsOf(true, {
     'permissions-broken':
       permissions &&
       `all agents are denied everything, because the permission file is invalid: ${permissions}`,
@@ -35,7 +35,7 @@ export function judgeReadiness(standing: Standing): Readiness {
     ...(disk === null ? {} : { [disk.code]: disk.detail }),
     starting: serving ? null : 'the fleet is being started',
   })
-  const others = told(false, {
+  const others = problemsOf(false, {
     'settings-broken':
       settings && `config/settings.json is invalid, so the last valid settings apply: ${settings}`,
     'journal-broken': journal && `the audit log is broken (agents continue to work): ${journal}`,
@@ -45,7 +45,7 @@ export function judgeReadiness(standing: Standing): Readiness {
   return { ready: stops.length === 0, problems: [...stops, ...others] }
 }
 
-function told(stopsAgents: boolean, faults: Readonly<Record<string, Fault>>): Readiness['problems'] {
+function problemsOf(stopsAgents: boolean, faults: Readonly<Record<string, Fault>>): Readiness['problems'] {
   return Object.entries(faults).flatMap(([id, detail]) =>
     detail === null ? [] : [{ id, detail, stops_agents: stopsAgents }],
   )

@@ -53,15 +53,15 @@ export function listenersOn(table: string, { port, host }: Place): readonly stri
 }
 
 /**
- * True if `held` blocks `wanted`. A socket on all IPv6 addresses counts as blocking IPv4 too: it usually does, and
- * the kernel's table does not show an exception.
+ * True if `held` blocks `requestedHost`. A socket on all IPv6 addresses counts as blocking IPv4 too: it usually does,
+ * and the kernel's table does not show an exception.
  */
-function isInTheWay(held: string, wanted: string): boolean {
-  if (held === everySix || wanted === '::') return true
-  if (isIPv6(wanted)) return areSame(held, wanted)
+function isInTheWay(held: string, requestedHost: string): boolean {
+  if (held === everySix || requestedHost === '::') return true
+  if (isIPv6(requestedHost)) return areSame(held, requestedHost)
   const isFour = isIPv4(held) || isMapped(held)
-  if (held === '0.0.0.0' || wanted === '0.0.0.0') return isFour
-  return areSame(held, wanted)
+  if (held === '0.0.0.0' || requestedHost === '0.0.0.0') return isFour
+  return areSame(held, requestedHost)
 }
 
 const everySix = Array.from({ length: 8 }, () => '0000').join(':')

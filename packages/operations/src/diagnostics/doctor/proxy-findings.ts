@@ -47,11 +47,11 @@ export function proxyFindings(known: {
   return [
     ...(tried.length === 0 ? [ok('proxy', 'no proxy is set: the mesh connects directly')] : tried),
     egressFinding(egress, proxies),
-    ...faults.map((words) => warning('proxy', words, 'Set an http or https proxy as http://HOST:PORT.')),
-    ...directFaults.map((words) =>
+    ...faults.map((fault) => warning('proxy', fault, 'Set an http or https proxy as http://HOST:PORT.')),
+    ...directFaults.map((fault) =>
       warning(
         'proxy',
-        words,
+        fault,
         'Write a name, *.name, an address, 10.1.*, a network such as 10.0.0.0/8, or <local>; a name or an address may have a port.',
       ),
     ),
@@ -77,8 +77,8 @@ function egressFinding(
     )
   }
   const shown = [...new Set(proxies.map((proxy) => proxy.shown))].join(' and ')
-  const asked = egress.proxy_resolves_names ? 'by name' : 'by checked addresses'
-  return ok('egress-proxy', `agents' requests, programs and browsers go through ${shown}, ${asked}`)
+  const resolution = egress.proxy_resolves_names ? 'by name' : 'by checked addresses'
+  return ok('egress-proxy', `agents' requests, programs and browsers go through ${shown}, ${resolution}`)
 }
 
 /** The mesh itself opens TLS connections only for `http_request` and MCP servers of agents. */

@@ -119,7 +119,7 @@ function egressNotices({ egress }: Settings, { doubtsOf, hasProxy }: KnownThings
   const places = egress.allowed_private.flatMap((place) => {
     const field = `egress.allowed_private: ${place}`
     if (!URL.canParse(`https://${place}`)) return [`${field}: the port is not a number from 1 to 65535`]
-    return doubtsOf(new URL(`https://${place}`)).map((words) => `${field}: ${words}`)
+    return doubtsOf(new URL(`https://${place}`)).map((doubt) => `${field}: ${doubt}`)
   })
   const hosts = Object.entries(egress.allowed_hosts).flatMap(([id, patterns]) =>
     patterns.flatMap((pattern) => {
@@ -131,7 +131,7 @@ function egressNotices({ egress }: Settings, { doubtsOf, hasProxy }: KnownThings
         return []
       const url = new URL(`https://${host}`)
       const isOpened = egress.allowed_private.some((place) => place.startsWith(`${url.hostname}:`))
-      return isOpened ? [] : doubtsOf(url).map((words) => `egress.allowed_hosts.${id}: ${pattern}: ${words}`)
+      return isOpened ? [] : doubtsOf(url).map((doubt) => `egress.allowed_hosts.${id}: ${pattern}: ${doubt}`)
     }),
   )
   const servers = egress.dns_servers.flatMap((server) =>
@@ -267,7 +267,7 @@ function addressNotices(
   const url = new URL(address)
   if (url.username !== '' || url.password !== '')
     return [`${field}: a user name or a password in an address is refused; use a credential instead`]
-  return doubtsOf(url).map((words) => `${field}: ${words.replaceAll(' to agents', '')}`)
+  return doubtsOf(url).map((doubt) => `${field}: ${doubt.replaceAll(' to agents', '')}`)
 }
 
 function missingCredential(field: string, name: string, systemNames: readonly string[]): readonly string[] {

@@ -21,7 +21,7 @@ export interface ChatSessions {
   history(
     caller: Caller,
     agentId: string,
-    asked: { readonly session: string; readonly limit: number },
+    query: { readonly session: string; readonly limit: number },
   ): Promise<ChatHistory>
   /** Archives the session and starts it empty. Problem `conflict` while a run uses or will continue the session. */
   reset(caller: Caller, agentId: string, session: string): Promise<ChatResetReply>
@@ -61,9 +61,9 @@ export function createChatSessions(deps: {
       guard(caller, { do: 'view-fleet' })
       return asking(agentId, (connection, signal) => connection.chatSessions(signal))
     },
-    history: async (caller, agentId, asked) => {
+    history: async (caller, agentId, query) => {
       guard(caller, { do: 'view-fleet' })
-      return asking(agentId, (connection, signal) => connection.chatHistory(asked, signal))
+      return asking(agentId, (connection, signal) => connection.chatHistory(query, signal))
     },
     reset: async (caller, agentId, session) => {
       guard(caller, { do: 'submit-run', to: agentId })

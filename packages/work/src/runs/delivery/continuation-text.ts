@@ -89,7 +89,7 @@ function titleOf(text: string): PromptText {
 
 /** Describes a page of the browser. Page titles are untrusted, and the text marks them as such. */
 function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'browser-returned' }>): string {
-  const words = {
+  const sentence = {
     returned: 'The person has given your browser back to you.',
     solved: 'The CAPTCHA was solved for you; send the form, or continue.',
     expired:
@@ -101,5 +101,5 @@ function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'brows
   const now = after === null ? '' : ` It shows ${shown(after)} now.`
   // The time makes messages about one page distinct; the agent would treat an equal message as the same turn.
   const when = at === null ? '' : ` (${new Date(at).toISOString()})`
-  return `${words}${when} It showed ${shown(before)} before.${now} Take a snapshot before you go on.`
+  return `${sentence}${when} It showed ${shown(before)} before.${now} Take a snapshot before you go on.`
 }

@@ -33,11 +33,11 @@ export function createCancelRun(deps: {
   }
 
   return (caller, runId, why = 'The run was cancelled.') => {
-    const asked = table.find(runId)
-    guard(caller, { do: 'submit-run', to: asked?.agentId ?? '' })
-    if (!asked) throw new Problem('not-found')
+    const found = table.find(runId)
+    guard(caller, { do: 'submit-run', to: found?.agentId ?? '' })
+    if (!found) throw new Problem('not-found')
     return database.transaction(() => {
-      const run = table.find(runId) ?? asked
+      const run = table.find(runId) ?? found
       if (run.state === 'cancelled') return run
       if (isTerminal(run.state)) throw new Problem('conflict', { detail: `the run is already ${run.state}` })
       journal.append({ actor: actorOf(caller), action: 'run.cancel-asked', subject: runId, detail: {} })

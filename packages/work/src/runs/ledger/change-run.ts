@@ -84,7 +84,7 @@ export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | nul
 function createSettleRun(
   { database, outbox, notifier }: ChangeDeps,
   move: MoveRun,
-  told: Pick<DomainEvent<RunRecord>, 'publish'>,
+  event: Pick<DomainEvent<RunRecord>, 'publish'>,
 ): SettleRun {
   return (run, outcome) =>
     database.transaction(() => {
@@ -95,7 +95,7 @@ function createSettleRun(
       if (asker) {
         outbox.add({ source: `run:${run.id}`, recipient: asker, runId: run.id, body: bodyOf(outcome) })
       }
-      told.publish(settled)
+      event.publish(settled)
       database.afterCommit(() => notifier.publish(run.agentId))
       return settled
     })

@@ -35,14 +35,14 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
   const closing = new AbortController()
   const under = new Map<string, Promise<void>>()
 
-  async function tell(run: RunRecord, told: Set<string>): Promise<void> {
-    const waiting = steers.waitingOf(run.id).filter((steer) => !told.has(steer.id))
+  async function tell(run: RunRecord, deliveredIds: Set<string>): Promise<void> {
+    const waiting = steers.waitingOf(run.id).filter((steer) => !deliveredIds.has(steer.id))
     try {
       const connection = await connections.connectIfRunning(run.agentId)
       const { id: run_id, fence } = run
       const request = { run_id, fence, steers: waiting.map(steerMessage) }
       if (connection && (await connection.steer(request, closing.signal))) {
-        for (const steer of waiting) told.add(steer.id)
+        for (const steer of waiting) deliveredIds.add(steer.id)
         return
       }
     } catch (error) {
@@ -54,15 +54,15 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
     await clock.sleep(restMs, closing.signal)
   }
 
-  function hasMore(run: RunRecord, told: ReadonlySet<string>): boolean {
+  function hasMore(run: RunRecord, deliveredIds: ReadonlySet<string>): boolean {
     if (closing.signal.aborted || table.runningFenceOf(run.id) !== run.fence) return false
-    return steers.waitingOf(run.id).some((steer) => !told.has(steer.id))
+    return steers.waitingOf(run.id).some((steer) => !deliveredIds.has(steer.id))
   }
 
   async function pump(run: RunRecord, key: string): Promise<void> {
-    const told = new Set<string>()
+    const deliveredIds = new Set<string>()
     try {
-      while (hasMore(run, told)) await tell(run, told)
+      while (hasMore(run, deliveredIds)) await tell(run, deliveredIds)
     } catch (error) {
       if (!closing.signal.aborted)
         log.error(
