@@ -226,7 +226,7 @@ withEngine(
             },
             {
               name: 'localhost/flotilla/company-proxy-test:',
-              words: 'the image of the test',
+              label: 'the image of the test',
               recipeFiles: ['Dockerfile', 'packages.txt'],
               parts: [],
               prepare: async () => async () => [],

@@ -17,7 +17,7 @@ export const watchLimits = {
    * The maximum number of runs and steers that all watches of one agent may cause in an hour, watches that have ended
    * included. The limit stops two agents that watch each other from triggering each other forever.
    */
-  toldPerAgentAndHourMax: 60,
+  notifiedPerAgentAndHourMax: 60,
 } as const
 
 /**

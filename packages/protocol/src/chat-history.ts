@@ -102,11 +102,13 @@ export function unansweredText(partialAnswer: string, reason: string): string {
   return `${partialAnswer === '' ? '' : `${partialAnswer}\n\n`}${unansweredMark}: ${reason}]`
 }
 
-/** Splits a text that `unansweredText` returned; null for any other text. Pure. */
-export function readUnanswered(text: string): { readonly said: string; readonly reason: string } | null {
+/** Splits such a message again; null for any other text. Pure. */
+export function readUnanswered(
+  text: string,
+): { readonly partialAnswer: string; readonly reason: string } | null {
   const at = text.lastIndexOf(unansweredMark)
   const isEnd = at === 0 || (at > 1 && text.slice(at - 2, at) === '\n\n')
   if (!isEnd || !text.endsWith(']')) return null
   const reason = text.slice(at + unansweredMark.length, -1).replace(/^:\s*/, '')
-  return { said: text.slice(0, Math.max(0, at - 2)), reason }
+  return { partialAnswer: text.slice(0, Math.max(0, at - 2)), reason }
 }

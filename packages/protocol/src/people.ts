@@ -54,24 +54,28 @@ export type OwnerIdentity = (typeof ownerIdentities)[number]
 
 /** Each person of a channel has one spelling, so that one person is never counted as two. */
 export const channelIdentities = {
-  telegram: { form: /^[1-9]\d{0,19}$/, example: 'telegram:123456789', words: 'the number of the user' },
-  discord: { form: /^[1-9]\d{4,19}$/, example: 'discord:80351110224678912', words: 'the id of the user' },
+  telegram: { form: /^[1-9]\d{0,19}$/, example: 'telegram:123456789', description: 'the number of the user' },
+  discord: {
+    form: /^[1-9]\d{4,19}$/,
+    example: 'discord:80351110224678912',
+    description: 'the id of the user',
+  },
   slack: {
     form: /^[TE][A-Z0-9]{1,23}:[UW][A-Z0-9]{1,23}$/,
     example: 'slack:T0123ABC:U0456DEF',
-    words: 'the id of the workspace and that of the member',
+    description: 'the id of the workspace and that of the member',
   },
   whatsapp: {
     form: /^[1-9]\d{6,14}$/,
     example: 'whatsapp:491701234567',
-    words: 'the number with its country code, digits alone',
+    description: 'the number with its country code, digits alone',
   },
   webhook: {
     form: /^[A-Za-z0-9_-]{1,64}:[A-Za-z0-9_.@-]{1,128}$/,
     example: 'webhook:intranet:ann',
-    words: 'the name of the channel and what it calls the person',
+    description: 'the name of the channel and what it calls the person',
   },
-} as const satisfies Readonly<Record<string, { form: RegExp; example: string; words: string }>>
+} as const satisfies Readonly<Record<string, { form: RegExp; example: string; description: string }>>
 export type ChannelName = keyof typeof channelIdentities
 export const channelNames = Object.keys(channelIdentities) as ChannelName[] // the keys of the table
 

@@ -74,7 +74,7 @@ describe('the table of what may be done with a task', () => {
     expect(of('complete_task')).toEqual(Object.values(completeStatuses))
     expect(completeStatuses).toEqual({ done: 'done', failed: 'fail', blocked: 'blocked' })
     expect(actionWords(['accept', 'done'])).toBe(
-      `accept: ${taskActions.accept.words}; done: ${taskActions.done.words}`,
+      `accept: ${taskActions.accept.description}; done: ${taskActions.done.description}`,
     )
   })
 })

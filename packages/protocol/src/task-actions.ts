@@ -24,7 +24,7 @@ export interface TaskAction {
   /** The agents' tool for the action; null if the mesh takes it by itself. */
   readonly tool: 'update_task' | 'complete_task' | 'manage_task' | null
   /** The description of the action for the agents and people that may take it. */
-  readonly words: string
+  readonly description: string
 }
 
 const notWorked = ['pending', 'accepted'] as const
@@ -37,79 +37,85 @@ export const taskActions = {
     to: 'accepted',
     by: 'assignee',
     tool: 'update_task',
-    words: 'you accept it and will start later',
+    description: 'you accept it and will start later',
   },
   progress: {
     from: unblocked,
     to: 'working',
     by: 'assignee',
     tool: 'update_task',
-    words: 'a progress note, which the agent or person that gave the task can read',
+    description: 'a progress note, which the agent or person that gave the task can read',
   },
   block: {
     from: unblocked,
     to: 'blocked',
     by: 'assignee',
     tool: 'update_task',
-    words:
+    description:
       'you cannot continue without an answer: the note is your question, sent at once to the agent or person that gave the task; then end your turn, you are called again with the answer',
   },
-  done: { from: unblocked, to: 'done', by: 'assignee', tool: 'complete_task', words: 'the task is done' },
+  done: {
+    from: unblocked,
+    to: 'done',
+    by: 'assignee',
+    tool: 'complete_task',
+    description: 'the task is done',
+  },
   fail: {
     from: unblocked,
     to: 'failed',
     by: 'assignee',
     tool: 'complete_task',
-    words: 'the task cannot be done',
+    description: 'the task cannot be done',
   },
   blocked: {
     from: unblocked,
     to: 'blocked',
     by: 'assignee',
     tool: 'complete_task',
-    words: 'something is missing that only others can provide; the summary says what',
+    description: 'something is missing that only others can provide; the summary says what',
   },
   answer: {
     from: ['blocked'],
     to: 'pending',
     by: 'giver',
     tool: 'manage_task',
-    words: 'answers the question of a blocked task: its agent continues with your note',
+    description: 'answers the question of a blocked task: its agent continues with your note',
   },
   retry: {
     from: ['blocked'],
     to: 'pending',
     by: 'router',
     tool: 'manage_task',
-    words: 'lets a blocked task continue unchanged; creates a new task from a failed or cancelled one',
+    description: 'lets a blocked task continue unchanged; creates a new task from a failed or cancelled one',
   },
   reroute: {
     from: open,
     to: 'pending',
     by: 'router',
     tool: 'manage_task',
-    words: 'takes an open task from its agent and gives it to the agent `to`',
+    description: 'takes an open task from its agent and gives it to the agent `to`',
   },
   cancel: {
     from: open,
     to: 'cancelled',
     by: 'giver',
     tool: 'manage_task',
-    words: 'cancels an open task together with its subtasks',
+    description: 'cancels an open task together with its subtasks',
   },
   begin: {
     from: [...notWorked, 'blocked'],
     to: 'working',
     by: 'mesh',
     tool: null,
-    words: 'the run of the task began',
+    description: 'the run of the task began',
   },
   assume: {
     from: unblocked,
     to: 'done',
     by: 'mesh',
     tool: null,
-    words:
+    description:
       'the agent ended without complete_task although it was reminded; its last text is the unconfirmed result',
   },
   lose: {
@@ -117,7 +123,7 @@ export const taskActions = {
     to: 'blocked',
     by: 'mesh',
     tool: null,
-    words: 'the fleet could not work on the task, or a task that it needs failed',
+    description: 'the fleet could not work on the task, or a task that it needs failed',
   },
 } as const satisfies Record<string, TaskAction>
 export type TaskActionName = keyof typeof taskActions
@@ -143,9 +149,9 @@ export const completeStatuses = {
   blocked: 'blocked',
 } as const satisfies Record<string, NamesFor<'complete_task'>>
 
-/** One line `- name: words` per action, for tools and help. */
+/** One line `- name: description` per action, for tools and help. */
 export function actionWords(names: readonly TaskActionName[]): string {
-  return names.map((name) => `${name}: ${taskActions[name].words}`).join('; ')
+  return names.map((name) => `${name}: ${taskActions[name].description}`).join('; ')
 }
 
 /** The allowed next states of each state; terminal states have none. */
@@ -178,7 +184,7 @@ export function mayAct(name: TaskActionName, state: TaskState): boolean {
 }
 
 /** The beginning of the summary of a task that its agent did not close itself. */
-const unconfirmedStart = 'Unconfirmed (the agent ended without complete_task). Its last words: '
+const unconfirmedStart = 'Unconfirmed (the agent ended without complete_task). Its last description: '
 
 /** The summary of a task whose agent answered without calling `complete_task`. Pure. */
 export function unconfirmedSummary(lastWords: string): string {

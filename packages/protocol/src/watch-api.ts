@@ -43,7 +43,7 @@ const watcherChangeSchema = z.strictObject({
   /** The new values; null removes the watcher. */
   after: z.nullable(watcherFieldsSchema),
 })
-export type WatcherChangeAsked = z.infer<typeof watcherChangeSchema>
+export type WatcherChangeRequest = z.infer<typeof watcherChangeSchema>
 
 const ruleFields = {
   path: z.string(),

@@ -16,7 +16,7 @@ import { silentLog } from '../../foundation/src/platform/log.ts'
 import { createApplicationTable } from '../../operations/src/templates/application-table.ts'
 import { createApplyTemplate } from '../../operations/src/templates/apply-template.ts'
 import { createExportFleet } from '../../operations/src/templates/export-fleet.ts'
-import { standingFleet } from '../../operations/src/templates/standing-fleet.ts'
+import { currentFleet } from '../../operations/src/templates/standing-fleet.ts'
 import { createProjects } from '../../collaboration/src/projects/projects.ts'
 import { createBlackboardWatches } from '../../collaboration/src/blackboard/set-watch.ts'
 import { createBlackboardWatchTable } from '../../collaboration/src/blackboard/watch-table.ts'
@@ -203,7 +203,7 @@ export async function aTemplatesHarness() {
     /** Simulates a mesh that was killed and starts again. */
     again: make,
     exportFleet: createExportFleet({ ...parts, guard: deps.guard }),
-    standing: () => standingFleet(parts),
+    standing: () => currentFleet(parts),
     /** Everything that a template may change, as comparable values without generated ids and timestamps. */
     state: () => {
       const records: Record<string, PermissionRecord | null> = {}

@@ -40,15 +40,15 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'a caller that is no agent has no run, so both ways it is null',
     },
     {
-      line: "agent_id: askedBy.replace(/^agent:/, ''),",
-      becomes: "agent_id: askedBy.replace(/agent:/, ''),",
+      line: "agent_id: requester.replace(/^agent:/, ''),",
+      becomes: "agent_id: requester.replace(/agent:/, ''),",
       reason: 'names of people and channels contain no colon, so only an agent has the prefix, at the start',
     },
   ]),
   ...inFile('packages/work/src/approvals/settle-approval.ts', [
     {
-      line: "agent_id: row.askedBy.replace(/^agent:/, ''),",
-      becomes: "agent_id: row.askedBy.replace(/agent:/, ''),",
+      line: "agent_id: row.requester.replace(/^agent:/, ''),",
+      becomes: "agent_id: row.requester.replace(/agent:/, ''),",
       reason: 'names of people and channels contain no colon, so only an agent has the prefix, at the start',
     },
   ]),

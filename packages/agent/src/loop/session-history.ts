@@ -77,7 +77,7 @@ function answerView({ content, toolCalls }: Extract<PromptMessage, { role: 'assi
   const unanswered = readUnanswered(content)
   return {
     role: 'assistant',
-    text: cut(unanswered?.said ?? content, messageMaxChars),
+    text: cut(unanswered?.partialAnswer ?? content, messageMaxChars),
     calls: toolCalls
       .map(madeCall)
       .map(({ name, arguments: input }) => ({ name, input: cut(input, inputMaxChars) })),

@@ -20,7 +20,9 @@ An identity lets a person in without a token. Each belongs to one person.
 ${[
   ['user:1001', 'an account of this machine'],
   ['local, session', 'of owners: this machine, and the cookie of a hosted mesh'],
-  ...channelNames.map((name) => [channelIdentities[name].example, channelIdentities[name].words] as const),
+  ...channelNames.map(
+    (name) => [channelIdentities[name].example, channelIdentities[name].description] as const,
+  ),
 ]
   .map(([example = '', words = '']) => `${example.padEnd(28)}${words}`)
   .join('\n')}`

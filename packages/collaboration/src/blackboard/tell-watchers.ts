@@ -57,8 +57,8 @@ export function createNotifyWatchers(deps: {
   function obstacle(watch: WatchRow): string | null {
     const paused = reasonToPause(deps.workEvents, watch.agent_id)
     if (paused !== null) return paused
-    if (table.toldInHour(watch.agent_id, thisHour()) >= watchLimits.toldPerAgentAndHourMax) {
-      return `the agent was notified ${watchLimits.toldPerAgentAndHourMax} times in this hour`
+    if (table.toldInHour(watch.agent_id, thisHour()) >= watchLimits.notifiedPerAgentAndHourMax) {
+      return `the agent was notified ${watchLimits.notifiedPerAgentAndHourMax} times in this hour`
     }
     const last = watch.last_run_id === null ? null : runs.find(watch.last_run_id)
     return last?.state === 'queued' ? `${last.id}, which reports earlier changes, has not started` : null

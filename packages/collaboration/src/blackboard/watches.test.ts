@@ -178,14 +178,14 @@ describe('a watch', () => {
   test("two agents that answer each other's writes stop at the hourly limit", async () => {
     const { watches, write, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching())
-    for (let count = 0; count < watchLimits.toldPerAgentAndHourMax + 5; count++) {
+    for (let count = 0; count < watchLimits.notifiedPerAgentAndHourMax + 5; count++) {
       write('auditor', 'output/a')
       await deliver()
       harness.agents.finish('scout')
       await harness.clock.settle()
     }
     expect(harness.ledger.queries.list({ agentId: 'scout', limit: 500 })).toHaveLength(
-      watchLimits.toldPerAgentAndHourMax,
+      watchLimits.notifiedPerAgentAndHourMax,
     )
     expect(watches.list(agent('scout'))[0]?.held).toContain('in this hour')
   })
@@ -193,7 +193,7 @@ describe('a watch', () => {
   test("setting a watch again or adding others does not raise the agent's hourly limit", async () => {
     const { watches, write, deliver, harness } = await aBoard()
     const patterns = ['output/**', 'output/*'] as const
-    for (let count = 0; count < watchLimits.toldPerAgentAndHourMax + 5; count++) {
+    for (let count = 0; count < watchLimits.notifiedPerAgentAndHourMax + 5; count++) {
       const wish = { agentId: 'scout', pattern: patterns[count % 2] ?? '' } as const
       watches.set(agent('scout'), { ...wish, tell: 'run' })
       write('auditor', 'output/a')
@@ -203,7 +203,7 @@ describe('a watch', () => {
       await harness.clock.settle()
     }
     const runs = () => harness.ledger.queries.list({ agentId: 'scout', limit: 500 }).length
-    expect(runs()).toBe(watchLimits.toldPerAgentAndHourMax)
+    expect(runs()).toBe(watchLimits.notifiedPerAgentAndHourMax)
     watches.set(agent('scout'), watching())
     write('auditor', 'output/a')
     const later = await aBoard(await harness.restarted())
@@ -215,7 +215,7 @@ describe('a watch', () => {
     await later.harness.clock.advance(3600_000)
     await later.deliver()
     expect(later.harness.ledger.queries.list({ agentId: 'scout', limit: 500 })).toHaveLength(
-      watchLimits.toldPerAgentAndHourMax + 1,
+      watchLimits.notifiedPerAgentAndHourMax + 1,
     )
   })
 

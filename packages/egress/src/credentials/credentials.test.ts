@@ -453,7 +453,7 @@ describe('a request for a credential', () => {
       reason: '',
       createdAt: 0,
       answeredAt: 1,
-      toldAt: null,
+      notifiedAt: null,
     }
     const hosts = ['api.github.com']
     expect(answerText(request, { mayUse: true, hosts })).toContain(

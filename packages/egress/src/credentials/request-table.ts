@@ -18,7 +18,7 @@ export interface CredentialRequest {
   readonly reason: string
   readonly createdAt: number
   readonly answeredAt: number | null
-  readonly toldAt: number | null
+  readonly notifiedAt: number | null
 }
 
 const rowSchema = z
@@ -46,7 +46,7 @@ const rowSchema = z
     reason: row.reason,
     createdAt: row.created_at,
     answeredAt: row.answered_at,
-    toldAt: row.told_at,
+    notifiedAt: row.told_at,
   }))
 
 export type RequestTable = ReturnType<typeof createRequestTable>
@@ -85,7 +85,7 @@ export function createRequestTable(database: Database) {
     openOf: (agentId: string) => find("WHERE state = 'open' AND agent_id = ? ORDER BY seq", agentId),
     openFor: (name: string) => find("WHERE state = 'open' AND name = ? ORDER BY seq", name),
     /** This query needs no limit: an agent has few open requests, and makes no new ones while it accepts no work. */
-    untold: () => find("WHERE state <> 'open' AND told_at IS NULL ORDER BY answered_at"),
+    unnotified: () => find("WHERE state <> 'open' AND told_at IS NULL ORDER BY answered_at"),
     newest: (limit: number) => find('ORDER BY seq DESC LIMIT ?', limit),
     answer: (id: string, answer: { state: RequestState; reason: string; at: number }) => {
       database

@@ -13,8 +13,8 @@ export function egressAgentRoutes(
     meshAgentEndpoints.httpRequest,
     { ...meshAgentApi.httpRequest, needs: () => ({ do: 'call-api', api: 'http' }) },
     ({ caller, body, effect, gone: clientGone }) => {
-      const { outside, asked } = effect(body)
-      const once = body.method === 'GET' || body.method === 'HEAD' ? asked : outside
+      const { outside, repeatable } = effect(body)
+      const once = body.method === 'GET' || body.method === 'HEAD' ? repeatable : outside
       const gone = clientGone()
       return once((line) => forwardRequest(caller, body, { ...line, gone }))
     },

@@ -11,7 +11,7 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import type { Journal } from '@flotilla/foundation/journal'
 import { reachMaxMs } from '@flotilla/identity/kernel'
 import type { SandboxRuntime } from '../sandbox/index.ts'
-import type { AgentConnection, FactsAsked } from './connection/agent-connection.ts'
+import type { AgentConnection, FactsQuery } from './connection/agent-connection.ts'
 import type { AgentRegistry } from './administration/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 import { shownFact, shownFolder, shownTool } from './sanitize-shown.ts'
@@ -100,7 +100,7 @@ export function createKeptThings(deps: {
       file.giveBack()
       throw missing
     },
-    facts: async (caller: Caller, agentId: string, query: FactsAsked) => {
+    facts: async (caller: Caller, agentId: string, query: FactsQuery) => {
       guard(caller, { do: 'view-fleet' })
       const found = await asking(agentId, (connection, signal) => connection.facts(query, signal))
       return { ...found, facts: found.facts.map(shownFact) }

@@ -71,7 +71,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     running.delete(uid)
   }
 
-  function tell(pod: Pod): void {
+  function reportExit(pod: Pod): void {
     const agentId = running.get(pod.metadata.uid)
     if (agentId === undefined) return
     running.delete(pod.metadata.uid)
@@ -80,7 +80,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
 
   function onPod(pod: Pod): void {
     const agentId = agentIdOf(pod)
-    if (hasEnded(pod)) tell(pod)
+    if (hasEnded(pod)) reportExit(pod)
     else if (agentId !== null && !pod.metadata.deletionTimestamp && !ending.has(pod.metadata.uid))
       running.set(pod.metadata.uid, agentId)
   }
@@ -119,7 +119,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
         log,
         onPod,
         onGone: (pod) => {
-          tell(pod)
+          reportExit(pod)
           ending.delete(pod.metadata.uid)
         },
         onBack: () => backListeners.forEach((listener) => listener()),

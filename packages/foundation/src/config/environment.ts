@@ -168,7 +168,7 @@ export function readEnvironment(
   const { written, idle } = writtenIn(file, present)
   const parsed = parseVariables(present, written)
   if (!parsed.success) {
-    const wrong = wrongIn(parsed.error, present).map(({ words }) => words)
+    const wrong = wrongIn(parsed.error, present).map(({ message }) => message)
     throw new Problem('unprocessable', { detail: `invalid settings of the mesh: ${wrong.join('; ')}` })
   }
   const value = parsed.data
@@ -231,7 +231,7 @@ export function readWhatHolds(
   const rest = [...file].filter(([name]) => !wrong.some((one) => one.name === name))
   return {
     ...readEnvironment(record, userHome, new Map(rest)),
-    leftOut: wrong.map(({ words }) => words),
+    leftOut: wrong.map(({ message }) => message),
   }
 }
 
@@ -251,9 +251,9 @@ function writtenIn(file: ReadonlyMap<string, string>, present: Readonly<Record<s
 
 /** Returns the names of the invalid variables, with a text for each that does not contain its value. */
 function wrongIn(error: z.ZodError, present: Readonly<Record<string, string>>) {
-  return error.issues.map(({ path, message }) => {
+  return error.issues.map(({ path, message: issue }) => {
     const name = path.join('.')
-    return { name, words: `${name}${name in present ? '' : ' in .env'}: ${message}` }
+    return { name, message: `${name}${name in present ? '' : ' in .env'}: ${issue}` }
   })
 }
 

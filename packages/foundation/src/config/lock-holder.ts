@@ -42,13 +42,13 @@ export async function findHolder(
   names: { readonly of: string } | { readonly except: string },
 ): Promise<LockHolder | 'stranger' | null> {
   const first = firstName(place)
-  const isWanted = (name: string): boolean =>
+  const matches = (name: string): boolean =>
     'of' in names
       ? name === names.of
       : name !== names.except && (name === first || name.startsWith(`${first}-`))
   let listeners: readonly Listener[]
   try {
-    listeners = listenersOn(fs, isWanted)
+    listeners = listenersOn(fs, matches)
   } catch {
     // This system does not report which process has the socket, so the answer on the socket must suffice.
     return 'of' in names ? answerOf(names.of) : null

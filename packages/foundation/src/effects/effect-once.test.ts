@@ -25,7 +25,7 @@ const other: EffectCall = { ...call, request: { to: 'b' } }
  * The four kinds of effects, for the tests of what they have in common. `work` runs at the point at which the
  * effect may leave the mesh.
  */
-const ways = (['local', 'resumable', 'outside', 'asked'] as const).map((way) => ({
+const ways = (['local', 'resumable', 'outside', 'repeatable'] as const).map((way) => ({
   way,
   once: async <T>(effects: EffectOnce, of: EffectCall, work: () => T): Promise<T> => {
     if (way === 'local') return effects.local(of, work)
@@ -159,8 +159,8 @@ describe('an effect outside', () => {
       dispatching()
       throw new Problem('upstream-timeout')
     }
-    await expect(effects.asked(call, breaking)).rejects.toMatchObject({ code: 'upstream-timeout' })
-    expect(await effects.asked(call, async () => 'answer')).toBe('answer')
+    await expect(effects.repeatable(call, breaking)).rejects.toMatchObject({ code: 'upstream-timeout' })
+    expect(await effects.repeatable(call, async () => 'answer')).toBe('answer')
   })
 
   test('an outside effect is not sent if its row cannot be written or its run is over', async () => {

@@ -45,7 +45,7 @@ export interface OutsideLine {
  * - `outside`: bytes leave the mesh. The row is written first and stays. A call without an answer is the problem
  *   `outcome-unknown`, the first time and for every repeat. Any response of the remote server is an answer, whatever
  *   its status.
- * - `asked`: the HTTP method is safe, so a call without an answer is sent again.
+ * - `repeatable`: the HTTP method is safe, so a call without an answer is sent again.
  */
 export function createEffectOnce(deps: { readonly database: Database; readonly clock: Clock }) {
   const { database } = deps
@@ -119,7 +119,7 @@ export function createEffectOnce(deps: { readonly database: Database; readonly c
     })
   }
 
-  function asked<T>(call: EffectCall, work: (line: OutsideLine) => Promise<T>): Promise<T> {
+  function repeatable<T>(call: EffectCall, work: (line: OutsideLine) => Promise<T>): Promise<T> {
     return shared<T>(call, async ({ digest, signal }) => {
       const row = known(call, digest)
       if (row?.reply != null) return JSON.parse(row.reply) as T
@@ -146,7 +146,7 @@ export function createEffectOnce(deps: { readonly database: Database; readonly c
     local,
     resumable,
     outside,
-    asked,
+    repeatable,
     /** After the end of a run, no agent asks for an answer any more, so its outside calls are aborted. */
     runEnded: underWay.endRun,
     /**

@@ -56,7 +56,7 @@ export function createEventBus({
     kept = keptMax
   }
 
-  function tell(event: FleetEvent): void {
+  function notifyListeners(event: FleetEvent): void {
     for (const listener of listeners) {
       try {
         listener(event)
@@ -78,7 +78,7 @@ export function createEventBus({
     }
     last = event.seq
     if (!isPassing(body)) keep(event)
-    database.afterCommit(() => tell(event))
+    database.afterCommit(() => notifyListeners(event))
   }
 
   /** Observers must never stop the work: an event that cannot be written is dropped, counted, and reported later. */

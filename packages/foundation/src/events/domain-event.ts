@@ -60,13 +60,13 @@ export function createAwaitedEvent<Fact>(): AwaitedEvent<Fact> {
  * A question that contexts above can answer; the answers are concatenated in the order in which the contexts
  * subscribed.
  */
-export interface Question<Asked, Answer> {
-  subscribe(answer: (query: Asked) => readonly Answer[]): void
-  ask(query: Asked): readonly Answer[]
+export interface Question<Query, Answer> {
+  subscribe(answer: (query: Query) => readonly Answer[]): void
+  ask(query: Query): readonly Answer[]
 }
 
-export function createQuestion<Asked, Answer>(): Question<Asked, Answer> {
-  const listeners: ((query: Asked) => readonly Answer[])[] = []
+export function createQuestion<Query, Answer>(): Question<Query, Answer> {
+  const listeners: ((query: Query) => readonly Answer[])[] = []
   return {
     subscribe: (answer) => void listeners.push(answer),
     ask: (query) => listeners.flatMap((listener) => listener(query)),

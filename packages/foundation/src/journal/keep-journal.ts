@@ -59,17 +59,17 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
       const found = verifyJournal(database, deps, 'latest')
       return { verdict: found, head: found.ok ? endToAnchor(deps) : null }
     })
-    if (!verdict.ok) tell(verdict)
+    if (!verdict.ok) recordBroken(verdict)
     else if (head) place(deps, 'verified', head)
   }
 
   function verifyWhole(): JournalVerdict {
     const verdict = verifyJournal(database, deps)
-    if (!verdict.ok) tell(verdict)
+    if (!verdict.ok) recordBroken(verdict)
     return verdict
   }
 
-  function tell(verdict: JournalVerdict): void {
+  function recordBroken(verdict: JournalVerdict): void {
     if (broken !== null) return
     broken = faultWords(verdict)
     const { detail = '', brokenAt = 0 } = verdict
@@ -93,7 +93,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
       if (clock.now() - verifiedAt >= verifyEveryMs) verifyLatest()
       if (broken !== null) return
       const verdict = pruneJournal(deps)
-      if (verdict) tell(verdict)
+      if (verdict) recordBroken(verdict)
     },
     verifyWhole,
     accept(actor, why) {

@@ -36,7 +36,7 @@ export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
   const { epoch } = taken.record
   const ending = new AbortController()
   let { version } = taken.record
-  let untilMs = taken.askedAtMs + endsAfterMs
+  let untilMs = taken.requestedAtMs + endsAfterMs
   let lost = false
   holding.onUntil(untilMs)
 
@@ -48,11 +48,11 @@ export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
 
   /** True if the lease was granted. */
   async function renewOnce(): Promise<boolean> {
-    const askedAtMs = steadyMs() // H1
+    const requestedAtMs = steadyMs() // H1
     const renewed = await records.write({ holder, epoch }, version, boundedBy(ending.signal))
     if (renewed !== null) {
       version = renewed.version
-      untilMs = askedAtMs + endsAfterMs
+      untilMs = requestedAtMs + endsAfterMs
       holding.onUntil(untilMs)
       return true
     }

@@ -266,8 +266,8 @@ describe('who takes a lease', () => {
   test('a process that takes a lease has its time from before it asked, however late the answer comes', async () => {
     const machine = aMachine()
     const late = withQuestions(createFakeLeaseRecords(), { write: () => machine.halt(3_000) })
-    const askedAtMs = machine.steadyMs()
-    expect(await taking(late, machine, 'one').taken).toMatchObject({ askedAtMs })
+    const requestedAtMs = machine.steadyMs()
+    expect(await taking(late, machine, 'one').taken).toMatchObject({ requestedAtMs })
   })
 
   test('a process that takes a lease waits no longer than it is to', async () => {

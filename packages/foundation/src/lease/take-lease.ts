@@ -30,7 +30,7 @@ export interface LeaseTaker extends LeaseAsker {
 export interface TakenLease {
   readonly record: SeenRecord
   /** The time from which the lease counts: before the request was sent. */
-  readonly askedAtMs: number
+  readonly requestedAtMs: number
 }
 
 /**
@@ -42,10 +42,10 @@ export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
   let seen = await records.read(boundedBy(signal))
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     seen = await whenFree(taker, seen)
-    const askedAtMs = steadyMs()
+    const requestedAtMs = steadyMs()
     const epoch = Math.max(seen?.epoch ?? 0, epochSeen) + 1
     const record = await records.write({ holder, epoch }, seen?.version ?? null, boundedBy(signal))
-    if (record !== null) return { record, askedAtMs }
+    if (record !== null) return { record, requestedAtMs }
     seen = await records.read(boundedBy(signal))
   }
   throw inUse(seen?.holder ?? 'several machines')

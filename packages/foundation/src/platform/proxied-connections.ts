@@ -15,7 +15,7 @@ export interface OutboundProxies {
 }
 
 /** undici's options of a connection: `host` includes the port if the address has one. */
-type Wanted = buildConnector.Options
+type ConnectTarget = buildConnector.Options
 
 /**
  * A connector for undici that uses a proxy if the rules require it, and `direct` otherwise. It always requests a
@@ -26,7 +26,7 @@ export function connectorThrough(
   { of }: OutboundProxies,
   direct: buildConnector.connector,
   /** The address to request from the proxy; the host of the URL by default. */
-  addressOf: (target: Wanted) => string = ({ hostname }) => hostname,
+  addressOf: (target: ConnectTarget) => string = ({ hostname }) => hostname,
 ): buildConnector.connector {
   return (target, callback) => {
     const isTls = target.protocol === 'https:'
@@ -42,7 +42,7 @@ export function connectorThrough(
 }
 
 type Callback = (error: Error | null, stream: Duplex) => void
-type Asked = AgentOptions & ConnectionOptions & { readonly host?: string; readonly port?: number }
+type ConnectOptions = AgentOptions & ConnectionOptions & { readonly host?: string; readonly port?: number }
 
 /** An agent for node:http or node:https that uses a proxy if the rules require it, always by a tunnel. */
 export function httpAgentThrough(
@@ -52,7 +52,7 @@ export function httpAgentThrough(
 ): PlainAgent | TlsAgent {
   const agent = protocol === 'https:' ? new TlsAgent(options) : new PlainAgent(options)
   const direct = agent.createConnection.bind(agent)
-  agent.createConnection = (options: Asked, callback?: Callback) => {
+  agent.createConnection = (options: ConnectOptions, callback?: Callback) => {
     const { host = 'localhost', port = protocol === 'https:' ? 443 : 80 } = options
     const proxy = of(new URL(`${protocol}//${host.includes(':') ? `[${bare(host)}]` : host}:${port}`))
     if (proxy === null || callback === undefined) return direct(options, callback)

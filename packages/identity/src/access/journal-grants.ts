@@ -45,7 +45,7 @@ export function createJournalGrants(deps: {
   }
 
   /** Records the changes. Returns true if it recorded the new defaults too, which happens once in a home's life. */
-  function tell(text: string, actor: string, leftOut: readonly ControlPlaneFlag[]): boolean {
+  function recordChanges(text: string, actor: string, leftOut: readonly ControlPlaneFlag[]): boolean {
     const row = database.prepare('SELECT records, defaults_told FROM permissions_seen WHERE id = 1').get()
     const before = seenSchema.parse(JSON.parse(row === undefined ? '{}' : String(row['records'])))
     const after = seenSchema.parse(JSON.parse(text))
@@ -65,7 +65,7 @@ export function createJournalGrants(deps: {
   return (records, actor, leftOut = []) => {
     const text = canonicalJson(jsonValueSchema.parse(records))
     if (text === seen) return
-    const loggedDefaults = database.transaction(() => tell(text, actor, leftOut))
+    const loggedDefaults = database.transaction(() => recordChanges(text, actor, leftOut))
     seen = text
     if (!loggedDefaults || leftOut.length === 0) return
     log.warn(

@@ -72,7 +72,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
   /** Records a change. If that fails, rights in effect stay in effect: a full disk withdraws no right. */
   function record(text: string | null, actor: string): boolean {
     try {
-      tell(text, actor)
+      reportRecords(text, actor)
       isRecordOwed = false
       return true
     } catch (error) {
@@ -82,7 +82,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     }
   }
 
-  function tell(text: string | null, actor: string): void {
+  function reportRecords(text: string | null, actor: string): void {
     const reading = text === null || !deps.onRecords ? null : readJsonDocument(text, permissionFileSchema)
     if (!reading?.ok) return
     const { value, lineOf } = reading.document

@@ -26,7 +26,7 @@ async function twoEndpoints() {
           const run = { runId: `run_${agentId}`, fence: 1 } as never // only the run's id is read here
           const caller = { kind: 'agent', agentId, token: 'door', run } as const
           try {
-            return effectOnCall(effects, { caller, raw, asked: { id: 'x' } }).local(() => {
+            return effectOnCall(effects, { caller, raw, request: { id: 'x' } }).local(() => {
               done.push(`${agentId} ${method} ${raw.url}`)
               return { did: raw.url }
             })

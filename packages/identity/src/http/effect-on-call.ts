@@ -10,7 +10,7 @@ export interface EffectOnCall {
   local<T>(work: () => T): T
   resumable<T>(work: (step: EffectStep<T>) => Promise<T>): Promise<T>
   outside<T>(work: (line: OutsideLine) => Promise<T>): Promise<T>
-  asked<T>(work: (line: OutsideLine) => Promise<T>): Promise<T>
+  repeatable<T>(work: (line: OutsideLine) => Promise<T>): Promise<T>
 }
 
 /** The maximum length of an idempotency key that an agent sends, in characters. */
@@ -22,8 +22,8 @@ export function effectOnCall(
   {
     caller,
     raw,
-    asked: request,
-  }: { readonly caller: AgentCaller; readonly raw: FastifyRequest; readonly asked: unknown },
+    request,
+  }: { readonly caller: AgentCaller; readonly raw: FastifyRequest; readonly request: unknown },
 ): EffectOnCall {
   const key = raw.headers[headers.idempotencyKey]
   if (typeof key !== 'string' || key.length === 0 || key.length > keyMaxChars) {
@@ -40,6 +40,6 @@ export function effectOnCall(
     local: (work) => effects.local(call, work),
     resumable: (work) => effects.resumable(call, work),
     outside: (work) => effects.outside(call, work),
-    asked: (work) => effects.asked(call, work),
+    repeatable: (work) => effects.repeatable(call, work),
   }
 }

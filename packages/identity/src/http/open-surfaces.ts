@@ -155,7 +155,7 @@ function withEffects(
         return handler({
           ...request,
           caller,
-          effect: (asked) => effectOnCall(effects, { caller, raw, asked }),
+          effect: (body) => effectOnCall(effects, { caller, raw, request: body }),
         })
       }),
   }

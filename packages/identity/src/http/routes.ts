@@ -77,8 +77,8 @@ export interface PeopleSurface {
   readonly downloads: DownloadRoom
 }
 
-/** For calls with an effect, `effect` reads the key from the headers; `asked` must be equal in a repeated call. */
-export type AgentSurface = Surface<AgentCaller, { effect(asked: unknown): EffectOnCall }>
+/** For calls with an effect, `effect` reads the key from the headers; `request` must be equal in a repeated call. */
+export type AgentSurface = Surface<AgentCaller, { effect(request: unknown): EffectOnCall }>
 
 /** Clients are authenticated by agent or program tokens; see `AgentGate.modelSurface`. */
 export interface ModelSurface extends Surface<AgentCaller> {

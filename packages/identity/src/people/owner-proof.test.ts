@@ -39,14 +39,14 @@ describe("the owner's proof", () => {
   })
 
   it('wrong attempts of others do not affect a person, with or without a code of their own', () => {
-    const { issue, give, isAsked } = proofs()
+    const { issue, give, isCodeOpen } = proofs()
     const { code } = issue(null)
     issue('eve')
     for (let tries = 0; tries < 2 * proofLimits.triesMax; tries++) {
       expect(() => give('eve', '1')).toThrow(Problem)
       expect(() => give('bob', '1')).toThrow('no code is open')
     }
-    expect([isAsked(null), isAsked('eve'), isAsked('bob')]).toEqual([true, false, false])
+    expect([isCodeOpen(null), isCodeOpen('eve'), isCodeOpen('bob')]).toEqual([true, false, false])
     expect(give(null, code).proof).toMatch(/^token/)
   })
 
@@ -63,22 +63,22 @@ describe("the owner's proof", () => {
   })
 
   it('the newest proofs and codes are kept, up to a limit', () => {
-    const { issue, give, holds, isAsked } = proofs()
+    const { issue, give, holds, isCodeOpen } = proofs()
     const all = Array.from({ length: proofLimits.givenMax + 1 }, () => give(null, issue(null).code).proof)
     expect(all.map((proof) => holds(proof, null))).toEqual([false, ...all.slice(1).map(() => true)])
     const people = Array.from({ length: proofLimits.openMax + 1 }, (_, index) => `p${index}`)
     for (const person of people) issue(person)
-    expect(people.map(isAsked)).toEqual([false, ...people.slice(1).map(() => true)])
+    expect(people.map(isCodeOpen)).toEqual([false, ...people.slice(1).map(() => true)])
   })
 
   it('a person who requests another code evicts no one and counts as the newest', () => {
-    const { issue, isAsked } = proofs()
+    const { issue, isCodeOpen } = proofs()
     const people = Array.from({ length: proofLimits.openMax }, (_, index) => `p${index}`)
     for (const person of people) issue(person)
     issue('p1')
-    expect(people.filter((person) => !isAsked(person))).toEqual([])
+    expect(people.filter((person) => !isCodeOpen(person))).toEqual([])
     for (const other of ['somebody', 'somebody else']) issue(other)
-    expect(people.filter((person) => !isAsked(person))).toEqual(['p0', 'p2'])
+    expect(people.filter((person) => !isCodeOpen(person))).toEqual(['p0', 'p2'])
   })
 })
 

@@ -17,7 +17,7 @@ export interface OwnerProofs {
   /** Issues a code and invalidates the previous one of the person. */
   issue(person: ProofPerson): { readonly code: string; readonly expires_at: number }
   /** True if a code of the person is open. */
-  isAsked(person: ProofPerson): boolean
+  isCodeOpen(person: ProofPerson): boolean
   /**
    * Throws Problem `proof-wanted` for a wrong code, and `rate-limited` if no code is open, which does not count as an
    * attempt.
@@ -62,7 +62,7 @@ export function createOwnerProofs(deps: {
       open.set(person, { digest: digestOf(code), until, tries: 0 })
       return { code, expires_at: until }
     },
-    isAsked: (person) => openOf(person) !== null,
+    isCodeOpen: (person) => openOf(person) !== null,
     give(person, code) {
       const openCode = openOf(person)
       if (openCode === null) {

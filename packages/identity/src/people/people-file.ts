@@ -64,11 +64,11 @@ export async function createPeopleFile(deps: {
         { detail: next.broken },
         'config/people.json is invalid; no person in it has access until it is valid',
       )
-    return tell()
+    return reportChange()
   }
 
   /** Calls `onChange`. The new state is in effect even if this fails; the next check then repeats the call. */
-  function tell(): 'again' | undefined {
+  function reportChange(): 'again' | undefined {
     if (current === reported) return undefined
     try {
       deps.onChange(current, reported, !isEditing)
@@ -86,12 +86,12 @@ export async function createPeopleFile(deps: {
     path,
     clock,
     take: (now) => {
-      if (now === text) return tell()
+      if (now === text) return reportChange()
       text = now
       return take(read(now))
     },
     onUnreadable: (error) => {
-      if (current.broken === unreadable) return void tell()
+      if (current.broken === unreadable) return void reportChange()
       log.error(
         { err: error },
         'failed to read config/people.json; no person in it has access until it can be read',

@@ -47,7 +47,7 @@ describe('the proof of an owner', () => {
     expect(() => prove.issue(owner, true)).toThrow(
       expect.objectContaining({ code: 'proof-wanted', detail: 'a page cannot request the code' }),
     )
-    expect([proofs.isAsked(null), rows]).toEqual([false, []])
+    expect([proofs.isCodeOpen(null), rows]).toEqual([false, []])
   })
 
   it('a code of one owner is not valid at the page of another', () => {

@@ -24,7 +24,7 @@ export function createProveOwner({ guard, journal }: Pick<Kernel, 'guard' | 'jou
     give(caller: Caller, code: string) {
       guard(caller, { do: 'call-route', role: 'member' })
       const person = personOf(caller)
-      const isCodeOpen = proofs.isAsked(person)
+      const isCodeOpen = proofs.isCodeOpen(person)
       try {
         const given = proofs.give(person, code)
         record(caller, 'given')

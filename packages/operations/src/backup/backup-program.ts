@@ -8,7 +8,7 @@ import type { MovedBytes } from './tell-bytes.ts'
 /** The variables of the mesh's environment that are passed to the backup program; no credential is among them. */
 const passedVariables = ['PATH', 'HOME', 'XDG_CACHE_HOME', 'TMPDIR', 'LANG'] as const
 
-export interface BackupAsked {
+export interface BackupRequest {
   readonly deed: 'make' | 'verify'
   readonly file: string
   /** Null to make a backup without secrets, or to verify an unencrypted one. */
@@ -22,14 +22,14 @@ export interface BackupAsked {
 /** The result of a backup program, as text for the caller. */
 export interface BackupEnd {
   readonly ok: boolean
-  readonly words: string
+  readonly message: string
 }
 
 /**
  * Creates or verifies a backup in a separate process, so that the mesh's event loop only receives its progress. Never
  * rejects.
  */
-export type RunBackupProgram = (request: BackupAsked) => Promise<BackupEnd>
+export type RunBackupProgram = (request: BackupRequest) => Promise<BackupEnd>
 
 const lineSchema = z.looseObject({
   progress: z.string().optional(),
@@ -84,7 +84,7 @@ export function createRunBackupProgram(from: {
     try {
       child = start()
     } catch (error) {
-      return { ok: false, words: `The backup program could not be started: ${String(error)}` }
+      return { ok: false, message: `The backup program could not be started: ${String(error)}` }
     }
     const stop = (): void => void child.kill('SIGTERM')
     signal.addEventListener('abort', stop, { once: true })
@@ -111,10 +111,10 @@ export function createRunBackupProgram(from: {
       }
       const fault = await ended
       return last.problem || fault !== null
-        ? { ok: false, words: problemWords(last, fault) }
-        : { ok: true, words: endWords(deed, last) }
+        ? { ok: false, message: problemWords(last, fault) }
+        : { ok: true, message: endWords(deed, last) }
     } catch (error) {
-      return { ok: false, words: `The backup could not be read completely: ${String(error)}` }
+      return { ok: false, message: `The backup could not be read completely: ${String(error)}` }
     } finally {
       signal.removeEventListener('abort', stop)
       stop()
@@ -128,7 +128,7 @@ function problemWords({ problem }: Line, fault: string | null): string {
   return `${detail}${/[.!?]$/.test(detail) ? '' : '.'} ${repair}`.trim()
 }
 
-function endWords(deed: BackupAsked['deed'], line: Line): string {
+function endWords(deed: BackupRequest['deed'], line: Line): string {
   if (deed === 'make') {
     const torn = line.not_held ?? []
     return [

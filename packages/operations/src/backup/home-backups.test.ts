@@ -9,7 +9,7 @@ import { authorize } from '../../../identity/src/access/index.ts'
 import type { Caller } from '../../../identity/src/access/index.ts'
 import { silentLog } from '../../../foundation/src/platform/index.ts'
 import { createRunBackupProgram } from './backup-program.ts'
-import type { BackupAsked, BackupEnd } from './backup-program.ts'
+import type { BackupRequest, BackupEnd } from './backup-program.ts'
 import { createHomeBackups, nameAt } from './home-backups.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'dashboard' }
@@ -27,7 +27,7 @@ async function aFolder(): Promise<string> {
 /** Backups with a fake program. */
 async function aHarness() {
   const folder = await aFolder()
-  const requests: BackupAsked[] = []
+  const requests: BackupRequest[] = []
   const ends: ((end: BackupEnd) => void)[] = []
   const journal = collectJournal()
   const rules = { broken: null, recordOf: () => undefined, projectOf: () => null }
@@ -43,7 +43,7 @@ async function aHarness() {
       requests.push(one)
       return new Promise((resolve) => {
         ends.push(resolve)
-        one.signal.addEventListener('abort', () => resolve({ ok: false, words: 'stopped' }))
+        one.signal.addEventListener('abort', () => resolve({ ok: false, message: 'stopped' }))
       })
     },
   })
@@ -60,7 +60,7 @@ it('one is made at a time, with progress, and in the audit log before and after,
   asked[0]?.step('Writing')
   asked[0]?.moved({ bytes: 5, of: 10 })
   expect((await backups.view(owner)).working).toMatchObject({ step: 'Writing', bytes: 5, of: 10 })
-  ends[0]?.({ ok: true, words: 'The backup contains 2 agents.' })
+  ends[0]?.({ ok: true, message: 'The backup contains 2 agents.' })
   await eventually('it has ended', async () => (await backups.view(owner)).working === null || null)
   expect((await backups.view(owner)).last).toMatchObject({
     deed: 'make',
@@ -115,7 +115,7 @@ it('a mesh that stops ends what goes on', async () => {
 it('a program that fails, prints nothing or is missing gives a message', async () => {
   const folder = await aFolder()
   const script = join(folder, 'program.mjs')
-  const asked: BackupAsked = {
+  const asked: BackupRequest = {
     deed: 'make',
     file: join(folder, 'x'),
     passphrase: null,
@@ -129,10 +129,10 @@ it('a program that fails, prints nothing or is missing gives a message', async (
   }
   const say = (line: object) => `console.log(${JSON.stringify(JSON.stringify(line))});`
   const problem = { problem: { code: 'disk-full', detail: 'no room', repair: 'Free some.' } }
-  expect(await run(`${say(problem)} process.exit(1)`)).toEqual({ ok: false, words: 'no room. Free some.' })
+  expect(await run(`${say(problem)} process.exit(1)`)).toEqual({ ok: false, message: 'no room. Free some.' })
   expect(await run('process.exit(3)')).toMatchObject({
     ok: false,
-    words: 'the backup program ended with exit code 3.',
+    message: 'the backup program ended with exit code 3.',
   })
   expect(await run('', join(folder, 'nothing'))).toMatchObject({ ok: false })
   const told = await run(
@@ -140,7 +140,7 @@ it('a program that fails, prints nothing or is missing gives a message', async (
   )
   expect(told).toEqual({
     ok: true,
-    words:
+    message:
       'The backup contains 2 agents and 3 files, without secrets. ann continued to work while its data was read; files that changed meanwhile may be inconsistent.',
   })
   const skipped = [
@@ -161,7 +161,7 @@ it('a program that fails, prints nothing or is missing gives a message', async (
       ...asked,
       deed,
     })
-    expect(end).toMatchObject({ ok: true, words: expect.stringContaining(ofMissing) })
+    expect(end).toMatchObject({ ok: true, message: expect.stringContaining(ofMissing) })
   }
 })
 
@@ -176,5 +176,5 @@ it('a backup program that the system refuses at once is a result with the reason
     moved: () => {},
     signal: new AbortController().signal,
   })
-  expect(end).toEqual({ ok: false, words: expect.stringContaining('E2BIG') as unknown })
+  expect(end).toEqual({ ok: false, message: expect.stringContaining('E2BIG') as unknown })
 })

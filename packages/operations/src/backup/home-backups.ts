@@ -8,7 +8,7 @@ import { actorOf, requireAtTerminal } from '@flotilla/identity/access'
 import type { Caller, Guard } from '@flotilla/identity/access'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
-import type { BackupAsked, RunBackupProgram } from './backup-program.ts'
+import type { BackupRequest, RunBackupProgram } from './backup-program.ts'
 import { headerMaxBytes, isClosed } from './seal-archive.ts'
 
 /** The permission for backups: a backup with its passphrase gives access to every credential. */
@@ -62,7 +62,7 @@ export function createHomeBackups(deps: {
   /** Starts an operation in the background, after the audit log has recorded the request. */
   function begin(
     caller: Caller,
-    request: Pick<BackupAsked, 'deed' | 'passphrase'> & { readonly name: string },
+    request: Pick<BackupRequest, 'deed' | 'passphrase'> & { readonly name: string },
   ): void {
     const { deed, name, passphrase } = request
     const actor = actorOf(caller)
@@ -82,7 +82,7 @@ export function createHomeBackups(deps: {
         moved: ({ bytes, of }) => change({ bytes, of }),
         signal: closing.signal,
       })
-      const result = end.words.slice(0, backupLimits.wordsMaxChars)
+      const result = end.message.slice(0, backupLimits.wordsMaxChars)
       working = null
       last = { deed, name, ok: end.ok, words: result, ended_at: clock.now() }
       log.info({ backup: name, deed, ok: end.ok }, 'a program that writes or checks a backup has ended')

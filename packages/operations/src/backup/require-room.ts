@@ -27,7 +27,7 @@ export const roomOnDisk: RoomIn = async (folder) => {
   return { free: bavail * bsize, disk: String((await stat(folder)).dev) }
 }
 
-export interface RoomAsked extends BackupSecrets {
+export interface RoomRequest extends BackupSecrets {
   readonly paths: DataPaths
   readonly file: string
   /** Bytes that the data of all agents uses on the disk; null if they cannot be counted in advance. */
@@ -40,7 +40,7 @@ export interface RoomAsked extends BackupSecrets {
  * file systems; the backup file needs space for everything. Returns the size of the content, or null if unknown.
  * Problem `disk-full`.
  */
-export async function requireRoom(request: RoomAsked): Promise<number | null> {
+export async function requireRoom(request: RoomRequest): Promise<number | null> {
   const { paths, agentsBytes, roomIn } = request
   const sizes = [paths.database, `${paths.database}-wal`].map((path) =>
     stat(path).then(

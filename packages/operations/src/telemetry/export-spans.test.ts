@@ -145,10 +145,10 @@ test('one agent fills its part of the queue at most, and the spans of another ar
 test.each([
   [
     { rejectedSpans: 2, errorMessage: `too old\n${'!'.repeat(5000)}` },
-    { spans: 2, words: `too old ${'!'.repeat(192)}` },
+    { spans: 2, reason: `too old ${'!'.repeat(192)}` },
   ],
-  [{ rejectedSpans: 1 }, { spans: 1, words: '' }],
-  [{ errorMessage: 'use another endpoint' }, { spans: 0, words: 'use another endpoint' }],
+  [{ rejectedSpans: 1 }, { spans: 1, reason: '' }],
+  [{ errorMessage: 'use another endpoint' }, { spans: 0, reason: 'use another endpoint' }],
 ])('what the collector refuses of a batch is reported with a bounded reason: %j', async (said, reported) => {
   const receiver = await startOtlpReceiver(said)
   onTestFinished(receiver.close)

@@ -9,7 +9,7 @@ export interface CollectorRefusal {
   /** Number of spans that the collector did not accept; 0 for a warning. */
   readonly spans: number
   /** The collector's reason; empty if it gave none. */
-  readonly words: string
+  readonly reason: string
 }
 
 const wordsMaxChars = 200
@@ -44,6 +44,6 @@ function readRefusal(answer: unknown): CollectorRefusal | null {
   const read = refusalSchema.safeParse(readJsonQuietly(answer, jsonLimits.serverReply))
   if (!read.success) return null
   const { rejectedSpans: spans, errorMessage } = read.data
-  const words = oneLine(errorMessage ?? '', wordsMaxChars)
-  return spans === 0 && words === '' ? null : { spans, words }
+  const reason = oneLine(errorMessage ?? '', wordsMaxChars)
+  return spans === 0 && reason === '' ? null : { spans, reason }
 }

@@ -62,12 +62,12 @@ export function telemetryModule(
             { spans, err: error },
             'failed to export spans to the collector; they are kept in the database only',
           ),
-        refused: ({ spans, words }) => {
+        refused: ({ spans, reason }) => {
           metrics.refused(spans)
           if (isRefusalKnown) return
           isRefusalKnown = true
           log.warn(
-            { spans, reason: words },
+            { spans, reason },
             'the collector accepted a batch of spans in part; later refusals are counted in flotilla_spans_refused_total',
           )
         },

@@ -8,7 +8,7 @@ import type { WatchersEdit } from '@flotilla/inbound/triggers/watch'
 import type { ApplicationUndo } from './application-table.ts'
 import type { ApplyTemplateDeps } from './apply-context.ts'
 import type { Planned } from './plan-template.ts'
-import { standingFleet } from './standing-fleet.ts'
+import { currentFleet } from './standing-fleet.ts'
 import { plain } from './undo-application.ts'
 
 /** Returns what an application writes to files, with the current content. For writing and for restoring. */
@@ -89,7 +89,7 @@ function heartbeatJob(
 function settingsUndo(deps: ApplyTemplateDeps, { settings }: Planned): ApplicationUndo['settings'] {
   return Object.fromEntries(
     [...settings].map(([agentId, after]) => {
-      const now = Object.entries(standingFleet(deps).settingsOf(agentId))
+      const now = Object.entries(currentFleet(deps).settingsOf(agentId))
       const before = agentSettingsSchema.parse(Object.fromEntries(now.filter(([name]) => name in after)))
       return [agentId, { before, after }]
     }),

@@ -10,23 +10,23 @@ import type { CronJobs } from '@flotilla/inbound/triggers/cron'
 import type { FileWatches } from '@flotilla/inbound/triggers/watch'
 import type { Webhooks } from '@flotilla/inbound/triggers/webhook'
 import type { ApplicationTable } from './application-table.ts'
-import type { StandingFleetDeps } from './standing-fleet.ts'
+import type { CurrentFleetDeps } from './standing-fleet.ts'
 
 /** The dependencies of an application of a template. */
-export interface ApplyTemplateDeps extends StandingFleetDeps {
+export interface ApplyTemplateDeps extends CurrentFleetDeps {
   readonly kernel: Pick<Kernel, 'database' | 'guard' | 'decide' | 'journal' | 'clock' | 'log'> & {
     readonly newId: NewId
   }
   readonly grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>
   readonly applications: ApplicationTable
-  readonly agents: StandingFleetDeps['agents'] & Pick<AgentAdmin, 'write'> & AgentBriefing
-  readonly permissions: StandingFleetDeps['permissions'] & Pick<PermissionStore, 'edit'>
+  readonly agents: CurrentFleetDeps['agents'] & Pick<AgentAdmin, 'write'> & AgentBriefing
+  readonly permissions: CurrentFleetDeps['permissions'] & Pick<PermissionStore, 'edit'>
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits' | 'set'> }
-  readonly webhooks: StandingFleetDeps['webhooks'] & Pick<Webhooks, 'prepare'>
-  readonly jobs: StandingFleetDeps['jobs'] & Pick<CronJobs, 'edit' | 'readCondition'>
-  readonly watches: StandingFleetDeps['watches'] & Pick<BlackboardWatches, 'give'>
-  readonly projects: StandingFleetDeps['projects'] & Pick<Projects, 'give'>
-  readonly fileWatches: StandingFleetDeps['fileWatches'] &
+  readonly webhooks: CurrentFleetDeps['webhooks'] & Pick<Webhooks, 'prepare'>
+  readonly jobs: CurrentFleetDeps['jobs'] & Pick<CronJobs, 'edit' | 'readCondition'>
+  readonly watches: CurrentFleetDeps['watches'] & Pick<BlackboardWatches, 'give'>
+  readonly projects: CurrentFleetDeps['projects'] & Pick<Projects, 'give'>
+  readonly fileWatches: CurrentFleetDeps['fileWatches'] &
     Pick<FileWatches, 'refresh' | 'prepare' | 'write' | 'takeBack'>
-  readonly settingsFile: StandingFleetDeps['settingsFile'] & Pick<SettingsFile, 'editAll'>
+  readonly settingsFile: CurrentFleetDeps['settingsFile'] & Pick<SettingsFile, 'editAll'>
 }

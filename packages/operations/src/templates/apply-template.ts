@@ -9,8 +9,8 @@ import { holdTemplate, requireWholeSettings } from './hold-template.ts'
 import { requireMayWatch, requireWholeWatchers } from './hold-watchers.ts'
 import { planTemplate } from './plan-template.ts'
 import type { Planned } from './plan-template.ts'
-import { standingFleet } from './standing-fleet.ts'
-import type { StandingFleet } from './standing-fleet.ts'
+import { currentFleet } from './standing-fleet.ts'
+import type { CurrentFleet } from './standing-fleet.ts'
 import type { FleetTemplate } from './template-file.ts'
 import { createUndoApplication } from './undo-application.ts'
 import type { NotUndone } from './undo-application.ts'
@@ -20,7 +20,7 @@ export interface Application {
   readonly secrets: PreparedHooks['secrets']
 }
 
-export interface Asked {
+export interface ApplyOptions {
   /** The digest of the plan that was shown; if missing, the current template is applied. */
   readonly digest?: string | undefined
   readonly onlyNew?: boolean
@@ -38,7 +38,7 @@ export interface Asked {
  */
 export interface ApplyTemplate {
   plan(caller: Caller, template: FleetTemplate): TemplatePlan
-  apply(caller: Caller, template: FleetTemplate, options?: Asked): Promise<Application>
+  apply(caller: Caller, template: FleetTemplate, options?: ApplyOptions): Promise<Application>
   /**
    * Restores files of unfinished applications as far as possible. Returns how many were restored completely and what
    * is left.
@@ -48,8 +48,8 @@ export interface ApplyTemplate {
 
 export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
   return {
-    plan: (caller, template) => planNow(deps, caller, { template, asked: {} }).plan,
-    apply: async (caller, template, options = {}) => apply(deps, caller, { template, asked: options }),
+    plan: (caller, template) => planNow(deps, caller, { template, options: {} }).plan,
+    apply: async (caller, template, options = {}) => apply(deps, caller, { template, options }),
     async undoOpen() {
       const undoOne = createUndoApplication(deps)
       const open = deps.applications.open()
@@ -63,18 +63,18 @@ export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
 async function apply(
   deps: ApplyTemplateDeps,
   caller: Caller,
-  { template, asked: options }: { readonly template: FleetTemplate; readonly asked: Asked },
+  { template, options }: { readonly template: FleetTemplate; readonly options: ApplyOptions },
 ): Promise<Application> {
   const { agents, fileWatches } = deps
   await fileWatches.refresh()
-  const before = planNow(deps, caller, { template, asked: options })
-  holdPage(caller, before, standingFleet(deps))
+  const before = planNow(deps, caller, { template, options })
+  holdPage(caller, before, currentFleet(deps))
   const ids = template.agents.map((agent) => agent.id)
   const application = await agents.write.inTurns(ids, async () => {
     // Waiting for the turns can take time, and another call may have created one of the agents.
     await fileWatches.refresh()
     const again = { ...options, digest: options.digest ?? before.plan.digest }
-    const planned = planNow(deps, caller, { template, asked: again })
+    const planned = planNow(deps, caller, { template, options: again })
     return { plan: planned.plan, secrets: await carryOut(deps, caller, planned) }
   })
   await agents.refreshBriefings()
@@ -84,7 +84,7 @@ async function apply(
 function planNow(
   deps: ApplyTemplateDeps,
   caller: Caller,
-  { template, asked: options }: { readonly template: FleetTemplate; readonly asked: Asked },
+  { template, options }: { readonly template: FleetTemplate; readonly options: ApplyOptions },
 ): Planned {
   const current = requireMay(deps, caller, template)
   const hooksByHand = !deps.kernel.decide(caller, { do: 'make-webhooks' }).allowed
@@ -99,13 +99,13 @@ function planNow(
 }
 
 /** The current fleet, for a caller who may apply this template. */
-function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemplate): StandingFleet {
+function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemplate): CurrentFleet {
   const { guard } = deps.kernel
   guard(caller, { do: 'manage-fleet' })
   requireMayWatch(caller, template)
   if (template.schedules.length > 0) guard(caller, { do: 'manage-cron' })
   if (template.projects.length > 0) guard(caller, { do: 'manage-projects' })
-  const current = standingFleet(deps)
+  const current = currentFleet(deps)
   holdTemplate(template, deps.grants, current)
   requireWholeWatchers(template, deps.fileWatches)
   requireWholeSettings(template, deps.settingsFile)
@@ -115,7 +115,7 @@ function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemp
 }
 
 /** Throws a Problem if anyone but a person at a terminal would raise the budget of an existing agent. */
-function requireNotRaised(caller: Caller, { changed }: Planned, current: StandingFleet): void {
+function requireNotRaised(caller: Caller, { changed }: Planned, current: CurrentFleet): void {
   if (isAtTerminal(caller)) return
   for (const { id, budget } of changed) {
     const before = current.agent(id)?.record.budget
@@ -128,7 +128,7 @@ function requireNotRaised(caller: Caller, { changed }: Planned, current: Standin
  * Requires the owner's proof for a page if existing agents get more permissions, or any agent gets MCP servers or a
  * watched folder. Throws Problem `proof-wanted`.
  */
-function holdPage(caller: Caller, planned: Planned, current: StandingFleet): void {
+function holdPage(caller: Caller, planned: Planned, current: CurrentFleet): void {
   const { created, changed, permissions, settings, watchers } = planned
   if (watchers.length > 0) requireProof(caller, 'watch folders of this machine')
   const servers = [...created, ...changed].some((agent) => Object.keys(agent.mcpServers ?? {}).length > 0)

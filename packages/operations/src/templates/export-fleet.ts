@@ -7,8 +7,8 @@ import type { Caller, Guard, PermissionGrants } from '@flotilla/identity/access'
 import { raisedPeriod, workerDefaultRecord } from '@flotilla/identity/access'
 import { defaultBudget } from '@flotilla/fleet/agents'
 import type { AgentSettings } from '@flotilla/foundation/config'
-import { scheduleFields, standingFleet } from './standing-fleet.ts'
-import type { StandingAgent, StandingFleetDeps } from './standing-fleet.ts'
+import { scheduleFields, currentFleet } from './standing-fleet.ts'
+import type { CurrentAgent, CurrentFleetDeps } from './standing-fleet.ts'
 import { aboveSettings } from './hold-template.ts'
 import { parseTemplate } from './template-file.ts'
 
@@ -29,7 +29,7 @@ export type ExportFleet = (
   request: { readonly name: string; readonly agents: readonly string[] | null },
 ) => ExportedFleet
 
-export interface ExportFleetDeps extends StandingFleetDeps {
+export interface ExportFleetDeps extends CurrentFleetDeps {
   readonly guard: Guard
   readonly grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>
 }
@@ -37,7 +37,7 @@ export interface ExportFleetDeps extends StandingFleetDeps {
 export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
   return (caller, { name, agents: requestedIds }) => {
     deps.guard(caller, { do: 'manage-fleet' })
-    const current = standingFleet(deps)
+    const current = currentFleet(deps)
     const leftOut: LeftOut[] = []
     const ids = (requestedIds ?? deps.agents.list().map(({ id }) => id)).filter(
       (id) => id !== operatorAgentId,
@@ -105,7 +105,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       return [{ name: project, daily_usd: dailyUsd, monthly_usd: monthlyUsd, ...texts }]
     }
 
-    function agentOf(worker: StandingAgent) {
+    function agentOf(worker: CurrentAgent) {
       const { record, heartbeat, mcpServers, files } = worker
       const skills = Object.entries(files).filter(([path]) => skillPath.test(path))
       const others = Object.entries(files).filter(([path]) => !skillPath.test(path))
@@ -125,7 +125,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       }
     }
 
-    function permissionsOf({ record, permissions }: StandingAgent) {
+    function permissionsOf({ record, permissions }: CurrentAgent) {
       const given = Object.entries(permissions).filter(
         ([field, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(workerDefaultRecord, field)),
       )
@@ -145,7 +145,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
     }
 
     /** Returns the settings that differ from those of a new agent. Fields are exported unchanged or not at all. */
-    function settingsOf({ record: { id } }: StandingAgent): AgentSettings {
+    function settingsOf({ record: { id } }: CurrentAgent): AgentSettings {
       const fresh = {
         settingsOf: () => ({}),
         dataLimitMb: () => deps.settingsFile.current().data_limit_mb,
@@ -160,7 +160,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       return Object.fromEntries(granted)
     }
 
-    function budgetOf({ record: { id, budget } }: StandingAgent) {
+    function budgetOf({ record: { id, budget } }: CurrentAgent) {
       const isDefault =
         budget.dailyUsd === defaultBudget.dailyUsd && budget.monthlyUsd === defaultBudget.monthlyUsd
       if (isDefault) return {}
@@ -174,7 +174,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       return {}
     }
 
-    function hooksOf({ record: { id } }: StandingAgent) {
+    function hooksOf({ record: { id } }: CurrentAgent) {
       const names = new Set<string>()
       return current.hooksOf(id).flatMap((hook) => {
         if (names.has(hook.name)) {
@@ -201,12 +201,12 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       })
     }
 
-    function watchesOf({ record: { id } }: StandingAgent) {
+    function watchesOf({ record: { id } }: CurrentAgent) {
       return [...current.watchesOf(id)].map(([pattern, tell]) => ({ agent: id, pattern, tell }))
     }
 
     /** Returns an agent's watchers as in the file. A machine without their folder gets a warning in its plan. */
-    function watchersOf({ record: { id } }: StandingAgent) {
+    function watchersOf({ record: { id } }: CurrentAgent) {
       return current.watchers().filter(({ agent }) => agent === id)
     }
 
@@ -221,7 +221,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       }
     }
 
-    function schedulesOf({ record: { id } }: StandingAgent) {
+    function schedulesOf({ record: { id } }: CurrentAgent) {
       return current.jobsOf(id).map((job) => ({ id: job.id, agent: id, ...scheduleFields(job) }))
     }
   }

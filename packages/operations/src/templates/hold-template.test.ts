@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createPermissionGrants } from '../../../identity/src/access/permission-grants.ts'
 import { defaultBudget } from '../../../fleet/src/agents/index.ts'
 import { holdTemplate, requireWholeSettings } from './hold-template.ts'
-import type { StandingFleet } from './standing-fleet.ts'
+import type { CurrentFleet } from './standing-fleet.ts'
 import { parseTemplate } from './template-file.ts'
 
 const grants = createPermissionGrants({ edit: () => Promise.reject(new Error('nothing is written here')) })
@@ -17,8 +17,8 @@ function refusal(
     limits = { dailyUsd: 3, monthlyUsd: 30 },
     settings = {},
   }: {
-    readonly limits?: ReturnType<StandingFleet['projectLimits']>
-    readonly settings?: ReturnType<StandingFleet['settingsOf']>
+    readonly limits?: ReturnType<CurrentFleet['projectLimits']>
+    readonly settings?: ReturnType<CurrentFleet['settingsOf']>
   } = {},
 ): string | null {
   const text = stringify({
@@ -35,7 +35,7 @@ function refusal(
       rung: settings.isolation ?? 'container',
       mode: settings.isolation_mode ?? 'preferred',
     }),
-  } as Partial<StandingFleet> as StandingFleet
+  } as Partial<CurrentFleet> as CurrentFleet
   try {
     holdTemplate(parseTemplate('held', text), grants, standing)
     return null
@@ -88,7 +88,7 @@ describe('the grants of a template', () => {
 })
 
 describe('the settings in a template', () => {
-  const said = (settings: object, standing: ReturnType<StandingFleet['settingsOf']> = {}) =>
+  const said = (settings: object, standing: ReturnType<CurrentFleet['settingsOf']> = {}) =>
     refusal({ settings }, [], { settings: standing })
 
   test('a template may set hibernation, named models, a smaller disk limit and fewer hosts', () => {

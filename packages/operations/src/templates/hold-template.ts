@@ -6,7 +6,7 @@ import { raisedPeriod } from '@flotilla/identity/access'
 import { defaultBudget } from '@flotilla/fleet/agents'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import { namesMany, searchesByItself } from '@flotilla/inference/models'
-import type { StandingFleet } from './standing-fleet.ts'
+import type { CurrentFleet } from './standing-fleet.ts'
 import type { FleetTemplate, TemplateAgent } from './template-file.ts'
 
 /**
@@ -17,7 +17,7 @@ import type { FleetTemplate, TemplateAgent } from './template-file.ts'
 export function holdTemplate(
   template: FleetTemplate,
   grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>,
-  current: StandingFleet,
+  current: CurrentFleet,
 ): void {
   const refuse = (where: string, reason: string): never => {
     throw new Problem('unprocessable', { detail: `template ${template.name}, ${where}: ${reason}` })
@@ -52,7 +52,7 @@ export function holdTemplate(
  */
 export function aboveSettings(
   { id, settings = {} }: Pick<TemplateAgent, 'id' | 'settings'>,
-  current: Pick<StandingFleet, 'settingsOf' | 'dataLimitMb' | 'isolation'>,
+  current: Pick<CurrentFleet, 'settingsOf' | 'dataLimitMb' | 'isolation'>,
 ): { readonly field: keyof typeof settings; readonly reason: string } | null {
   const now = current.settingsOf(id)
   const open = settings.models?.find(

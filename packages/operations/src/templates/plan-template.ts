@@ -13,7 +13,7 @@ import { changesOf, itemOf, textOf } from './plan-item.ts'
 import { planWatchers } from './plan-watchers.ts'
 import type { WatcherPlan } from './plan-watchers.ts'
 import { scheduleFields } from './standing-fleet.ts'
-import type { StandingAgent, StandingFleet } from './standing-fleet.ts'
+import type { CurrentAgent, CurrentFleet } from './standing-fleet.ts'
 import type {
   FleetTemplate,
   TemplateAgent,
@@ -64,7 +64,7 @@ export interface PlanOptions {
  */
 export function planTemplate(
   template: FleetTemplate,
-  current: StandingFleet,
+  current: CurrentFleet,
   { onlyNew = false, hooksByHand = false }: PlanOptions = {},
 ): Planned {
   const drafts = template.agents.map((agent) => draftAgent(agent, current))
@@ -131,8 +131,8 @@ function filesOf({ files = {}, skills = {} }: TemplateAgent): Readonly<Record<st
   return { ...files, ...Object.fromEntries(made) }
 }
 
-function draftAgent(agent: TemplateAgent, fleet: StandingFleet): AgentDraft {
-  const existing: StandingAgent | null = fleet.agent(agent.id)
+function draftAgent(agent: TemplateAgent, fleet: CurrentFleet): AgentDraft {
+  const existing: CurrentAgent | null = fleet.agent(agent.id)
   const files = filesOf(agent)
   const desired = {
     role: sanitizeForPrompt(agent.role),
@@ -218,7 +218,7 @@ function prefixed(prefix: string, record: Readonly<Record<string, unknown>>): Re
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [`${prefix}${name}`, value]))
 }
 
-function draftJob(wish: TemplateSchedule, current: StandingFleet): Draft & { readonly job: JobWish } {
+function draftJob(wish: TemplateSchedule, current: CurrentFleet): Draft & { readonly job: JobWish } {
   const known = current.job(wish.id)
   if (known && (known.agent !== wish.agent || known.heartbeat)) {
     throw new Problem('conflict', {
@@ -249,7 +249,7 @@ function draftJob(wish: TemplateSchedule, current: StandingFleet): Draft & { rea
 
 function draftHook(
   wish: TemplateWebhook,
-  current: StandingFleet,
+  current: CurrentFleet,
   byHand: boolean,
 ): Draft & { readonly hook: HookWish } {
   const named = current.hooksOf(wish.agent).filter(({ name }) => name === wish.name)
@@ -277,7 +277,7 @@ function draftHook(
   return { item: byHand && item.action !== 'keep' ? { ...item, action: 'by-hand' } : item, hook }
 }
 
-function draftWatch(watch: TemplateWatch, current: StandingFleet): Draft & { readonly watch: TemplateWatch } {
+function draftWatch(watch: TemplateWatch, current: CurrentFleet): Draft & { readonly watch: TemplateWatch } {
   const { agent, pattern, tell } = watch
   const before = current.watchesOf(agent).get(pattern)
   const changes = changesOf(before === undefined ? null : { tell: before }, { tell })
@@ -297,7 +297,7 @@ function hookFields(
   }
 }
 
-function draftProject(wish: TemplateProject, current: StandingFleet) {
+function draftProject(wish: TemplateProject, current: CurrentFleet) {
   const { name, daily_usd: dailyUsd, monthly_usd: monthlyUsd, criteria = [], sections = {} } = wish
   const texts: Partial<ProjectTexts> = {
     ...(wish.goal === undefined ? {} : { goal: textOfProject(wish.goal) }),

@@ -16,7 +16,7 @@ import type { FileWatches, WatcherEntry } from '@flotilla/inbound/triggers/watch
 import type { Hook, Webhooks } from '@flotilla/inbound/triggers/webhook'
 
 /** The sources of the current fleet, for plans and exports. */
-export interface StandingFleetDeps {
+export interface CurrentFleetDeps {
   readonly agents: Pick<AgentRegistry, 'find' | 'list' | 'isArchived' | 'mcpServers' | 'seedFiles'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
   readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits'> }
@@ -28,7 +28,7 @@ export interface StandingFleetDeps {
   readonly settingsFile: Pick<SettingsFile, 'current' | 'broken'>
 }
 
-export interface StandingAgent {
+export interface CurrentAgent {
   readonly record: AgentRecord
   readonly permissions: PermissionRecord
   readonly heartbeat: CronJob | null
@@ -37,8 +37,8 @@ export interface StandingAgent {
 }
 
 /** A snapshot of the fleet. */
-export interface StandingFleet {
-  agent(agentId: string): StandingAgent | null
+export interface CurrentFleet {
+  agent(agentId: string): CurrentAgent | null
   /** The owner's settings for an agent, also before it exists. */
   settingsOf(agentId: string): AgentSettings
   /** The /data limit in MB, from the agent's own settings or else the fleet's. */
@@ -58,7 +58,7 @@ export interface StandingFleet {
   watchers(): readonly WatcherEntry[]
 }
 
-export function standingFleet(deps: StandingFleetDeps): StandingFleet {
+export function currentFleet(deps: CurrentFleetDeps): CurrentFleet {
   const jobs = deps.jobs.file.jobs()
   const hooks = deps.webhooks.all()
   const records = deps.permissions.snapshot()

@@ -279,7 +279,7 @@ test('an approved payment leaves at most once, and an expired or unapproved one 
       for (const { key } of signed) expect(keys.has(key)).toBe(true)
       // One caller never has two pending approvals of equal payments.
       const waiting = approvals.filter(({ state }) => state === 'pending')
-      const effects = waiting.map(({ askedBy, args }) => `${askedBy} ${JSON.stringify(args['does'])}`)
+      const effects = waiting.map(({ requester, args }) => `${requester} ${JSON.stringify(args['does'])}`)
       expect(new Set(effects).size).toBe(effects.length)
       // Only signed transactions reached the chain.
       const ids = new Set(signed.map(({ txId }) => txId))

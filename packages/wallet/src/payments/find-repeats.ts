@@ -21,7 +21,7 @@ interface SignedBefore {
 /** An equal payment that waits for a decision or is being carried out. */
 export interface WaitingBefore {
   readonly id: string
-  readonly askedBy: string
+  readonly requester: string
   readonly createdAt: number
   readonly args: JsonObject
 }
@@ -37,8 +37,8 @@ function repeatWords(signed: readonly SignedBefore[], waiting: readonly WaitingB
     ),
     ...named(
       waiting,
-      ({ id, askedBy, createdAt }) =>
-        `WARNING: an equal payment waits for a person as well, asked for by ${askedBy} at ${timeOf(createdAt)} (${id}).`,
+      ({ id, requester, createdAt }) =>
+        `WARNING: an equal payment waits for a person as well, asked for by ${requester} at ${timeOf(createdAt)} (${id}).`,
       'wait for a person as well',
     ),
   ]

@@ -15,7 +15,7 @@ export interface ApprovalRecord {
   readonly args: JsonObject
   readonly digest: string
   /** The requester in the form of the audit log, e.g. `agent:operator`. */
-  readonly askedBy: string
+  readonly requester: string
   readonly origin: Origin
   readonly runId: string | null
   readonly state: ApprovalState

@@ -32,7 +32,7 @@ const rowSchema = z
     summary: row.summary,
     args: row.args,
     digest: row.digest,
-    askedBy: row.asked_by,
+    requester: row.asked_by,
     origin: row.origin,
     runId: row.run_id,
     state: row.state,
@@ -67,7 +67,7 @@ export function createApprovalTable(database: Database) {
           JSON.stringify(row.args),
           row.digest,
           effect,
-          row.askedBy,
+          row.requester,
           JSON.stringify(row.origin),
           row.runId,
           row.state,
@@ -95,12 +95,12 @@ export function createApprovalTable(database: Database) {
       many(`SELECT ${columns} FROM approvals WHERE id = ?`, id)[0] ?? null,
     /** Returns the caller's pending row with this effect, or an earlier release's row with the same arguments. */
     findPending: (
-      askedBy: string,
+      requester: string,
       { effect, digest }: { readonly effect: string; readonly digest: string },
     ): ApprovalRecord | null =>
       many(
         `SELECT ${columns} FROM approvals WHERE asked_by = ? AND (effect = ? OR digest = ?) AND state = 'pending'`,
-        askedBy,
+        requester,
         effect,
         digest,
       )[0] ?? null,
@@ -129,8 +129,8 @@ export function createApprovalTable(database: Database) {
         .run(id, runId)
     },
     pendingCount: () => count("SELECT count(*) AS count FROM approvals WHERE state = 'pending'"),
-    pendingCountOf: (askedBy: string) =>
-      count("SELECT count(*) AS count FROM approvals WHERE state = 'pending' AND asked_by = ?", askedBy),
+    pendingCountOf: (requester: string) =>
+      count("SELECT count(*) AS count FROM approvals WHERE state = 'pending' AND asked_by = ?", requester),
     /** Returns the ids of the approvals that this run requested and that are pending or being carried out. */
     openOf: (runId: string): readonly string[] =>
       database
@@ -163,15 +163,15 @@ export function createApprovalTable(database: Database) {
     /** Lists approvals, newest first. */
     list: (page: {
       readonly open: boolean
-      readonly askedBy?: string | undefined
+      readonly requester?: string | undefined
       readonly limit: number
     }) => {
       const where = page.open ? "state IN ('pending', 'confirmed')" : 'true'
-      return page.askedBy === undefined
+      return page.requester === undefined
         ? many(`SELECT ${columns} FROM approvals WHERE ${where} ORDER BY position DESC LIMIT ?`, page.limit)
         : many(
             `SELECT ${columns} FROM approvals WHERE ${where} AND asked_by = ? ORDER BY position DESC LIMIT ?`,
-            page.askedBy,
+            page.requester,
             page.limit,
           )
     },

@@ -121,13 +121,13 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     cancel: createCancelApproval({ table, guard, move }),
     list: (caller, page) => {
       guard(caller, { do: 'manage-fleet' })
-      const askedBy = caller.kind === 'agent' ? actorOf(caller) : undefined
-      return table.list({ ...page, askedBy }).map(view)
+      const requester = caller.kind === 'agent' ? actorOf(caller) : undefined
+      return table.list({ ...page, requester }).map(view)
     },
     read: (caller, id) => {
       guard(caller, { do: 'manage-fleet' })
       const row = table.find(id)
-      if (row && (caller.kind !== 'agent' || row.askedBy === actorOf(caller))) return view(row)
+      if (row && (caller.kind !== 'agent' || row.requester === actorOf(caller))) return view(row)
       throw new Problem('not-found', { detail: `no approval has the id ${id.slice(0, 60)}` })
     },
     view,
@@ -184,7 +184,7 @@ function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | '
     ...details,
     args: row.args,
     digest: row.digest,
-    asked_by: row.askedBy,
+    asked_by: row.requester,
     origin: row.origin,
     run_id: row.runId,
     state: row.state,

@@ -26,21 +26,21 @@ const keptMax = 1000
 /** When a caller with too many pending approvals may retry, in seconds. */
 const retryAfterSeconds = 600
 
-export interface Asked {
+export interface ApprovalRequest {
   readonly kind: string
   /** The exact arguments with which the action will be carried out. */
   readonly args: JsonObject
 }
 
 /** `joined`: the requester already had a pending approval for the same effect, which is returned. */
-export type AskedApproval = ApprovalRecord & { readonly joined?: true }
+export type RequestedApproval = ApprovalRecord & { readonly joined?: true }
 
 /**
  * Requests an approval and stores it before a person sees it. If the requester already has a pending approval with
  * the same effect (`equal-effects.ts`), that one is returned, and the new run is notified of the outcome as well.
  * Problems `denied`, `approvals-full`, and the problems of the kind.
  */
-export type AskApproval = (caller: Caller, request: Asked) => AskedApproval
+export type AskApproval = (caller: Caller, request: ApprovalRequest) => RequestedApproval
 
 export function createAskApproval(deps: {
   readonly database: Database
@@ -61,16 +61,16 @@ export function createAskApproval(deps: {
     if (!kind) throw new Error(`there is no kind of approval ${name}`)
     deps.guard(caller, kind.action(args))
     const { subject, summary, repeats = [] } = kind.describe(args)
-    const askedBy = actorOf(caller)
+    const requester = actorOf(caller)
     const digest = approvalDigest(name, args)
     const effect = effectDigest(name, args)
     const runId = caller.kind === 'agent' ? (caller.run?.runId ?? null) : null
-    return database.transaction((): AskedApproval => {
-      const known = table.findPending(askedBy, { effect, digest })
+    return database.transaction((): RequestedApproval => {
+      const known = table.findPending(requester, { effect, digest })
       if (known && known.expiresAt > clock.now()) return joined(known, runId)
       // The approval has expired, but the sweep has not run; two pending approvals must not have the same effect.
       if (known) deps.move(known, { to: 'expired', by: 'system', detail: expiredWords })
-      requireRoom(table, askedBy)
+      requireRoom(table, requester)
       const row: ApprovalRecord = {
         id: deps.newId('appr'),
         kind: name,
@@ -78,7 +78,7 @@ export function createAskApproval(deps: {
         summary,
         args,
         digest,
-        askedBy,
+        requester,
         origin: deps.originOf(caller),
         runId,
         state: 'pending',
@@ -91,7 +91,7 @@ export function createAskApproval(deps: {
       table.insert(row, effect)
       table.trim(keptMax)
       journal.append({
-        actor: askedBy,
+        actor: requester,
         action: 'approval.asked',
         subject: row.id,
         detail: { kind: name, subject, digest, run: row.runId },
@@ -99,7 +99,7 @@ export function createAskApproval(deps: {
       events.publish({
         type: 'approval.asked',
         approval_id: row.id,
-        agent_id: askedBy.replace(/^agent:/, ''),
+        agent_id: requester.replace(/^agent:/, ''),
         run_id: row.runId,
         summary,
         ...(repeats.length === 0 ? {} : { repeats: [...repeats] }),
@@ -109,11 +109,11 @@ export function createAskApproval(deps: {
     })
   }
 
-  function joined(known: ApprovalRecord, runId: string | null): AskedApproval {
+  function joined(known: ApprovalRecord, runId: string | null): RequestedApproval {
     if (runId !== null && runId !== known.runId) {
       table.join(known.id, runId)
       journal.append({
-        actor: known.askedBy,
+        actor: known.requester,
         action: 'approval.joined',
         subject: known.id,
         detail: { kind: known.kind, subject: known.subject, digest: known.digest, run: runId },
@@ -123,13 +123,13 @@ export function createAskApproval(deps: {
   }
 }
 
-function requireRoom(table: ApprovalTable, askedBy: string): void {
-  const rows = { own: table.pendingCountOf(askedBy), total: table.pendingCount() }
+function requireRoom(table: ApprovalTable, requester: string): void {
+  const rows = { own: table.pendingCountOf(requester), total: table.pendingCount() }
   if (hasRoom(rows, pendingBounds)) return
   const isOwn = rows.own >= pendingBounds.perAgentMax
   throw new Problem('approvals-full', {
     detail: isOwn
-      ? `${rows.own} actions of ${askedBy} already wait for a person, the maximum for one agent`
+      ? `${rows.own} actions of ${requester} already wait for a person, the maximum for one agent`
       : `${rows.total} actions already wait for a person, the maximum for the fleet`,
     retryAfterSeconds,
   })

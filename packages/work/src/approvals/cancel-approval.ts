@@ -19,7 +19,7 @@ export function createCancelApproval(deps: {
   return (caller, id) => {
     deps.guard(caller, { do: 'manage-fleet' })
     const row = deps.table.find(id)
-    if (!row || (caller.kind === 'agent' && row.askedBy !== actorOf(caller))) {
+    if (!row || (caller.kind === 'agent' && row.requester !== actorOf(caller))) {
       throw new Problem('not-found', { detail: `no approval has the id ${id.slice(0, 60)}` })
     }
     const by = actorOf(caller)

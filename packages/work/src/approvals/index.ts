@@ -13,7 +13,7 @@ import { approvalPeopleRoutes } from './people.routes.ts'
 import type { WorkKernel } from '../events/index.ts'
 
 export type { ApprovalKind, ApprovalKinds, RequireInTime } from './approval-kind.ts'
-export type { AskApproval, AskedApproval } from './ask-approval.ts'
+export type { AskApproval, RequestedApproval } from './ask-approval.ts'
 export type { Approvals } from './approvals.ts'
 export type { WaitingRunCosts } from './format-run-costs.ts'
 

@@ -43,12 +43,12 @@ export function createMoveApproval(deps: {
         actor: by,
         action: `approval.${to}`,
         subject: row.id,
-        detail: { kind: row.kind, subject: row.subject, digest: row.digest, asked_by: row.askedBy },
+        detail: { kind: row.kind, subject: row.subject, digest: row.digest, asked_by: row.requester },
       })
       events.publish({
         type: 'approval.settled',
         approval_id: row.id,
-        agent_id: row.askedBy.replace(/^agent:/, ''),
+        agent_id: row.requester.replace(/^agent:/, ''),
         run_id: row.runId,
         state: to,
         detail: detail.slice(0, notificationMaxChars),

@@ -14,7 +14,7 @@ const hasEnded = ({ state }: { readonly state: string }): boolean => endings.inc
 /** What the test saw and did from outside; the ledger is checked against it. */
 interface Seen {
   /** Runs that a person started; work that agents give each other is not included. */
-  readonly askedByPerson: Set<string>
+  readonly requestedByPerson: Set<string>
   /** Outcomes by run id; an outcome may never change. */
   readonly outcomes: Map<string, string>
 }
@@ -52,9 +52,9 @@ function quietly(work: () => unknown): void {
   }
 }
 
-async function play(harness: LedgerHarness, next: Step, { askedByPerson }: Seen): Promise<LedgerHarness> {
+async function play(harness: LedgerHarness, next: Step, { requestedByPerson }: Seen): Promise<LedgerHarness> {
   if (next.do === 'chat') {
-    askedByPerson.add(harness.chat(agentIds[next.agent]!).id)
+    requestedByPerson.add(harness.chat(agentIds[next.agent]!).id)
     return harness
   }
   if ('agent' in next) {
@@ -131,7 +131,7 @@ function column(harness: LedgerHarness, sql: string): readonly unknown[] {
     .map((row) => Object.values(row)[0])
 }
 
-function check(harness: LedgerHarness, { askedByPerson, outcomes }: Seen): void {
+function check(harness: LedgerHarness, { requestedByPerson, outcomes }: Seen): void {
   const runs = harness.ledger.queries.list({ limit: 500 })
   for (const agentId of agentIds) {
     expect(runs.filter((run) => run.agentId === agentId && run.state === 'running').length).toBeLessThan(2)
@@ -143,7 +143,7 @@ function check(harness: LedgerHarness, { askedByPerson, outcomes }: Seen): void 
     expect(hasEnded(run)).toBe(run.outcome !== null)
     // Each caller is notified once. A person whose run works for another run is notified by that other run; a
     // second notification would answer one question twice.
-    const isNotified = hasEnded(run) && askedByPerson.has(run.id)
+    const isNotified = hasEnded(run) && requestedByPerson.has(run.id)
     expect(notes.map(({ recipient }) => recipient)).toEqual(isNotified ? ['human:cli'] : [])
     const seen = outcomes.get(run.id)
     if (run.outcome && seen === undefined) outcomes.set(run.id, JSON.stringify(run.outcome))
@@ -212,7 +212,7 @@ test(
         fc.boolean(),
         async (steps, friendly) => {
           let harness = aLedgerHarness()
-          const seen: Seen = { askedByPerson: new Set(), outcomes: new Map() }
+          const seen: Seen = { requestedByPerson: new Set(), outcomes: new Map() }
           harness.ledger.start()
           for (const next of steps) {
             harness = await play(harness, next, seen)

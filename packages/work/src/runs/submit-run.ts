@@ -46,7 +46,7 @@ export interface SubmitRunInput {
    * A person requests the trigger's run now, for example as a trial: a pause does not hold the run, and a full lane
    * accepts it at its head. The caller allows one such run for each job and heartbeat while the lane is full.
    */
-  readonly askedByPerson?: boolean
+  readonly requestedByPerson?: boolean
 }
 
 /**
@@ -92,9 +92,9 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
       // The key belongs to a steer, which may become a run with the same key.
       if (mark && steers.findByKey(mark)) throw keyUsed()
       const parent = submitted.parent ?? null
-      const proactive = submitted.askedByPerson !== true && comesOfTrigger(origin, parent)
+      const proactive = submitted.requestedByPerson !== true && comesOfTrigger(origin, parent)
       const place = { agentId, proactive }
-      const goesFirst = submitted.askedByPerson === true && isLaneFull(deps, place)
+      const goesFirst = submitted.requestedByPerson === true && isLaneFull(deps, place)
       if (goesFirst) deps.diskSpace.require()
       else requireRoom(deps, place)
       return enter({

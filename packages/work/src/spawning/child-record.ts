@@ -2,7 +2,7 @@ import { controlPlaneFlags } from '@flotilla/protocol/permission-record'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import { withinParent, workerDefaultRecord } from '@flotilla/identity/access'
 
-interface AskedRecord {
+interface RequestedRecord {
   readonly parent: PermissionRecord
   readonly fields: Partial<PermissionRecord>
   readonly maySpawn: boolean
@@ -15,7 +15,7 @@ const neverHeld = [...controlPlaneFlags, 'can_manage_cron', 'can_use_wallet'] as
  * Returns the permission record of a spawned agent: a worker's defaults plus the requested fields, limited to what
  * its parent may do, without permissions that would outlive it. Pure.
  */
-export function childRecord({ parent, fields, maySpawn }: AskedRecord): PermissionRecord {
+export function childRecord({ parent, fields, maySpawn }: RequestedRecord): PermissionRecord {
   const requested: PermissionRecord = { ...workerDefaultRecord, ...fields }
   return {
     ...withinParent(requested, parent),
@@ -29,7 +29,7 @@ const whyMaxChars = 300
 
 /** Returns the requested fields that the record does not fully grant, with reasons for the requesting agent. Pure. */
 export function withheldFields(
-  { fields, maySpawn }: Pick<AskedRecord, 'fields' | 'maySpawn'>,
+  { fields, maySpawn }: Pick<RequestedRecord, 'fields' | 'maySpawn'>,
   record: PermissionRecord,
 ): { readonly field: string; readonly why: string }[] {
   return Object.keys(fields).flatMap((name) => {

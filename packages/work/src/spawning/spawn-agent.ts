@@ -15,7 +15,7 @@ import { depthBelow, endOfLife, whyBusy } from './spawn-bounds.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 import type { FleetEvents } from '@flotilla/fleet/events'
 
-export type AskedSpawn = z.output<(typeof spawnApi)['spawn']['request']>
+export type SpawnFields = z.output<(typeof spawnApi)['spawn']['request']>
 export type SpawnReply = z.output<(typeof spawnApi)['spawn']['response']>
 
 /** Maximum length of a task's title, which is the beginning of its text, characters. */
@@ -33,7 +33,7 @@ const titleMaxChars = 200
  */
 export type SpawnAgent = (
   caller: Caller,
-  request: AskedSpawn,
+  request: SpawnFields,
   step: Resumable<SpawnReply>,
 ) => Promise<SpawnReply>
 
@@ -81,9 +81,7 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
         actor: actorOf(caller),
       }
       return await makeWith(deps, made, (write) =>
-        step.settle(() =>
-          database.transaction(() => begin(deps, { caller, asked: request, row, withheld, write })),
-        ),
+        step.settle(() => database.transaction(() => begin(deps, { caller, request, row, withheld, write }))),
       )
     } catch (error) {
       table.ends(agentId, 'the agent could not be created')
@@ -129,13 +127,13 @@ function begin(
   deps: SpawnDeps,
   {
     caller,
-    asked: request,
+    request,
     row,
     withheld,
     write,
   }: {
     readonly caller: Caller
-    readonly asked: AskedSpawn
+    readonly request: SpawnFields
     readonly row: SpawnedAgent
     readonly withheld: NonNullable<SpawnReply['withheld']>
     readonly write: () => AgentRecord
@@ -211,7 +209,7 @@ async function makeWith(
   return reply
 }
 
-function titleOf({ role, task }: AskedSpawn): string {
+function titleOf({ role, task }: SpawnFields): string {
   const line = task.split('\n')[0]?.trim() ?? ''
   return `${role}: ${line}`.slice(0, titleMaxChars)
 }

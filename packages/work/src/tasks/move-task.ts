@@ -54,7 +54,7 @@ export function createMoveTask(deps: MoveTaskDeps): MoveTask {
       }
       if (!table.replace(task, next)) return null
       record(deps, next, { action, actor, words })
-      if (tell) tellAsker(next, tell)
+      if (tell) notifyRequester(next, tell)
       const { id, assignee, creator, project } = next
       deps.workEvents.taskChanged.publish({ id, assignee, creator, project, state, before: task.state })
       return next
@@ -71,7 +71,7 @@ export function record(
   history.add(id, { at, actor, action, state, words })
   journal.append({
     actor,
-    action: `task.${toldByAction.includes(action) ? action : state}`,
+    action: `task.${loggedByAction.includes(action) ? action : state}`,
     subject: id,
     detail: { assignee },
   })
@@ -87,7 +87,7 @@ export function record(
 }
 
 /** Actions that the audit log records by their name; for others it records the resulting state. */
-const toldByAction: readonly string[] = [
+const loggedByAction: readonly string[] = [
   'given',
   'accept',
   'progress',
@@ -97,7 +97,7 @@ const toldByAction: readonly string[] = [
   'review',
 ]
 
-function tellAsker(task: TaskRecord, tell: NotifyRun): void {
+function notifyRequester(task: TaskRecord, tell: NotifyRun): void {
   if (task.parent_run_id === null || (isTaskOpen(task.state) && task.state !== 'blocked')) return
   const round = task.round === 0 ? '' : `:${task.round}`
   tell(task.parent_run_id, `task:${task.id}:${task.state}${round}`, {

@@ -17,7 +17,7 @@ import type { TaskAssignment } from '@flotilla/protocol/task'
 import type * as z from 'zod'
 import type { HeldFile } from './agent-line.ts'
 
-export type FactsAsked = z.output<typeof factsQuerySchema>
+export type FactsQuery = z.output<typeof factsQuerySchema>
 
 /** A tool of an agent, with the JSON Schema of its parameters. */
 export interface AgentTool {
@@ -110,7 +110,7 @@ export interface AgentData {
   /** Returns a picture of the agent's history by the SHA-256 of its bytes; the caller must verify the content. */
   readPicture(sha256: string, signal: AbortSignal): Promise<HeldFile>
   /** Returns the facts in the agent's memory, newest first, as the agent reports them. */
-  facts(query: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
+  facts(query: FactsQuery, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
   /** Deletes a fact. Returns false if the fact does not exist, for example because the call was sent twice. */
   forgetFact(name: string, signal: AbortSignal): Promise<boolean>
 }

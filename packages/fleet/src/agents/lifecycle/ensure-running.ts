@@ -20,7 +20,7 @@ export interface Reach {
    * Returns the agent's state from the table without a request to the engine. `new` means never started: the agent
    * has no files yet.
    */
-  standing(agentId: string): 'new' | 'stopped' | 'starting' | 'ready'
+  stateOf(agentId: string): 'new' | 'stopped' | 'starting' | 'ready'
 }
 
 /** Connects callers to agents: starts an agent when needed, once for all concurrent callers. */
@@ -89,7 +89,7 @@ export function createAgentConnections(
       return reach(agentId, { fresh: isOutdated(agentId), needsModel, signal })
     },
     reach: (agentId, signal) => reach(agentId, { fresh: false, needsModel: false, signal }),
-    standing: (agentId) => {
+    stateOf: (agentId) => {
       const { state, startId } = context.agents.require(agentId)
       if (state.kind === 'starting') return 'starting'
       if (isLive(state.kind)) return 'ready'

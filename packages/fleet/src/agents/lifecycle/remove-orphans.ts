@@ -18,12 +18,12 @@ export function createRemoveOrphans(context: AgentContext): () => Promise<void> 
     if (now - checkedAt < pollIntervalMs) return
     checkedAt = now
     for (const sandbox of await context.runtime.list()) {
-      if (isWanted(context.agents.find(sandbox.agentId), sandbox)) continue
+      if (isKept(context.agents.find(sandbox.agentId), sandbox)) continue
       await context.mutex.take(sandbox.agentId, async () => {
         const { agentId } = sandbox
         // A start may have replaced the sandbox after the sandboxes were listed.
         const still = await context.runtime.inspect(agentId)
-        if (still === null || isWanted(context.agents.find(agentId), still)) return
+        if (still === null || isKept(context.agents.find(agentId), still)) return
         context.log.warn({ agentId }, 'removed an orphaned sandbox')
         await context.runtime.remove(agentId, { data: false })
       })
@@ -32,7 +32,7 @@ export function createRemoveOrphans(context: AgentContext): () => Promise<void> 
 }
 
 /** Returns whether a sandbox is kept. An ended one is kept for its log until its agent is deleted or starts. Pure. */
-function isWanted(row: AgentRow | null, sandbox: SandboxState): boolean {
+function isKept(row: AgentRow | null, sandbox: SandboxState): boolean {
   if (row === null) return false
   if (!sandbox.running) return true
   const isUp = isLive(row.state.kind) || row.state.kind === 'starting'

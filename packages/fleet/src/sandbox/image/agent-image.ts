@@ -24,7 +24,7 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Made
   )
   return ensureImage(options, {
     name: agentImageName,
-    words: 'the agent image',
+    label: 'the agent image',
     recipeFiles,
     parts: [
       ['node', `${node.version}-${options.engine.architecture}`],

@@ -30,7 +30,7 @@ export async function ensureBrowserImage(options: BrowserImageOptions): Promise<
   const own = { ...options, homeId: `${options.homeId} browser` }
   return ensureImage(own, {
     name: browserImageName,
-    words: 'the browser image',
+    label: 'the browser image',
     recipeFiles,
     parts: [
       ['node', `${node.version}-${options.engine.architecture}`],

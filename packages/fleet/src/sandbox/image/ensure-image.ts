@@ -65,8 +65,8 @@ export interface NamedFile {
 export interface ImagePlan {
   /** Name of this kind of image without its tag. The prefix `localhost` keeps engines from asking a registry. */
   readonly name: string
-  /** Description for people: "the agent image". */
-  readonly words: string
+  /** Label for people: "the agent image". */
+  readonly label: string
   /** Names of recipe files that are sent to the build unchanged; includes `Dockerfile` and `packages.txt`. */
   readonly recipeFiles: readonly string[]
   /** The inputs that identify an image, in addition to recipe, base and authorities. */
@@ -116,7 +116,7 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
   prepared.catch(() => undefined)
   const base = await ensureBaseImage({ ...options, packages })
   const entries = await prepared
-  options.progress(`Building ${plan.words}`)
+  options.progress(`Building ${plan.label}`)
   // Sending a file consumes its stream, so each attempt creates the streams again.
   const contextOf = async () => [
     ...recipe.map((file) => tarFile(file.name, file.content, ofRoot)),

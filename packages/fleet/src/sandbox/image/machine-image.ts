@@ -23,7 +23,7 @@ export async function ensureMachineImage(options: ImageOptions): Promise<MadeIma
   const own = { ...options, homeId: `${options.homeId} machine` }
   return ensureImage(own, {
     name: machineImageName,
-    words: 'the image of machines',
+    label: 'the image of machines',
     recipeFiles,
     parts: [],
     prepare: async () => async () => [],

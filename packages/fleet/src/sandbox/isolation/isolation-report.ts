@@ -123,9 +123,9 @@ export function networkWalls(
 export function containerWalls(report: ProbeReport, kernel: KernelInside): readonly WallReport[] {
   const { status } = report
   // Older releases of gVisor have no ambient capabilities and do not report them.
-  const unsaid = kernel === 'gvisor' && status['CapAmb'] === undefined ? ['CapAmb'] : []
+  const unreported = kernel === 'gvisor' && status['CapAmb'] === undefined ? ['CapAmb'] : []
   const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter(
-    (name) => !unsaid.includes(name) && !/^0+$/.test(status[name] ?? ''),
+    (name) => !unreported.includes(name) && !/^0+$/.test(status[name] ?? ''),
   )
   return [
     refused(
@@ -174,8 +174,8 @@ export function openFilesWall({ openFilesMax }: Pick<ProbeReport, 'openFilesMax'
 /** Returns whether filter and no-new-privileges apply. gVisor never adds privileges; old releases omit the field. */
 function isFiltered(status: ProbeReport['status'], kernel: KernelInside): boolean {
   const { NoNewPrivs: noNewPrivileges, Seccomp: filter } = status
-  const isSaid = noNewPrivileges === '1' || (kernel === 'gvisor' && noNewPrivileges === undefined)
-  return isSaid && filter === '2'
+  const isUnprivileged = noNewPrivileges === '1' || (kernel === 'gvisor' && noNewPrivileges === undefined)
+  return isUnprivileged && filter === '2'
 }
 
 function refused(id: string, holds: boolean, detail: string): WallReport {

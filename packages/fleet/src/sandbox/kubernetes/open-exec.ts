@@ -34,7 +34,7 @@ export interface ExecPlace {
 export interface ExecEnd {
   readonly code: number
   /** The end of its standard error. */
-  readonly said: string
+  readonly stderr: string
 }
 
 /** A program that runs in a container. */
@@ -76,7 +76,7 @@ export async function openExec(
       done()
     },
   })
-  const intoSaid = new Writable({
+  const intoStderr = new Writable({
     write(piece: Buffer, _encoding, done) {
       stderr = (stderr + piece.toString('utf8')).slice(-stderrMaxChars)
       done()
@@ -88,13 +88,13 @@ export async function openExec(
     container,
     [...command],
     intoStdout,
-    intoSaid,
+    intoStderr,
     // This stream only makes the client library open an input; `write` sends the input itself.
     stdin ? new PassThrough() : null,
     false,
     (status) => {
       try {
-        ended.resolve({ code: exitCodeOf(status), said: stderr })
+        ended.resolve({ code: exitCodeOf(status), stderr })
       } catch (error) {
         ended.reject(error)
       }

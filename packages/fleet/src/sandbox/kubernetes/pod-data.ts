@@ -68,7 +68,7 @@ export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<D
 
 async function* packed(execution: Execution): AsyncGenerator<Uint8Array> {
   yield* execution.stdout
-  const { code, said: stderr } = await execution.ended
+  const { code, stderr } = await execution.ended
   if (code !== 0 && code !== changedCode)
     throw new SandboxError(
       'data-unread',
@@ -95,7 +95,7 @@ export async function writePodData(
       execution.stdout.resume()
       for await (const piece of tar) await execution.write(piece)
       execution.endInput()
-      const { code, said: stderr } = await execution.ended
+      const { code, stderr } = await execution.ended
       execution.close()
       if (code !== 0)
         throw new SandboxError(

@@ -5,7 +5,7 @@ export type SizePlan =
   | { readonly kind: 'grow' }
   | { readonly kind: 'shrink' }
   /** The limit is below the size of the stored data: the volume keeps its size. */
-  | { readonly kind: 'refuse'; readonly words: string }
+  | { readonly kind: 'refuse'; readonly reason: string }
 
 /** A volume whose size differs from the limit by less is not resized: file systems end at whole block groups. */
 const sameWithinBytes = 1024 * 1024
@@ -15,7 +15,7 @@ export function planSize(now: Ext4Size, limitBytes: number): SizePlan {
   if (Math.abs(now.sizeBytes - limitBytes) < sameWithinBytes) return { kind: 'keep' }
   if (limitBytes > now.sizeBytes) return { kind: 'grow' }
   if (limitBytes > now.usedBytes) return { kind: 'shrink' }
-  return { kind: 'refuse', words: refusedWords(now, limitBytes) }
+  return { kind: 'refuse', reason: refusedWords(now, limitBytes) }
 }
 
 export function refusedWords(now: Ext4Size, limitBytes: number): string {

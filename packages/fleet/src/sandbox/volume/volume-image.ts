@@ -86,7 +86,7 @@ export async function fitImage(
   if (now === null) throw damaged(at.image, checked)
   const plan = planSize(now, limitBytes)
   if (plan.kind === 'keep') return null
-  if (plan.kind === 'refuse') return plan.words
+  if (plan.kind === 'refuse') return plan.reason
   if (plan.kind === 'grow') {
     await truncate(at.image, limitBytes)
     await must(programs, 'losetup', ['--set-capacity', at.device])
@@ -130,7 +130,7 @@ export async function handDisk(image: string, limitBytes: number): Promise<Volum
     path: image,
     fileBytes: (await stat(image)).size,
     blocks: isChanged ? Math.floor(limitBytes / blockBytes) : 0,
-    refused: plan.kind === 'refuse' ? plan.words : null,
+    refused: plan.kind === 'refuse' ? plan.reason : null,
   }
 }
 

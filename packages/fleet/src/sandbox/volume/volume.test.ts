@@ -48,7 +48,7 @@ describe('volumes of a fixed size', () => {
     expect(planSize(now, 50 * mb)).toEqual({ kind: 'shrink' })
     expect(planSize(now, 39 * mb)).toMatchObject({
       kind: 'refuse',
-      words: expect.stringMatching(/39 MB is smaller.*40 MB.*keeps 100 MB.*data_limit_mb/) as unknown,
+      reason: expect.stringMatching(/39 MB is smaller.*40 MB.*keeps 100 MB.*data_limit_mb/) as unknown,
     })
   })
 

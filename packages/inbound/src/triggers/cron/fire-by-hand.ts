@@ -32,7 +32,7 @@ function submitByHand(firing: Firing, job: CronJob): CronRow {
     if (waiting) return waiting
     const row = beginRowByHand(firing, job, now)
     const key = `cron:${job.id}:by-hand:${row.seq}`
-    const run = submitJob(firing, job, { dueAt: now, key, askedByPerson: true })
+    const run = submitJob(firing, job, { dueAt: now, key, requestedByPerson: true })
     recordFired(firing, { job, row, run })
     return firing.jobs.table.bySeq(row.seq) ?? row
   })

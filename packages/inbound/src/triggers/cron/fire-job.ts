@@ -135,7 +135,7 @@ function act(firing: Firing, live: LiveJob, { plan: { fire: dueAt, missed }, now
     firing.deps.kernel.database.afterCommit(() => void askHeartbeat(firing, { job, row }))
     return
   }
-  const run = submitJob(firing, job, { dueAt, key: `cron:${job.id}:${dueAt}`, askedByPerson: false })
+  const run = submitJob(firing, job, { dueAt, key: `cron:${job.id}:${dueAt}`, requestedByPerson: false })
   recordFired(firing, { job, row, run })
 }
 
@@ -143,7 +143,7 @@ function act(firing: Firing, live: LiveJob, { plan: { fire: dueAt, missed }, now
 export function submitJob(
   { deps }: Firing,
   job: CronJob,
-  asked: { readonly dueAt: number; readonly key: string; readonly askedByPerson: boolean },
+  asked: { readonly dueAt: number; readonly key: string; readonly requestedByPerson: boolean },
 ): RunRecord {
   const input = inputOf(job, asked.dueAt)
   if (!input) throw new Error('a heartbeat has no input of its own')
@@ -153,7 +153,7 @@ export function submitJob(
     trigger: 'cron',
     triggerId: job.created_by,
     idempotencyKey: asked.key,
-    askedByPerson: asked.askedByPerson,
+    requestedByPerson: asked.requestedByPerson,
   })
 }
 

@@ -52,7 +52,7 @@ function aHarness(changes: Partial<FireHeartbeatDeps> = {}) {
   const readContext = createReadContext({
     connections: {
       connectIfRunning: async () => (agent.running ? line() : null),
-      standing: () => (agent.neverStarted ? 'new' : 'stopped'),
+      stateOf: () => (agent.neverStarted ? 'new' : 'stopped'),
       reach: async (agentId) => {
         agent.starts += 1
         known.reached(agentId)

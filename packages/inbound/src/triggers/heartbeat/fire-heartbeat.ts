@@ -168,7 +168,7 @@ function submit(
       input: { kind: 'heartbeat', message },
       trigger: 'heartbeat',
       idempotencyKey: key,
-      askedByPerson: manual,
+      requestedByPerson: manual,
     })
     deps.messages.deliverKept(due.told, fired.id)
     const last = { at: deps.clock.now(), manual, skipped: null, run_id: fired.id }

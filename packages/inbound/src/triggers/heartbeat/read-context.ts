@@ -23,7 +23,7 @@ const untouched: KnownContext = { defaultRules: true, recentActivity: false, dis
 export function createReadContext(deps: {
   readonly connections: Pick<AgentConnections, 'connectIfRunning'> & {
     readonly reach: AgentConnections['ensureRunning']
-    readonly standing: Reach['standing']
+    readonly stateOf: Reach['stateOf']
   }
   /** Returns the mesh's own measurement; null if a volume limits the agent, which then measures its use itself. */
   readonly meteredPercent: (agentId: string) => Promise<number | null>
@@ -48,9 +48,9 @@ export function createReadContext(deps: {
     try {
       const running = await connections.connectIfRunning(agentId)
       if (running) return { from: 'agent', ...(await ask(agentId, running, signal)) }
-      const standing = connections.standing(agentId)
-      const facts = standing === 'new' ? untouched : known.recall(agentId)
-      if (standing !== 'starting' && facts && nothingToDo(facts)) return { from: 'memory', facts }
+      const state = connections.stateOf(agentId)
+      const facts = state === 'new' ? untouched : known.recall(agentId)
+      if (state !== 'starting' && facts && nothingToDo(facts)) return { from: 'memory', facts }
       return { from: 'agent', ...(await ask(agentId, await connections.reach(agentId, signal), signal)) }
     } catch (error) {
       deps.log.warn(

@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { WatcherChangeAsked, WatcherFields } from '@flotilla/protocol/watch-api'
+import type { WatcherChangeRequest, WatcherFields } from '@flotilla/protocol/watch-api'
 import type { Caller } from '@flotilla/identity/access'
 import { actorOf, requireAtTerminal, requireProof } from '@flotilla/identity/access'
 import type { Kernel } from '@flotilla/identity/kernel'
@@ -14,7 +14,7 @@ import type { WatcherEntry } from './watch-rule.ts'
  * with the field, those of the agent, `conflict` if the entry has changed, and `unprocessable` if the file
  * is broken. Returns why the folder cannot be watched now; the folder may appear later.
  */
-export type ChangeWatcher = (caller: Caller, change: WatcherChangeAsked) => Promise<readonly string[]>
+export type ChangeWatcher = (caller: Caller, change: WatcherChangeRequest) => Promise<readonly string[]>
 
 export function createChangeWatcher(deps: {
   readonly kernel: Pick<Kernel, 'guard' | 'journal'>

@@ -41,7 +41,7 @@ export function createGiveDelivery(deps: {
         },
         trigger: 'webhook',
         triggerId: hook.id,
-        askedByPerson: delivery.way !== 'sender',
+        requestedByPerson: delivery.way !== 'sender',
         idempotencyKey: `delivery:${hook.id}:${number}`,
       })
       deliveries.setRun(number, run.id)

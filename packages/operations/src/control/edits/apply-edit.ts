@@ -15,7 +15,7 @@ import type { Difference } from './editable.ts'
 import type { EditParts } from './edit-deps.ts'
 import { holdPage } from './hold-page.ts'
 
-export interface AskedEdit {
+export interface EditRequest {
   readonly edit: AgentEdit
   /** A repeated call of the same caller with the same key returns the change of the first call. */
   readonly idempotencyKey?: string
@@ -27,7 +27,7 @@ export interface AskedEdit {
  * Applies an edit at once. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request`,
  * `edit-overtaken`, `conflict` for a reused key, `unprocessable` for a broken permissions file, those of connecting.
  */
-export type ApplyEdit = (caller: Caller, agentId: string, edit: AskedEdit) => Promise<ChangeRow>
+export type ApplyEdit = (caller: Caller, agentId: string, edit: EditRequest) => Promise<ChangeRow>
 
 export function createApplyEdit(parts: EditParts): ApplyEdit {
   const { table, clock } = parts

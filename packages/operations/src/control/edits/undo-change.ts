@@ -69,7 +69,7 @@ export function createUndoChange(parts: EditParts): UndoChange {
       const write = await parts.editableOf(field).putBack(caller, { agentId, before, after, isResumed })
       const undone = step.settle(() => {
         write()
-        return tell(parts, caller, row)
+        return recordUndo(parts, caller, row)
       })
       await parts.fleet.refreshBriefings()
       return undone
@@ -77,7 +77,7 @@ export function createUndoChange(parts: EditParts): UndoChange {
   }
 }
 
-function tell(parts: EditParts, caller: Caller, row: ChangeRow): ChangeRow {
+function recordUndo(parts: EditParts, caller: Caller, row: ChangeRow): ChangeRow {
   parts.table.undone(row.id, actorOf(caller), parts.clock.now())
   parts.journal.append({
     actor: actorOf(caller),

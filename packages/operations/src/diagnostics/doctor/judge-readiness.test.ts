@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { judgeReadiness } from './judge-readiness.ts'
-import type { Standing } from './judge-readiness.ts'
+import type { ReadinessInput } from './judge-readiness.ts'
 
-const whole: Standing = {
+const whole: ReadinessInput = {
   permissions: null,
   settings: null,
   walls: null,
@@ -17,7 +17,7 @@ test('agents run if nothing is wrong', () => {
   expect(judgeReadiness(whole)).toEqual({ ready: true, problems: [] })
 })
 
-test.each<[Partial<Standing>, string, boolean]>([
+test.each<[Partial<ReadinessInput>, string, boolean]>([
   [{ permissions: 'line 1' }, 'permissions-broken', true],
   [{ walls: 'canary' }, 'walls', true],
   [{ disk: { code: 'disk-full', detail: '3 MB' } }, 'disk-full', true],

@@ -4,7 +4,7 @@ import type { StorageTrouble } from '@flotilla/foundation/storage'
 type Fault = string | null
 
 /** Everything that readiness depends on. */
-export interface Standing {
+export interface ReadinessInput {
   readonly permissions: Fault
   readonly settings: Fault
   readonly walls: Fault
@@ -25,7 +25,7 @@ export interface Readiness {
  * gates refuse work. Other faults are reported too but stop nothing: a monitor of `ready` would otherwise take down a
  * working mesh. Pure.
  */
-export function judgeReadiness(state: Standing): Readiness {
+export function judgeReadiness(state: ReadinessInput): Readiness {
   const { permissions, settings, walls, journal, disk, jobs, money, serving } = state
   const stops = problemsOf(true, {
     'permissions-broken':

@@ -35,7 +35,7 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
   const closing = new AbortController()
   const under = new Map<string, Promise<void>>()
 
-  async function tell(run: RunRecord, deliveredIds: Set<string>): Promise<void> {
+  async function deliver(run: RunRecord, deliveredIds: Set<string>): Promise<void> {
     const waiting = steers.waitingOf(run.id).filter((steer) => !deliveredIds.has(steer.id))
     try {
       const connection = await connections.connectIfRunning(run.agentId)
@@ -62,7 +62,7 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
   async function pump(run: RunRecord, key: string): Promise<void> {
     const deliveredIds = new Set<string>()
     try {
-      while (hasMore(run, deliveredIds)) await tell(run, deliveredIds)
+      while (hasMore(run, deliveredIds)) await deliver(run, deliveredIds)
     } catch (error) {
       if (!closing.signal.aborted)
         log.error(

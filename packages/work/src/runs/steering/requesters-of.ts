@@ -15,7 +15,7 @@ const unknownRequester: Origin = { kind: 'system', channel: 'mesh' }
 export function requestersOf(
   rows: {
     readonly table: Pick<RunTable, 'chainOf' | 'strangersIn'>
-    readonly steers: Pick<SteerTable, 'saidTo'>
+    readonly steers: Pick<SteerTable, 'sentTo'>
   },
   runId: string,
 ): readonly Origin[] {
@@ -31,7 +31,7 @@ export function requestersOf(
       // Only chats share sessions: no other run can use the session of a task or a heartbeat.
       if (run.input.kind === 'chat')
         requesters.push(...rows.table.strangersIn(run.agentId, run.input.session))
-      for (const { parentRunId, origin } of rows.steers.saidTo(run.id)) {
+      for (const { parentRunId, origin } of rows.steers.sentTo(run.id)) {
         if (parentRunId === null) requesters.push(origin)
         else ahead.push(parentRunId)
       }

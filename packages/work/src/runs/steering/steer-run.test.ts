@@ -274,7 +274,7 @@ describe('a steer to an agent at work', () => {
         input: { kind: 'chat', message: 'try it', session: 'webhook:one' },
         trigger: 'webhook',
         triggerId: 'one',
-        askedByPerson: true,
+        requestedByPerson: true,
       },
     )
     expect(run.queuedSince).toBe(harness.clock.now() - 1)

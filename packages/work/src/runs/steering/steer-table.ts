@@ -69,7 +69,7 @@ export function createSteerTable(database: Database) {
     /** Returns steers that were sent to the run, and the steer that became this run. */
     ofRun: (runId: string) => many('run_id = ? OR became_run_id = ?', runId, runId),
     /** Returns steers that were sent to the run, in every state. */
-    saidTo: (runId: string) => many('run_id = ?', runId),
+    sentTo: (runId: string) => many('run_id = ?', runId),
     whatBecame: (runId: string): SteerRecord | null => many('became_run_id = ?', runId)[0] ?? null,
     waitingOf: (runId: string) => many("run_id = ? AND state = 'waiting'", runId),
     /** Returns the steers that an agent must get for this turn: an attempt without checkpoint reads them again. */
