@@ -34,7 +34,7 @@ describe('an outcome', () => {
       const reply = await mesh.call(meshHumanEndpoints.chat, {
         params: { id: operatorAgentId },
         body: { message: 'question' },
-        headers: { [headers.idempotencyKey]: 'once', [headers.saysWhenRead]: '1' },
+        headers: { [headers.idempotencyKey]: 'once', [headers.confirmsRead]: '1' },
         timeoutMs: patient(60_000),
       })
       return reply.json() as { id: string; outcome: { text: string } }

@@ -164,7 +164,7 @@ export function browserModule(kernel: WorkKernel, needs: BrowserNeeds): MeshModu
     }
   }
   // The engine was unreachable and may have re-created networks and firewall rules, so the isolation is tested again.
-  const stopHearing = needs.runtime.onEngineBack(() => {
+  const unsubscribe = needs.runtime.onEngineBack(() => {
     way.doubt()
     void holdWalls()
   })
@@ -248,7 +248,7 @@ export function browserModule(kernel: WorkKernel, needs: BrowserNeeds): MeshModu
       }
     },
     stop: async () => {
-      stopHearing()
+      unsubscribe()
       stopped.abort(new Error('the mesh stops'))
       screens.cutAll()
       await captchas.settled()

@@ -29,7 +29,7 @@ export interface CallParts<N extends PeopleEndpointName> {
   readonly accept?: string
   readonly idempotencyKey?: string
   /** True if the caller confirms with `runRead` that it showed the outcome; else receiving the reply counts. */
-  readonly saysWhenRead?: boolean
+  readonly confirmsRead?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
@@ -174,7 +174,7 @@ function headersOf<N extends PeopleEndpointName>(
     ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(parts.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
     ...(parts.idempotencyKey === undefined ? {} : { [headerNames.idempotencyKey]: parts.idempotencyKey }),
-    ...(parts.saysWhenRead === true ? { [headerNames.saysWhenRead]: '1' } : {}),
+    ...(parts.confirmsRead === true ? { [headerNames.confirmsRead]: '1' } : {}),
     ...(connection.home === undefined ? {} : { [headerNames.home]: connection.home.id }),
     ...(connection.userAgent === undefined ? {} : { 'user-agent': connection.userAgent }),
     ...(connection.token === undefined ? {} : { authorization: `Bearer ${connection.token}` }),

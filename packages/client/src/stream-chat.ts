@@ -12,7 +12,7 @@ export interface ChatOptions {
   /** The key of the run: after a broken stream, a request with the same key continues to follow this run. */
   readonly idempotencyKey?: string
   /** True if the caller confirms with `runRead` that it has shown the outcome. */
-  readonly saysWhenRead?: boolean
+  readonly confirmsRead?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
@@ -43,7 +43,7 @@ export async function* streamChat(
         },
         accept: 'text/event-stream',
         signal: options.signal,
-        ...(options.saysWhenRead === undefined ? {} : { saysWhenRead: options.saysWhenRead }),
+        ...(options.confirmsRead === undefined ? {} : { confirmsRead: options.confirmsRead }),
         ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),
       })
       for await (const { data } of readServerSentEvents(deps, reply, options.signal)) {

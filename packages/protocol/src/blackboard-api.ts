@@ -3,7 +3,7 @@ import { blackboardEntrySchema } from './blackboard-entry.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, idSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
-import { watchLimits, watchTells } from './blackboard-limits.ts'
+import { watchLimits, watchDeliveries } from './blackboard-limits.ts'
 
 /** Watches of an agent: which keys notify it, and how. */
 export const blackboardWatchEndpoints = {
@@ -59,7 +59,7 @@ export const blackboardWatchSchema = z.strictObject({
   id: idSchema('watch'),
   agent_id: agentIdSchema,
   pattern: z.string(),
-  tell: z.enum(watchTells),
+  tell: z.enum(watchDeliveries),
   created_by: z.string(),
   created_at: z.number(),
   /** How many changes the agent was not notified of yet. */
@@ -71,7 +71,7 @@ export type BlackboardWatchView = z.infer<typeof blackboardWatchSchema>
 
 const watches = z.strictObject({ watches: z.array(blackboardWatchSchema) })
 /** `off` removes the watch. */
-const tell = z.enum([...watchTells, 'off'])
+const tell = z.enum([...watchDeliveries, 'off'])
 
 export const blackboardWatchApi = {
   blackboardWatches: { response: watches },

@@ -48,5 +48,5 @@ export const versionLimits = {
 } as const
 
 /** How a watch notifies its agent: by a new run, or by a steer of its current run (a new run if it has none). */
-export const watchTells = ['run', 'steer'] as const
-export type WatchTell = (typeof watchTells)[number]
+export const watchDeliveries = ['run', 'steer'] as const
+export type WatchDelivery = (typeof watchDeliveries)[number]

@@ -13,7 +13,7 @@ export const headers = {
   /** On irreversible calls from a page: proves that the owner is the person at the page. */
   ownerProof: 'x-flotilla-proof',
   /** Set if the client will confirm that it has shown a run's outcome; until then the outcome is undelivered. */
-  saysWhenRead: 'x-flotilla-says-when-read',
+  confirmsRead: 'x-flotilla-says-when-read',
   /** On a model's answer: the model that answered, and the number of attempts. */
   answeringModel: 'x-flotilla-model',
   attempts: 'x-flotilla-attempts',

@@ -35,7 +35,10 @@ export class Problem extends Error {
 }
 
 /** Returns the same problem with another detail or repair, or with additional fields. Pure. */
-export function retold(problem: Problem, edit: Pick<ProblemOptions, 'detail' | 'extra' | 'repair'>): Problem {
+export function withChanges(
+  problem: Problem,
+  edit: Pick<ProblemOptions, 'detail' | 'extra' | 'repair'>,
+): Problem {
   const { code, detail, cause, extra, retryAfterSeconds, repair } = problem
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
   return new Problem(code, { detail, cause, repair, ...retry, ...edit, extra: { ...extra, ...edit.extra } })

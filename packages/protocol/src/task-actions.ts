@@ -184,7 +184,7 @@ export function mayAct(name: TaskActionName, state: TaskState): boolean {
 }
 
 /** The beginning of the summary of a task that its agent did not close itself. */
-const unconfirmedStart = 'Unconfirmed (the agent ended without complete_task). Its last description: '
+const unconfirmedStart = 'Unconfirmed (the agent ended without complete_task). Its last words: '
 
 /** The summary of a task whose agent answered without calling `complete_task`. Pure. */
 export function unconfirmedSummary(lastWords: string): string {

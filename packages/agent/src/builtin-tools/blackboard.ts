@@ -1,7 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { blackboardWatchEndpoints } from '@flotilla/protocol/blackboard-api'
-import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
+import { watchLimits, watchDeliveries } from '@flotilla/protocol/blackboard-limits'
 import { anyJson, choice, integer, optional, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -69,7 +69,7 @@ export function blackboardTools(): Tool[] {
             maxChars: watchLimits.patternMaxChars,
           }),
         ),
-        tell: withDefault(choice('How you are notified', [...watchTells, 'off']), 'run'),
+        tell: withDefault(choice('How you are notified', [...watchDeliveries, 'off']), 'run'),
       },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,

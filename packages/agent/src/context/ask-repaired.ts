@@ -1,4 +1,4 @@
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem, withChanges } from '@flotilla/protocol/problem'
 import { readUnanswered } from '@flotilla/protocol/chat-history'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ModelAnswer, PromptMessage } from '../llm/language-model.ts'
@@ -122,7 +122,7 @@ async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Re
  * that the next message is not rejected because of them.
  */
 function toldToPeople(refusal: Problem): Problem {
-  return retold(refusal, {
+  return withChanges(refusal, {
     detail: `The model provider rejects this conversation even after a repair, so your last message was removed from it. Rephrase it, or start a new conversation with /reset. ${refusal.detail}`,
   })
 }

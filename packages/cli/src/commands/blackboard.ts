@@ -1,5 +1,5 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
-import { watchTells } from '@flotilla/protocol/blackboard-limits'
+import { watchDeliveries } from '@flotilla/protocol/blackboard-limits'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
@@ -67,7 +67,7 @@ Examples:
     )
     .argument('<agent>', 'id of the agent')
     .argument('<pattern>', 'pattern of keys')
-    .addOption(new Option('--tell <how>', 'how it is notified').choices([...watchTells]).default('run'))
+    .addOption(new Option('--tell <how>', 'how it is notified').choices([...watchDeliveries]).default('run'))
     .addHelpText('after', `\nExample:\n  $ flotilla blackboard watch writer 'output/*'`)
     .action(commandAction(deps, watch))
   blackboard
@@ -159,7 +159,7 @@ async function watches(context: CommandContext): Promise<void> {
 }
 
 async function watch(context: CommandContext, line: CommandLine): Promise<void> {
-  const tell = watchTells.find((known) => known === textOption(line, 'tell')) ?? 'run'
+  const tell = watchDeliveries.find((known) => known === textOption(line, 'tell')) ?? 'run'
   await setWatch(context, line, tell)
   context.terminal.print(`${operand(line, 0)} watches ${operand(line, 1)} and is notified by a ${tell}.`)
 }

@@ -60,7 +60,7 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   const end = await client.call('heartbeatRun', {
     params: { id: agentId },
     body,
-    saysWhenRead: true,
+    confirmsRead: true,
     signal,
   })
   terminal.progress.done()

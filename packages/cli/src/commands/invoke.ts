@@ -34,7 +34,7 @@ async function invoke(context: CommandContext, line: CommandLine): Promise<void>
     params: { id: operand(line, 0) },
     body: { tool: operand(line, 1), params },
     idempotencyKey: context.newKey(),
-    saysWhenRead: true,
+    confirmsRead: true,
     signal: context.signal,
   })
   context.terminal.printJson(run)

@@ -32,7 +32,7 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
     idempotencyKey: ask.idempotencyKey,
     ...(ask.session === undefined ? {} : { session: ask.session }),
     signal: ask.signal,
-    saysWhenRead: true,
+    confirmsRead: true,
   })
   for await (const frame of frames) {
     if (frame.type === 'accepted') {

@@ -1,5 +1,5 @@
 import { watchLimits } from '@flotilla/protocol/blackboard-limits'
-import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
+import type { WatchDelivery } from '@flotilla/protocol/blackboard-limits'
 import type { BlackboardWatchView } from '@flotilla/protocol/blackboard-api'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
@@ -15,7 +15,7 @@ export interface WatchWish {
   readonly agentId: string
   readonly pattern: string
   /** `off` ends the watch. */
-  readonly tell: WatchTell | 'off'
+  readonly tell: WatchDelivery | 'off'
 }
 
 export interface BlackboardWatches {
@@ -29,9 +29,9 @@ export interface BlackboardWatches {
    * Sets a watch for any agent, for callers that may manage the fleet; templates use it. Joins the caller's
    * transaction.
    */
-  give(caller: Caller, wish: WatchWish & { readonly tell: WatchTell }): void
+  give(caller: Caller, wish: WatchWish & { readonly tell: WatchDelivery }): void
   /** Returns the watches of an agent without a check; the caller has been authorized already. */
-  of(agentId: string): readonly { readonly pattern: string; readonly tell: WatchTell }[]
+  of(agentId: string): readonly { readonly pattern: string; readonly tell: WatchDelivery }[]
   /** Lists an agent's own watches; people see all. Problem `denied`. */
   list(caller: Caller): readonly BlackboardWatchView[]
 }

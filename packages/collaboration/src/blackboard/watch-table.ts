@@ -1,4 +1,4 @@
-import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
+import { watchLimits, watchDeliveries } from '@flotilla/protocol/blackboard-limits'
 import * as z from 'zod'
 import type { Database } from '@flotilla/foundation/storage'
 
@@ -6,7 +6,7 @@ const watchSchema = z.object({
   id: z.string(),
   agent_id: z.string(),
   pattern: z.string(),
-  tell: z.enum(watchTells),
+  tell: z.enum(watchDeliveries),
   created_by: z.string(),
   created_at: z.number(),
   last_run_id: z.string().nullable(),

@@ -90,7 +90,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
     let notified = 0
     // Agents that cannot be notified now: all their answers are skipped, without blocking answers to other agents.
     const unready = new Set<string>()
-    for (const request of table.unnotified()) {
+    for (const request of table.undelivered()) {
       if (notified === notifiedAtOnceMax) return
       if (unready.has(request.agentId)) continue
       try {

@@ -85,7 +85,7 @@ export function createRequestTable(database: Database) {
     openOf: (agentId: string) => find("WHERE state = 'open' AND agent_id = ? ORDER BY seq", agentId),
     openFor: (name: string) => find("WHERE state = 'open' AND name = ? ORDER BY seq", name),
     /** This query needs no limit: an agent has few open requests, and makes no new ones while it accepts no work. */
-    unnotified: () => find("WHERE state <> 'open' AND told_at IS NULL ORDER BY answered_at"),
+    undelivered: () => find("WHERE state <> 'open' AND told_at IS NULL ORDER BY answered_at"),
     newest: (limit: number) => find('ORDER BY seq DESC LIMIT ?', limit),
     answer: (id: string, answer: { state: RequestState; reason: string; at: number }) => {
       database

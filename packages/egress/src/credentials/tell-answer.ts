@@ -27,8 +27,8 @@ export function createSendAnswer({
 }): (request: CredentialRequest) => void {
   return (request) => {
     const { agentId, name } = request
-    const asker: Caller = { kind: 'agent', agentId, token: 'door', run: null }
-    const mayUse = decide(asker, { do: 'use-credential', name }).allowed
+    const agentCaller: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+    const mayUse = decide(agentCaller, { do: 'use-credential', name }).allowed
     const message = answerText(request, { mayUse, hosts: bindings.bindingOf(name)?.hosts ?? [] })
     const requestingRun = request.runId === null ? null : runs.queries.find(request.runId)
     const session = requestingRun?.input.kind === 'chat' ? requestingRun.input.session : 'default'

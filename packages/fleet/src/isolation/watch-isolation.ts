@@ -159,13 +159,13 @@ export function createIsolation(deps: IsolationDeps): Isolation {
       if (broken !== null) throw new Problem('fleet-paused', { detail: broken })
     },
     watch: async (signal) => {
-      const stopHearing = deps.runtime.onEngineBack(() => void doubt(signal))
+      const unsubscribe = deps.runtime.onEngineBack(() => void doubt(signal))
       while (!signal.aborted) {
         const pauseMs = state.broken === null ? checkIntervalMs : brokenCheckIntervalMs
         await deps.clock.sleep(pauseMs, signal).catch(() => {})
         if (!signal.aborted) await check(signal)
       }
-      stopHearing()
+      unsubscribe()
     },
   }
 }

@@ -197,27 +197,27 @@ export function sandboxRuntimeConformance(
     it('an unrequested end is reported once, with its exit code, to every runtime (S5)', async () => {
       const state = await started({ agentId: 'ending' })
       const later = await home.again()
-      const [told, toldLater] = [collectEnds(home.runtime, 'ending'), collectEnds(later, 'ending')]
+      const [first, second] = [collectEnds(home.runtime, 'ending'), collectEnds(later, 'ending')]
       await home.endWith(state, 3)
-      await waitUntil(() => told.ends.length > 0 && toldLater.ends.length > 0)
+      await waitUntil(() => first.ends.length > 0 && second.ends.length > 0)
       await delay(400)
-      expect(told.ends).toEqual([{ agentId: 'ending', code: 3, outOfMemory: false }])
-      expect(toldLater.ends).toEqual(told.ends)
+      expect(first.ends).toEqual([{ agentId: 'ending', code: 3, outOfMemory: false }])
+      expect(second.ends).toEqual(first.ends)
       expect(await home.runtime.inspect('ending')).toMatchObject({ running: false, exit: { code: 3 } })
-      told.leave()
+      first.leave()
       await later.close()
     })
 
     it('ends caused by stop, remove and a new start are not reported (S5)', async () => {
-      const told = collectEnds(home.runtime, 'asked')
+      const reported = collectEnds(home.runtime, 'asked')
       await started({ agentId: 'asked' })
       await started({ agentId: 'asked' })
       await home.runtime.stop('asked', { graceMs: 2_000 })
       await started({ agentId: 'asked' })
       await home.runtime.remove('asked', { data: true })
       await delay(400)
-      expect(told.ends).toEqual([])
-      told.leave()
+      expect(reported.ends).toEqual([])
+      reported.leave()
     })
 
     it('a removed listener is not called', async () => {
@@ -373,8 +373,8 @@ export const subjectHands = {
   },
   /** Runs a shell command in the sandbox; returns its exit code and output. */
   run: async (state: SandboxState, command: string) => {
-    const said = await ask(state, `/run?command=${encodeURIComponent(command)}`)
-    return JSON.parse(said ?? 'null') as { readonly code: number | string; readonly text: string }
+    const body = await ask(state, `/run?command=${encodeURIComponent(command)}`)
+    return JSON.parse(body ?? 'null') as { readonly code: number | string; readonly text: string }
   },
 } as const
 

@@ -28,7 +28,7 @@ export interface HomeLock {
 /** The number of attempts to lock a home whose holder ends while this process asks which process holds it. */
 const attemptsMax = 5
 /** The maximum number of clients that are answered at the same time; further ones are disconnected. */
-const askersMax = 16
+const clientsMax = 16
 /** Milliseconds until a client is disconnected. The kernel buffers the answer, so a slower client is a stranger. */
 const answerMaxMs = 2000
 
@@ -92,15 +92,15 @@ export function isHeldByMesh({ extra }: Problem): boolean {
  */
 function take(name: string, own: { readonly pid: number; readonly deed: Deed }): Promise<HomeLock | null> {
   let { deed } = own
-  const askers = new Set<Socket>()
+  const clients = new Set<Socket>()
   const server = createServer((socket) => {
-    askers.add(socket)
-    socket.once('close', () => askers.delete(socket))
+    clients.add(socket)
+    socket.once('close', () => clients.delete(socket))
     socket.on('error', () => socket.destroy())
     socket.setTimeout(answerMaxMs, () => socket.destroy())
     socket.end(`${own.pid} ${deed}\n`, () => socket.destroy())
   })
-  server.maxConnections = askersMax
+  server.maxConnections = clientsMax
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
       if ('code' in error && error.code === 'EADDRINUSE') resolve(null)
@@ -115,7 +115,7 @@ function take(name: string, own: { readonly pid: number; readonly deed: Deed }):
         release: () =>
           new Promise((done) => {
             server.close(() => done())
-            for (const socket of askers) socket.destroy()
+            for (const socket of clients) socket.destroy()
           }),
       })
     })

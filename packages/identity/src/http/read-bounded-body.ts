@@ -80,9 +80,9 @@ export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
 function listen(
   request: IncomingMessage,
   signal: AbortSignal,
-  hear: { part: (bytes: Buffer) => void; end: () => void; broken: () => void },
+  handlers: { part: (bytes: Buffer) => void; end: () => void; broken: () => void },
 ): void {
-  const listeners = { data: hear.part, end: hear.end, error: hear.broken, close: hear.broken }
+  const listeners = { data: handlers.part, end: handlers.end, error: handlers.broken, close: handlers.broken }
   for (const [event, listener] of Object.entries(listeners)) request.on(event, listener)
   signal.addEventListener('abort', () => {
     for (const [event, listener] of Object.entries(listeners)) request.off(event, listener)

@@ -32,7 +32,7 @@ export function spendingModule(kernel: InferenceKernel, needs: SpendingNeeds): M
     })
   }
   // The outcome of a run includes its whole cost, but the cost of its last call may not be written yet.
-  kernel.workEvents.costsAsked.subscribe(spending.flush)
+  kernel.workEvents.costsRequested.subscribe(spending.flush)
   let firstDailyUsd: number | null = null
   return {
     api: spending,

@@ -21,8 +21,8 @@ import type { RoomIn } from './require-room.ts'
 import { broken, sealArchive } from './seal-archive.ts'
 import { takeCut } from './take-cut.ts'
 import type { Cut } from './take-cut.ts'
-import { tellingBytes } from './tell-bytes.ts'
-import type { TellBytes } from './tell-bytes.ts'
+import { reportingBytes } from './tell-bytes.ts'
+import type { ReportBytes } from './tell-bytes.ts'
 import { whatIsMissing } from './what-is-missing.ts'
 import type { WhatIsMissing } from './what-is-missing.ts'
 import { verifyBackup } from './verify-backup.ts'
@@ -61,7 +61,7 @@ export interface BackupOptions {
   readonly randomBytes: (count: number) => Buffer
   readonly agents: DataOfAgents
   readonly progress: (step: string) => void
-  readonly moved: TellBytes
+  readonly moved: ReportBytes
   /** The free space of a folder's file system, with an id that shows that two folders share it. */
   readonly roomIn?: RoomIn
   readonly signal: AbortSignal
@@ -132,7 +132,7 @@ async function writePartial(
   }
   const read: AgentsRead = { parts: [], notHeld: [] }
   const entries = sources(cut, { ...options.agents, ids: agents, progress }, read)
-  const frames = tellingBytes(writeFrames(about, entries), to.size, options.moved)
+  const frames = reportingBytes(writeFrames(about, entries), to.size, options.moved)
   await writeArchive(sealArchive(frames, options), { path, keepFreeBytes: to.keepFreeBytes, signal })
   // Frees the space that the verification needs for its database.
   await rm(cut.database, { force: true })

@@ -12,8 +12,8 @@ import type { EntrySink } from './read-frames.ts'
 import { requireKnownAgents } from './require-known-agents.ts'
 import { requireRoomForRestore } from './require-room.ts'
 import { openArchive } from './seal-archive.ts'
-import { tellingBytes } from './tell-bytes.ts'
-import type { TellBytes } from './tell-bytes.ts'
+import { reportingBytes } from './tell-bytes.ts'
+import type { ReportBytes } from './tell-bytes.ts'
 import { fileSink } from './verify-backup.ts'
 import type { VerifiedBackup } from './verify-backup.ts'
 import { waitForDrain } from './wait-for-drain.ts'
@@ -34,7 +34,7 @@ export interface RestoreOptions {
   /** Called once the home has an id and its files; returns where to write the agents' data. */
   readonly openAgents: (home: { readonly homeId: string; readonly about: About }) => Promise<AgentsTarget>
   readonly progress: (step: string) => void
-  readonly moved: TellBytes
+  readonly moved: ReportBytes
 }
 
 export interface AgentsTarget {
@@ -79,7 +79,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
   try {
     progress('Writing the database and the files')
     const { size } = await stat(options.file)
-    const archive = tellingBytes(createReadStream(options.file), size, options.moved)
+    const archive = reportingBytes(createReadStream(options.file), size, options.moved)
     await readFrames(openArchive(archive, options.passphrase), {
       about: () => {},
       entry: (entry) => sinkOf(entry, { paths, agents, progress, written }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tellingBytes } from './tell-bytes.ts'
+import { reportingBytes } from './tell-bytes.ts'
 import type { MovedBytes } from './tell-bytes.ts'
 
 const mb = 1024 * 1024
@@ -11,7 +11,7 @@ async function* pieces(count: number): AsyncGenerator<Buffer> {
 test('progress is reported every four megabytes, and bytes pass unchanged', async () => {
   const told: MovedBytes[] = []
   let passed = 0
-  for await (const piece of tellingBytes(pieces(10), 10 * mb, (moved) => told.push(moved)))
+  for await (const piece of reportingBytes(pieces(10), 10 * mb, (moved) => told.push(moved)))
     passed += piece.length
   expect(passed).toBe(10 * mb)
   expect(told).toEqual([
@@ -22,6 +22,6 @@ test('progress is reported every four megabytes, and bytes pass unchanged', asyn
 
 test('a small number of bytes is not reported', async () => {
   const told: MovedBytes[] = []
-  for await (const _piece of tellingBytes(pieces(3), null, (moved) => told.push(moved)));
+  for await (const _piece of reportingBytes(pieces(3), null, (moved) => told.push(moved)));
   expect(told).toEqual([])
 })

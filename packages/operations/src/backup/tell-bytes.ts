@@ -6,13 +6,13 @@ export interface MovedBytes {
   /** Null if the total is unknown. */
   readonly of: number | null
 }
-export type TellBytes = (moved: MovedBytes) => void
+export type ReportBytes = (moved: MovedBytes) => void
 
 /** Passes the pieces on and reports progress. */
-export async function* tellingBytes<Piece extends Uint8Array>(
+export async function* reportingBytes<Piece extends Uint8Array>(
   source: AsyncIterable<Piece>,
   of: number | null,
-  tell: TellBytes,
+  report: ReportBytes,
 ): AsyncGenerator<Piece> {
   let bytes = 0
   let reported = 0
@@ -20,7 +20,7 @@ export async function* tellingBytes<Piece extends Uint8Array>(
     bytes += piece.length
     if (bytes - reported >= reportEveryBytes) {
       reported = bytes
-      tell({ bytes, of })
+      report({ bytes, of })
     }
     yield piece
   }

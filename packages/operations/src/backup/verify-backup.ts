@@ -10,8 +10,8 @@ import { namingDisk, requireFree } from './full-disk.ts'
 import { readFrames } from './read-frames.ts'
 import type { EntrySink, ReadArchive } from './read-frames.ts'
 import { broken, openArchive } from './seal-archive.ts'
-import { tellingBytes } from './tell-bytes.ts'
-import type { TellBytes } from './tell-bytes.ts'
+import { reportingBytes } from './tell-bytes.ts'
+import type { ReportBytes } from './tell-bytes.ts'
 import { waitForDrain } from './wait-for-drain.ts'
 
 export interface VerifyOptions {
@@ -19,7 +19,7 @@ export interface VerifyOptions {
   readonly passphrase: string | null
   /** A folder in which a temporary folder may be created. */
   readonly temporary: string
-  readonly moved: TellBytes
+  readonly moved: ReportBytes
   readonly signal?: AbortSignal
   /**
    * Called now and then with the size read so far; may throw to stop the reading. A small file can describe more
@@ -74,7 +74,7 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
   try {
     const { signal } = options
     const stream = createReadStream(options.file, signal === undefined ? {} : { signal })
-    const archive = tellingBytes(stream, size, options.moved)
+    const archive = reportingBytes(stream, size, options.moved)
     const verified = await readFrames(openArchive(archive, options.passphrase), {
       about: (about) => {
         read.about = about

@@ -53,7 +53,7 @@ export function introspectionModule(kernel: InferenceKernel, needs: Needs): Mesh
     const { agentId, run } = caller
     guard(caller, { do: 'act-for-self', agentId })
     // Has open costs written first, because the cost of the last call may not be stored yet.
-    workEvents.costsAsked.publish()
+    workEvents.costsRequested.publish()
     return {
       agent_id: agentIdSchema.parse(agentId),
       now: new Date(clock.now()).toISOString(),

@@ -1,4 +1,4 @@
-import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
+import type { WatchDelivery } from '@flotilla/protocol/blackboard-limits'
 import type { IsolationMode, IsolationRung } from '@flotilla/protocol/isolation'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
@@ -53,7 +53,7 @@ export interface CurrentFleet {
   jobsOf(agentId: string): readonly CronJob[]
   job(jobId: string): CronJob | null
   /** Returns the kind of notification for each watched pattern. */
-  watchesOf(agentId: string): ReadonlyMap<string, WatchTell>
+  watchesOf(agentId: string): ReadonlyMap<string, WatchDelivery>
   /** All file watchers, in the order of their file. */
   watchers(): readonly WatcherEntry[]
 }

@@ -1,5 +1,5 @@
 import { watchPatternSchema } from '@flotilla/protocol/blackboard-api'
-import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
+import { watchLimits, watchDeliveries } from '@flotilla/protocol/blackboard-limits'
 import { cronLimits } from '@flotilla/protocol/cron-api'
 import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
@@ -118,7 +118,7 @@ const scheduleSchema = z.strictObject({
 const watchSchema = z.strictObject({
   agent: agentIdSchema,
   pattern: z.pipe(z.string(), watchPatternSchema),
-  tell: z.enum(watchTells).default('run'),
+  tell: z.enum(watchDeliveries).default('run'),
 })
 
 /** The goal of a project and its budget; null for no limit. */

@@ -39,7 +39,7 @@ export interface WorkEvents {
   /** Published in the transaction that changes the task. */
   readonly taskChanged: DomainEvent<ChangedTask>
   /** Published before costs are reported, so that pending costs are written first. */
-  readonly costsAsked: DomainEvent<void>
+  readonly costsRequested: DomainEvent<void>
   /**
    * Asked when a run is submitted or steered: reasons why this agent gets no work other than the run that it was
    * spawned for.
@@ -65,7 +65,7 @@ export function createWorkEvents(): WorkEvents {
     runSettled: createDomainEvent(),
     entriesPromoted: createDomainEvent(),
     taskChanged: createDomainEvent(),
-    costsAsked: createDomainEvent(),
+    costsRequested: createDomainEvent(),
     reasonsToGiveNoWork: createQuestion(),
     reasonsToPause: createQuestion(),
     runAwaits: createQuestion(),

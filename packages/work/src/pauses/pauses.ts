@@ -98,7 +98,7 @@ export function createPauses(deps: {
     }
   }
 
-  function note(actor: string, action: 'paused' | 'resumed', { agentId, reason }: Told): void {
+  function note(actor: string, action: 'paused' | 'resumed', { agentId, reason }: PauseChange): void {
     journal.append({ actor, action: `work.${action}`, subject: agentId ?? 'fleet', detail: { reason } })
     events.publish({ type: `work.${action}`, agent_id: agentId, reason, actor })
   }
@@ -161,7 +161,7 @@ function isAtWork({ state, attempt }: RunRecord): boolean {
   return state === 'running' || attempt > 1
 }
 
-interface Told {
+interface PauseChange {
   readonly agentId: string | null
   readonly reason: string
 }

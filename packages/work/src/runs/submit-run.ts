@@ -153,7 +153,7 @@ export interface LanePlace {
 
 /** Returns whether the lane has no place for one more run of this kind. */
 export function isLaneFull({ table, steers }: LaneRows, { agentId, proactive }: LanePlace): boolean {
-  const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
+  const queued = proactive ? table.queuedCount(agentId) : table.requestedCount(agentId)
   return queued + steers.waitingInLane(agentId) >= runLimits.laneQueueMax
 }
 

@@ -62,7 +62,7 @@ export function createEndSpawned(deps: {
     // Cancels the task if it is open and still the agent's: the creator knows of the question, and no agent goes on.
     const left = taskId === null ? null : tasks.table.find(taskId)
     if (left !== null && left.assignee === agentId && isTaskOpen(left.state)) {
-      tasks.moveTask(left, { action: 'cancel', actor: 'system', words: `${reason}.`, tell: null })
+      tasks.moveTask(left, { action: 'cancel', actor: 'system', words: `${reason}.`, notify: null })
     }
   }
 

@@ -53,7 +53,7 @@ export function createCompleteTask(deps: {
           waits_for: null,
           ...(status === 'blocked' ? { blocked_by: 'question' } : {}),
         },
-        tell: ledger.notifyRun,
+        notify: ledger.notifyRun,
       })
       if (!moved) throw refusedEnd(task)
       return taskView(moved)

@@ -86,7 +86,7 @@ export function createGiveTask(deps: GiveTaskDeps): GiveTask {
     // Checked now as well as when the task starts, so that the caller learns it at once.
     if (input.spawned !== true) requireTakesWork(deps.workEvents, input.to)
     return database.transaction(() => {
-      const chain = askingChain(ledger, caller)
+      const chain = requesterChain(ledger, caller)
       const known = knownBy(deps, caller, input)
       if (known) return repeated(known, input)
       refuseLoops(chain, input.to)
@@ -121,7 +121,7 @@ function replyOf(task: TaskRecord, why: string | null): HandOffReply {
 }
 
 /** Returns the calling live run and its ancestors, nearest first; empty for people and the mesh. */
-export function askingChain(
+export function requesterChain(
   ledger: Pick<RunLifecycle, 'live'> & Pick<RunQueries, 'chainOf'>,
   caller: Caller,
 ): readonly RunRecord[] {

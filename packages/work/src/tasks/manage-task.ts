@@ -11,7 +11,7 @@ import type { IdentityEvents } from '@flotilla/identity/events'
 import type { Kernel } from '@flotilla/identity/kernel'
 import type { RunDelivery, RunLifecycle, RunQueries, RunRecord } from '../runs/index.ts'
 import { originOf, requireTakesWork } from '../runs/index.ts'
-import { askingChain, creatorOf, emptyTask, refuseLoops } from './hand-off.ts'
+import { requesterChain, creatorOf, emptyTask, refuseLoops } from './hand-off.ts'
 import type { MoveTask } from './move-task.ts'
 import { record } from './move-task.ts'
 import type { TaskAccess } from './task-access.ts'
@@ -157,7 +157,7 @@ function giveAnew(
       run_id: null,
       ...usedUpTo(deps, task),
     },
-    tell: null,
+    notify: null,
   })
   if (!moved) throw refused(task, action)
   // The agent of a run that asked a question ends the run's turn itself.
@@ -186,7 +186,7 @@ function callsUpTo({ workEvents }: ManageTaskDeps, task: TaskRecord): number {
  * people, who check for themselves.
  */
 function waitingRun(deps: ManageTaskDeps, caller: Caller, task: TaskRecord): RunRecord | null {
-  const asking = askingChain(deps.ledger, caller)[0] ?? null
+  const asking = requesterChain(deps.ledger, caller)[0] ?? null
   const before = task.parent_run_id === null ? null : deps.ledger.find(task.parent_run_id)
   return before && !isTerminal(before.state) ? before : asking
 }
@@ -222,7 +222,7 @@ export function giveAgain(
   refuseGivenAnew(table, task)
   deps.requireAgent(task.assignee)
   requireTakesWork(deps.workEvents, task.assignee)
-  const parent = askingChain(deps.ledger, caller)[0] ?? null
+  const parent = requesterChain(deps.ledger, caller)[0] ?? null
   refuseLoops(parent ? deps.ledger.chainOf(parent.id) : [], task.assignee)
   const now = deps.clock.now()
   const fresh: TaskRecord = {
@@ -271,7 +271,7 @@ function cancel(
       actor: actorOf(caller),
       words: why,
       changes: { summary: why, waits_for: null },
-      tell: ledger.notifyRun,
+      notify: ledger.notifyRun,
     })
   const moved = ended(task, words)
   if (!moved) throw refused(task, 'cancel')

@@ -25,7 +25,7 @@ function move(row: Partial<TaskRecord>, asked: Partial<TaskMove>, isReplaced = t
     action: 'done',
     actor: 'agent:worker',
     words: 'words',
-    tell: (...said) => {
+    notify: (...said) => {
       told.push(said)
     },
     ...asked,
@@ -79,7 +79,7 @@ describe('moving a task', () => {
     expect(again).toEqual([['run_1', 'task:task_1:blocked:2', expect.objectContaining({ summary: '' })]])
     expect(move(row, { action: 'progress' }).told).toEqual([])
     expect(move({ ...row, parent_run_id: null }, {}).told).toEqual([])
-    expect(move(row, { tell: null }).next?.state).toBe('done')
+    expect(move(row, { notify: null }).next?.state).toBe('done')
   })
 
   test.each([

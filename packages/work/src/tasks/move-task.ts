@@ -17,7 +17,7 @@ export interface TaskMove {
   /** Further changes to write to the task's row. */
   readonly changes?: Partial<TaskRecord>
   /** Notifies the run that waits for the task; null if no run waits. */
-  readonly tell: NotifyRun | null
+  readonly notify: NotifyRun | null
 }
 
 /** Changes the task and returns it; null if `taskActions` or the row does not allow the action. */
@@ -39,7 +39,7 @@ interface MoveTaskDeps {
  */
 export function createMoveTask(deps: MoveTaskDeps): MoveTask {
   const { database, table, clock } = deps
-  return (task, { action, actor, words, changes = {}, tell }) =>
+  return (task, { action, actor, words, changes = {}, notify }) =>
     database.transaction(() => {
       if (!mayAct(action, task.state)) return null
       const state = taskActions[action].to
@@ -54,7 +54,7 @@ export function createMoveTask(deps: MoveTaskDeps): MoveTask {
       }
       if (!table.replace(task, next)) return null
       record(deps, next, { action, actor, words })
-      if (tell) notifyRequester(next, tell)
+      if (notify) notifyRequester(next, notify)
       const { id, assignee, creator, project } = next
       deps.workEvents.taskChanged.publish({ id, assignee, creator, project, state, before: task.state })
       return next
@@ -97,10 +97,10 @@ const loggedByAction: readonly string[] = [
   'review',
 ]
 
-function notifyRequester(task: TaskRecord, tell: NotifyRun): void {
+function notifyRequester(task: TaskRecord, notify: NotifyRun): void {
   if (task.parent_run_id === null || (isTaskOpen(task.state) && task.state !== 'blocked')) return
   const round = task.round === 0 ? '' : `:${task.round}`
-  tell(task.parent_run_id, `task:${task.id}:${task.state}${round}`, {
+  notify(task.parent_run_id, `task:${task.id}:${task.state}${round}`, {
     kind: 'task-result',
     taskId: task.id,
     title: task.title,

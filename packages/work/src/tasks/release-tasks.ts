@@ -44,7 +44,7 @@ export function createReleaseTasks(deps: {
         actor: 'system',
         words: summary,
         changes: { summary, blocked_by: 'dependency', waits_for: null },
-        tell: deps.ledger.notifyRun,
+        notify: deps.ledger.notifyRun,
       })
     }
   }

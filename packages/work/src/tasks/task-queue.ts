@@ -116,7 +116,7 @@ export function createTaskQueue(deps: {
         actor: 'system',
         words: summary,
         changes: { summary, blocked_by: 'infrastructure', waits_for: null },
-        tell: ledger.notifyRun,
+        notify: ledger.notifyRun,
       })
     }
   }

@@ -63,9 +63,9 @@ export function createTasksOfRuns({
     },
     began: (run) => {
       const task = workedOn(run)
-      if (task) moveTask(task, { action: 'begin', actor: 'system', words: run.id, tell: null })
+      if (task) moveTask(task, { action: 'begin', actor: 'system', words: run.id, notify: null })
     },
-    runSettled: (run: RunRecord, tell: NotifyRun) => {
+    runSettled: (run: RunRecord, notify: NotifyRun) => {
       const task = workedOn(run)
       const end = task && run.outcome ? endOf(run.outcome, task.state) : null
       if (task && end) {
@@ -75,15 +75,15 @@ export function createTasksOfRuns({
           actor: 'system',
           words: summary,
           changes: { summary, waits_for: null, ...(blocker === null ? {} : { blocked_by: blocker }) },
-          tell,
+          notify,
         })
       }
-      if (run.outcome?.status === 'cancelled') cancelWaiting(run, tell)
+      if (run.outcome?.status === 'cancelled') cancelWaiting(run, notify)
     },
   }
 
   /** Cancels hand-offs of a run that have no run yet; the ledger itself cancels the run's child runs. */
-  function cancelWaiting(run: RunRecord, tell: NotifyRun): void {
+  function cancelWaiting(run: RunRecord, notify: NotifyRun): void {
     const summary = 'The run that gave the task was cancelled.'
     for (const task of table.waitingFrom(run.id)) {
       moveTask(task, {
@@ -91,7 +91,7 @@ export function createTasksOfRuns({
         actor: 'system',
         words: summary,
         changes: { summary, waits_for: null },
-        tell,
+        notify,
       })
     }
   }

@@ -75,7 +75,7 @@ export function createUpdateTask(deps: {
       const changes: Partial<TaskRecord> = { artifacts: attached, ...changesBy(action, noteText) }
       if (action === 'progress' && task.state === 'working')
         return taskView(noteProgress(task, caller, changes))
-      const move = { action, actor: actorOf(caller), words: noteText, changes, tell: ledger.notifyRun }
+      const move = { action, actor: actorOf(caller), words: noteText, changes, notify: ledger.notifyRun }
       const moved = moveTask(task, move)
       if (!moved) throw refused(task)
       return taskView(moved)

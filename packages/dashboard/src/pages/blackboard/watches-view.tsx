@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { BlackboardWatchView } from '@flotilla/protocol/blackboard-api'
-import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
-import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
+import { watchLimits, watchDeliveries } from '@flotilla/protocol/blackboard-limits'
+import type { WatchDelivery } from '@flotilla/protocol/blackboard-limits'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Act } from '../../design/act.tsx'
 import { ChoiceField } from '../../design/fields.tsx'
@@ -12,7 +12,7 @@ import { Table } from '../../design/table.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
 const stale = ['blackboardWatchList'] as const
-const tellWords: Readonly<Record<WatchTell, string>> = {
+const tellWords: Readonly<Record<WatchDelivery, string>> = {
   run: 'by a new run',
   steer: 'in its current run',
 }
@@ -91,7 +91,7 @@ function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
 function NewWatch({ close }: { readonly close: () => void }) {
   const [agent, setAgent] = useState('')
   const [pattern, setPattern] = useState('')
-  const [tell, setTell] = useState<WatchTell>('run')
+  const [tell, setTell] = useState<WatchDelivery>('run')
   const status = useMesh('status')
   const set = useAction('blackboardWatchSet', { done: 'The watch is active.', stale })
   return (
@@ -124,7 +124,7 @@ function NewWatch({ close }: { readonly close: () => void }) {
         label="Notify by"
         value={tell}
         onChange={setTell}
-        choices={watchTells.map((one) => [one, tellWords[one]] as const)}
+        choices={watchDeliveries.map((one) => [one, tellWords[one]] as const)}
       />
     </FormDialog>
   )

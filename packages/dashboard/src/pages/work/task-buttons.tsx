@@ -140,7 +140,7 @@ function ManageDialog({
   return (
     <FormDialog
       title={`${manageNames[action]}: ${task.title}`}
-      words={taskActions[action].words}
+      words={taskActions[action].description}
       action={action === 'cancel' ? 'Cancel the task' : manageNames[action]}
       {...(action === 'cancel' ? { leave: 'Keep it' } : {})}
       busy={manage.isPending || lacks}

@@ -14,7 +14,7 @@ export type ResolveName = (
   name: string,
   signal: AbortSignal,
   /** The agent on whose behalf the name is resolved; each has a share of concurrent lookups. */
-  asker?: string,
+  requester?: string,
 ) => Promise<readonly LookupAddress[]>
 
 /** The connection of one lookup to the name servers; `dns.promises.Resolver` outside of tests. */
@@ -60,13 +60,13 @@ export function createResolveName(deps: ResolveNameDeps): ResolveName {
     }
   }
 
-  return async (name, signal, asker = '') => {
+  return async (name, signal, requester = '') => {
     const known = addressesInHosts(await deps.readHosts(), name)
     if (known.length > 0) return known
     // RFC 6761: localhost is never sent to a name server.
     if (localName.test(name)) return [{ address: '127.0.0.1', family: 4 }]
     signal.throwIfAborted()
-    const leave = places.enter(asker)
+    const leave = places.enter(requester)
     if (typeof leave === 'string') {
       const { perAgentMax } = agentShareLimits.lookups
       throw new Problem('rate-limited', {

@@ -65,7 +65,7 @@ export function createFleetLifecycle(deps: {
     hibernateIdle: hibernate.idle,
     removeOrphans: createRemoveOrphans(context),
   })
-  const stopHearing = context.runtime.onEngineBack(health.tryAll)
+  const unsubscribe = context.runtime.onEngineBack(health.tryAll)
   const stop = stopAgent(context, starts)
   return {
     reconcile: () => reconcileFleet(context),
@@ -86,7 +86,7 @@ export function createFleetLifecycle(deps: {
     },
     close: async () => {
       health.close()
-      stopHearing()
+      unsubscribe()
       starts.breakOffAll('the mesh stops')
       if (!(await context.mutex.settled(lifecycleLimits.shutdownMs))) {
         context.log.error(

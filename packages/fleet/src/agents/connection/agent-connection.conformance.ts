@@ -67,8 +67,8 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
           response: 'it is done',
         })
         expect(frames.at(-1)).toEqual({ type: 'done', result: ended })
-        const asked = await agent.line.result('run_1', 0, patientSignal)
-        expect(asked).toEqual({ state: 'finished', result: ended })
+        const stored = await agent.line.result('run_1', 0, patientSignal)
+        expect(stored).toEqual({ state: 'finished', result: ended })
         expect(await agent.line.result('run_2', 0, patientSignal)).toEqual({ state: 'unknown' })
       }),
     )
@@ -170,9 +170,9 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
         const watched = agent.line.watch('run_1', (frame) => frames.push(frame), patientSignal)
         await agent.working()
         expect(await agent.line.task(task('run_1', 3), patientSignal)).toBe(true)
-        const asked = agent.line.result('run_1', 20, patientSignal)
+        const pending = agent.line.result('run_1', 20, patientSignal)
         await agent.finish('three files')
-        const reply = await asked
+        const reply = await pending
         expect(reply).toMatchObject({
           state: 'finished',
           result: { run_id: 'run_1', fence: 3, status: 'complete', response: 'three files' },

@@ -59,7 +59,7 @@ export function watchHealth(
   const { isolation, meter } = deps
   let tryAllNow = false
 
-  async function ask(row: AgentRow): Promise<void> {
+  async function probeAgent(row: AgentRow): Promise<void> {
     const { id } = row.record
     const address = context.sandboxes.addresses.get(id)
     if (!address) return
@@ -120,7 +120,7 @@ export function watchHealth(
 
   async function checkAgent(row: AgentRow): Promise<void> {
     const { kind } = row.state
-    if (isLive(kind)) await ask(row)
+    if (isLive(kind)) await probeAgent(row)
     else if (kind === 'restarting' || kind === 'quarantined') await startAgain(row)
     else if (kind === 'stopping' || kind === 'deleted') await finish(row)
   }
@@ -154,7 +154,7 @@ export function watchHealth(
     })
   }
 
-  const stopHearing = context.runtime.onEnd((end) => {
+  const unsubscribe = context.runtime.onEnd((end) => {
     void context.mutex
       .take(end.agentId, () => settleEnd(context, end))
       .catch((error: unknown) => {
@@ -170,7 +170,7 @@ export function watchHealth(
     tryAll: () => {
       tryAllNow = true
     },
-    close: stopHearing,
+    close: unsubscribe,
     run: async (signal) => {
       while (!signal.aborted) {
         await context.clock.sleep(sweepIntervalMs, signal).catch(() => {})

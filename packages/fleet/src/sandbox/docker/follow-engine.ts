@@ -60,7 +60,7 @@ async function catchUp(home: DockerHome): Promise<void> {
 function onEvent(home: DockerHome, event: EngineEvent): void {
   const agentId = home.ends.running.get(event.containerId)
   if (agentId === undefined) return
-  home.ends.memoryEnds.hear(event)
+  home.ends.memoryEnds.record(event)
   // The kernel may have killed only a program of the agent; an end is what `endActions` lists, such as `die`.
   if (event.action === 'oom') home.options.log.warn({ agentId }, 'a process in a sandbox ran out of memory')
   if (preparedEngine(home).dialect.endActions.includes(event.action))

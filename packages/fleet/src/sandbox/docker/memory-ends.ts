@@ -13,7 +13,7 @@ const containersMax = 1000
  * kill must shortly precede the end. If no kill event was received, the engine's mark decides.
  */
 export interface MemoryEnds {
-  hear(event: EngineEvent): void
+  record(event: EngineEvent): void
   /**
    * Returns whether the container's out-of-memory mark explains this end (`endedAt`: null without an end event).
    * Forgets the container.
@@ -25,7 +25,7 @@ export function createMemoryEnds(): MemoryEnds {
   /** The time of each kill by container, in milliseconds since 1970 on the engine's clock. */
   const killedAt = new Map<string, number>()
   return {
-    hear: ({ action, containerId, at }) => {
+    record: ({ action, containerId, at }) => {
       if (action !== 'oom' || at === null) return
       if (killedAt.size >= containersMax) killedAt.clear()
       killedAt.set(containerId, at)

@@ -1,6 +1,6 @@
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem, withChanges } from '@flotilla/protocol/problem'
 
 /** The error object that OpenAI's clients look for, in a reply's body and in a stream's event. */
 interface OpenAiError {
@@ -33,7 +33,7 @@ function openAiErrorOf(problem: Problem): OpenAiError {
 
 /** Adds OpenAI's `error` beside the fields of a problem, so that an OpenAI client can read it. Pure. */
 export function withOpenAiError(problem: Problem): Problem {
-  return retold(problem, { extra: { error: openAiErrorOf(problem) } })
+  return withChanges(problem, { extra: { error: openAiErrorOf(problem) } })
 }
 
 /** Returns the error as a stream event, because a stream that has begun cannot change its status. */

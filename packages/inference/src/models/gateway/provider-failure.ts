@@ -1,4 +1,4 @@
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem, withChanges } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { Failure } from './failover.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
@@ -57,7 +57,7 @@ export async function failureFromRefusal(
 /** Adds the model's name, since a refusal about window or history may come from a fallback. */
 function withName(problem: Problem, model: string): Problem {
   const isOfModel = problem.code === 'prompt-too-long' || problem.code === 'history-refused'
-  return isOfModel ? retold(problem, { extra: { refused_by: model } }) : problem
+  return isOfModel ? withChanges(problem, { extra: { refused_by: model } }) : problem
 }
 
 /**

@@ -1,5 +1,5 @@
 import { readRefusalText } from '../providers/read-reply-text.ts'
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem, withChanges } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { redact } from '@flotilla/egress/credentials'
 import type { Secret } from '@flotilla/egress/credentials'
@@ -186,20 +186,20 @@ export async function replyOf(reply: Promise<ProviderReply>, provider: string): 
 export function namingVariables(problem: Problem, provider: string): Problem {
   if (problem.code === 'provider-refused') {
     const variable = providerVariable(provider, 'API_KEY')
-    return retold(problem, {
+    return withChanges(problem, {
       repair: `Check the key and the model of ${provider}: ${variable} in .env, providers.${provider} in config/settings.json; flotilla models shows the state of the provider.`,
     })
   }
   if (problem.code === 'provider-unreachable') {
     const variable = providerVariable(provider, 'BASE_URL')
     // The variable is also part of the detail, because the record of a failed run keeps only the detail.
-    return retold(problem, {
+    return withChanges(problem, {
       detail: `${problem.detail}; the address of ${provider} comes from ${variable} in .env`,
       repair: `Check that ${provider} runs at this address (${variable} in .env, or providers.${provider}.base_url in config/settings.json), and check the network of the mesh.`,
     })
   }
   if (problem.code === 'model-unknown' && /try pulling/i.test(problem.detail)) {
-    return retold(problem, {
+    return withChanges(problem, {
       repair: `Install the model on the machine of ${provider} (ollama pull MODEL), or set another model (flotilla init, or default_model in config/settings.json).`,
     })
   }

@@ -1,4 +1,4 @@
-import { retold } from '@flotilla/protocol/problem'
+import { withChanges } from '@flotilla/protocol/problem'
 import type { Problem } from '@flotilla/protocol/problem'
 import { createByteStream, pipeBytes } from '../wire/byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from '../wire/byte-stream.ts'
@@ -153,7 +153,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     const problem = asProblem(error)
     call.spoken?.broke(problem)
     // A client that has received part of the answer decides whether to pay for a second attempt.
-    const final = call.spoken ? retold(problem, { extra: { attempts: 1, ...problem.extra } }) : problem
+    const final = call.spoken ? withChanges(problem, { extra: { attempts: 1, ...problem.extra } }) : problem
     sink.write(input.apiFormat.errorEvent(final))
     sink.end()
   }

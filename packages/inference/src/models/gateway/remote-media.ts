@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem, withChanges } from '@flotilla/protocol/problem'
 import type { Caller } from '@flotilla/identity/access'
 import { placeOf } from '../formats/prompt/closed-form.ts'
 import { mediaTypeOf } from '../formats/prompt/media-data.ts'
@@ -71,7 +71,7 @@ async function fetched(
     return await fetchMedia(by.caller, { url, maxBytes: by.maxBytes, hold: by.hold }, by.signal)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    throw retold(error, { detail: `${placeOf(path)}: ${error.detail}` })
+    throw withChanges(error, { detail: `${placeOf(path)}: ${error.detail}` })
   }
 }
 

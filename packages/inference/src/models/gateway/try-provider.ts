@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem, withChanges } from '@flotilla/protocol/problem'
 import type { ProxyRules, Settings } from '@flotilla/foundation/config'
 import { createSecret } from '@flotilla/egress/credentials'
 import type { Vault } from '@flotilla/egress/credentials'
@@ -115,11 +115,11 @@ export function createTryProvider(deps: {
  */
 function untold(problem: Problem, provider: string): Problem {
   if (problem.code === 'provider-refused')
-    return retold(problem, { repair: `Nothing was saved. Enter another key of ${provider}.` })
+    return withChanges(problem, { repair: `Nothing was saved. Enter another key of ${provider}.` })
   if (problem.code === 'model-unknown')
-    return retold(problem, { repair: `Nothing was saved. Choose another model of ${provider}.` })
+    return withChanges(problem, { repair: `Nothing was saved. Choose another model of ${provider}.` })
   if (problem.code === 'provider-unreachable') {
-    return retold(problem, {
+    return withChanges(problem, {
       repair: `Nothing was saved. Check the network of this machine, or enter the address of ${provider} (at the terminal: flotilla init --base-url URL).`,
     })
   }

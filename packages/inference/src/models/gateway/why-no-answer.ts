@@ -1,4 +1,4 @@
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem, withChanges } from '@flotilla/protocol/problem'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { Failure } from './failover.ts'
 import type { ModelWatch } from './watch-models.ts'
@@ -12,7 +12,7 @@ export function rememberedRefusal(
     const refusal = watch.refusalOf(model)
     if (refusal === null) continue
     const seconds = Math.ceil(watch.coolDownLeftMs(model, agentId) / 1000)
-    return retold(refusal, {
+    return withChanges(refusal, {
       detail: `${refusal.detail}; the mesh does not call this model again for ${seconds} s, or until its key or the settings change`,
     })
   }
@@ -29,6 +29,6 @@ export function whyNoAnswer(
 ): Problem {
   const { failure, refusal, attempts } = walk
   const told = failure?.problem ?? remembered
-  if (told !== null) return retold(told, { extra: { attempts } })
+  if (told !== null) return withChanges(told, { extra: { attempts } })
   return refusal ?? new Problem('not-configured', { detail: 'no model is set up that can answer the call' })
 }

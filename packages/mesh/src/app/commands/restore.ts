@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { Problem, retold } from '@flotilla/protocol/problem'
+import { Problem, withChanges } from '@flotilla/protocol/problem'
 import {
   requireRoomForRestore,
   restoreBackup,
@@ -105,7 +105,7 @@ function lockForRestore(context: CommandContext, home: string) {
   return lockHome(home, { pid: context.pid, deed: 'restoring' }).catch((error: unknown) => {
     const isPod = context.environment.kubernetes.service !== null
     throw isPod && error instanceof Problem && isHeldByMesh(error)
-      ? retold(error, { repair: podRepair })
+      ? withChanges(error, { repair: podRepair })
       : error
   })
 }

@@ -33,7 +33,7 @@ export function createRunDelivery(deps: {
   readonly notifier: Pick<DomainEvent<string>, 'publish'>
   readonly events: EventBus
   readonly guard: Guard
-  readonly workEvents: Pick<WorkEvents, 'costsAsked'>
+  readonly workEvents: Pick<WorkEvents, 'costsRequested'>
   readonly clock: Clock
 }): RunDelivery {
   return {

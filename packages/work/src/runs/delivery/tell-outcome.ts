@@ -34,7 +34,7 @@ export function createRunOutcomes(deps: {
   readonly events: EventBus
   readonly outbox: Pick<Outbox, 'outcomeRead'>
   readonly guard: Guard
-  readonly workEvents: Pick<WorkEvents, 'costsAsked'>
+  readonly workEvents: Pick<WorkEvents, 'costsRequested'>
   readonly view: (run: RunRecord) => RunView
 }): RunOutcomes {
   const { table, events, outbox, guard, workEvents, view } = deps
@@ -52,7 +52,7 @@ export function createRunOutcomes(deps: {
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
           // Asks for pending costs to be written first, because the outcome must include the whole cost.
-          workEvents.costsAsked.publish()
+          workEvents.costsRequested.publish()
           yield { type: 'ended', run: view(table.find(runId) ?? run) }
           return
         }
@@ -110,7 +110,7 @@ export async function awaitOutcome(
  * when it was sent.
  */
 export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, reply: FastifyReply): void {
-  if (reply.request.headers[headers.saysWhenRead] !== undefined) return
+  if (reply.request.headers[headers.confirmsRead] !== undefined) return
   const { raw } = reply
   let isBroken = raw.destroyed
   raw.once('close', () => (isBroken = true))

@@ -184,7 +184,7 @@ describe.each([
 
   test('an outcome is delivered to a confirming client when it confirms, and not before', async () => {
     const { ask, finish, open, read } = await aServer()
-    const { socket, run } = await ask({ ...accept, [headers.saysWhenRead]: '1' })
+    const { socket, run } = await ask({ ...accept, [headers.confirmsRead]: '1' })
     const text = wholeOf(socket)
     await finish('the answer is four')
     expect(await text).toContain('the answer is four')

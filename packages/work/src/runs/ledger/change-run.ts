@@ -91,9 +91,9 @@ function createSettleRun(
       const settled = move(run, { kind: 'settled', outcome })
       if (!settled) return null
       outbox.giveUpFor(`run:${run.id}`, 'the run that asked had ended')
-      const asker = askerOutside(settled)
-      if (asker) {
-        outbox.add({ source: `run:${run.id}`, recipient: asker, runId: run.id, body: bodyOf(outcome) })
+      const requester = outsideRequester(settled)
+      if (requester) {
+        outbox.add({ source: `run:${run.id}`, recipient: requester, runId: run.id, body: bodyOf(outcome) })
       }
       event.publish(settled)
       database.afterCommit(() => notifier.publish(run.agentId))
@@ -102,7 +102,7 @@ function createSettleRun(
 }
 
 /** Returns the channel of the person to notify; null for other runs, whose subscribers update their own rows. */
-function askerOutside(run: RunRecord): string | null {
+function outsideRequester(run: RunRecord): string | null {
   return run.parentId === null && run.origin.kind === 'human' ? `human:${run.origin.channel}` : null
 }
 

@@ -76,7 +76,7 @@ export function createRunTable(database: Database) {
     queuedCount: (agentId: string) =>
       count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
     /** Counts the queued runs of the agent that no trigger started. */
-    askedCount: (agentId: string) =>
+    requestedCount: (agentId: string) =>
       count(
         "SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued' AND proactive = 0",
         agentId,

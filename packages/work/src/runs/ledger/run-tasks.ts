@@ -32,5 +32,5 @@ export interface RunTasks {
   /** Called when a run that works on a task was dispatched. */
   began(run: RunRecord): void
   /** Called when a run of a task has ended; updates the task if it is still open. */
-  runSettled(run: RunRecord, tell: NotifyRun): void
+  runSettled(run: RunRecord, notify: NotifyRun): void
 }
