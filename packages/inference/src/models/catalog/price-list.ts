@@ -124,7 +124,9 @@ function listedPrice(model: PricedModel, now: number): Price | null {
     if (listedUsd === null) continue
     // Amazon and OpenRouter charge for an hour as Anthropic does, but the list has the price for minutes only.
     const isLongUnlisted =
-      writesDear(model) && prices['cache_write_mtok'] !== undefined && prices['cache_write_1h_mtok'] === undefined
+      writesDear(model) &&
+      prices['cache_write_mtok'] !== undefined &&
+      prices['cache_write_1h_mtok'] === undefined
     const plainUsd = dearest(prices, ['input_mtok']) ?? 0
     const boundUsd = isLongUnlisted ? Math.max(listedUsd, plainUsd * cacheWriteLongFactor) : listedUsd
     const usdOf = (counts: Parameters<typeof calcPrice>[0]) =>
