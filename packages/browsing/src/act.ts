@@ -36,7 +36,7 @@ export interface ActLine {
  */
 export type ActInBrowser = (
   caller: Caller,
-  asked: { readonly action: string; readonly params: JsonObject },
+  request: { readonly action: string; readonly params: JsonObject },
   line: ActLine,
 ) => Promise<BrowserActReply>
 
@@ -128,8 +128,8 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
       const { content_base64, ...rest } = data as BrowserActionData['download'] // read by its schema
       const { agentId } = of.caller
       const path = await deps.files.write(agentId, { name: rest.name, content_base64 }, of.signal)
-      const told = { path, size_bytes: rest.size_bytes, host: of.page.host }
-      deps.events.publish({ type: 'browser.downloaded', agent_id: agentId, ...told })
+      const file = { path, size_bytes: rest.size_bytes, host: of.page.host }
+      deps.events.publish({ type: 'browser.downloaded', agent_id: agentId, ...file })
       return { data: { ...rest, path }, notes: [] }
     }
     return { data, notes: [] }
@@ -173,11 +173,11 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
         sessions.shows(agentId, page)
         const { data, notes, picture } = await answer(action, reply.data, { caller, page, signal })
         record({})
-        const asked = captcha ? await answerOrAsk(caller, captcha, page) : []
+        const answerNotes = captcha ? await answerOrAsk(caller, captcha, page) : []
         return {
           ok: true,
           data: deps.loop.spend(agentId, () => jsonObjectSchema.parse(scrubbed(data, credentials))),
-          notes: [...notes, ...asked],
+          notes: [...notes, ...answerNotes],
           ...(picture ? { picture } : {}),
         }
       })

@@ -182,10 +182,10 @@ export function browserModule(kernel: WorkKernel, needs: BrowserNeeds): MeshModu
     api: { require: requireBrowsers },
     routes: {
       agent: (surface) =>
-        browserAgentRoutes(surface, (caller, asked, line) => {
-          guard(caller, { do: 'use-browser', browserAction: asked.action })
+        browserAgentRoutes(surface, (caller, request, line) => {
+          guard(caller, { do: 'use-browser', browserAction: request.action })
           requireBrowsers()
-          return act(caller, asked, line)
+          return act(caller, request, line)
         }),
       internal: (surface) =>
         browserInternalRoutes(surface, control, () => {

@@ -52,10 +52,10 @@ export function createBrowserProxyOpener(deps: {
     await listen()
     const fallen = (await containers.checkWalls(stopped)).filter(({ holds }) => !holds)
     if (fallen.length === 0) return { port: proxy.port() }
-    const words = fallen.map(({ id, detail }) => `${id} (${detail})`).join('; ')
+    const failures = fallen.map(({ id, detail }) => `${id} (${detail})`).join('; ')
     throw new SandboxError(
       'browser-walls-open',
-      `browser-walls-open: the network filter of browsers does not work: ${words}\nRepair: find the firewall rule of this machine that lets the traffic through. The next use of a browser installs the filter again and tests it.`,
+      `browser-walls-open: the network filter of browsers does not work: ${failures}\nRepair: find the firewall rule of this machine that lets the traffic through. The next use of a browser installs the filter again and tests it.`,
     )
   }
 

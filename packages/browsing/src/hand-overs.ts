@@ -67,7 +67,7 @@ export function createHandOvers(deps: {
   readonly events: Pick<EventBus, 'publish'>
   readonly notifyRun: NotifyRun
   /** Notifies the owner. Joins the caller's transaction. */
-  readonly notifyOwner: (told: { readonly agentId: string; readonly message: string }) => void
+  readonly notifyOwner: (notice: { readonly agentId: string; readonly message: string }) => void
 }): HandOvers {
   const { database, clock, journal, events } = deps
   const table = createHandOverTable(database)
@@ -89,14 +89,14 @@ export function createHandOvers(deps: {
   }
 
   /** Joins the caller's transaction. */
-  function notifyPerson(asked: HandOver): void {
-    const { agentId, host } = asked
-    record(asked, `agent:${agentId}`, 'browser.person-asked')
+  function notifyPerson(handOver: HandOver): void {
+    const { agentId, host } = handOver
+    record(handOver, `agent:${agentId}`, 'browser.person-asked')
     deps.notifyOwner({
       agentId,
       message: `${agentId} needs a person in its browser: ${host} shows a CAPTCHA.\nWithin an hour: open the browser with flotilla browser ${agentId} --open, take over, solve the CAPTCHA, and give the browser back.`,
     })
-    announce(asked)
+    announce(handOver)
   }
 
   const handOvers: HandOvers = {
@@ -106,9 +106,9 @@ export function createHandOvers(deps: {
       database.transaction(() => {
         const open = table.find(agentId)
         if (open !== null) return open
-        const asked = begin(agentId, { kind: 'captcha', takenBy: null }, page)
-        notifyPerson(asked)
-        return asked
+        const handOver = begin(agentId, { kind: 'captcha', takenBy: null }, page)
+        notifyPerson(handOver)
+        return handOver
       }),
     beginSolving: (agentId, page) => {
       if (table.find(agentId) !== null) return null
@@ -124,9 +124,9 @@ export function createHandOvers(deps: {
           handOvers.end(open, { how: 'expired', page: null, by: 'system' })
           return
         }
-        const asked = { ...open, takenBy: null, createdAt: clock.now() }
-        table.ask(open.id, asked.createdAt)
-        notifyPerson(asked)
+        const repeated = { ...open, takenBy: null, createdAt: clock.now() }
+        table.ask(open.id, repeated.createdAt)
+        notifyPerson(repeated)
       }),
     take: (agentId, by, page) =>
       database.transaction(() => {

@@ -60,9 +60,9 @@ export function createScreens(deps: {
       const mayControl = deps.decide(caller, { do: 'manage-agent', agentId }).allowed
       const place = { agentId }
       coming.add(place)
-      const asked = { key, signal: AbortSignal.timeout(openWithinMs) }
+      const options = { key, signal: AbortSignal.timeout(openWithinMs) }
       const far = await service
-        .screen(mayControl ? 'control' : 'view', asked)
+        .screen(mayControl ? 'control' : 'view', options)
         .finally(() => coming.delete(place))
       const { line, head } = takeLine(raw, reply)
       const stopWatching = sessions.watch(agentId)

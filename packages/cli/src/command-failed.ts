@@ -9,11 +9,11 @@ export class CommandFailed extends Error {
   readonly repair: string
   readonly exitCode: ExitCode
 
-  constructor(code: string, words: { detail: string; repair: string; exitCode?: ExitCode }) {
-    super(words.detail)
+  constructor(code: string, problem: { detail: string; repair: string; exitCode?: ExitCode }) {
+    super(problem.detail)
     this.name = 'CommandFailed'
     this.code = code
-    this.repair = words.repair
-    this.exitCode = words.exitCode ?? exitCodes.failed
+    this.repair = problem.repair
+    this.exitCode = problem.exitCode ?? exitCodes.failed
   }
 }

@@ -8,8 +8,8 @@ const switches = /(?:^|\s)--use-env-proxy(?:\s|$)/
  * proxy should see these calls. Programs that this process starts get the environment unchanged.
  */
 export function connectDirectly({ env, execArgv }: Pick<NodeJS.Process, 'env' | 'execArgv'>): void {
-  const { NODE_USE_ENV_PROXY: wanted, NODE_OPTIONS: options = '' } = env
-  if (wanted === undefined && !switches.test([options, ...execArgv].join(' '))) return
+  const { NODE_USE_ENV_PROXY: useProxy, NODE_OPTIONS: options = '' } = env
+  if (useProxy === undefined && !switches.test([options, ...execArgv].join(' '))) return
   // This proxy is never used, because `*` exempts every host.
   const nowhere = 'http://127.0.0.1:9'
   setGlobalProxyFromEnv({ http_proxy: nowhere, https_proxy: nowhere, no_proxy: '*' })

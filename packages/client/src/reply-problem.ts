@@ -61,6 +61,8 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 }
 
 function quoted(reply: Response, text: string): string {
-  const words = text.trim().slice(0, quotedMaxChars)
-  return words === '' ? `the mesh answered ${reply.status}` : `the mesh answered ${reply.status}: ${words}`
+  const excerpt = text.trim().slice(0, quotedMaxChars)
+  return excerpt === ''
+    ? `the mesh answered ${reply.status}`
+    : `the mesh answered ${reply.status}: ${excerpt}`
 }

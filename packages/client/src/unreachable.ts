@@ -14,10 +14,10 @@ export function isMeshUnreachable(error: unknown): boolean {
 
 /** The innermost reason of a failed connection, e.g. `ECONNREFUSED`. */
 function causeWords(error: unknown): string {
-  let words = 'connection failed'
+  let cause = 'connection failed'
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const code: unknown = Reflect.get(at, 'code')
-    words = typeof code === 'string' ? code : at.message === '' ? words : at.message
+    cause = typeof code === 'string' ? code : at.message === '' ? cause : at.message
   }
-  return words
+  return cause
 }

@@ -9,7 +9,7 @@ import type { WalletTable } from './wallet-table.ts'
 
 export type ReadBalances = (
   caller: Caller,
-  asked: { readonly agentId: string | undefined },
+  request: { readonly agentId: string | undefined },
   signal: AbortSignal,
 ) => Promise<WalletBalances>
 

@@ -59,7 +59,7 @@ const messageAgent = defineTool({
 })
 
 /** What each state means for the asking agent. */
-const words = {
+const notes = {
   sent: 'The other agent works on it. End your turn when there is nothing else to do; you are called again with the answer. Do not send it again.',
   kept: 'The operator reads it at its next heartbeat. It does not answer; continue without an answer.',
 } as const
@@ -67,7 +67,7 @@ const words = {
 function withWords(reply: unknown): unknown {
   if (!isJsonObject(reply)) return reply
   const state = reply['state']
-  return state === 'sent' || state === 'kept' ? { ...reply, note: words[state] } : reply
+  return state === 'sent' || state === 'kept' ? { ...reply, note: notes[state] } : reply
 }
 
 const declareCapabilities = defineTool({

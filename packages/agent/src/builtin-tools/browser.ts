@@ -26,11 +26,11 @@ function browserTool(action: BrowserAction): Tool {
     effect: looks ? 'none' : 'mesh',
     timeoutMs: meshToolTimeoutMs,
     run: async (values, { mesh, idempotencyKey, signal }) => {
-      const said = Object.entries(values).filter(([, value]) => value !== undefined)
+      const stated = Object.entries(values).filter(([, value]) => value !== undefined)
       const reply = await mesh.call({
         endpoint: browserAgentEndpoints.browserAct,
         params: { action },
-        body: Object.fromEntries(said),
+        body: Object.fromEntries(stated),
         ...(looks ? {} : { idempotencyKey }),
         timeoutMs: deadlineMs + replyMarginMs,
         signal,

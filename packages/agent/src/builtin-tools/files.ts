@@ -97,10 +97,10 @@ export function refuseIdentityFile(relativePath: string): string | null {
 /** Returns as many whole lines as a result can hold, and tells the model how to read the rest. Pure. */
 export function takeLines(content: string, range: { offset: number; limit: number }): string {
   const lines = content.split('\n')
-  const wanted = lines.slice(range.offset, range.limit === 0 ? undefined : range.offset + range.limit)
+  const selected = lines.slice(range.offset, range.limit === 0 ? undefined : range.offset + range.limit)
   const taken: string[] = []
   let chars = 0
-  for (const line of wanted) {
+  for (const line of selected) {
     chars += line.length + 1
     if (chars > readMaxChars && taken.length > 0) break
     taken.push(line.length > readMaxChars ? `${line.slice(0, readMaxChars)} [line cut]` : line)

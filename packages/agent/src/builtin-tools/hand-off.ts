@@ -127,7 +127,7 @@ const completeTask = defineTool({
     const id = taskOf(named, { taskId })
     const call = { endpoint: meshAgentEndpoints.completeTask, params: { id }, body, signal, idempotencyKey }
     const output = await mesh.call(call)
-    const { artifacts: _attached, ...said } = body
-    return { output, ok: true, ...(id === taskId ? { completion: { taskId: id, ...said, promote } } : {}) }
+    const { artifacts: _attached, ...stated } = body
+    return { output, ok: true, ...(id === taskId ? { completion: { taskId: id, ...stated, promote } } : {}) }
   },
 })

@@ -3,13 +3,13 @@
  * times name steps. Pure.
  */
 export function fitsPattern(pattern: string, name: string): boolean {
-  const wanted = Array.from(pattern)
+  const characters = Array.from(pattern)
   const given = Array.from(name)
   let at = 0
   let star = -1
   let starTook = 0
   for (let from = 0; from < given.length;) {
-    const one = wanted[at]
+    const one = characters[at]
     if (one === '*') {
       star = at++
       starTook = from
@@ -24,5 +24,5 @@ export function fitsPattern(pattern: string, name: string): boolean {
       from = ++starTook
     }
   }
-  return wanted.slice(at).every((one) => one === '*')
+  return characters.slice(at).every((one) => one === '*')
 }

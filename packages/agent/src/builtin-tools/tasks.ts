@@ -67,11 +67,11 @@ const readTask = defineTool({
 
 const ownVerdict = 'Judges the result of a task that you gave; its agent learns from it.'
 
-/** The tool with which the operator and other agents review tasks; `words` says which tasks its caller may review. */
-export function reviewTaskTool(words: string): Tool {
+/** The tool with which the operator and other agents review tasks; `intro` says which tasks its caller may review. */
+export function reviewTaskTool(intro: string): Tool {
   return defineTool({
     name: 'review_task',
-    description: `${words} ${taskOutcomes.map((outcome) => `${outcome}: ${outcomeWords[outcome]}`).join('; ')}.`,
+    description: `${intro} ${taskOutcomes.map((outcome) => `${outcome}: ${outcomeWords[outcome]}`).join('; ')}.`,
     parameters: {
       task_id: taskId,
       outcome: choice('Your verdict', taskOutcomes),

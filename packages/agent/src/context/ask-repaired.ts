@@ -52,7 +52,7 @@ export async function askRepaired(
       await commit(keep, turn, repair)
       return answer
     }
-    throw refusal.code === 'history-refused' ? toldToPeople(refusal) : refusal
+    throw refusal.code === 'history-refused' ? explained(refusal) : refusal
   }
 }
 
@@ -98,14 +98,14 @@ function repairsOf(
  */
 async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Repair): Promise<void> {
   const { state, pinFirst } = turn
-  const words = sanitizeForPrompt('The model provider had rejected this conversation.')
-  const place = await keepWords(keep, turn, { messages: before, what, words })
+  const reason = sanitizeForPrompt('The model provider had rejected this conversation.')
+  const place = await keepWords(keep, turn, { messages: before, what, words: reason })
   const where = place === null ? '' : `; the original messages are in ${place}`
-  const said =
+  const text =
     what === 'rewritten'
       ? `[The model provider rejected this conversation as it was written. The rejected parts are now plain text${where}.]`
       : `[The model provider rejected the earlier messages, so this conversation starts here${where}.]`
-  const note = { role: 'user', content: sanitizeForPrompt(said), by: 'other' } as const
+  const note = { role: 'user', content: sanitizeForPrompt(text), by: 'other' } as const
   state.messages.splice(Math.max(turnStart(state.messages), pinFirst ? 1 : 0), 0, note)
   try {
     await turn.saveCheckpoint(state)
@@ -121,7 +121,7 @@ async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Re
  * The rejection as a Problem for people. The messages of the rejected turn leave the conversation (`withoutTurn`), so
  * that the next message is not rejected because of them.
  */
-function toldToPeople(refusal: Problem): Problem {
+function explained(refusal: Problem): Problem {
   return withChanges(refusal, {
     detail: `The model provider rejects this conversation even after a repair, so your last message was removed from it. Rephrase it, or start a new conversation with /reset. ${refusal.detail}`,
   })
@@ -136,8 +136,8 @@ export function withoutTurn(messages: readonly PromptMessage[], run?: string): P
       message.role === 'assistant' ? message.toolCalls.map((call) => madeCall(call).name) : [],
     )
   const done = calls.length === 0 ? '' : ` Tools that were called for it: ${[...new Set(calls)].join(', ')}.`
-  const said = `[A message was removed from this conversation because the model provider rejected it.${done}]`
-  const content = sanitizeForPrompt(said)
+  const text = `[A message was removed from this conversation because the model provider rejected it.${done}]`
+  const content = sanitizeForPrompt(text)
   return [
     ...messages.slice(0, start),
     { role: 'user', content, by: 'other', ...(run === undefined ? {} : { run }) },

@@ -59,14 +59,14 @@ export interface Lesson {
 export function learnFromOverflow(calibration: Calibration, call: RefusedCall): Lesson {
   const counted = Math.max(1, call.counted)
   const { ratio, confirmed } = calibration
-  const told = statedWindow(call.words)
-  if (told !== null) {
-    const learnedWindow = { tokens: told.windowTokens, isStated: true }
-    const toldRatio = told.promptTokens === null ? ratio : higher(ratio, told.promptTokens / counted)
-    const isNews = told.windowTokens < call.windowTokens || toldRatio > ratio
+  const stated = statedWindow(call.words)
+  if (stated !== null) {
+    const learnedWindow = { tokens: stated.windowTokens, isStated: true }
+    const statedRatio = stated.promptTokens === null ? ratio : higher(ratio, stated.promptTokens / counted)
+    const isNews = stated.windowTokens < call.windowTokens || statedRatio > ratio
     // If the stated limit was already known and the prompt was rejected anyway, our count is too low.
     return {
-      calibration: { ratio: isNews ? toldRatio : higher(ratio, ratio * refusalFactor), confirmed },
+      calibration: { ratio: isNews ? statedRatio : higher(ratio, ratio * refusalFactor), confirmed },
       learnedWindow,
     }
   }

@@ -38,8 +38,8 @@ export function planCut(
     pinFirst: rule.pinFirst,
     isSummary: isOfCompaction,
   })
-  const words = cut.dropped.filter((message) => !isOfCompaction(message))
-  return { ...cut, worthIt: sizeOf(words) >= worthCuttingTokens }
+  const dropped = cut.dropped.filter((message) => !isOfCompaction(message))
+  return { ...cut, worthIt: sizeOf(dropped) >= worthCuttingTokens }
 }
 
 /**

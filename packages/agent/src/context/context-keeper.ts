@@ -89,8 +89,8 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     const { state } = turn
     // Facts are read from whole results.
     await flushFacts(deps, turn, { messages: state.messages, size })
-    const words = sanitizeForPrompt('Old tool results were cut.')
-    const keptIn = await keepWords(deps, turn, { messages: results, what: 'shortened', words })
+    const reason = sanitizeForPrompt('Old tool results were cut.')
+    const keptIn = await keepWords(deps, turn, { messages: results, what: 'shortened', words: reason })
     if (keptIn === null) return false
     state.messages = withoutResults(state.messages, results, keptIn)
     await turn.saveCheckpoint(state)
@@ -109,9 +109,9 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       const results = clearableResults(state.messages)
       const canClear = mayClear && isWorthClearing(size, savedByClearing(results))
       const cut = planCut(state.messages, { size, pinFirst: turn.pinFirst })
-      const standing = { ...size, flushed: state.flushed, canClear, canCut: cut.worthIt }
+      const contextFacts = { ...size, flushed: state.flushed, canClear, canCut: cut.worthIt }
       const isSmaller = size.counted < belowCounted
-      const step = decideContext(standing)
+      const step = decideContext(contextFacts)
       const isNeeded = step === 'none' && !isSmaller ? 'prune' : step
       if (isNeeded === 'none') return size
       if (steps >= stepsMax) return lastResort(size, belowCounted)
@@ -158,22 +158,22 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
         await unlearn(answer, size)
         // What a model counts for a picture, 100 to 40,000 tokens, says nothing about its count of text.
         if (isOfModel(answer, deps.model) && !turn.state.messages.some(imagesIn)) {
-          const told = { counted: size.counted, told: answer.promptTokens }
-          await deps.modelFacts.learn(size.countedAs, learnFromUsage(calibration, told))
+          const usage = { counted: size.counted, told: answer.promptTokens }
+          await deps.modelFacts.learn(size.countedAs, learnFromUsage(calibration, usage))
         }
         return answer
       } catch (error) {
         turn.signal.throwIfAborted()
         if (!isOverflow(error) || overflows >= overflowsMax) throw error
-        const { message: words } = error
+        const { message } = error
         deps.log.warn(
-          { runId: turn.state.runId, tokens: Math.round(size.tokens), words },
+          { runId: turn.state.runId, tokens: Math.round(size.tokens), words: message },
           'the model rejected a prompt as too long; shortening it and sending it again',
         )
         belowCounted = size.counted
         if (isOfStandIn(error, deps.model)) continue
         const { learnedWindow } = await deps.modelFacts.of(deps.model)
-        const lesson = learnFromOverflow(calibration, { ...size, learnedWindow, words })
+        const lesson = learnFromOverflow(calibration, { ...size, learnedWindow, words: message })
         await deps.modelFacts.learn(size.countedAs, lesson.calibration)
         await deps.modelFacts.learnWindow(deps.model, lesson.learnedWindow)
         // The stated window may have room for the same messages and a shorter answer.
@@ -217,11 +217,11 @@ function lastResort(size: ContextSize, belowCounted: number): ContextSize {
   return size
 }
 
-function answerBound(asked: number | null, size: ContextSize): number | null {
+function answerBound(requested: number | null, size: ContextSize): number | null {
   const window = size.tokens < size.windowTokens ? size.windowTokens : size.statedWindowTokens
   const left = Math.floor(window - size.tokens * 1.02)
-  if (left >= answerRoomTokens) return asked
-  return Math.max(1, Math.min(asked ?? Infinity, Math.max(answerMinTokens, left)))
+  if (left >= answerRoomTokens) return requested
+  return Math.max(1, Math.min(requested ?? Infinity, Math.max(answerMinTokens, left)))
 }
 
 function exhausted(size: ContextSize): Problem {

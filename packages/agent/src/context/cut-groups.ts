@@ -68,19 +68,19 @@ export function cutGroups(messages: readonly PromptMessage[], rule: CutRule): Cu
 
 function pinnedGroups(groups: readonly MessageGroup[], rule: CutRule): ReadonlySet<number> {
   const pinned = new Set<number>()
-  const isAsked = (group: MessageGroup | undefined): boolean => {
+  const isRequest = (group: MessageGroup | undefined): boolean => {
     const message = group?.[0]
     return message?.role === 'user' && !rule.isSummary(message)
   }
-  if (rule.pinFirst && isAsked(groups[0])) pinned.add(0)
-  const lastAsked = groups.findLastIndex(isAsked)
+  if (rule.pinFirst && isRequest(groups[0])) pinned.add(0)
+  const lastAsked = groups.findLastIndex(isRequest)
   if (lastAsked === -1) return pinned
   pinned.add(lastAsked)
   const lastSaid = groups.slice(0, lastAsked).findLastIndex((group) => {
     const [head] = group
     return head?.role === 'assistant' && head.toolCalls.length === 0
   })
-  const turnBegan = groups.findIndex((group, index) => index > lastSaid && isAsked(group))
-  for (let index = turnBegan; index !== -1 && isAsked(groups[index]); index += 1) pinned.add(index)
+  const turnBegan = groups.findIndex((group, index) => index > lastSaid && isRequest(group))
+  for (let index = turnBegan; index !== -1 && isRequest(groups[index]); index += 1) pinned.add(index)
   return pinned
 }

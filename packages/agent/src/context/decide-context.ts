@@ -19,8 +19,8 @@ export type ContextStep = 'none' | 'flush' | 'clear' | 'compact' | 'prune'
 export const contextShares = { flush: 0.6, compact: 0.7, warn: 0.8, prune: 0.9 } as const
 
 /** Pure. */
-export function decideContext(standing: ContextStanding): ContextStep {
-  const { tokens, windowTokens, flushed, canClear, canCut } = standing
+export function decideContext(contextFacts: ContextStanding): ContextStep {
+  const { tokens, windowTokens, flushed, canClear, canCut } = contextFacts
   const share = tokens / windowTokens
   if (share >= contextShares.compact && canClear) return 'clear'
   if (share >= contextShares.compact && canCut) return 'compact'

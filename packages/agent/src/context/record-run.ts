@@ -5,7 +5,7 @@ import type { RunEnd } from '../loop/task-result.ts'
 import { oneLine } from '../prompt/one-line.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
 
-const askedMaxChars = 300
+const requestMaxChars = 300
 const answeredMaxChars = 500
 
 /** A run that has ended. */
@@ -35,11 +35,11 @@ export function createRecordRun(deps: { dailyLog: DailyLog; log: Log }): RecordR
 
 /** Describes a run on one line, so that foreign text cannot pass for another entry of the day's log. Pure. */
 export function describeRun({ session, state, end }: EndedRun): string {
-  const asked = state.messages.findLast((message) => message.role === 'user')?.content ?? ''
-  const said = end.status === 'complete' ? end.response : `${end.status}: ${end.detail}`
+  const request = state.messages.findLast((message) => message.role === 'user')?.content ?? ''
+  const outcome = end.status === 'complete' ? end.response : `${end.status}: ${end.detail}`
   const tools = countTools(state.toolOutputs)
   const did = tools === '' ? '' : ` Called ${tools}.`
-  return `[${oneLine(session, 100)}] Asked: "${oneLine(asked, askedMaxChars)}".${did} Ended: "${oneLine(said, answeredMaxChars)}"`
+  return `[${oneLine(session, 100)}] Asked: "${oneLine(request, requestMaxChars)}".${did} Ended: "${oneLine(outcome, answeredMaxChars)}"`
 }
 
 function countTools(outputs: LoopState['toolOutputs']): string {

@@ -11,8 +11,8 @@ export function renderTranscript(messages: readonly PromptMessage[], messageMaxC
 
 function renderMessage(message: PromptMessage): PromptText {
   if (message.role === 'tool') return joinPromptText([sanitizeForPrompt('[result]'), message.content], ' ')
-  const said = joinPromptText([sanitizeForPrompt(`${message.role}:`), message.content], ' ')
-  if (message.role !== 'assistant') return said
+  const text = joinPromptText([sanitizeForPrompt(`${message.role}:`), message.content], ' ')
+  if (message.role !== 'assistant') return text
   const calls = message.toolCalls.map((call) => sanitizeForPrompt(`[call] ${call.name} ${call.arguments}`))
-  return joinPromptText(message.content === '' ? calls : [said, ...calls], '\n')
+  return joinPromptText(message.content === '' ? calls : [text, ...calls], '\n')
 }

@@ -76,10 +76,10 @@ export async function keepImages(
   }
   const lost = result.images.length - kept.length
   if (lost === 0) return { output: result.output, images: kept }
-  const words = sanitizeForPrompt(
+  const note = sanitizeForPrompt(
     `[${lost} of ${result.images.length} pictures cannot be shown: the file is not a PNG, JPEG, GIF or WebP of at most 1 MB, or there is no space to store it.]`,
   )
-  return { output: joinPromptText([result.output, words], '\n'), images: kept }
+  return { output: joinPromptText([result.output, note], '\n'), images: kept }
 }
 
 /** The description of a picture for people. Pure. */

@@ -2,7 +2,7 @@ import { oneLine } from '../prompt/one-line.ts'
 
 const errorMaxChars = 300
 const inputMaxChars = 200
-const saidMaxChars = 200
+const quotedMaxChars = 200
 const correctionMaxChars = 500
 const stampPattern = /^- \[[^\]]*\] /
 
@@ -20,12 +20,12 @@ export function correctionLine(
   exchange: { readonly said: string; readonly answer: string },
   when: string,
 ): string {
-  return `- [${when}] I said: "${oneLine(exchange.said, saidMaxChars)}" Correction: "${oneLine(exchange.answer, correctionMaxChars)}"`
+  return `- [${when}] I said: "${oneLine(exchange.said, quotedMaxChars)}" Correction: "${oneLine(exchange.answer, correctionMaxChars)}"`
 }
 
 /** Pure. One line for the file: when, by whom, on which task, and the text. */
 export function feedbackLine(
-  said: {
+  feedback: {
     readonly taskId: string
     readonly title: string
     readonly outcome: string
@@ -34,8 +34,8 @@ export function feedbackLine(
   },
   when: string,
 ): string {
-  const comment = said.comment === '' ? '' : `: "${oneLine(said.comment, correctionMaxChars)}"`
-  return `- [${when}] ${said.taskId} "${oneLine(said.title, saidMaxChars)}" was ${said.outcome === 'rework' ? 'to be done again' : said.outcome} by ${oneLine(said.by, 80)}${comment}`
+  const comment = feedback.comment === '' ? '' : `: "${oneLine(feedback.comment, correctionMaxChars)}"`
+  return `- [${when}] ${feedback.taskId} "${oneLine(feedback.title, quotedMaxChars)}" was ${feedback.outcome === 'rework' ? 'to be done again' : feedback.outcome} by ${oneLine(feedback.by, 80)}${comment}`
 }
 
 /** Pure. Whether two lines differ only in their time. */

@@ -67,10 +67,10 @@ export function createLearnings(deps: {
         const all = (await deps.readFeedback?.()) ?? []
         if (all.length === 0) return
         const taken = await readPosition(deps.files)
-        for (const said of all.filter(({ position }) => position > taken)) {
-          await add(learningsFiles.feedback, feedbackLine(said, now()))
+        for (const feedback of all.filter(({ position }) => position > taken)) {
+          await add(learningsFiles.feedback, feedbackLine(feedback, now()))
           // The position is stored after each feedback, so that a crash causes no feedback to be recorded twice.
-          await deps.files.write(positionFile, Buffer.from(`${said.position}\n`))
+          await deps.files.write(positionFile, Buffer.from(`${feedback.position}\n`))
         }
       } catch (err) {
         deps.log.warn({ err }, 'failed to save feedback on a task; retrying with the next run')
@@ -108,10 +108,10 @@ export async function readLearnings(files: DataFiles, maxChars: number): Promise
     const fitting = newestWithin(lines, injectedLinesMax, room)
     return fitting.length === 0 ? '' : `${heading}:\n${fitting.join('\n')}`
   })
-  const words = [intro, ...sections.filter((section) => section !== '')].map(sanitizeForPrompt)
-  return words.length === 1
+  const texts = [intro, ...sections.filter((section) => section !== '')].map(sanitizeForPrompt)
+  return texts.length === 1
     ? sanitizeForPrompt('')
-    : truncatePromptText(joinPromptText(words, '\n\n'), maxChars, '')
+    : truncatePromptText(joinPromptText(texts, '\n\n'), maxChars, '')
 }
 
 async function addLine(files: DataFiles, file: LearningsFile, line: string): Promise<void> {

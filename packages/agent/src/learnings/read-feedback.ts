@@ -29,6 +29,11 @@ function feedbackOf(row: unknown): Feedback[] {
   const text = (name: string): string => (typeof row[name] === 'string' ? row[name] : '')
   const taskId = text('taskId')
   if (taskId === '') return []
-  const said = { title: text('title'), outcome: text('outcome'), comment: text('comment'), by: text('by') }
-  return [{ position: row['position'], taskId, ...said }]
+  const feedback = {
+    title: text('title'),
+    outcome: text('outcome'),
+    comment: text('comment'),
+    by: text('by'),
+  }
+  return [{ position: row['position'], taskId, ...feedback }]
 }

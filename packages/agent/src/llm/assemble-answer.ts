@@ -8,10 +8,10 @@ export interface AnswerAssembly {
   /** Takes one chunk of the stream and returns its text. Throws the Problem `model-failed` for an invalid chunk. */
   take(chunk: unknown): string
   /**
-   * True if `words`, which were just taken, are the first text of the answer; earlier pieces belonged to another
+   * True if `piece`, which were just taken, are the first text of the answer; earlier pieces belonged to another
    * attempt, or were thinking.
    */
-  begins(words: string): boolean
+  begins(piece: string): boolean
   /** True once the stream has said why the model stopped. */
   isWhole(): boolean
   /** The error that the other end reported inside the stream, or null. */
@@ -44,7 +44,7 @@ export function createAnswerAssembly(): AnswerAssembly {
     tokens = Math.max(tokens, prompt + (usage?.completion_tokens ?? 0))
     promptTokens = Math.max(promptTokens, prompt)
     costUsd = Math.max(costUsd, usage?.cost_usd ?? 0, cost ?? 0)
-    for (const told of [bound, usage?.answer_bound]) if (told !== undefined) answerBound = told
+    for (const stated of [bound, usage?.answer_bound]) if (stated !== undefined) answerBound = stated
   }
 
   return {
@@ -56,19 +56,19 @@ export function createAnswerAssembly(): AnswerAssembly {
       count(parsed.data)
       const [choice] = parsed.data.choices
       finish = choice?.finish_reason ?? finish
-      const said = choice?.delta ?? choice?.message
-      for (const { id, function: called } of said?.tool_calls ?? [])
+      const message = choice?.delta ?? choice?.message
+      for (const { id, function: called } of message?.tool_calls ?? [])
         calls.push({ id, name: called.name, arguments: called.arguments })
-      const words = said?.content ?? ''
-      if (said?.content_was_reasoning === true) {
+      const piece = message?.content ?? ''
+      if (message?.content_was_reasoning === true) {
         if (text !== '') thoughts.push(thinkingIn(text))
         text = ''
       }
-      thoughts.push(...(said?.reasoning_details ?? []))
-      text += words
-      return words
+      thoughts.push(...(message?.reasoning_details ?? []))
+      text += piece
+      return piece
     },
-    begins: (words) => text.length === words.length,
+    begins: (piece) => text.length === piece.length,
     isWhole: () => finish !== null,
     isCutByMesh: () => finish === 'length' && (answerBound ?? 0) > 0,
     error: () => failure,

@@ -81,8 +81,8 @@ export function createMeshModel(deps: {
           }
           if (tries === triesMax || !mayHeal(problem)) throw problem
           const waitMs = waitsMs[tries - 1]! // tries is below triesMax here
-          const askedMs = Math.min((problem.retryAfterSeconds ?? 0) * 1000, retryAfterMaxMs)
-          const sleepMs = Math.max(waitMs, askedMs)
+          const retryAfterMs = Math.min((problem.retryAfterSeconds ?? 0) * 1000, retryAfterMaxMs)
+          const sleepMs = Math.max(waitMs, retryAfterMs)
           deps.onWait?.(waitOf(problem, sleepMs))
           await deps.clock.sleep(sleepMs, signal)
         }
@@ -117,8 +117,8 @@ async function readAnswer(reply: IncomingMessage, onText: OnText) {
   const assembly = createAnswerAssembly()
   const take = (data: string): void => {
     if (data === '[DONE]' || data.trim() === '') return
-    const words = assembly.take(JSON.parse(data))
-    if (words !== '') onText(words, assembly.begins(words))
+    const text = assembly.take(JSON.parse(data))
+    if (text !== '') onText(text, assembly.begins(text))
   }
   reply.setEncoding('utf8')
   if ((reply.headers['content-type'] ?? '').includes('text/event-stream')) {

@@ -14,13 +14,13 @@ export interface ScriptedModel extends LanguageModel {
  * out the loop.
  */
 export function createScriptedModel(steps: readonly ScriptedStep[]): ScriptedModel {
-  const asked: ModelRequest[] = []
+  const requests: ModelRequest[] = []
   return {
-    asked,
+    asked: requests,
     answer: async (request, onText, signal) => {
       signal.throwIfAborted()
-      const step = steps[asked.length]
-      asked.push({ ...request, messages: [...request.messages] })
+      const step = steps[requests.length]
+      requests.push({ ...request, messages: [...request.messages] })
       if (step === undefined) throw new Problem('model-failed', { detail: 'The script has ended.' })
       if (step instanceof Problem) throw step
       if ('cut' in step) {

@@ -47,12 +47,12 @@ export function createActiveRun(request: RunRequest, clock: Clock): ActiveRun {
   const controller = new AbortController()
   const listeners = new Set<(frame: ChatFrame) => void>()
   const { promise: ended, resolve } = Promise.withResolvers<TaskResult>()
-  const heard = new Map<string, SteerMessage>()
+  const steersById = new Map<string, SteerMessage>()
   let step = 0
   let lastStepAt = clock.now()
   let abortedFor: AbortReason | null = null
 
-  const tell = (frame: ChatFrame): void => {
+  const publish = (frame: ChatFrame): void => {
     for (const listener of listeners) listener(frame)
   }
   const abort = (reason: AbortReason): void => {
@@ -65,21 +65,21 @@ export function createActiveRun(request: RunRequest, clock: Clock): ActiveRun {
     request,
     signal: controller.signal,
     hooks: {
-      onFrame: tell,
+      onFrame: publish,
       onStep: (next) => {
         step = next
         lastStepAt = clock.now()
       },
       onTakenOver: () => abort('taken-over'),
       isLeftToAnother: () => abortedFor !== null && abortedFor !== 'cancelled',
-      steers: () => [...heard.values()],
+      steers: () => [...steersById.values()],
     },
     ended,
     step: () => step,
     lastStepAt: () => lastStepAt,
     hear: (steers) => {
-      const fresh = steers.filter(({ id }) => !heard.has(id))
-      for (const steer of fresh) heard.set(steer.id, steer)
+      const fresh = steers.filter(({ id }) => !steersById.has(id))
+      for (const steer of fresh) steersById.set(steer.id, steer)
       return fresh
     },
     abort,
@@ -89,7 +89,7 @@ export function createActiveRun(request: RunRequest, clock: Clock): ActiveRun {
       return () => listeners.delete(listener)
     },
     end: (result) => {
-      tell({ type: 'done', result })
+      publish({ type: 'done', result })
       listeners.clear()
       resolve(result)
     },

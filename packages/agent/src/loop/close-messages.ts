@@ -23,9 +23,9 @@ export function closedMessages(
   const closed = withRun([...messages, ...unmade], runId)
   if (end.status === 'complete') return closed
   const last = closed.at(-1)
-  const said = last?.role === 'assistant' && last.toolCalls.length === 0 ? last.content : ''
-  const content = sanitizeForPrompt(unansweredText(said, end.detail))
-  return [...(said === '' ? closed : closed.slice(0, -1)), { role: 'assistant', content, toolCalls: [] }]
+  const answer = last?.role === 'assistant' && last.toolCalls.length === 0 ? last.content : ''
+  const content = sanitizeForPrompt(unansweredText(answer, end.detail))
+  return [...(answer === '' ? closed : closed.slice(0, -1)), { role: 'assistant', content, toolCalls: [] }]
 }
 
 /**

@@ -40,17 +40,17 @@ export async function executeToolCalls(
   state: LoopState,
   signal: AbortSignal,
 ): Promise<LoopEnd | null> {
-  const asked = openCalls(state.messages).map((call) => readCall(deps.tools, call))
+  const requested = openCalls(state.messages).map((call) => readCall(deps.tools, call))
   let warn = false
-  for (let at = 0; at < asked.length;) {
+  for (let at = 0; at < requested.length;) {
     signal.throwIfAborted()
-    const together = state.pending === null ? parallelCalls(asked.slice(at), state.calls) : []
+    const together = state.pending === null ? parallelCalls(requested.slice(at), state.calls) : []
     if (together.length > 1) {
       warn = (await executeTogether(deps, { state, together }, signal)) || warn
       at += together.length
       continue
     }
-    const call = asked[at]! // the index runs over the list
+    const call = requested[at]! // the index runs over the list
     const verdict = await executeOne(deps, { state, call }, signal)
     if (verdict === 'terminate') {
       const detail = `${call.made.name} was called again and again with the same result.`
@@ -256,10 +256,10 @@ async function recordFailure(deps: LoopDeps, { call, end }: EndedCall): Promise<
 
 function refusal(deps: LoopDeps, { tool, made, parsed }: ReadCall): ToolCallEnd {
   const reason = parsed.ok ? '' : parsed.reason
-  const words = tool
+  const detail = tool
     ? `${reason} Nothing was executed. ${expectedShape(tool)}`
     : noSuchTool(deps.tools, made.name)
-  return unmade(sanitizeForPrompt(`Error (bad-request): ${words}`))
+  return unmade(sanitizeForPrompt(`Error (bad-request): ${detail}`))
 }
 
 function unmade(output: PromptText): ToolCallEnd {

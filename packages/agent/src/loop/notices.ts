@@ -58,8 +58,8 @@ export function isSaidInTurn(
   notice: PromptText,
   messages: readonly { readonly role: string; readonly content: string }[],
 ): boolean {
-  const asked = messages.findLastIndex(({ role, content }) => role === 'user' && !isNotice(content))
-  return messages.slice(asked + 1).some(({ content }) => content === notice)
+  const lastRequest = messages.findLastIndex(({ role, content }) => role === 'user' && !isNotice(content))
+  return messages.slice(lastRequest + 1).some(({ content }) => content === notice)
 }
 
 function clean(text: string): PromptText {

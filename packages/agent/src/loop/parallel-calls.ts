@@ -58,11 +58,11 @@ export function readCall(tools: readonly Tool[], requested: RequestedCall): Read
  * calls, so no two are equal; others can only make it forget, and so be milder. Pure.
  */
 export function parallelCalls(
-  asked: readonly ReadCall[],
+  requested: readonly ReadCall[],
   records: readonly CallRecord[],
 ): readonly (ReadCall & { readonly tool: Tool })[] {
   const together: (ReadCall & { readonly tool: Tool })[] = []
-  for (const one of asked) {
+  for (const one of requested) {
     const { tool, key } = one
     if (together.length === parallelCallsMax || !tool || !one.parsed.ok || !isSafe(tool, one.input)) break
     if (together.some((other) => other.key.tool === key.tool && other.key.paramsHash === key.paramsHash))

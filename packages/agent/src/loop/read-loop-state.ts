@@ -128,9 +128,9 @@ function readSteers(
     const { id, step } = record(steer) ?? {}
     return typeof id === 'string' && typeof step === 'number' ? [{ id, step }] : []
   })
-  const told = Number(state['unacknowledged'] ?? 0)
-  const isCount = Number.isInteger(told) && told > 0
-  return { steers, unacknowledged: isCount ? Math.min(told, steers.length, messageCount) : 0 }
+  const stated = Number(state['unacknowledged'] ?? 0)
+  const isCount = Number.isInteger(stated) && stated > 0
+  return { steers, unacknowledged: isCount ? Math.min(stated, steers.length, messageCount) : 0 }
 }
 
 function readCompletion(value: unknown): TaskCompletion | null {

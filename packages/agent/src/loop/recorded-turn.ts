@@ -87,11 +87,11 @@ export async function recordedHistory(
     const list = isJsonObject(reply) ? reply[name] : []
     return Array.isArray(list) ? list.filter(isJsonObject) : []
   }
-  const said = listIn('said').map((words) => ({
-    answers: Number(words['answers']),
-    text: sanitizeForPrompt(textIn(words, 'text')),
+  const texts = listIn('said').map((entry) => ({
+    answers: Number(entry['answers']),
+    text: sanitizeForPrompt(textIn(entry, 'text')),
   }))
-  return { before: listIn('messages').flatMap(promptMessages), said }
+  return { before: listIn('messages').flatMap(promptMessages), said: texts }
 }
 
 function promptMessages(message: JsonObject): PromptMessage[] {
@@ -114,10 +114,10 @@ function textIn(object: JsonObject, name: string): string {
 
 /** Adds the recorded messages that follow this answer, so that a replayed turn continues as the recorded one did. */
 export async function sayRecorded(
-  { work: { said = [] }, saveCheckpoint }: LoopDeps,
+  { work: { said: recorded = [] }, saveCheckpoint }: LoopDeps,
   state: LoopState,
 ): Promise<void> {
-  const now = said.filter(({ answers }) => answers === state.rounds.turn)
+  const now = recorded.filter(({ answers }) => answers === state.rounds.turn)
   if (now.length === 0 || state.messages.at(-1)?.role === 'user') return
   for (const { text } of now) state.messages.push({ role: 'user', content: text })
   await saveCheckpoint(state)

@@ -119,7 +119,7 @@ async function recordCorrection(
   before: readonly PromptMessage[],
   message: string,
 ): Promise<void> {
-  const last = before.findLast((said) => said.role === 'assistant' && said.content !== '')
+  const last = before.findLast((earlier) => earlier.role === 'assistant' && earlier.content !== '')
   await learnings?.recordCorrection({ said: last?.content ?? '', answer: message })
 }
 

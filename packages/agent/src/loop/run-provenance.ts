@@ -13,9 +13,12 @@ export interface RunBeginning {
 }
 
 /** Pure. The trust of the new message joins that of the earlier conversation; an empty conversation adds nothing. */
-export function beginningOf(origin: Origin | undefined, heardBefore: Trust | null): RunBeginning {
-  const asked = trustOfOrigin(origin)
-  return { origin: origin ?? null, trust: heardBefore === null ? asked : leastTrusted([asked, heardBefore]) }
+export function beginningOf(origin: Origin | undefined, earlierTrust: Trust | null): RunBeginning {
+  const originTrust = trustOfOrigin(origin)
+  return {
+    origin: origin ?? null,
+    trust: earlierTrust === null ? originTrust : leastTrusted([originTrust, earlierTrust]),
+  }
 }
 
 /**
@@ -33,13 +36,13 @@ export function provenanceOf(run: {
   const { runId, beginning = beginningOf(undefined, null), toolOutputs } = run
   const read = toolOutputs.map(({ tool, output }) => trustOfResult(tool, output))
   // The agent's own text does not lower the trust of the owner's words.
-  const heard = read.filter((trust) => trust !== 'self')
+  const external = read.filter((trust) => trust !== 'self')
   const steered: readonly Trust[] = run.steers.length > 0 ? ['agent'] : []
   return {
     runId,
     origin: beginning.origin?.kind ?? 'unknown',
     channel: beginning.origin?.channel ?? '',
-    trust: leastTrusted([beginning.trust, ...heard, ...steered]),
+    trust: leastTrusted([beginning.trust, ...external, ...steered]),
     urls: toolOutputs.flatMap(urlOf),
   }
 }

@@ -72,8 +72,8 @@ export function inputText(request: RunRequest): string {
   }
   if (kind === 'tool') return stableJson({ kind, tool: request.tool, params: request.params })
   const { task_id, task_type, input_data, context, answer } = request.assignment
-  const asked = { kind, task_id, task_type, input_data, context }
-  return stableJson(answer === undefined ? asked : { ...asked, answer })
+  const fields = { kind, task_id, task_type, input_data, context }
+  return stableJson(answer === undefined ? fields : { ...fields, answer })
 }
 
 /** JSON with sorted keys: equal values give equal texts. Pure. */

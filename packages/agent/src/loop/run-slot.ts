@@ -110,7 +110,7 @@ export function createRunSlot(deps: {
       'a run ended; the outcome is stored until the mesh has confirmed it',
     )
   }
-  const hear = (run: ActiveRun, steers: readonly SteerMessage[]): void => {
+  const takeSteers = (run: ActiveRun, steers: readonly SteerMessage[]): void => {
     const fresh = run.hear(steers).map(({ id }) => id)
     if (fresh.length === 0) return
     log.info(
@@ -120,7 +120,7 @@ export function createRunSlot(deps: {
   }
   const start = (request: RunRequest, inputHash: string, kept: KeptOutcome | null): ActiveRun => {
     const run = createActiveRun(request, clock)
-    hear(run, steersOf(request))
+    takeSteers(run, steersOf(request))
     current = run
     highestFence = request.fence
     log.info({ runId: request.runId, fence: request.fence, kind: request.kind }, 'a run started')
@@ -150,7 +150,7 @@ export function createRunSlot(deps: {
     const { runId, fence } = request
     const active = current
     if (active && active.request.runId === runId && active.request.fence === fence) {
-      hear(active, steersOf(request))
+      takeSteers(active, steersOf(request))
       return { state: 'attached', run: active }
     }
     const known = await finishedBefore(request, inputHash)
@@ -175,7 +175,7 @@ export function createRunSlot(deps: {
     steer: (runId, fence, steers) => {
       if (current?.request.runId !== runId || current.request.fence !== fence) return false
       if (current.request.kind === 'tool' || current.abortedFor() !== null) return false
-      hear(current, steers)
+      takeSteers(current, steers)
       return true
     },
     cancel: (runId, fence) => {

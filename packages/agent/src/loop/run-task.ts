@@ -57,11 +57,11 @@ function beginningWith(
   if (answer === undefined || before.messages.length === 0 || before.taskId !== taskId) {
     return { messages: [{ role: 'user', content: describeTask(assignment), by: 'other' }] }
   }
-  const words = sanitizeForPrompt(
+  const notice = sanitizeForPrompt(
     `Your question about task ${taskId} was answered by ${answer.by}: ${answer.text}\nContinue the task from where you stopped.`,
   )
   return {
-    messages: [...before.messages, momentMessage(now), { role: 'user', content: words, by: 'other' }],
+    messages: [...before.messages, momentMessage(now), { role: 'user', content: notice, by: 'other' }],
     flushed: before.flushed,
   }
 }
@@ -113,9 +113,9 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
 /** The task as text. Pure. */
 export function describeTask(assignment: TaskAssignment): PromptText {
   const { session: _named, ...context } = assignment.context
-  const words = Object.keys(context).length > 0 ? `\n\nContext:\n${json(context)}` : ''
+  const contextText = Object.keys(context).length > 0 ? `\n\nContext:\n${json(context)}` : ''
   return sanitizeForPrompt(
-    `Task ${assignment.task_id} (${assignment.task_type})\n\nInput:\n${json(assignment.input_data)}${words}`,
+    `Task ${assignment.task_id} (${assignment.task_type})\n\nInput:\n${json(assignment.input_data)}${contextText}`,
   )
 }
 

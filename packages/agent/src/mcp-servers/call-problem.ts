@@ -21,7 +21,7 @@ export function callProblem(
       detail: `The MCP server ${name} ended during the call; the effect of the call is unknown: ${met.ended}.`,
     })
   }
-  const said = cutReason(reasonOf(met.error))
+  const reason = cutReason(reasonOf(met.error))
   const code =
     typeof met.error === 'object' && met.error !== null && 'code' in met.error ? met.error.code : null
   if (code === 'REQUEST_TIMEOUT') {
@@ -33,17 +33,17 @@ export function callProblem(
   // have been executed.
   if (typeof code !== 'number' && statusOf(met.error) === 0) {
     return new Problem('outcome-unknown', {
-      detail: `The MCP server ${name} gave an incomplete answer; the effect of the call is unknown: ${said}`,
+      detail: `The MCP server ${name} gave an incomplete answer; the effect of the call is unknown: ${reason}`,
     })
   }
   return new Problem(code === invalidParameters ? 'bad-request' : 'upstream-failed', {
-    detail: `The MCP server ${name} refused the call: ${said}`,
+    detail: `The MCP server ${name} refused the call: ${reason}`,
   })
 }
 
 /** A server's text, cut and cleaned for a model. Pure. */
-export function cutReason(words: string): PromptText {
-  return truncatePromptText(sanitizeForPrompt(words), reasonMaxChars, ' [cut]')
+export function cutReason(reason: string): PromptText {
+  return truncatePromptText(sanitizeForPrompt(reason), reasonMaxChars, ' [cut]')
 }
 
 /** Pure. */

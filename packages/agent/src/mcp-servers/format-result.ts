@@ -10,11 +10,11 @@ export function formatResult(result: {
   readonly structuredContent?: unknown
 }): string {
   const blocks = Array.isArray(result.content) ? result.content : []
-  const words = blocks.slice(0, blocksMax).map(formatBlock)
-  if (blocks.length > blocksMax) words.push(`[${blocks.length - blocksMax} more blocks left out]`)
+  const texts = blocks.slice(0, blocksMax).map(formatBlock)
+  if (blocks.length > blocksMax) texts.push(`[${blocks.length - blocksMax} more blocks left out]`)
   // `structuredContent` is ignored beside text: a server that returns both repeats the same content.
-  const said = words.filter((word) => word !== '')
-  if (said.length > 0) return said.join('\n')
+  const filled = texts.filter((word) => word !== '')
+  if (filled.length > 0) return filled.join('\n')
   return result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent, null, 1)
 }
 

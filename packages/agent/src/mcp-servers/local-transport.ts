@@ -10,7 +10,7 @@ type Sdk = Pick<typeof import('../parts/mcp.ts'), 'ReadBuffer' | 'serializeMessa
 
 /** Longest message of a server in bytes, and the kept part of its other output in characters. */
 const messageMaxBytes = 8 * 1024 * 1024
-const saidMaxChars = 2000
+const outputMaxChars = 2000
 /** How long the server may take to exit after its input is closed, and again after SIGTERM. */
 const endGraceMs = 1000
 
@@ -37,7 +37,7 @@ export function createLocalTransport(
     readonly clock: Clock
   },
 ): LocalTransport {
-  const keeper = createOutputKeeper(saidMaxChars)
+  const keeper = createOutputKeeper(outputMaxChars)
   const buffer = new sdk.ReadBuffer({ maxBufferSize: messageMaxBytes })
   let child: ChildProcess | null = null
   let end: string | null = null
@@ -59,13 +59,13 @@ export function createLocalTransport(
       child = started
       markKilledFirst(started.pid, 'server')
       started.stderr.setEncoding('utf8').on('data', (piece: string) => keeper.add(piece))
-      started.stdout.on('data', (bytes: Buffer) => hear(bytes))
+      started.stdout.on('data', (bytes: Buffer) => receive(bytes))
       // The server may end while the agent writes to it.
       for (const stream of [started.stdin, started.stdout, started.stderr])
         stream.on('error', () => undefined)
       started.once('exit', (code, signalName) => {
-        const said = keeper.text().trim()
-        end = `the process of the MCP server ended with ${signalName ?? `exit code ${code}`}${said === '' ? '' : ` and printed: ${said}`}`
+        const printed = keeper.text().trim()
+        end = `the process of the MCP server ended with ${signalName ?? `exit code ${code}`}${printed === '' ? '' : ` and printed: ${printed}`}`
         // The server has ended, so its child processes are killed too.
         if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL')
       })
@@ -109,7 +109,7 @@ export function createLocalTransport(
     },
   }
 
-  function hear(bytes: Buffer): void {
+  function receive(bytes: Buffer): void {
     try {
       buffer.append(bytes)
     } catch (error) {

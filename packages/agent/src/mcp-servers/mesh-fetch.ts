@@ -60,8 +60,8 @@ export function createMeshFetch(deps: {
 }
 
 function responseOf(reply: IncomingMessage): Response {
-  const told = reply.headers[wireHeaders.farEnd]
-  const farEnd: unknown = JSON.parse(Buffer.from(String(told ?? ''), 'base64url').toString('utf8'))
+  const header = reply.headers[wireHeaders.farEnd]
+  const farEnd: unknown = JSON.parse(Buffer.from(String(header ?? ''), 'base64url').toString('utf8'))
   const status = isJsonObject(farEnd) ? Number(farEnd['status']) : 0
   const headers = isJsonObject(farEnd) && isJsonObject(farEnd['headers']) ? farEnd['headers'] : {}
   const known = Object.entries(headers).flatMap(([name, value]): [string, string][] =>

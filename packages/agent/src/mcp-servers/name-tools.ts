@@ -41,8 +41,8 @@ function plainName(name: string): string {
   return /^[a-zA-Z0-9]/.test(plain) ? plain : `tool${plain}`.slice(0, nameMaxChars)
 }
 
-function free(wanted: string, used: ReadonlySet<string>): string {
-  const name = wanted.slice(0, nameMaxChars)
+function free(preferred: string, used: ReadonlySet<string>): string {
+  const name = preferred.slice(0, nameMaxChars)
   for (let number = 2; ; number += 1) {
     const candidate = number === 2 ? name : `${name.slice(0, nameMaxChars - 4)}_${number - 1}`
     if (!used.has(candidate.toLowerCase())) return candidate

@@ -114,9 +114,9 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
         const reason = context.found?.().has(name) === false ? whyNotOf(tool.parameters, input) : null
         if (reason !== null) throw new Problem('bad-request', { detail: reason })
         const result = await connection.call(tool.name, asWritten(input, context), context.signal)
-        const words = formatResult(result)
+        const text = formatResult(result)
         return {
-          output: words === '' ? 'The MCP server returned an empty answer.' : words,
+          output: text === '' ? 'The MCP server returned an empty answer.' : text,
           ok: result.isError !== true,
         }
       },

@@ -178,16 +178,16 @@ const none: ReadonlyMap<number, number> = new Map()
 
 function candidatesOf(table: FactTable, vectors: VectorIndex | null, question: FactQuestion) {
   const options = { category: question.category, limit: candidatesMax }
-  const words = table.byWords(question.text, options)
+  const keywordScores = table.byWords(question.text, options)
   const near = question.vector === null ? none : (vectors?.nearest(question.vector, options) ?? none)
-  const others = [...words.keys()].filter((id) => !near.has(id))
+  const others = [...keywordScores.keys()].filter((id) => !near.has(id))
   const rest = question.vector === null ? none : (vectors?.cosines(question.vector, others) ?? none)
-  const ids = [...new Set([...near.keys(), ...words.keys()])]
+  const ids = [...new Set([...near.keys(), ...keywordScores.keys()])]
   const uses = table.uses(ids)
   return ids.flatMap((factId) => {
     const use = uses.get(factId)
     const cosine = near.get(factId) ?? rest.get(factId) ?? null
-    return use === undefined ? [] : [{ factId, cosine, words: words.get(factId) ?? null, ...use }]
+    return use === undefined ? [] : [{ factId, cosine, words: keywordScores.get(factId) ?? null, ...use }]
   })
 }
 

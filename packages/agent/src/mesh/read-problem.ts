@@ -11,13 +11,13 @@ const passingStatuses: readonly number[] = [502, 503, 504]
 
 /** The Problem in an error response. Null when it contains none and a retry may help. Pure. */
 export function readProblem(status: number, headers: ReplyHeaders, body: string): Problem | null {
-  const said = readBody(body)
-  if (said.code === null && passingStatuses.includes(status)) return null
+  const stated = readBody(body)
+  if (stated.code === null && passingStatuses.includes(status)) return null
   const wait = Number(headers['retry-after'])
-  return new Problem(said.code ?? codeForStatus(status), {
-    detail: said.detail || `The mesh answered ${status}.`,
-    extra: said.extra,
-    ...(said.repair === '' ? {} : { repair: said.repair }),
+  return new Problem(stated.code ?? codeForStatus(status), {
+    detail: stated.detail || `The mesh answered ${status}.`,
+    extra: stated.extra,
+    ...(stated.repair === '' ? {} : { repair: stated.repair }),
     ...(Number.isFinite(wait) && wait > 0 ? { retryAfterSeconds: wait } : {}),
   })
 }

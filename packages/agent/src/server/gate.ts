@@ -1,7 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 
 /** Admits only the mesh: resolves for a valid proof, else rejects with the Problem `unauthenticated`. */
-export type Gate = (authorization: string | undefined, asked?: { readonly status: boolean }) => Promise<void>
+export type Gate = (
+  authorization: string | undefined,
+  request?: { readonly status: boolean },
+) => Promise<void>
 
 export interface GateOptions {
   readonly agentId: string
@@ -23,8 +26,8 @@ const authorizationMaxChars = 1000
  */
 export function createGate(options: GateOptions): Gate {
   let starting = true
-  return async (authorization, asked) => {
-    if (starting && asked?.status === true && isSame(authorization ?? '', `Bearer ${options.doorToken}`))
+  return async (authorization, request) => {
+    if (starting && request?.status === true && isSame(authorization ?? '', `Bearer ${options.doorToken}`))
       return
     const found = /^Bearer ([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/.exec(
       authorization !== undefined && authorization.length <= authorizationMaxChars ? authorization : '',
@@ -52,11 +55,11 @@ export function createGate(options: GateOptions): Gate {
 }
 
 /** Compares in constant time. */
-function isSame(told: string, known: string): boolean {
-  if (told.length !== known.length) return false
+function isSame(given: string, known: string): boolean {
+  if (given.length !== known.length) return false
   let difference = 0
   for (let index = 0; index < known.length; index += 1) {
-    difference |= told.charCodeAt(index) ^ known.charCodeAt(index)
+    difference |= given.charCodeAt(index) ^ known.charCodeAt(index)
   }
   return difference === 0
 }

@@ -14,9 +14,9 @@ export function memoryRoutes(deps: {
   return {
     memoryList: async ({ query }) => {
       const { agentApi } = await import('@flotilla/protocol/agent-api')
-      const asked = parseWith(agentApi.memoryList.query, Object.fromEntries(query))
-      const before = asked.before === undefined ? null : readFactName(asked.before)
-      const { facts, total, more } = await (await deps.memory()).list({ ...asked, before })
+      const filter = parseWith(agentApi.memoryList.query, Object.fromEntries(query))
+      const before = filter.before === undefined ? null : readFactName(filter.before)
+      const { facts, total, more } = await (await deps.memory()).list({ ...filter, before })
       return { facts: facts.map(factView), total, more }
     },
     memoryForget: async ({ params }) => {

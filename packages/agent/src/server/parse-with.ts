@@ -21,8 +21,8 @@ const issuesShownMax = 5
 export function parseWith<T>(schema: Parser<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const words = parsed.error.issues.slice(0, issuesShownMax).map(describeIssue)
-  throw new Problem('bad-request', { detail: words.join('; ') })
+  const faults = parsed.error.issues.slice(0, issuesShownMax).map(describeIssue)
+  throw new Problem('bad-request', { detail: faults.join('; ') })
 }
 
 function describeIssue(issue: Issue): string {

@@ -10,7 +10,7 @@ import { skillParameters } from './skill-parameters.ts'
 /** Returns the skill of a source, or throws: `skill-rejected` with every error as text, or the mesh's Problem. */
 export type CheckSource = (
   source: string,
-  asked: { readonly mesh: RunMesh; readonly signal: AbortSignal },
+  context: { readonly mesh: RunMesh; readonly signal: AbortSignal },
 ) => Promise<Omit<Skill, 'file'>>
 
 /**

@@ -27,16 +27,16 @@ export interface LoadShelfDeps {
  */
 export async function loadShelf(
   deps: LoadShelfDeps,
-  asked: { readonly mesh: RunMesh; readonly signal: AbortSignal; readonly taken: ReadonlySet<string> },
+  context: { readonly mesh: RunMesh; readonly signal: AbortSignal; readonly taken: ReadonlySet<string> },
 ): Promise<Shelf> {
   const skills: Skill[] = []
   const guides: Guide[] = []
   const broken: Broken[] = []
   let whole = true
   const reportBroken = (file: string, error: unknown): void => {
-    asked.signal.throwIfAborted()
-    const words = error instanceof Error ? error.message : String(error)
-    const reason = sanitizeForPrompt(sanitizeForPrompt(words).slice(0, shelfBounds.reasonMaxChars))
+    context.signal.throwIfAborted()
+    const message = error instanceof Error ? error.message : String(error)
+    const reason = sanitizeForPrompt(sanitizeForPrompt(message).slice(0, shelfBounds.reasonMaxChars))
     broken.push({ file: sanitizeForPrompt(file), reason })
     whole &&= !(error instanceof Problem) || settledCodes.includes(error.code)
   }
@@ -50,8 +50,8 @@ export async function loadShelf(
         if (kind !== 'file') throw new Error('the file is a symbolic link; only regular files are loaded')
         if (skills.length >= shelfBounds.skillsMax) throw tooMany(shelfBounds.skillsMax)
         const source = await deps.files.read(`${skillsFolder}/${path}`, shelfBounds.sourceMaxBytes)
-        const skill = { ...(await deps.check(source.toString('utf8'), asked)), file: path }
-        refuseTaken(skill, asked.taken, skills)
+        const skill = { ...(await deps.check(source.toString('utf8'), context)), file: path }
+        refuseTaken(skill, context.taken, skills)
         skills.push(skill)
       }
     } catch (error) {

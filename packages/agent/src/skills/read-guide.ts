@@ -23,8 +23,8 @@ export async function readGuide(
     throw new Error(`the front matter has more than ${frontMatterMaxChars} characters`)
   }
   const { parse } = await import('../parts/yaml.ts')
-  const said: unknown = parse(head, { maxAliasCount: 0, logLevel: 'silent' })
-  const { name, description } = isJsonObject(said) ? said : {}
+  const header: unknown = parse(head, { maxAliasCount: 0, logLevel: 'silent' })
+  const { name, description } = isJsonObject(header) ? header : {}
   if (name !== folder || !namePattern.test(folder)) {
     throw new Error(
       'the field name must be the name of the folder: up to 64 lower-case letters, digits and hyphens',

@@ -92,15 +92,15 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
   return new Promise((resolve, reject) => {
     const { stdin, stdout } = child
     if (!stdin || !stdout) throw failure('the skill process cannot be reached')
-    const tell = (message: unknown): void => void stdin.write(`${JSON.stringify(message)}\n`)
+    const send = (message: unknown): void => void stdin.write(`${JSON.stringify(message)}\n`)
     // The skill may end while the agent writes to it.
     stdin.on('error', () => undefined)
     child.once('error', (cause) =>
       reject(new Problem('unprocessable', { detail: 'The skill cannot be started.', cause })),
     )
-    let told = false
+    let hasReported = false
     child.once('close', (code, signalName) => {
-      if (!told) reject(failure(whyItEnded(code, signalName)))
+      if (!hasReported) reject(failure(whyItEnded(code, signalName)))
     })
     let calls = 0
     let queue = Promise.resolve()
@@ -113,18 +113,18 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
       const { id, tool, input } = message
       const answer = async (): Promise<void> => {
         if (!isJsonObject(input))
-          return tell({ id, ok: false, output: 'Call the function with exactly one object.' })
+          return send({ id, ok: false, output: 'Call the function with exactly one object.' })
         if (over.aborted) return
         const signal = AbortSignal.any([job.signal, over])
-        tell({ id, ...(await job.callTool(textOf(tool), input, { number, signal })) })
+        send({ id, ...(await job.callTool(textOf(tool), input, { number, signal })) })
       }
       queue = queue.then(answer).catch(reject)
     }
-    const hear = (line: string): void => {
+    const receiveLine = (line: string): void => {
       const message = messageOf(line, job.nonce)
       if (message === null) return
       if (message['type'] === 'call') return call(message)
-      told = true
+      hasReported = true
       if (message['type'] === 'done') {
         const result = parsed(message['result'])
         // Tool calls that the skill did not await are finished too.
@@ -134,10 +134,10 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
     }
     readLines(stdout, {
       maxBytes: skillBounds.spokenMaxBytes,
-      hear,
+      hear: receiveLine,
       tooMuch: () => reject(failure('the skill printed too much output')),
     })
-    tell({ nonce: job.nonce, code: job.code, input: job.input })
+    send({ nonce: job.nonce, code: job.code, input: job.input })
   })
 }
 
@@ -175,16 +175,16 @@ function whyItEnded(code: number | null, signalName: string | null): string {
 }
 
 /** Removes the stack lines of the engine and the runner from an error, because they do not help the author. */
-function ownFrames(words: string): string {
-  return words
+function ownFrames(text: string): string {
+  return text
     .split('\n')
     .filter((line) => !/^\s+at /.test(line) || line.includes('skill:main'))
     .join('\n')
 }
 
-function failure(words: string, logs: readonly string[] = []): Problem {
-  const said = logs.length === 0 ? '' : `\nThe skill had logged:\n${logs.join('\n')}`
-  return new Problem('unprocessable', { detail: `The skill failed: ${words}.${said}` })
+function failure(reason: string, logs: readonly string[] = []): Problem {
+  const logText = logs.length === 0 ? '' : `\nThe skill had logged:\n${logs.join('\n')}`
+  return new Problem('unprocessable', { detail: `The skill failed: ${reason}.${logText}` })
 }
 
 /** Reports every whole line of a stream, until more than `maxBytes` came in total. */

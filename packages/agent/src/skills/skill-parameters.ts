@@ -30,7 +30,7 @@ export function skillParameters(declared: JsonObject): {
 } {
   const entries = Object.entries(declared)
   if (entries.length > parametersMax) throw bad(`a skill has at most ${parametersMax} parameters`)
-  const parameters = entries.map(([name, said]) => [name, parameterOf(name, said)] as const)
+  const parameters = entries.map(([name, declared]) => [name, parameterOf(name, declared)] as const)
   return {
     schema: {
       type: 'object',
@@ -48,39 +48,39 @@ export function skillParameters(declared: JsonObject): {
   }
 }
 
-function parameterOf(name: string, said: JsonValue): Parameter {
+function parameterOf(name: string, declared: JsonValue): Parameter {
   if (!namePattern.test(name))
     throw bad(`the name of a parameter may have only letters, digits and _, not ${name}`)
-  if (!isJsonObject(said)) throw bad(`parameter ${name}: write { type: 'string', description: '...' }`)
-  const type = kinds.find((kind) => kind === said['type'])
+  if (!isJsonObject(declared)) throw bad(`parameter ${name}: write { type: 'string', description: '...' }`)
+  const type = kinds.find((kind) => kind === declared['type'])
   if (type === undefined) throw bad(`parameter ${name}: the type must be one of ${kinds.join(', ')}`)
-  const choices = choicesOf(name, said['enum'])
-  const fallback = said['default']
+  const choices = choicesOf(name, declared['enum'])
+  const fallback = declared['default']
   const schema: Record<string, JsonValue> = { type }
-  if (typeof said['description'] === 'string') {
-    schema['description'] = sanitizeForPrompt(said['description']).slice(0, descriptionMaxChars)
+  if (typeof declared['description'] === 'string') {
+    schema['description'] = sanitizeForPrompt(declared['description']).slice(0, descriptionMaxChars)
   }
   if (choices) schema['enum'] = [...choices]
   if (fallback !== undefined) schema['default'] = fallback
   for (const bound of ['minimum', 'maximum', 'minLength', 'maxLength'])
-    if (typeof said[bound] === 'number') schema[bound] = said[bound]
+    if (typeof declared[bound] === 'number') schema[bound] = declared[bound]
   // Some providers require the type of list items.
-  if (type === 'array') schema['items'] = itemsOf(said['items'])
+  if (type === 'array') schema['items'] = itemsOf(declared['items'])
   return { type, schema, choices, fallback }
 }
 
-function choicesOf(name: string, said: JsonValue | undefined): readonly JsonValue[] | null {
-  if (said === undefined) return null
-  const plain = Array.isArray(said) && said.every((one) => ['string', 'number'].includes(typeof one))
-  if (!plain || said.length === 0 || said.length > choicesMax) {
+function choicesOf(name: string, declared: JsonValue | undefined): readonly JsonValue[] | null {
+  if (declared === undefined) return null
+  const plain = Array.isArray(declared) && declared.every((one) => ['string', 'number'].includes(typeof one))
+  if (!plain || declared.length === 0 || declared.length > choicesMax) {
     throw bad(`parameter ${name}: enum must be a list of 1 to ${choicesMax} texts or numbers`)
   }
-  return said.map((one) => (typeof one === 'string' ? sanitizeForPrompt(one) : one))
+  return declared.map((one) => (typeof one === 'string' ? sanitizeForPrompt(one) : one))
 }
 
-function itemsOf(said: JsonValue | undefined): JsonObject {
-  const type = isJsonObject(said)
-    ? kinds.find((kind) => kind === said['type'] && kind !== 'array')
+function itemsOf(declared: JsonValue | undefined): JsonObject {
+  const type = isJsonObject(declared)
+    ? kinds.find((kind) => kind === declared['type'] && kind !== 'array')
     : undefined
   return type === undefined ? {} : { type }
 }

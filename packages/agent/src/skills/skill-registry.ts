@@ -15,7 +15,7 @@ export interface SkillRegistry {
    */
   offer(
     tools: readonly Tool[],
-    asked: {
+    context: {
       readonly mesh: RunMesh
       readonly signal: AbortSignal
       /** Called whenever the list has changed. Tools that other parts added after the skills stay. */
@@ -48,7 +48,7 @@ export function createSkillRegistry(deps: {
   })
   return {
     listed: () => listed,
-    offer: async (tools, asked) => {
+    offer: async (tools, turn) => {
       const offeredNames = tools.map(({ definition }) => definition.name)
       const taken = new Set([...deps.ownNames, ...offeredNames, ...skillToolNames])
       const offered = [...tools]
@@ -60,7 +60,7 @@ export function createSkillRegistry(deps: {
         offered.splice(tools.length, shownCount, ...shown)
         shownCount = shown.length
         listed = shown
-        asked.shown?.()
+        turn.shown?.()
       }
       const reload = async (context: { mesh: RunMesh; signal: AbortSignal }): Promise<Shelf> => {
         shelf = await loadShelf({ files, check }, { ...context, taken })
@@ -68,7 +68,7 @@ export function createSkillRegistry(deps: {
         return shelf
       }
       if (shelf.whole) show()
-      else await reload(asked)
+      else await reload(turn)
       return offered
     },
   }

@@ -53,7 +53,7 @@ export function skillTools(deps: SkillToolsDeps): Tool[] {
       effect: 'none',
       deferred: true,
       timeoutMs: meshToolTimeoutMs,
-      run: async (_values, context) => succeeded(told(await deps.reload(context))),
+      run: async (_values, context) => succeeded(describeShelf(await deps.reload(context))),
     }),
     ...(shelf.guides.length === 0 ? [] : [useSkill(deps, shelf)]),
   ]
@@ -123,7 +123,7 @@ async function create(
   }
 }
 
-function told({ skills, guides, broken }: Shelf): unknown {
+function describeShelf({ skills, guides, broken }: Shelf): unknown {
   return {
     skills: skills.map(({ name, file }) => ({ name, file })),
     instructions: guides.map(({ name }) => name),

@@ -49,6 +49,6 @@ export async function runSubagent(deps: SubagentSurroundings, start: SubagentSta
 }
 
 function lastWords(loop: LoopState): string {
-  const said = loop.messages.findLast(({ role, content }) => role === 'assistant' && content !== '')
-  return said ? `\nIts last answer: ${said.content}` : ''
+  const answer = loop.messages.findLast(({ role, content }) => role === 'assistant' && content !== '')
+  return answer ? `\nIts last answer: ${answer.content}` : ''
 }

@@ -29,7 +29,7 @@ export function createSupervisor(
   const { parent, log, lost } = deps
   const { clock } = parent.deps
   const all = new Map<string, Subagent>()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const { concurrentMax } = subagentLimits
   const living = (): readonly Subagent[] => [...all.values()].filter(({ end }) => end === null)
   const unread = (): readonly Subagent[] => [...all.values()].filter(({ isRead }) => !isRead)
@@ -147,9 +147,9 @@ export function createSupervisor(
       }
     },
     takeUnread: () => {
-      const news = unread().filter(({ id }) => !told.has(id))
+      const news = unread().filter(({ id }) => !reported.has(id))
       if (news.length === 0) return null
-      for (const { id } of news) told.add(id)
+      for (const { id } of news) reported.add(id)
       return formatUnread(news.map(({ id, goal, end }) => ({ id, goal, isRunning: end === null })))
     },
     end: async () => {

@@ -8,14 +8,14 @@ const cleanedTimes = 4
  * Sanitizes and cuts untrusted text. Of a very long text only the visible parts are sanitized: ten megabytes
  * would block the process for seconds. Pure.
  */
-export function cleanAndCut(words: string, maxChars: number): PromptText {
-  if (words.length <= maxChars * cleanedTimes) return cutMiddle(sanitizeForPrompt(words), maxChars)
+export function cleanAndCut(text: string, maxChars: number): PromptText {
+  if (text.length <= maxChars * cleanedTimes) return cutMiddle(sanitizeForPrompt(text), maxChars)
   const pieceChars = (maxChars * cleanedTimes) / 2
-  const marker = sanitizeForPrompt(`\n[about ${words.length - maxChars} characters omitted]\n`)
+  const marker = sanitizeForPrompt(`\n[about ${text.length - maxChars} characters omitted]\n`)
   const room = Math.max(0, maxChars - marker.length)
   const headChars = Math.ceil(room * 0.6)
-  const head = truncatePromptText(sanitizeForPrompt(words.slice(0, pieceChars)), headChars, '')
-  const tail = sanitizeForPrompt(words.slice(-pieceChars))
+  const head = truncatePromptText(sanitizeForPrompt(text.slice(0, pieceChars)), headChars, '')
+  const tail = sanitizeForPrompt(text.slice(-pieceChars))
   return joinPromptText([head, marker, sanitizeForPrompt(tail.slice(-(room - headChars)))], '')
 }
 

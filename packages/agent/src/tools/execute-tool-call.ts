@@ -44,9 +44,9 @@ export async function executeToolCall(
   })
   try {
     const answer = await Promise.race([tool.run(input, { ...context, signal }), timeUp])
-    const words = typeof answer.output === 'string' ? answer.output : JSON.stringify(answer.output, null, 1)
+    const text = typeof answer.output === 'string' ? answer.output : JSON.stringify(answer.output, null, 1)
     return {
-      output: cleanAndCut(words, toolOutputMaxChars),
+      output: cleanAndCut(text, toolOutputMaxChars),
       ok: answer.ok,
       durationMs: clock.now() - startedAt,
       code: null,
@@ -80,8 +80,8 @@ function describeFailure(tool: Tool, thrown: unknown): { output: PromptText; cod
 }
 
 function dataFull(cause: unknown): Problem {
-  const said = cause instanceof Error ? cause.message : String(cause)
-  return new Problem('data-full', { detail: `${said}.`, cause })
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new Problem('data-full', { detail: `${reason}.`, cause })
 }
 
 /** Describes the tool's parameters to a model that got them wrong. */

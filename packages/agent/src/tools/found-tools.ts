@@ -28,14 +28,14 @@ function toolOfLine(line: string): string | null {
 
 /** The definitions in these messages by the tool's name, as they were written; the latest of each tool. Pure. */
 export function foundTools(messages: readonly PromptMessage[]): ReadonlyMap<string, string> {
-  const asked = new Set<string>()
+  const searchIds = new Set<string>()
   const found = new Map<string, string>()
   for (const message of messages) {
     if (message.role === 'assistant') {
-      for (const call of message.toolCalls) if (madeCall(call).name === findToolName) asked.add(call.id)
+      for (const call of message.toolCalls) if (madeCall(call).name === findToolName) searchIds.add(call.id)
       continue
     }
-    const isAnswer = message.role === 'tool' && asked.has(message.toolCallId)
+    const isAnswer = message.role === 'tool' && searchIds.has(message.toolCallId)
     const isKept = isKeptDefinitions(message)
     if (!isAnswer && !isKept) continue
     for (const line of message.content.split('\n')) {

@@ -50,8 +50,8 @@ export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: 
     const id = sanitizeForPrompt(`(${mark})`)
     if (before.includes(id)) return
     const time = sanitizeForPrompt(`- ${now().slice(11, 16)}`)
-    const words = truncatePromptText(sanitizeForPrompt(text.trim()), entryMaxChars)
-    const entry = joinPromptText([time, words, id], ' ')
+    const entryText = truncatePromptText(sanitizeForPrompt(text.trim()), entryMaxChars)
+    const entry = joinPromptText([time, entryText, id], ' ')
     const path = `${folder}/${day}.md`
     if (Buffer.byteLength(before) + Buffer.byteLength(entry) <= dailyLogMaxBytes) {
       await files.write(path, Buffer.from(`${entry}\n`), { append: true })

@@ -19,10 +19,10 @@ export async function saveObservation(
   { files, clock }: { readonly files: DataFiles; readonly clock: Clock },
   text: string,
 ): Promise<number> {
-  const said = sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim())
-  if (said === '') throw new Problem('bad-request', { detail: '`text`: write at least one word.' })
+  const observation = sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim())
+  if (observation === '') throw new Problem('bad-request', { detail: '`text`: write at least one word.' })
   const at = new Date(clock.now()).toISOString().slice(0, 16)
-  const lines = [...(await linesOf(files)), `- ${at} ${truncatePromptText(said, observationMaxChars)}`]
+  const lines = [...(await linesOf(files)), `- ${at} ${truncatePromptText(observation, observationMaxChars)}`]
   const kept = lines.slice(-observationLinesMax)
   await files.write(observationsFile, Buffer.from(`# OBSERVATIONS\n\n${kept.join('\n')}\n`), {
     durable: true,

@@ -25,15 +25,15 @@ export function problemOf(error: ActionProblem, scrub: (text: string) => string)
 /** Translates an error of Playwright: the first line of its message, which names the action and the reason. Pure. */
 export function translated(error: unknown): ActionProblem {
   if (error instanceof ActionProblem) return error
-  const words = stripVTControlCharacters(String(error instanceof Error ? error.message : error)).split('\n')
-  const line = (words[0] ?? '').replace(/^\w+\.\w+: /, '')
+  const lines = stripVTControlCharacters(String(error instanceof Error ? error.message : error)).split('\n')
+  const line = (lines[0] ?? '').replace(/^\w+\.\w+: /, '')
   if (/has been closed|Target crashed|Target closed|Connection closed/i.test(line))
     return new ActionProblem('browser-crashed', `The tab or the browser closed during the action: ${line}`)
   if (/net::ERR_|NS_ERROR|ERR_ABORTED|interrupted by another navigation/i.test(line))
     return new ActionProblem('page-failed', `The page did not load: ${line}`)
   const reason =
     /(?:intercepts pointer events|is not visible|is not enabled|is not stable|is not editable)/.exec(
-      words.join('\n'),
+      lines.join('\n'),
     )?.[0]
   const why = reason === undefined ? '' : ` (the element ${reason})`
   return new ActionProblem('not-possible', `The action failed: ${line}${why}`)

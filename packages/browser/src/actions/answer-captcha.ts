@@ -23,9 +23,9 @@ export function createAnswerCaptcha(deps: {
     page: Page,
     { kind, host, site_key: siteKey, token }: CaptchaAnswer,
   ): Promise<boolean> {
-    const asked = await findCaptcha(page)
-    if (asked === null || kind === 'generic') return false
-    if (asked.kind !== kind || asked.host !== host || asked.site_key !== siteKey) return false
+    const current = await findCaptcha(page)
+    if (current === null || kind === 'generic') return false
+    if (current.kind !== kind || current.host !== host || current.site_key !== siteKey) return false
     const filled = await page.locator(answerFields[kind]).evaluateAll(fillIn, token)
     const called = await page
       .locator(`[data-sitekey="${siteKey}"][data-callback]`)

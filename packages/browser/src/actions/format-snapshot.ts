@@ -61,8 +61,8 @@ export function formatSnapshot(
       return
     }
     if (typeof node === 'string') {
-      const words = shorten(deps.clean(node), wordsMaxChars)
-      if (words !== '') put(`text: ${quoted(words)}`, depth)
+      const text = shorten(deps.clean(node), wordsMaxChars)
+      if (text !== '') put(`text: ${quoted(text)}`, depth)
       return
     }
     const isPlain = node.role === 'generic' && node.text === undefined && node.name === undefined
@@ -124,6 +124,6 @@ function shorten(text: string, max: number): string {
 }
 
 /** Puts text of the page on one line, so that a page cannot add lines to the snapshot. */
-function quoted(words: string): string {
-  return JSON.stringify(words)
+function quoted(text: string): string {
+  return JSON.stringify(text)
 }

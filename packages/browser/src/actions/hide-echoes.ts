@@ -80,8 +80,8 @@ async function scan(page: Page, secrets: Secrets): Promise<readonly ScannedFrame
 
 async function scanFrame(frame: Frame, secrets: Secrets): Promise<ScannedFrame | null> {
   try {
-    const told: unknown = await frame.evaluate(collectScript)
-    return { frame, echoes: echoesIn(asCollected(told), secrets) }
+    const collected: unknown = await frame.evaluate(collectScript)
+    return { frame, echoes: echoesIn(asCollected(collected), secrets) }
   } catch (error) {
     if (frame.isDetached()) return null
     throw error
@@ -101,9 +101,10 @@ interface Collected {
 }
 
 /** Validates the result of a script that ran in the page, because the page may have changed it. */
-function asCollected(told: unknown): Collected {
+function asCollected(collected: unknown): Collected {
   const listOf = (name: string): readonly string[] => {
-    const found: unknown = typeof told === 'object' && told !== null ? Reflect.get(told, name) : undefined
+    const found: unknown =
+      typeof collected === 'object' && collected !== null ? Reflect.get(collected, name) : undefined
     if (Array.isArray(found) && found.every((text) => typeof text === 'string')) return found
     throw new ActionProblem(
       'too-large',

@@ -77,8 +77,8 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
       const page = await live.tabs.active()
       const left = (): number => Math.max(1, deadline - clock.now())
       const scene: ActionScene = { live, page, clock, left, find: (ref) => live.references.find(page, ref) }
-      const told = name === 'reset' ? {} : await inTime(scene, guarded(scene, name, params.data))
-      const data = { ...told, ...live.tabs.happened(), page: await describePage(live, deps) }
+      const result = name === 'reset' ? {} : await inTime(scene, guarded(scene, name, params.data))
+      const data = { ...result, ...live.tabs.happened(), page: await describePage(live, deps) }
       browser.note()
       return clean(data, deps.scrub)
     })
@@ -88,9 +88,9 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
   async function guarded(scene: ActionScene, name: Exclude<BrowserAction, 'reset'>, params: unknown) {
     const { copyGuard, tabs } = scene.live
     await copyGuard.settle(scene.page)
-    const told = await act(name, scene, params)
+    const result = await act(name, scene, params)
     await copyGuard.settle(await tabs.active())
-    return told
+    return result
   }
 
   /** Limits the work in time. Each step has this deadline too; this limit covers pages that do not respond at all. */

@@ -38,14 +38,14 @@ export const searching: Acts<'wait_for' | 'find_text' | 'inspect_requests'> = {
   },
 
   async find_text(scene, { query }) {
-    const words = await wordsOfPage(scene)
-    const [wanted, all] = [query.toLowerCase(), words.toLowerCase()]
+    const pageText = await wordsOfPage(scene)
+    const [lowerQuery, all] = [query.toLowerCase(), pageText.toLowerCase()]
     const matches: string[] = []
     let total = 0
-    for (let at = all.indexOf(wanted); at >= 0; at = all.indexOf(wanted, at + wanted.length)) {
+    for (let at = all.indexOf(lowerQuery); at >= 0; at = all.indexOf(lowerQuery, at + lowerQuery.length)) {
       total += 1
       if (matches.length >= browserLimits.matchesMax) continue
-      const around = words.slice(Math.max(0, at - aroundChars), at + wanted.length + aroundChars)
+      const around = pageText.slice(Math.max(0, at - aroundChars), at + lowerQuery.length + aroundChars)
       matches.push(around.replace(/\s+/g, ' ').trim().slice(0, browserLimits.matchMaxChars))
     }
     return { matches, total }
@@ -64,10 +64,10 @@ const lookAgainMs = 200
 
 /** Searches the text after secrets were removed, so that an agent cannot guess a secret letter by letter. */
 async function seenInWords(scene: ActionScene, text: string, withinMs: number): Promise<void> {
-  const wanted = plainWords(text)
+  const plainText = plainWords(text)
   const end = scene.clock.now() + withinMs
   for (;;) {
-    if (plainWords(await wordsOfPage(scene)).includes(wanted)) return
+    if (plainWords(await wordsOfPage(scene)).includes(plainText)) return
     if (scene.clock.now() >= end) throw new Error('the text did not appear in time')
     await scene.clock.sleep(Math.min(lookAgainMs, Math.max(1, end - scene.clock.now())))
   }
@@ -85,7 +85,7 @@ async function wordsOfPage({ page, live }: ActionScene): Promise<string> {
       .frames()
       .slice(0, framesMax)
       .map(async (frame) => {
-        const words = await frame
+        const frameText = await frame
           .locator('body')
           .evaluate((body: PageElement, max) => (body.innerText ?? '').slice(0, max), readMaxChars, {
             timeout: readMaxMs,
@@ -93,8 +93,8 @@ async function wordsOfPage({ page, live }: ActionScene): Promise<string> {
           .then((found: unknown) => (typeof found === 'string' ? found : ''))
           .catch(() => '')
         const hidden = await maskedValues(frame)
-        const whole = hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), words)
-        return words.length < readMaxChars ? whole : live.secrets.scrubCut(whole)
+        const whole = hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), frameText)
+        return frameText.length < readMaxChars ? whole : live.secrets.scrubCut(whole)
       }),
   )
   return live.secrets.scrub(parts.join('\n'))

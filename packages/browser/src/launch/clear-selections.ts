@@ -37,10 +37,10 @@ export async function clearSelections(socketPath: string): Promise<void> {
 }
 
 function internAtom(name: string): Buffer {
-  const words = 2 + Math.ceil(name.length / 4)
-  const request = Buffer.alloc(words * 4)
+  const wordCount = 2 + Math.ceil(name.length / 4)
+  const request = Buffer.alloc(wordCount * 4)
   request.writeUInt8(opcodes.internAtom, 0)
-  request.writeUInt16LE(words, 2)
+  request.writeUInt16LE(wordCount, 2)
   request.writeUInt16LE(name.length, 4)
   request.write(name, 8, 'latin1')
   return request

@@ -72,8 +72,8 @@ export function createWatchers(): Watchers {
     get mode() {
       return mode
     },
-    setMode: (wanted) => {
-      mode = wanted
+    setMode: (requested) => {
+      mode = requested
     },
     admit({ request, socket, head, screenPath, watcher }) {
       server.handleUpgrade(request, socket, head, (webSocket) => join(webSocket, screenPath, watcher))

@@ -65,15 +65,15 @@ export function createHttpServer(deps: {
     const refusal = gate(request.headers.authorization)
     if (refusal !== null) throw new Refusal(401, refusal)
     const path = (request.url ?? '/').split('?')[0] ?? '/'
-    const asked = `${request.method} ${path}`
-    if (asked === `GET ${endpoints.status.path}`) return operations.status()
-    if (asked === `GET ${endpoints.picture.path}`) return operations.picture()
-    if (asked === `POST ${endpoints.close.path}`) return { closed: await operations.close() }
-    if (asked === `POST ${endpoints.answerCaptcha.path}`)
+    const route = `${request.method} ${path}`
+    if (route === `GET ${endpoints.status.path}`) return operations.status()
+    if (route === `GET ${endpoints.picture.path}`) return operations.picture()
+    if (route === `POST ${endpoints.close.path}`) return { closed: await operations.close() }
+    if (route === `POST ${endpoints.answerCaptcha.path}`)
       return {
         answered: await operations.answerCaptcha(parsed(captchaAnswerSchema, await readJson(request))),
       }
-    if (asked === `POST ${endpoints.watchMode.path}`) {
+    if (route === `POST ${endpoints.watchMode.path}`) {
       const { mode } = parsed(watchModeSchema, await readJson(request))
       operations.setMode(mode)
       return { mode }

@@ -105,19 +105,19 @@ export function createLivingBrowser(deps: {
         return at < 0 ? undefined : found.splice(at, 1)[0]
       }
       const restored = noted.urls.map((url) => take((page) => page.url() === url))
-      const wanted: Page[] = []
-      for (const page of restored) wanted.push(page ?? take(() => true) ?? (await tabs.open()))
+      const restoredPages: Page[] = []
+      for (const page of restored) restoredPages.push(page ?? take(() => true) ?? (await tabs.open()))
       const options = { timeout: reopenMaxMs, waitUntil: 'domcontentloaded' } as const
       await Promise.allSettled(
-        wanted.map(async (page, at) => {
+        restoredPages.map(async (page, at) => {
           const url = noted.urls[at] ?? ''
           if (page.url() === url) await page.waitForLoadState('domcontentloaded', options)
           else await page.goto(url, options)
         }),
       )
       for (const page of found) await page.close().catch(() => undefined)
-      tabs.arrange(wanted)
-      const front = wanted[noted.front]
+      tabs.arrange(restoredPages)
+      const front = restoredPages[noted.front]
       if (front) await tabs.bringToFront(front)
     }
     tabs.happened()

@@ -22,12 +22,12 @@ export interface OpenTabs {
   /** Closes a tab. Opens a new one first if it is the last, because Chromium exits without a tab. */
   close(page: Page): Promise<void>
   /** Moves these tabs to the beginning, in this order. */
-  arrange(wanted: readonly Page[]): void
+  arrange(order: readonly Page[]): void
   /** Returns dialogs and notices since the last call. */
   happened(): { dialogs: ToldDialog[]; notices: string[] }
   /** Sends downloads to `listener`, because an action waits for one. The returned function removes the listener. */
   takeDownloads(listener: (download: Download) => void): () => void
-  notice(words: string): void
+  notice(text: string): void
 }
 
 export function watchTabs(
@@ -41,8 +41,8 @@ export function watchTabs(
   let opening = 0
   let onDownload: ((download: Download) => void) | null = null
 
-  const notice = (words: string): void => {
-    if (notices.length < browserLimits.noticesMax) notices.push(words)
+  const notice = (text: string): void => {
+    if (notices.length < browserLimits.noticesMax) notices.push(text)
   }
 
   async function answer(dialog: Dialog): Promise<void> {
@@ -122,15 +122,15 @@ export function watchTabs(
       front = page
       await page.bringToFront()
     },
-    arrange(wanted) {
-      const others = pages.filter((page) => !wanted.includes(page))
-      pages.splice(0, pages.length, ...wanted.filter((page) => pages.includes(page)), ...others)
+    arrange(order) {
+      const others = pages.filter((page) => !order.includes(page))
+      pages.splice(0, pages.length, ...order.filter((page) => pages.includes(page)), ...others)
     },
     happened() {
-      const told = { dialogs, notices }
+      const report = { dialogs, notices }
       dialogs = []
       notices = []
-      return told
+      return report
     },
     takeDownloads(listener) {
       onDownload = listener

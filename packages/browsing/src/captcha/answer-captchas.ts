@@ -41,7 +41,7 @@ export interface AskedCaptcha {
  */
 export interface AnswerCaptchas {
   /** Starts an answer by the solver; null if a person must answer, whom the caller then has to notify. */
-  begin(asked: AskedCaptcha): Promise<HandOver | null>
+  begin(request: AskedCaptcha): Promise<HandOver | null>
   /** Returns the latest end of an agent's cooldown; null if no agent is in a cooldown. */
   restsUntil(): number | null
   counts(): Readonly<Record<'solved' | 'failed' | 'left', number>>
@@ -63,7 +63,7 @@ export interface AnswerCaptchasDeps extends Pick<
   readonly serviceOf: (agentId: string) => Pick<BrowserService, 'answerCaptcha'> | null
   /** Ends the hand-over and records the page that the browser shows then. */
   readonly giveBack: (handOver: HandOver) => Promise<void>
-  readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
+  readonly tellOwner: (notice: { readonly agentId: string; readonly message: string }) => void
   readonly stopped: AbortSignal
 }
 
@@ -174,22 +174,22 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
   }
 
   return {
-    begin: async (asked) => {
-      const { agentId, run, captcha, page } = asked
+    begin: async (request) => {
+      const { agentId, run, captcha, page } = request
       const { keys } = deps
       if (keys === null || run === null) return null
       const task = taskOf(captcha, page)
-      if (task === null) return leave(asked, 'the solver cannot solve this kind of CAPTCHA')
+      if (task === null) return leave(request, 'the solver cannot solve this kind of CAPTCHA')
       const settings = deps.captchaSettings()
       if (listNamesHost(settings.never_solve, captcha.host))
-        return leave(asked, 'browser.captcha.never_solve in config/settings.json lists this host')
+        return leave(request, 'browser.captcha.never_solve in config/settings.json lists this host')
       const mostNano = nanoFromUsd(settings.answer_usd) * (keys.secondary === null ? 1 : 2)
       const caps = { mostNano, perHour: settings.per_hour, dailyNano: nanoFromUsd(settings.daily_usd) }
       const now = clock.now()
       const day = utcDay(now)
       const asking = { now, day, agentId: rootOf(deps.identityEvents, agentId) }
       const early = beginSolve(state.read(), asking, caps)
-      if (typeof early === 'string') return leave(asked, early)
+      if (typeof early === 'string') return leave(request, early)
       const reservation = await spending
         .reserve({
           agentId,
@@ -205,7 +205,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
           if (error instanceof Problem) return error
           throw error
         })
-      if (reservation instanceof Problem) return leave(asked, reservation.code)
+      if (reservation instanceof Problem) return leave(request, reservation.code)
       const begun = database.transaction(() => {
         const next = beginSolve(state.read(), asking, caps)
         if (typeof next === 'string') return next
@@ -223,7 +223,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
       })
       if (typeof begun === 'string') {
         spending.refund(reservation)
-        return leave(asked, begun)
+        return leave(request, begun)
       }
       start({ keys, task, host: captcha.host, handOver: begun, reservation, mostNano, day })
       return begun

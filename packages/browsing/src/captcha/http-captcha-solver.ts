@@ -100,9 +100,9 @@ export function httpCaptchaSolver({
     }
   }
 
-  return async (task, asked) => {
-    const deadline = startDeadline(clock, solverLimits.answerWithinMs, asked.signal)
-    const call = { ...asked, signal: deadline.signal }
+  return async (task, options) => {
+    const deadline = startDeadline(clock, solverLimits.answerWithinMs, options.signal)
+    const call = { ...options, signal: deadline.signal }
     let hasLeft = false
     const onLeaving = () => {
       hasLeft = true
@@ -114,7 +114,7 @@ export function httpCaptchaSolver({
       if (created.taskId == null) return { kind: 'lost', why: 'the solver returned no task id' }
       return await awaitAnswer(call, created.taskId)
     } catch (error) {
-      return { kind: hasLeft ? 'lost' : 'refused', why: whyOf(error, asked.signal, deadline.signal) }
+      return { kind: hasLeft ? 'lost' : 'refused', why: whyOf(error, options.signal, deadline.signal) }
     } finally {
       deadline.clear()
     }
@@ -122,19 +122,19 @@ export function httpCaptchaSolver({
 }
 
 /** Returns the reason of a failure in the mesh's own words, without text of the solver. */
-function whyOf(error: unknown, asked: AbortSignal, deadline: AbortSignal): string {
-  if (asked.aborted) return 'the mesh stopped'
+function whyOf(error: unknown, callSignal: AbortSignal, deadline: AbortSignal): string {
+  if (callSignal.aborted) return 'the mesh stopped'
   if (deadline.aborted) return 'the solver did not answer in time'
   return error instanceof Problem ? (error.detail ?? error.code) : 'the connection to the solver was lost'
 }
 
 function wireTask(task: CaptchaTask, proxy: SolverProxy | null): object {
-  const asked = { websiteURL: task.pageUrl, websiteKey: task.siteKey }
-  if (proxy === null) return { type: `${taskTypes[task.kind]}Proxyless`, ...asked }
+  const site = { websiteURL: task.pageUrl, websiteKey: task.siteKey }
+  if (proxy === null) return { type: `${taskTypes[task.kind]}Proxyless`, ...site }
   const { login, password } = proxy
   return {
     type: taskTypes[task.kind],
-    ...asked,
+    ...site,
     proxyType: proxy.type,
     proxyAddress: proxy.address,
     proxyPort: proxy.port,
@@ -165,8 +165,8 @@ async function readBounded(body: AsyncIterable<Uint8Array>, signal: AbortSignal)
 }
 
 /** Returns the cost of one answer in nano-dollars; null if the solver reported an invalid one. */
-function costOf(told: number | string | null | undefined): number | null {
-  const usd = typeof told === 'string' && told.trim() !== '' ? Number(told) : told
+function costOf(cost: number | string | null | undefined): number | null {
+  const usd = typeof cost === 'string' && cost.trim() !== '' ? Number(cost) : cost
   if (typeof usd !== 'number' || !Number.isFinite(usd)) return null
   return usd < 0 || usd > captchaRanges.answerUsd.max ? null : nanoFromUsd(usd)
 }

@@ -16,7 +16,7 @@ export interface TriedKeys {
 /** Tries the primary key once, and if that fails the secondary key once. Returns the last answer and all costs. */
 export async function tryKeys(
   solve: SolveCaptcha,
-  asked: {
+  request: {
     readonly task: CaptchaTask
     readonly keys: SolverKeys
     readonly settings: CaptchaSettings
@@ -25,7 +25,7 @@ export async function tryKeys(
     readonly signal: AbortSignal
   },
 ): Promise<TriedKeys> {
-  const { task, keys, settings, eachNano, signal } = asked
+  const { task, keys, settings, eachNano, signal } = request
   const proxy =
     settings.proxy === undefined
       ? null

@@ -74,8 +74,8 @@ async function apply(context: CommandContext, line: CommandLine): Promise<void> 
     })
   }
   const ended = terminal.working(() => `Applying ${plan.name}`)
-  const asked = { body: { ...source, digest: plan.digest }, signal }
-  const done = await client.call('templateApplyPlan', asked).finally(ended)
+  const request = { body: { ...source, digest: plan.digest }, signal }
+  const done = await client.call('templateApplyPlan', request).finally(ended)
   terminal.printJson({ ...done, applied: true })
   const count = done.plan.items.filter(({ action }) => action === 'create' || action === 'change').length
   terminal.print(

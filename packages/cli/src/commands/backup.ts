@@ -176,8 +176,8 @@ function passphraseWord(line: CommandLine): string {
 }
 
 /** Returns the option that takes one name at a time: a list would swallow a file argument after it. */
-function withoutOption(words: string): Option {
-  return new Option('--without <agent>', words)
+function withoutOption(description: string): Option {
+  return new Option('--without <agent>', description)
     .default([], 'no agent')
     .argParser((agent: string, before: readonly string[]) => [...before, agent])
 }
@@ -229,15 +229,15 @@ export async function askForBackup(
 async function ask(
   context: CommandContext,
   line: CommandLine,
-  asked: { readonly verb: 'backup' | 'restore' | 'verify-backup'; readonly extra?: readonly string[] },
+  request: { readonly verb: 'backup' | 'restore' | 'verify-backup'; readonly extra?: readonly string[] },
 ): Promise<unknown> {
-  const passphrase = await passphraseIn(context, textOption(line, 'passphraseFile'), asked.verb)
+  const passphrase = await passphraseIn(context, textOption(line, 'passphraseFile'), request.verb)
   const watched = watchCopy(context)
   return askMeshProgram({
-    verb: asked.verb,
+    verb: request.verb,
     heard: watched.heard,
     home: context.place.home,
-    extra: ['--file', resolve(operand(line, 0)), ...(asked.extra ?? [])],
+    extra: ['--file', resolve(operand(line, 0)), ...(request.extra ?? [])],
     environment: context.environment.childEnvironment(
       passphrase === null ? {} : { FLOTILLA_BACKUP_PASSPHRASE: passphrase },
     ),
@@ -253,7 +253,7 @@ export function watchCopy({ terminal }: Pick<CommandContext, 'terminal'>): {
 } {
   let step = ''
   let moved = ''
-  const shown = () => [step, moved].filter((words) => words !== '').join(': ')
+  const shown = () => [step, moved].filter((text) => text !== '').join(': ')
   if (!terminal.json)
     terminal.status((seconds) => (seconds < 1 || shown() === '' ? null : `${shown()} (${seconds} s)`))
   return {

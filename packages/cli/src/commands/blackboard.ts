@@ -108,8 +108,8 @@ async function get(context: CommandContext, line: CommandLine): Promise<void> {
     await context.mesh()
   ).call('blackboardEntry', { params: { key: operand(line, 0) }, signal })
   terminal.printJson(entry)
-  const words = typeof entry.value === 'string' ? entry.value : JSON.stringify(entry.value, null, 2)
-  terminal.print(...words.split('\n').map((one) => oneLine(one, 100_000)), entryWords(entry))
+  const text = typeof entry.value === 'string' ? entry.value : JSON.stringify(entry.value, null, 2)
+  terminal.print(...text.split('\n').map((one) => oneLine(one, 100_000)), entryWords(entry))
 }
 
 async function set(context: CommandContext, line: CommandLine): Promise<void> {

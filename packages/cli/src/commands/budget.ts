@@ -54,13 +54,13 @@ async function budget(context: CommandContext, line: CommandLine): Promise<void>
   if (named && edits) {
     const view = await client.call('budgetSet', { body: { ...named, ...edit }, signal })
     if (project === undefined) {
-      tell(context, [view])
+      printBudgets(context, [view])
       context.terminal.note(...view.notices.map((notice) => `Note: ${notice}.`))
       return
     }
   }
   const { budgets } = await client.call('budgets', { signal })
-  tell(context, named === null ? budgets : requireOne(budgets, named))
+  printBudgets(context, named === null ? budgets : requireOne(budgets, named))
 }
 
 function requireOne(budgets: readonly BudgetView[], named: Named): readonly BudgetView[] {
@@ -69,7 +69,7 @@ function requireOne(budgets: readonly BudgetView[], named: Named): readonly Budg
   throw misused(`there is no ${named.scope} ${named.id}`)
 }
 
-function tell({ terminal }: CommandContext, budgets: readonly BudgetView[]): void {
+function printBudgets({ terminal }: CommandContext, budgets: readonly BudgetView[]): void {
   terminal.printJson({ budgets })
   terminal.print(...budgetRows(budgets, terminal.color))
   const [only] = budgets

@@ -170,8 +170,8 @@ function changeRows(list: readonly ChangeView[], now: number): string[] {
       change.agent_id,
       change.field,
       change.actor,
-      oneLine(sayShort(change, change.before), valueColumns),
-      oneLine(sayShort(change, change.after), valueColumns),
+      oneLine(shortValue(change, change.before), valueColumns),
+      oneLine(shortValue(change, change.after), valueColumns),
       undoWords(change, now),
     ]),
   )
@@ -184,12 +184,12 @@ function undoWords(change: ChangeView, now: number): string {
   return left > 0 ? `for ${formatDuration(left)}` : 'too late'
 }
 
-function sayShort({ field }: ChangeView, value: unknown): string {
+function shortValue({ field }: ChangeView, value: unknown): string {
   if (value === null) return field === 'model' ? 'default' : 'nothing'
-  return say(value)
+  return valueText(value)
 }
 
-function say(value: unknown): string {
+function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -205,7 +205,7 @@ async function undo(context: CommandContext, line: CommandLine): Promise<void> {
 export function wasBefore({ field, agent_id: id, before }: ChangeView): string {
   if (before === null && field === 'model') return `${id} uses the model of the fleet again.`
   if (before === null || before === '') return `${id} has no ${field} of its own again, as before.`
-  return `${field} of ${id} is restored: ${oneLine(say(before), 200)}`
+  return `${field} of ${id} is restored: ${oneLine(valueText(before), 200)}`
 }
 
 async function newestUndoable(context: CommandContext, line: CommandLine): Promise<string> {

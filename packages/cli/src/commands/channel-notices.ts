@@ -14,13 +14,13 @@ const none = 'none'
 /** Shows which notices owners receive, and changes only the settings that are named. */
 export async function showNotices(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, signal } = context
-  const asked = changesOf(line)
+  const changes = changesOf(line)
   const mesh = await context.mesh()
   const { channels, notices: before } = await mesh.call('channels', { signal })
   const after =
-    Object.keys(asked).length === 0
+    Object.keys(changes).length === 0
       ? before
-      : await mesh.call('channelNotices', { body: { ...before, ...asked }, signal })
+      : await mesh.call('channelNotices', { body: { ...before, ...changes }, signal })
   terminal.printJson(after)
   terminal.hint(...noticeLines(after, channels))
 }

@@ -46,15 +46,15 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   await requireAgent(context, client, agentId)
   const session = textOption(line, 'session') ?? terminalSession
   if (message === '') return chatSession(context, client, { agentId, session })
-  const asked = message === '-' ? (await text(context.input)).trim() : message
-  refuseTooLong(asked)
+  const prompt = message === '-' ? (await text(context.input)).trim() : message
+  refuseTooLong(prompt)
   let runId: string | null = null
   const giveBack = context.onInterrupt(() => {
     if (runId !== null) client.call('runCancel', { params: { id: runId } }).catch(() => undefined)
   })
   const run = await askLive(client, context.terminal, {
     agentId,
-    message: asked,
+    message: prompt,
     session,
     idempotencyKey: context.newKey(),
     signal: context.signal,

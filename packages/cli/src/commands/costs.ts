@@ -48,7 +48,7 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
     '',
   )
   if (report.rows.length > 0) terminal.print(...costTable(report), '')
-  terminal.print(...budgetRows(budgets.filter(isTold), terminal.color))
+  terminal.print(...budgetRows(budgets.filter(isShown), terminal.color))
   terminal.print(...freeHereWords(models))
 }
 
@@ -74,7 +74,7 @@ function unconfirmedWords(usd: number): string[] {
 }
 
 /** True if the table shows this budget: an agent's with spend this month, or another one with a limit. */
-function isTold(budget: Reply<'budgets'>['budgets'][number]): boolean {
+function isShown(budget: Reply<'budgets'>['budgets'][number]): boolean {
   if (budget.scope === 'agent') return budget.monthly.spent_usd > 0 || budget.monthly.reserved_usd > 0
   return budget.daily.limit_usd !== null || budget.monthly.limit_usd !== null
 }

@@ -269,9 +269,9 @@ async function readHistory(context: CommandContext, line: CommandLine) {
 }
 
 async function why(context: CommandContext, line: CommandLine): Promise<void> {
-  const { job, why: words } = await readHistory(context, line)
-  context.terminal.printJson({ job: job.id, why: words })
-  context.terminal.print(...words)
+  const { job, why: reasons } = await readHistory(context, line)
+  context.terminal.printJson({ job: job.id, why: reasons })
+  context.terminal.print(...reasons)
 }
 
 async function history(context: CommandContext, line: CommandLine): Promise<void> {

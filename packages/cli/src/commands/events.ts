@@ -35,10 +35,10 @@ async function events(context: CommandContext, line: CommandLine): Promise<void>
     )
   for await (const event of client.events({ since: numberOption(line, 'since') ?? 0, signal, onDropped })) {
     terminal.printJson(event)
-    const words = eventLine(event.body, terminal.color, `${terminal.command} `)
-    if (words !== null) {
+    const text = eventLine(event.body, terminal.color, `${terminal.command} `)
+    if (text !== null) {
       terminal.print(
-        `${terminal.color.faint(`${event.seq}`.padStart(6))} ${terminal.color.faint(formatTime(event.at))} ${words}`,
+        `${terminal.color.faint(`${event.seq}`.padStart(6))} ${terminal.color.faint(formatTime(event.at))} ${text}`,
       )
     }
   }

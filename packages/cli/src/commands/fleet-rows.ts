@@ -35,12 +35,12 @@ export function agentRows(agents: readonly AgentView[]): string[] {
 
 /** The state of an agent in a word or two. An idle agent is shown as asleep, since no person stopped it. */
 export function stateOf(agent: AgentView): string {
-  const words = [
+  const parts = [
     agent.state === 'stopped' || agent.state === 'hibernated' ? 'asleep' : agent.state,
     agent.busy ? 'working' : '',
     agent.paused === null ? '' : 'paused',
   ]
-  return words.filter((word) => word !== '').join(', ')
+  return parts.filter((word) => word !== '').join(', ')
 }
 
 export function runRows(runs: readonly RunView[], titles?: TaskTitles): string[] {
@@ -74,17 +74,20 @@ export type TaskTitles = ReadonlyMap<string, string>
 /** Returns the titles of the tasks of these runs, as far as they are among the newest tasks. */
 export async function titlesOf(
   client: MeshClient,
-  asked: {
+  request: {
     readonly runs: readonly RunView[]
     readonly agent?: string
     readonly limit: number
     readonly signal?: AbortSignal
   },
 ): Promise<TaskTitles> {
-  const { runs: listed, agent, limit } = asked
+  const { runs: listed, agent, limit } = request
   if (listed.every(({ input }) => input.kind !== 'task')) return new Map()
   const query = { limit, ...(agent === undefined ? {} : { agent }) }
-  const { tasks } = await client.call('tasks', { query, ...(asked.signal ? { signal: asked.signal } : {}) })
+  const { tasks } = await client.call('tasks', {
+    query,
+    ...(request.signal ? { signal: request.signal } : {}),
+  })
   return new Map(tasks.map(({ id, title }) => [id, title]))
 }
 

@@ -65,7 +65,7 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   })
   terminal.progress.done()
   terminal.printJson(end)
-  if (end.run) terminal.printText(words(end.run, terminal))
+  if (end.run) terminal.printText(runText(end.run, terminal))
   else terminal.hint(skipWords(agentId, end.skipped ?? ''))
   if (!end.run) return
   await confirmRead(client, end.run)
@@ -104,7 +104,7 @@ function skipWords(agentId: string, reason: string): string {
   return reason === 'archived' ? why : `${why} To run it anyway: flotilla heartbeat ${agentId}`
 }
 
-function words(run: RunView, terminal: Terminal): string {
+function runText(run: RunView, terminal: Terminal): string {
   const result = run.outcome?.result
   const quiet =
     typeof result === 'object' && result !== null && 'outcome' in result && result['outcome'] === 'quiet'

@@ -138,8 +138,8 @@ async function firstAgent(
   if (!asks) return named === undefined ? null : { id: named, role: role ?? '' }
   const id = named ?? (await askName(context, client))
   if (id === null) return null
-  const told = role ?? (await askLine(context, `What is ${id} for? `))
-  return { id, role: told === '' ? 'Helps with any request.' : told }
+  const answer = role ?? (await askLine(context, `What is ${id} for? `))
+  return { id, role: answer === '' ? 'Helps with any request.' : answer }
 }
 
 async function askName(context: CommandContext, client: MeshClient): Promise<string | null> {

@@ -138,12 +138,12 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
 async function edit(
   context: CommandContext,
   id: string,
-  asked: {
+  request: {
     readonly value: { readonly set: Readonly<Record<string, McpServer>>; readonly remove: string[] }
     readonly done: string
   },
 ): Promise<void> {
-  const { value, done } = asked
+  const { value, done } = request
   const change: ChangeView = await (
     await context.mesh()
   ).call('agentEdit', {

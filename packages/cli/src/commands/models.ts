@@ -123,11 +123,11 @@ export function freeHereWords(models: readonly ModelView[]): string[] {
 }
 
 function statedWords({ agent_id, tokens, until }: ModelView['stated_windows'][number]): string {
-  const said =
+  const statement =
     tokens === null
       ? `refused a prompt of ${agent_id} as too long and named no limit`
       : `takes ${tokens} tokens, as its provider said to ${agent_id}`
-  return `${said}: ${agent_id} stays within that until ${formatTime(until)} UTC, unless a longer prompt is answered before.`
+  return `${statement}: ${agent_id} stays within that until ${formatTime(until)} UTC, unless a longer prompt is answered before.`
 }
 
 function priceOf(usd: number | undefined): string {

@@ -84,8 +84,8 @@ function approvalLines(
     ...(one.state === 'pending'
       ? [
           `  expires    in ${formatDuration(Math.max(0, one.expires_at - clock.now()))}`,
-          ...one.consequences.map((words) => `  ${color.warning('→')} ${printable(words)}`),
-          ...one.costs.map((words) => `  costs      ${printable(words)}`),
+          ...one.consequences.map((text) => `  ${color.warning('→')} ${printable(text)}`),
+          ...one.costs.map((text) => `  costs      ${printable(text)}`),
           `  exactly    ${one.kind} ${oneLine(JSON.stringify(one.args), 300)}`,
         ]
       : [

@@ -24,7 +24,7 @@ ${[
     (name) => [channelIdentities[name].example, channelIdentities[name].description] as const,
   ),
 ]
-  .map(([example = '', words = '']) => `${example.padEnd(28)}${words}`)
+  .map(([example = '', description = '']) => `${example.padEnd(28)}${description}`)
   .join('\n')}`
 
 export function addPeopleCommand(program: Command, deps: CliDeps): void {

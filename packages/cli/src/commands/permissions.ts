@@ -234,7 +234,7 @@ function entriesOf(value: unknown): [string, unknown][] {
 async function explain(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, signal } = context
   const resource = line.operands[2]
-  const told = await (
+  const decision = await (
     await context.mesh()
   ).call('permissionsExplain', {
     params: { id: operand(line, 0) },
@@ -245,16 +245,16 @@ async function explain(context: CommandContext, line: CommandLine): Promise<void
     },
     signal,
   })
-  terminal.printJson(told)
+  terminal.printJson(decision)
   const { color } = terminal
   terminal.print(
-    told.allowed
-      ? `${color.good('allowed')}: ${told.reason}`
-      : `${color.bad('denied')}: ${printable(told.reason)}`,
-    `  by ${whereOf(told)}`,
-    ...(told.repair === '' ? [] : [`  ${printable(terminal.typed(told.repair))}`]),
+    decision.allowed
+      ? `${color.good('allowed')}: ${decision.reason}`
+      : `${color.bad('denied')}: ${printable(decision.reason)}`,
+    `  by ${whereOf(decision)}`,
+    ...(decision.repair === '' ? [] : [`  ${printable(terminal.typed(decision.repair))}`]),
   )
-  if (!told.allowed) context.setExitCode(exitCodes.refused)
+  if (!decision.allowed) context.setExitCode(exitCodes.refused)
 }
 
 function whereOf({ file, line, field }: ExplanationView): string {

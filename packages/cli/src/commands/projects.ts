@@ -94,12 +94,12 @@ function addManage(projects: Command, deps: CliDeps, action: ManageProjectAction
         body: { action, agents: members },
         signal: context.signal,
       })
-      told(context, reply)
+      printProject(context, reply)
     }),
   )
 }
 
-function told({ terminal }: CommandContext, project: ManagedProject): void {
+function printProject({ terminal }: CommandContext, project: ManagedProject): void {
   terminal.printJson(project)
   const members = project.members.length === 0 ? 'none' : project.members.join(', ')
   const state = project.archived_at === null ? '' : ' It is archived.'

@@ -64,9 +64,9 @@ async function prune(context: CommandContext, line: CommandLine): Promise<void> 
   const { terminal } = context
   const tags = z.array(z.string()).safeParse(line.options['lost'])
   if (tags.success) return pruneLost(context, line, tags.data)
-  const isAsked = !flagOption(line, 'yes')
+  const needsConfirmation = !flagOption(line, 'yes')
   const isDry = flagOption(line, 'dryRun')
-  const plan = isDry || isAsked ? prunedSchema.parse(await ask(context, [])) : null
+  const plan = isDry || needsConfirmation ? prunedSchema.parse(await ask(context, [])) : null
   if (plan !== null) {
     if (plan.things.length === 0 || isDry) terminal.printJson(plan)
     if (plan.things.length === 0)
@@ -95,9 +95,9 @@ async function prune(context: CommandContext, line: CommandLine): Promise<void> 
 
 async function pruneLost(context: CommandContext, line: CommandLine, tags: readonly string[]): Promise<void> {
   const { terminal } = context
-  const words = tags.flatMap((tag) => ['--lost', tag])
+  const options = tags.flatMap((tag) => ['--lost', tag])
   const answered = z.looseObject({ lost: lostSchema })
-  const plan = answered.parse(await ask(context, words))
+  const plan = answered.parse(await ask(context, options))
   const isDry = flagOption(line, 'dryRun')
   if (isDry) terminal.printJson(plan)
   if (isDry || !flagOption(line, 'yes')) terminal.print(...lostTable(plan.lost))
@@ -108,7 +108,7 @@ async function pruneLost(context: CommandContext, line: CommandLine, tags: reado
       question: 'Remove all of it?',
       answer: 'yes',
     })
-  const pruned = answered.parse(await ask(context, [...words, '--apply']))
+  const pruned = answered.parse(await ask(context, [...options, '--apply']))
   terminal.printJson(pruned)
   terminal.print(...pruned.lost.map((home) => `${home.tag} is removed: ${leftWords(home)}.`))
 }
@@ -174,9 +174,9 @@ async function ask(context: CommandContext, extra: readonly string[]): Promise<u
     environment: environment.childEnvironment({}),
     signal,
     timeoutMs,
-    heard: (said) => {
-      if (said.kind === 'progress' && !terminal.json)
-        terminal.status((seconds) => (seconds < 1 ? null : `${said.words} (${seconds} s)`))
+    heard: (line) => {
+      if (line.kind === 'progress' && !terminal.json)
+        terminal.status((seconds) => (seconds < 1 ? null : `${line.words} (${seconds} s)`))
     },
   }).finally(() => void terminal.status(null))
 }

@@ -153,9 +153,9 @@ function recordRows({ run_id: id, agent_id: agent, cut, turns, steps, beside }: 
 function comparisonRows({ kind, turn, turns, steps, calls, same, differences, model }: Comparison): string[] {
   const what =
     kind === 'replay' ? `Replay of turn ${turn} of ${turns}` : `From the fork on, with ${model ?? ''}`
-  const words = same ? 'as before' : 'with differences'
+  const result = same ? 'as before' : 'with differences'
   return [
-    `${what}: ${formatCount(steps, 'step')} and ${formatCount(calls, 'call')}, ${words}.`,
+    `${what}: ${formatCount(steps, 'step')} and ${formatCount(calls, 'call')}, ${result}.`,
     ...differences.flatMap((difference) => differenceRows(difference)),
   ]
 }

@@ -96,13 +96,15 @@ function noTask(error: unknown): null {
 }
 
 function steerWords(run: RunView, steer: SteerView): string {
-  const said = `${formatTime(steer.created_at)} “${oneLine(steer.text, 80)}”`
+  const steerText = `${formatTime(steer.created_at)} “${oneLine(steer.text, 80)}”`
   if (steer.became_run_id === run.id) {
-    return `${said}: this run, ${steer.run_id === null ? 'the agent was not at work' : `too late for ${steer.run_id}`}`
+    return `${steerText}: this run, ${steer.run_id === null ? 'the agent was not at work' : `too late for ${steer.run_id}`}`
   }
-  if (steer.state === 'became-run') return `${said}: too late, run ${steer.became_run_id} of its own`
-  if (steer.state === 'returned') return `${said}: not read, the run was stopped`
-  return steer.state === 'taken' ? `${said}: read after step ${steer.step}` : `${said}: not read yet`
+  if (steer.state === 'became-run') return `${steerText}: too late, run ${steer.became_run_id} of its own`
+  if (steer.state === 'returned') return `${steerText}: not read, the run was stopped`
+  return steer.state === 'taken'
+    ? `${steerText}: read after step ${steer.step}`
+    : `${steerText}: not read yet`
 }
 
 async function cancel(context: CommandContext, line: CommandLine): Promise<void> {

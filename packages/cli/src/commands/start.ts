@@ -56,8 +56,8 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   if (service !== null && flagOption(line, 'detach')) return startBySystemd(context, line)
   if (service !== null && !['inactive', 'failed'].includes(service.active)) throw keptBySystemd(place.home)
   makeHome(fs, place.home)
-  const asked = askedRuntime(line)
-  const { runtime } = asked
+  const options = askedRuntime(line)
+  const { runtime } = options
   if (runtime === 'process') terminal.note(terminal.color.warning(noIsolationWords))
   const isolation = isolationAsked(line)
   if (runtime === 'process' && isolation !== undefined) throw nothingIsolated()
@@ -65,7 +65,7 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   const mesh = await startMesh({
     home: place.home,
     port: place.port,
-    ...asked,
+    ...options,
     isolation,
     verb: 'serve',
     environment: context.environment.childEnvironment({}),
@@ -73,7 +73,7 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
     progress: terminal.progress,
     clock: context.clock,
     signal: context.signal,
-    ...(detached ? {} : { onLine: (said: MeshLine) => showWarning(context, said) }),
+    ...(detached ? {} : { onLine: (meshLine: MeshLine) => showWarning(context, meshLine) }),
   })
   terminal.progress.done()
   try {
@@ -91,8 +91,8 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
 /** Hands a start in the background to the service of the home: a supervisor beside it would start a second mesh. */
 async function startBySystemd(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place, clock } = context
-  const asked = [place.port, askedRuntime(line).runtime, isolationAsked(line)]
-  if (asked.some((option) => option !== undefined)) {
+  const given = [place.port, askedRuntime(line).runtime, isolationAsked(line)]
+  if (given.some((option) => option !== undefined)) {
     throw new CommandFailed('kept-by-systemd', {
       detail: `systemd keeps the mesh of ${place.home} and starts it by its unit, so that options of this command have no effect.`,
       repair: `Write these options into ${join(place.home, '.env')}, and start without options. Or remove the unit: flotilla service uninstall`,
@@ -150,8 +150,8 @@ async function firstChoice(context: CommandContext, mesh: NewMesh): Promise<Mode
   const { terminal, input } = context
   if (input.isTTY !== true || !terminal.isInteractive) return null
   const client = await context.meshAt({ url: mesh.url, home: context.place.home })
-  const { default_model: standing } = await client.call('setup', { signal: context.signal })
-  if (standing !== null) return null
+  const { default_model: current } = await client.call('setup', { signal: context.signal })
+  if (current !== null) return null
   return askForModel(context, client)
 }
 
@@ -202,8 +202,8 @@ async function refuseSecond({ place: { home }, clock }: CommandContext): Promise
   const supervisor = await askSupervisor(home)
   if (found?.alive !== true && supervisor !== null) {
     if (supervisor.last_exit === null) {
-      const { code, ...words } = await alreadySupervised(home, clock)
-      throw new CommandFailed(code, words)
+      const { code, ...problem } = await alreadySupervised(home, clock)
+      throw new CommandFailed(code, problem)
     }
     throw new CommandFailed('mesh-already-runs', {
       detail: `The mesh of ${home} ended (${supervisor.last_exit}), and its supervisor (process ${supervisor.pid}) starts it again.`,

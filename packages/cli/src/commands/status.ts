@@ -92,11 +92,11 @@ function rungWords(
   { isolation: { wanted, required, rungs } }: Reply<'status'>['runtime'],
   color: CommandContext['terminal']['color'],
 ): readonly string[] {
-  const asked = rungs.filter(({ rung, available }) => rung !== 'container' && available !== null)
+  const checked = rungs.filter(({ rung, available }) => rung !== 'container' && available !== null)
   const wish = wanted === required ? `${required}, required` : `${wanted}, or ${required} without it`
   return [
     ...(wanted === 'container' ? [] : [`Isolation of agents: ${wish}.`]),
-    ...asked.map(({ rung, available, detail }) =>
+    ...checked.map(({ rung, available, detail }) =>
       available ? `  ${rung}: ${detail}` : color.warning(`  ${rung} is not available: ${detail}`),
     ),
   ]

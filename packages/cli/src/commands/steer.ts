@@ -26,19 +26,19 @@ Examples:
 
 async function steer(context: CommandContext, line: CommandLine): Promise<void> {
   const client = await context.mesh()
-  const words = line.operands.slice(1).join(' ')
+  const typed = line.operands.slice(1).join(' ')
   const session = textOption(line, 'session')
-  const said = await client.call('steer', {
+  const reply = await client.call('steer', {
     params: { id: operand(line, 0) },
     body: {
-      text: words === '-' ? (await text(context.input)).trim() : words,
+      text: typed === '-' ? (await text(context.input)).trim() : typed,
       ...(session === undefined ? {} : { session }),
     },
     idempotencyKey: context.newKey(),
     signal: context.signal,
   })
-  context.terminal.printJson(said)
-  context.terminal.hint(...whereItWent(said))
+  context.terminal.printJson(reply)
+  context.terminal.hint(...whereItWent(reply))
 }
 
 /** Explains the reply to the person who sent the message. */

@@ -141,7 +141,7 @@ async function takeIn(context: CommandContext, line: CommandLine): Promise<void>
     },
     signal: context.signal,
   })
-  say(context, reply)
+  printWallet(context, reply)
 }
 
 async function unlock(context: CommandContext): Promise<void> {
@@ -154,11 +154,11 @@ async function unlock(context: CommandContext): Promise<void> {
     body: { passphrase: requireLine(typed, 'the passphrase') },
     signal: context.signal,
   })
-  say(context, reply)
+  printWallet(context, reply)
 }
 
 async function status(context: CommandContext): Promise<void> {
-  say(context, await (await context.mesh()).call('walletStatus', { signal: context.signal }))
+  printWallet(context, await (await context.mesh()).call('walletStatus', { signal: context.signal }))
 }
 
 async function addresses(context: CommandContext, line: CommandLine): Promise<void> {
@@ -182,7 +182,7 @@ function row(given: WalletAddress): string[] {
   return [agent, String(given.index), given.evm, given.solana]
 }
 
-function say({ terminal }: CommandContext, wallet: WalletStatus): void {
+function printWallet({ terminal }: CommandContext, wallet: WalletStatus): void {
   terminal.printJson(wallet)
   terminal.hint(stateWords[wallet.state](wallet))
   if (wallet.owner_address !== null) {

@@ -34,9 +34,9 @@ function hasNumber(text: string, value: number): boolean {
 
 function hasNear(text: string, name: string, value: number): boolean {
   const lower = text.toLowerCase()
-  const wanted = name.toLowerCase()
-  for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, at + 1)) {
-    const around = `${text.slice(Math.max(0, at - nearChars), at)} ${text.slice(at + wanted.length, at + wanted.length + nearChars)}`
+  const lowerName = name.toLowerCase()
+  for (let at = lower.indexOf(lowerName); at !== -1; at = lower.indexOf(lowerName, at + 1)) {
+    const around = `${text.slice(Math.max(0, at - nearChars), at)} ${text.slice(at + lowerName.length, at + lowerName.length + nearChars)}`
     if (hasNumber(around, value)) return true
   }
   return false

@@ -216,10 +216,10 @@ export const wallAttempts: readonly WallAttempt[] = [
     command: () => `node ${attempts}/chat-on-loopback.mjs`,
     judge: (report) => {
       const { none, program, forged, healthz, listens } = chatSchema.parse(report)
-      const asked = [none, program, forged]
-      const refused = healthz === 200 && asked.every((code) => code === 401 || code === 403)
+      const statuses = [none, program, forged]
+      const refused = healthz === 200 && statuses.every((code) => code === 401 || code === 403)
       // In a cluster an agent answers only clients with its key, even inside its own pod.
-      const unheard = healthz === 0 && listens && asked.every((code) => typeof code === 'string')
+      const unheard = healthz === 0 && listens && statuses.every((code) => typeof code === 'string')
       return {
         held: refused || unheard,
         happened: `no token: ${none}; programs' token: ${program}; forged token: ${forged}; (its /healthz: ${healthz}${unheard ? '; it accepts connections but answers no request without its key' : ''})`,

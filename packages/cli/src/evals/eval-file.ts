@@ -106,7 +106,7 @@ export function readEvalFile(source: string, agent: string | undefined): EvalFil
     throw wrong(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not of the form'}`)
   }
   const { cases, ...file } = parsed.data
-  const asked = cases.map((one) => {
+  const resolved = cases.map((one) => {
     const whom = agent ?? one.agent ?? file.agent
     if (whom === undefined) throw wrong(`case ${one.name} names no agent, and neither does the file`)
     return { ...one, agent: whom }
@@ -117,7 +117,7 @@ export function readEvalFile(source: string, agent: string | undefined): EvalFil
     throw wrong(
       'a check needs a judge, but the file names none: judge: { model: ... } or judge: { agent: ... }',
     )
-  return { ...file, cases: asked }
+  return { ...file, cases: resolved }
 }
 
 function isPattern(source: string): boolean {

@@ -80,8 +80,8 @@ function quoted(text: string): string {
 }
 
 /** Returns the verdict of a judge, the last JSON object in its text. Without a verdict the check fails. Pure. */
-export function readVerdict(words: string): { readonly pass: boolean; readonly reason: string } {
-  const objects = words.match(/\{[^{}]*\}/g) ?? []
+export function readVerdict(reply: string): { readonly pass: boolean; readonly reason: string } {
+  const objects = reply.match(/\{[^{}]*\}/g) ?? []
   for (const text of objects.toReversed()) {
     const value = readJson(text)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) continue

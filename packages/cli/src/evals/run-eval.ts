@@ -126,12 +126,12 @@ async function playCase(
         signal,
       })
     }
-    const asked = await ask(deps, one, cap)
-    if (typeof asked === 'string') return result({ failures: [asked] })
-    const { run, isLate } = asked
+    const outcome = await ask(deps, one, cap)
+    if (typeof outcome === 'string') return result({ failures: [outcome] })
+    const { run, isLate } = outcome
     const answer = run.outcome?.text ?? ''
-    const told = { run_id: run.id, answer, cost_usd: run.cost_usd }
-    if (isLate) return result({ ...told, failures: [`it took longer than ${one.timeout_seconds} s`] })
+    const facts = { run_id: run.id, answer, cost_usd: run.cost_usd }
+    if (isLate) return result({ ...facts, failures: [`it took longer than ${one.timeout_seconds} s`] })
     const failures: string[] = []
     if (run.outcome?.status !== 'done')
       failures.push(
@@ -151,7 +151,7 @@ async function playCase(
       judged += costUsd
       if (failure !== null) failures.push(failure)
     }
-    return result({ ...told, cost_usd: run.cost_usd + judged, failures })
+    return result({ ...facts, cost_usd: run.cost_usd + judged, failures })
   } catch (error) {
     if (signal.aborted || !(error instanceof Problem)) throw error
     return result({ failures: [`${error.code}: ${error.detail}`] })
@@ -202,13 +202,13 @@ async function callsOf(
   run: RunView,
   { tools, never, checks }: EvalCase,
 ): Promise<readonly MadeCall[] | string> {
-  const isAsked = tools.length > 0 || never.length > 0
-  if (!isAsked && !checks.some((check) => 'program' in check)) return []
+  const needsCalls = tools.length > 0 || never.length > 0
+  if (!needsCalls && !checks.some((check) => 'program' in check)) return []
   try {
     return madeCalls(await client.call('runRecord', { params: { id: run.id }, signal }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return isAsked ? `failed to read its tool calls: ${error.detail}` : []
+    return needsCalls ? `failed to read its tool calls: ${error.detail}` : []
   }
 }
 
@@ -244,8 +244,8 @@ async function failureOf(
   }
   if ('judge' in check) {
     if (judge === null) return free('there is no judge')
-    const { words, costUsd } = await judge(judgeQuestion(check.judge, one.ask, answer))
-    const { pass, reason } = readVerdict(words)
+    const { words: text, costUsd } = await judge(judgeQuestion(check.judge, one.ask, answer))
+    const { pass, reason } = readVerdict(text)
     return { failure: pass ? null : `the judge: ${reason || 'no'}`, costUsd }
   }
   return free(textFailure(check, answer))

@@ -10,7 +10,7 @@ const killGraceMs = 2000
  */
 export function runProgram(
   command: string,
-  asked: {
+  options: {
     readonly input: string
     readonly folder: string
     readonly timeoutMs: number
@@ -18,9 +18,9 @@ export function runProgram(
   },
 ): Promise<string | null> {
   return new Promise<string | null>((resolve) => {
-    const bounded = AbortSignal.any([asked.signal, AbortSignal.timeout(asked.timeoutMs)])
+    const bounded = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)])
     const child = spawn('sh', ['-c', command], {
-      cwd: asked.folder,
+      cwd: options.folder,
       env: process.env,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
@@ -28,15 +28,15 @@ export function runProgram(
     child.once('error', (error) => end(`the program could not be run: ${error.message}`))
     // Without open files, Node gives the program no pipes, whatever its types say, and emits the error.
     const { stdin, stdout, stderr } = child as Partial<typeof child>
-    let said = ''
-    const hear = (piece: Buffer) => {
-      said = `${said}${piece.toString()}`.slice(-outputMaxChars)
+    let output = ''
+    const append = (piece: Buffer) => {
+      output = `${output}${piece.toString()}`.slice(-outputMaxChars)
     }
-    stdout?.on('data', hear)
-    stderr?.on('data', hear)
+    stdout?.on('data', append)
+    stderr?.on('data', append)
     // A program that reads nothing closes its input, which is allowed.
     stdin?.on('error', () => undefined)
-    stdin?.end(asked.input)
+    stdin?.end(options.input)
     const kill = () => {
       endGroup(child.pid, 'SIGTERM')
       setTimeout(() => endGroup(child.pid, 'SIGKILL'), killGraceMs).unref()
@@ -47,8 +47,8 @@ export function runProgram(
       resolve(failure)
     }
     child.once('close', (code) => {
-      if (bounded.aborted) end(`the program took longer than ${asked.timeoutMs / 1000} s`)
-      else end(code === 0 ? null : `the program ended with ${code}: ${said.trim() || 'no output'}`)
+      if (bounded.aborted) end(`the program took longer than ${options.timeoutMs / 1000} s`)
+      else end(code === 0 ? null : `the program ended with ${code}: ${output.trim() || 'no output'}`)
     })
   }).catch((error: unknown) => `the program could not be run: ${String(error)}`)
 }

@@ -61,8 +61,8 @@ export async function askMeshProgram(options: AskOptions): Promise<unknown> {
   const [out, err, exit] = await Promise.all([linesIn(child.stdout, options.heard), text(child.stderr), code])
   const lines = out.trim().split('\n')
   for (const line of lines) {
-    const said = parseMeshLine(line)
-    if (said.kind === 'problem') throw new CommandFailed(said.code, said)
+    const parsed = parseMeshLine(line)
+    if (parsed.kind === 'problem') throw new CommandFailed(parsed.code, parsed)
   }
   const answer = parseJsonLine(out.trim()) ?? parseJsonLine(lines.at(-1) ?? '')
   if (answer !== undefined && (exit === 0 || !changing.includes(options.verb))) return answer
@@ -75,11 +75,11 @@ export async function askMeshProgram(options: AskOptions): Promise<unknown> {
 
 async function linesIn(
   stream: NodeJS.ReadableStream,
-  heard: ((line: MeshLine) => void) | undefined,
+  onLine: ((line: MeshLine) => void) | undefined,
 ): Promise<string> {
   const lines: string[] = []
   for await (const line of createInterface({ input: stream })) {
-    heard?.(parseMeshLine(line))
+    onLine?.(parseMeshLine(line))
     lines.push(line)
   }
   return lines.join('\n')

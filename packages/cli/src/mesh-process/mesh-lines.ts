@@ -46,8 +46,12 @@ export function parseMeshLine(line: string): MeshLine {
   const value = parseJsonLine(line)
   const progress = progressSchema.safeParse(value)
   if (progress.success) {
-    const { progress: words, failed } = progress.data
-    return { kind: 'progress', words, ...(failed && { failed: { step: failed.step, why: failed.why } }) }
+    const { progress: text, failed } = progress.data
+    return {
+      kind: 'progress',
+      words: text,
+      ...(failed && { failed: { step: failed.step, why: failed.why } }),
+    }
   }
   const moved = movedSchema.safeParse(value)
   if (moved.success) return { kind: 'moved', bytes: moved.data.moved.bytes, of: moved.data.moved.of }

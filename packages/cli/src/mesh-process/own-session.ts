@@ -12,17 +12,17 @@ const answerMaxMs = 30_000
  * machine, one that the mesh program signs for a user who may read the access token. Undefined if none is needed.
  */
 export async function sessionFor(
-  asked: { readonly home: string; readonly elsewhere: boolean },
+  options: { readonly home: string; readonly elsewhere: boolean },
   environment: Environment,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   // The user of a personal token has only the rights of that person.
   if (environment.personToken !== undefined) return undefined
   if (environment.sessionCookie !== undefined) return environment.sessionCookie
-  if (asked.elsewhere || !existsSync(accessTokenPath)) return undefined
+  if (options.elsewhere || !existsSync(accessTokenPath)) return undefined
   const answer = await askMeshProgram({
     verb: 'session',
-    home: asked.home,
+    home: options.home,
     environment: environment.childEnvironment({}),
     signal,
     timeoutMs: answerMaxMs,

@@ -86,8 +86,8 @@ export async function askSupervisor(home: string): Promise<SupervisorState | nul
 
 /** Whether a process is alive and a supervisor: process ids are reused. */
 export async function isSupervisor(pid: number): Promise<boolean> {
-  const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-  return words.split('\0').includes(superviseWord)
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  return commandLine.split('\0').includes(superviseWord)
 }
 
 /** Returns the trusted user ids: root, the user of this process, and the owner of the home. */
@@ -162,16 +162,16 @@ async function stateFrom(name: string): Promise<SupervisorState | null> {
 
 function answerOf(name: string): Promise<string> {
   return new Promise((resolve) => {
-    let said = ''
+    let output = ''
     const socket = connect(name)
     const end = (): void => {
       socket.destroy()
-      resolve(said)
+      resolve(output)
     }
     socket.setTimeout(answerMaxMs, end)
     socket.on('data', (piece: Buffer) => {
-      said += piece.toString('utf8')
-      if (said.length > answerMaxChars) end()
+      output += piece.toString('utf8')
+      if (output.length > answerMaxChars) end()
     })
     socket.on('end', end).on('error', end)
   })

@@ -107,8 +107,8 @@ export async function startService(home: string, clock: Clock): Promise<MeshFile
 /** The mesh's own reason for its end, else the last lines that it printed. */
 function reasonIn(printed: string): string {
   const lines = printed.split('\n')
-  const told = lines.map(parseMeshLine).findLast(({ kind }) => kind === 'problem')
-  return told?.kind === 'problem' ? told.detail : (lines.at(-1)?.slice(0, 400) ?? '')
+  const problem = lines.map(parseMeshLine).findLast(({ kind }) => kind === 'problem')
+  return problem?.kind === 'problem' ? problem.detail : (lines.at(-1)?.slice(0, 400) ?? '')
 }
 
 /** Makes systemd start or stop the mesh of its unit. */
@@ -131,9 +131,9 @@ export async function systemctl(...words: readonly string[]): Promise<void> {
   try {
     await promisify(execFile)('systemctl', [...manager, ...words], { timeout: answerMaxMs })
   } catch (error) {
-    const said: unknown = Reflect.get(Object(error), 'stderr')
+    const stderr: unknown = Reflect.get(Object(error), 'stderr')
     throw new CommandFailed('systemd-refused', {
-      detail: `systemctl ${words.join(' ')} failed: ${typeof said === 'string' && said !== '' ? said.trim() : String(error)}`,
+      detail: `systemctl ${words.join(' ')} failed: ${typeof stderr === 'string' && stderr !== '' ? stderr.trim() : String(error)}`,
       repair:
         'flotilla service install --print shows the unit, for machines that are managed in another way.',
     })

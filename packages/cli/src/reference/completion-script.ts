@@ -75,10 +75,10 @@ function bashScript(
   { paths, takers }: LineWords,
 ): string {
   const cases = commands.map((command) => {
-    const words = command.children.map(({ name }) => name).join(' ')
+    const childNames = command.children.map(({ name }) => name).join(' ')
     const options = [...command.options, ...(command.path === '' ? [] : shared)].flatMap(({ names }) => names)
     const operands = operandsOf(command).join(' ')
-    return `    ${quoted(command.path)}) words=${quoted(words)} options=${quoted([...options, '--help'].join(' '))}${valuesIn(command, (values) => quoted(values.join(' ')))} operands=${quoted(operands)} ;;`
+    return `    ${quoted(command.path)}) words=${quoted(childNames)} options=${quoted([...options, '--help'].join(' '))}${valuesIn(command, (values) => quoted(values.join(' ')))} operands=${quoted(operands)} ;;`
   })
   return `# bash completion for flotilla; made by: flotilla completion bash
 _flotilla() {

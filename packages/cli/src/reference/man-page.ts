@@ -15,8 +15,8 @@ function plain(text: string): string {
 
 /** The manual page flotilla(1), made of the same table and lines as the help. `version` is the product's. Pure. */
 export function manPage(program: Command, version: string): string {
-  const words = new Map(readCommands(program).map((command) => [command.path, command]))
-  const [all] = words.values()
+  const byPath = new Map(readCommands(program).map((command) => [command.path, command]))
+  const [all] = byPath.values()
   return [
     `.TH FLOTILLA 1 "" "Flotilla ${plain(version)}" "User Commands"`,
     '.SH NAME',
@@ -31,7 +31,9 @@ export function manPage(program: Command, version: string): string {
     '.SH COMMANDS',
     ...commandTable.flatMap(({ title, groups }) => [
       `.SS ${plain(title)}`,
-      ...groups.flatMap(({ commands }) => Object.keys(commands).flatMap((name) => commandLines(words, name))),
+      ...groups.flatMap(({ commands }) =>
+        Object.keys(commands).flatMap((name) => commandLines(byPath, name)),
+      ),
     ]),
     '.SH EXIT STATUS',
     plain(exitCodeWords),
@@ -45,15 +47,15 @@ export function manPage(program: Command, version: string): string {
   ].join('\n')
 }
 
-function commandLines(words: ReadonlyMap<string, CommandReference>, path: string): string[] {
-  const command = words.get(path)
+function commandLines(byPath: ReadonlyMap<string, CommandReference>, path: string): string[] {
+  const command = byPath.get(path)
   if (command === undefined) return []
   return [
     '.TP',
     `.B flotilla ${plain(path)}${command.takes.map(({ name }) => ` \\fI${plain(name)}\\fR`).join('')}`,
     `${plain(command.summary)}.`,
     ...command.options.flatMap((option) => ['.RS', ...optionLines(option), '.RE']),
-    ...command.children.flatMap(({ name }) => commandLines(words, `${path} ${name}`)),
+    ...command.children.flatMap(({ name }) => commandLines(byPath, `${path} ${name}`)),
   ]
 }
 

@@ -161,8 +161,8 @@ export const administrationCommands: readonly SlashCommand[] = [
         ...(key === '' ? {} : { key }),
         ...(model === undefined ? {} : { model }),
       }
-      const { default_model: standing } = await client.call('setup', {})
-      const body = { ...named, make_default: standing === null }
+      const { default_model: current } = await client.call('setup', {})
+      const body = { ...named, make_default: current === null }
       const kept = await client.call('setupProvider', { body })
       terminal.print(`${kept.model} has answered; the key of ${kept.provider} is saved.`)
     },

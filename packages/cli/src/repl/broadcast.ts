@@ -3,9 +3,9 @@ import { formatError } from '../terminal/format-error.ts'
 import type { SlashCall } from './slash-command.ts'
 
 /** Number of agents that one line may ask; more are rejected, because each of them costs money. */
-const askedMax = 50
+const agentsMax = 50
 /** Number of agents that are asked at the same time; the others wait. */
-const askedAtOnceMax = 8
+const parallelMax = 8
 const nameColumnsMax = 64
 
 /**
@@ -15,14 +15,14 @@ const nameColumnsMax = 64
 export async function broadcast(call: SlashCall, text: string): Promise<void> {
   const { client, terminal } = call
   /** The id of the run that each asked agent is executing, by the agent's id. */
-  const asked = new Map<string, string>()
+  const runIds = new Map<string, string>()
   const inUse = call.project.name()
   const agents = await meantAgents(call)
   if (agents.length === 0) {
     return terminal.print(inUse === null ? 'There are no workers yet.' : `${inUse} has no members yet.`)
   }
-  if (agents.length > askedMax) {
-    return terminal.print(`${agents.length} agents would be asked; the limit is ${askedMax}. Use a project.`)
+  if (agents.length > agentsMax) {
+    return terminal.print(`${agents.length} agents would be asked; the limit is ${agentsMax}. Use a project.`)
   }
   terminal.print(terminal.color.faint(`Asked: ${agents.join(', ')}`))
   const waiting = [...agents]
@@ -33,11 +33,11 @@ export async function broadcast(call: SlashCall, text: string): Promise<void> {
       ['Cancelling …', ...(waiting.length === 0 ? [] : [`(${waiting.length} not asked)`])].join(' '),
     )
     waiting.length = 0
-    for (const runId of asked.values()) void cancel(runId)
+    for (const runId of runIds.values()) void cancel(runId)
   })
   try {
     await Promise.all(
-      Array.from({ length: Math.min(askedAtOnceMax, agents.length) }, async () => {
+      Array.from({ length: Math.min(parallelMax, agents.length) }, async () => {
         for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await askOne(id)
       }),
     )
@@ -55,15 +55,15 @@ export async function broadcast(call: SlashCall, text: string): Promise<void> {
     try {
       for await (const frame of client.chatStream(agentId, text, { session: call.session.name() })) {
         if (frame.type === 'accepted') {
-          asked.set(agentId, frame.run_id)
+          runIds.set(agentId, frame.run_id)
           // The person cancelled after the request was sent and before the mesh created the run.
           if (isCancelled) void cancel(frame.run_id)
         }
         if (frame.type !== 'ended') continue
-        asked.delete(agentId)
+        runIds.delete(agentId)
         const { outcome, state } = frame.run
-        const words = outcome?.status === 'done' ? outcome.text : `${state}: ${outcome?.text ?? ''}`
-        terminal.print(...markedLines(words).map((line, at) => (at === 0 ? `${who}: ${line}` : line)))
+        const answer = outcome?.status === 'done' ? outcome.text : `${state}: ${outcome?.text ?? ''}`
+        terminal.print(...markedLines(answer).map((line, at) => (at === 0 ? `${who}: ${line}` : line)))
       }
     } catch (error) {
       terminal.print(`${who}: ${printable(formatError(error).detail)}`)

@@ -125,7 +125,7 @@ async function turn(context: CommandContext, talk: Conversation, text: string): 
     const steering = steeringOf(context, talk)
     await runSlashLine(context, talk, { text, steering, streaming: false })
     asks.push(...(await steering.late(null)))
-  } else if (/^@[\w-]+\s/.test(text)) return askedAside(context, talk, text)
+  } else if (/^@[\w-]+\s/.test(text)) return askOtherAgent(context, talk, text)
   else asks.push({ text, key: context.newKey() })
   return followed(context, talk, asks)
 }
@@ -193,7 +193,7 @@ function printTurnError({ terminal }: CommandContext, error: unknown): void {
 }
 
 /** Asks another agent once: `@agent text`. The conversation stays with its own. */
-async function askedAside(context: CommandContext, talk: Conversation, text: string): Promise<TurnEnd> {
+async function askOtherAgent(context: CommandContext, talk: Conversation, text: string): Promise<TurnEnd> {
   const [, to = '', message = ''] = /^@([\w-]+)\s+([^]*)$/.exec(text) ?? []
   const own = talk.agentId
   try {

@@ -64,10 +64,10 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
     case 'message.changed': {
       const answered = event.state === 'answered'
       const [who, other] = answered ? [event.to, event.from] : [event.from, event.to]
-      const words = answered
+      const action = answered
         ? `answered ${other}`
         : `asked ${other}${event.state === 'kept' ? ' (at its next heartbeat)' : ''}: “${oneLine(event.text, 60)}”`
-      return line(color, who, words)
+      return line(color, who, action)
     }
     case 'blackboard.written':
       return line(color, event.written_by, `wrote ${event.key} to the blackboard (version ${event.version})`)
@@ -209,8 +209,8 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
 }
 
 function waitLine(event: DelayedEvent, color: Color): string | null {
-  const words = formatWait(event)
-  return words === null ? null : line(color, event.agent_id, color.warning(words))
+  const waitText = formatWait(event)
+  return waitText === null ? null : line(color, event.agent_id, color.warning(waitText))
 }
 
 function callerOf({ agent_id: id, subagent }: { agent_id: string; subagent?: string | undefined }): string {
@@ -218,11 +218,11 @@ function callerOf({ agent_id: id, subagent }: { agent_id: string; subagent?: str
 }
 
 function steerWords(event: Extract<FleetEventBody, { type: 'steer.changed' }>, color: Color): string {
-  const said = `“${oneLine(event.text, 60)}”`
-  if (event.state === 'taken') return `reads ${said} after step ${event.step}`
-  if (event.state === 'waiting') return color.faint(`will read ${said} before its next step`)
-  if (event.state === 'returned') return `was stopped before it read ${said}, which starts nothing`
-  return `answers ${said} in a separate run, ${event.became_run_id}`
+  const quoted = `“${oneLine(event.text, 60)}”`
+  if (event.state === 'taken') return `reads ${quoted} after step ${event.step}`
+  if (event.state === 'waiting') return color.faint(`will read ${quoted} before its next step`)
+  if (event.state === 'returned') return `was stopped before it read ${quoted}, which starts nothing`
+  return `answers ${quoted} in a separate run, ${event.became_run_id}`
 }
 
 function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color: Color): string | null {
@@ -236,9 +236,9 @@ function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color:
 
 function cronLine(event: Extract<FleetEventBody, { type: 'cron.changed' }>, color: Color): string | null {
   const detail = event.detail === '' ? '' : `: ${oneLine(event.detail, quotedMax)}`
-  const words = `job ${event.job_id} (${oneLine(event.schedule, 30)}) ${event.action}${detail}`
+  const jobText = `job ${event.job_id} (${oneLine(event.schedule, 30)}) ${event.action}${detail}`
   // Other events report the begin and the failure of the job's runs, so this line has less emphasis.
-  return line(color, event.agent_id, event.action === 'error' ? color.bad(words) : color.faint(words))
+  return line(color, event.agent_id, event.action === 'error' ? color.bad(jobText) : color.faint(jobText))
 }
 
 function line(color: Color, who: string, what: string): string {
@@ -247,13 +247,13 @@ function line(color: Color, who: string, what: string): string {
 
 /** The input of a tool as a person would say it: the text of a lone field, else `key: value` pairs. */
 function quoteInput(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return oneLine(say(input), quotedMax)
+  if (typeof input !== 'object' || input === null) return oneLine(valueText(input), quotedMax)
   const entries = Object.entries(input)
-  if (entries.length === 1) return oneLine(say(entries[0]?.[1]), quotedMax)
-  return oneLine(entries.map(([key, value]) => `${key}: ${say(value)}`).join(', '), quotedMax)
+  if (entries.length === 1) return oneLine(valueText(entries[0]?.[1]), quotedMax)
+  return oneLine(entries.map(([key, value]) => `${key}: ${valueText(value)}`).join(', '), quotedMax)
 }
 
-function say(value: unknown): string {
+function valueText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 

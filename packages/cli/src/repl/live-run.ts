@@ -70,7 +70,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   /** The run whose waiting time is shown. */
   let waiting: string | null = null
   /** The run whose complete outcome is shown. */
-  let asked: string | null = null
+  let currentRun: string | null = null
 
   function endParagraph(): void {
     if (!ask.eventsBeside) terminal.endRow()
@@ -91,7 +91,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
 
   return {
     queued(runId) {
-      asked = runId
+      currentRun = runId
       if (terminal.status((seconds) => formatTurn(ask.agentId, seconds, before))) waiting = runId
     },
     text(content) {
@@ -100,7 +100,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       paragraph += content
     },
     event(event) {
-      if (event.type === 'run.changed' && event.run_id === asked && event.outcome !== null) return
+      if (event.type === 'run.changed' && event.run_id === currentRun && event.outcome !== null) return
       const whole = eventLine(event, terminal.color, before)
       const isQuote = event.type === 'tool.started' || event.type === 'tool.ended'
       // A tool's input and output are cut to one row; the run's record has them whole.
@@ -120,13 +120,13 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
     },
     end(run) {
       endWait()
-      const words = run.outcome?.text ?? ''
+      const text = run.outcome?.text ?? ''
       endParagraph()
       if (run.outcome?.status !== 'done') {
         terminal.tell(formatOutcome(run))
         return
       }
-      if (ask.eventsBeside || !last.endsWith(words.trim())) terminal.printText(words)
+      if (ask.eventsBeside || !last.endsWith(text.trim())) terminal.printText(text)
     },
   }
 }

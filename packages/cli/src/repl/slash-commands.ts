@@ -60,8 +60,8 @@ const talkCommands: readonly SlashCommand[] = [
     usage: '[count]',
     summary: 'Shows the messages of this conversation',
     run: async ({ client, terminal, agentId, session, rest }) => {
-      const asked = Number(rest[0] ?? historyShown)
-      const limit = Number.isInteger(asked) && asked > 0 ? Math.min(asked, historyMessages.max) : historyShown
+      const count = Number(rest[0] ?? historyShown)
+      const limit = Number.isInteger(count) && count > 0 ? Math.min(count, historyMessages.max) : historyShown
       const query = { session: session.name(), limit }
       const found = await client.call('chatHistory', { params: { id: agentId }, query })
       terminal.print(...historyLines(found, terminal.color, '/history COUNT'))

@@ -23,7 +23,7 @@ export function createSteering(deps: {
   readonly newKey: () => string
   readonly onError: (error: unknown) => void
 }): Steering {
-  const said: { readonly words: LateWords; readonly reply: Promise<SteerView | null> }[] = []
+  const sent: { readonly words: LateWords; readonly reply: Promise<SteerView | null> }[] = []
 
   async function send({ text, key }: LateWords): Promise<SteerView | null> {
     try {
@@ -40,17 +40,17 @@ export function createSteering(deps: {
 
   return {
     say: async (text) => {
-      const words = { text, key: deps.newKey() }
-      const reply = send(words)
-      said.push({ words, reply })
+      const message = { text, key: deps.newKey() }
+      const reply = send(message)
+      sent.push({ words: message, reply })
       await reply
     },
     late: async (ended) => {
       const late: LateWords[] = []
-      for (const { words, reply } of said) {
+      for (const { words: message, reply } of sent) {
         const steer = await reply
         const now = ended?.steers.find((one) => one.id === steer?.id) ?? steer
-        if (now?.state === 'became-run') late.push(words)
+        if (now?.state === 'became-run') late.push(message)
       }
       return late
     },

@@ -12,13 +12,13 @@ export function usageRows(
   columns: number,
 ): readonly string[] {
   const isNarrow = columns < besideColumnsMin
-  const short = rows.map(({ words }) => columnsOf(words)).filter((width) => width <= wordsColumnsMax)
+  const short = rows.map(({ words: usage }) => columnsOf(usage)).filter((width) => width <= wordsColumnsMax)
   const indent = isNarrow ? gap.length * 2 : Math.max(0, ...short) + gap.length
-  return rows.flatMap(({ words, summary }) => {
+  return rows.flatMap(({ words: usage, summary }) => {
     const lines = wrapWords(summary, columns - indent).map((line) => ' '.repeat(indent) + line)
-    const width = columnsOf(words)
-    if (isNarrow || width + gap.length > indent) return [words, ...lines]
-    return [words.padEnd(indent) + (lines[0] ?? '').slice(indent), ...lines.slice(1)]
+    const width = columnsOf(usage)
+    if (isNarrow || width + gap.length > indent) return [usage, ...lines]
+    return [usage.padEnd(indent) + (lines[0] ?? '').slice(indent), ...lines.slice(1)]
   })
 }
 

@@ -19,11 +19,11 @@ export async function chooseDemo(
   client: MeshClient,
   { asks }: { readonly asks: boolean },
 ): Promise<DemoChoice> {
-  const standing = asks ? await workingModel(context, client) : null
-  if (standing !== null) {
+  const current = asks ? await workingModel(context, client) : null
+  if (current !== null) {
     await confirmByTyping(context, {
-      what: `init --demo replaces the model ${standing} with the scripted model`,
-      question: `Replace the model ${standing} with the scripted model of the demo?`,
+      what: `init --demo replaces the model ${current} with the scripted model`,
+      question: `Replace the model ${current} with the scripted model of the demo?`,
       answer: 'yes',
     })
   }

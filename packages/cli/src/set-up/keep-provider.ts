@@ -32,13 +32,13 @@ const triesMax = 3
 export async function keepProvider(
   context: CommandContext,
   client: MeshClient,
-  wanted: WantedModel,
+  choice: WantedModel,
 ): Promise<ModelChoice> {
   const { providers } = await client.call('setup', { signal: context.signal })
-  const offer = namedOffer(providers, wanted.provider)
-  const there = { ...wanted, baseUrl: wanted.baseUrl ?? fixedAddress(offer) }
+  const offer = namedOffer(providers, choice.provider)
+  const there = { ...choice, baseUrl: choice.baseUrl ?? fixedAddress(offer) }
   const enter = enterMeans(offer, there)
-  if (enter === null) return tryAndKeep(context, client, wanted)
+  if (enter === null) return tryAndKeep(context, client, choice)
   const placed = { ...there, baseUrl: there.baseUrl ?? offer.base_url ?? undefined }
   for (let tried = 1; ; tried++) {
     const key = await askKey(context, placed, enter)
@@ -80,11 +80,11 @@ async function tryAndKeep(
 const isRefusedKey = (error: unknown): boolean =>
   error instanceof Problem && error.code === 'provider-refused'
 
-export function namedOffer(providers: readonly ProviderOffer[], wanted: string): ProviderOffer {
-  const offer = providers.find(({ name }) => name === wanted)
+export function namedOffer(providers: readonly ProviderOffer[], providerName: string): ProviderOffer {
+  const offer = providers.find(({ name }) => name === providerName)
   if (offer !== undefined) return offer
   throw new CommandFailed('unknown-provider', {
-    detail: `There is no provider “${oneLine(wanted, nameColumnsMax)}”.`,
+    detail: `There is no provider “${oneLine(providerName, nameColumnsMax)}”.`,
     repair: `Name one of ${providers.map(({ name }) => name).join(', ')}.`,
     exitCode: exitCodes.usage,
   })

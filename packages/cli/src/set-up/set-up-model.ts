@@ -24,12 +24,12 @@ export async function askForModel(
 ): Promise<ModelChoice> {
   const { terminal, signal } = context
   terminal.progress.step('Looking for model servers on this machine')
-  const [{ providers, default_model: standing }, { servers }] = await Promise.all([
+  const [{ providers, default_model: current }, { servers }] = await Promise.all([
     client.call('setup', { signal }),
     client.call('setupLocal', { signal }),
   ])
   terminal.progress.done()
-  const later: ModelChoice = { kind: 'later', standing: standing?.name ?? null }
+  const later: ModelChoice = { kind: 'later', standing: current?.name ?? null }
   const found = servers.filter(({ state }) => state === 'found')
   const offers = [
     ...found.map((server) => ({
@@ -43,14 +43,14 @@ export async function askForModel(
     },
     { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client, { asks }) },
     {
-      words: standing === null ? 'Later' : `No change: ${oneLine(standing.name, nameColumnsMax)}, as before`,
+      words: current === null ? 'Later' : `No change: ${oneLine(current.name, nameColumnsMax)}, as before`,
       take: () => Promise.resolve(later),
     },
   ]
   terminal.note(
     '',
     'Which model shall agents use?',
-    ...offers.map(({ words }, at) => `  ${at + 1}  ${words}`),
+    ...offers.map(({ words: label }, at) => `  ${at + 1}  ${label}`),
   )
   for (let tries = 0; tries < triesMax; tries++) {
     const typed = await askLine(context, `Number [1]: `)

@@ -35,16 +35,16 @@ export async function askLine(
  * not mean accepting the default of Enter.
  */
 export async function typedLine(lines: Interface, signal: AbortSignal): Promise<string> {
-  const asked = new AbortController()
+  const answered = new AbortController()
   try {
     signal.throwIfAborted()
     return await new Promise<string>((resolve, reject) => {
       const end = (): void => reject(interrupted())
       lines.once('line', resolve).once('SIGINT', end).once('close', end)
-      signal.addEventListener('abort', () => reject(signal.reason), { signal: asked.signal })
+      signal.addEventListener('abort', () => reject(signal.reason), { signal: answered.signal })
     })
   } finally {
-    asked.abort()
+    answered.abort()
     lines.close()
   }
 }

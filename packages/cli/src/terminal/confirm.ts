@@ -13,20 +13,20 @@ export interface Confirmation {
 }
 
 /** Asks the person to type the answer. Rejects without a terminal, or for any other answer, and says what to do. */
-export async function confirmByTyping(context: CommandContext, asked: Confirmation): Promise<void> {
+export async function confirmByTyping(context: CommandContext, confirmation: Confirmation): Promise<void> {
   const { terminal, input } = context
   if (input.isTTY !== true) {
     throw new CommandFailed('not-confirmed', {
-      detail: `${asked.what}, and there is no terminal to confirm it at.`,
+      detail: `${confirmation.what}, and there is no terminal to confirm it at.`,
       repair: 'Add --yes.',
       exitCode: exitCodes.usage,
     })
   }
-  const typed = await askLine(context, `${asked.question} Type ${asked.answer}: `)
-  if (typed !== asked.answer) {
+  const typed = await askLine(context, `${confirmation.question} Type ${confirmation.answer}: `)
+  if (typed !== confirmation.answer) {
     throw new CommandFailed('not-confirmed', {
       detail: 'Nothing was changed.',
-      repair: `Run the command again, and type ${asked.answer} when asked.`,
+      repair: `Run the command again, and type ${confirmation.answer} when asked.`,
     })
   }
   terminal.note('')

@@ -21,13 +21,13 @@ export function formatError(error: unknown): FormattedError {
 }
 
 /** Formats the error as lines for standard error; `typed` writes commands as this person types them. */
-export function errorLines(words: FormattedError, color: Color, typed: (text: string) => string): string[] {
+export function errorLines(problem: FormattedError, color: Color, typed: (text: string) => string): string[] {
   return [
-    ...markedLines(typed(words.detail)).map((line, index) =>
+    ...markedLines(typed(problem.detail)).map((line, index) =>
       index === 0 ? `${color.bad('✗')} ${line}` : line,
     ),
-    `  ${color.faint('code')} ${words.code}`,
-    ...printable(typed(words.repair))
+    `  ${color.faint('code')} ${problem.code}`,
+    ...printable(typed(problem.repair))
       .split(/[\n\u2028\u2029]/)
       .map((line, index) => `  ${color.faint(index === 0 ? 'next' : '    ')} ${line}`),
   ]

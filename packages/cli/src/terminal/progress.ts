@@ -7,13 +7,13 @@ import type { TextSink } from './text-sink.ts'
 /** Shows the progress of long work: a spinner at a terminal, plain lines elsewhere. */
 export interface Progress {
   /** Starts a new step; the step before it is done. */
-  step(words: string): void
+  step(label: string): void
   /** Ends the work successfully: prints the last step with its time. */
-  done(words?: string): void
+  done(label?: string): void
   /** Ends the work as failed: the step stays visible. */
   fail(): void
   /** Marks a step as failed with the reason; other work continues in its place. */
-  failed(words: string, why: string): void
+  failed(label: string, why: string): void
   /** Clears the spinner's line before other output. */
   pause(): void
   /** Whether a step is under way. */
@@ -35,42 +35,42 @@ export function createProgress({ sink, color, animated, clock }: ProgressOptions
   let current: { readonly words: string; readonly since: number; readonly stop: AbortController } | null =
     null
 
-  async function spin(words: string, signal: AbortSignal): Promise<void> {
+  async function spin(label: string, signal: AbortSignal): Promise<void> {
     for (let at = 0; !signal.aborted; at = (at + 1) % frames.length) {
-      sink.write(`\r\u001B[K${color.name(frames[at] ?? '·')} ${oneLine(words, lineColumnsMax)}`)
+      sink.write(`\r\u001B[K${color.name(frames[at] ?? '·')} ${oneLine(label, lineColumnsMax)}`)
       await clock.sleep(frameMs, signal).catch(() => undefined)
     }
   }
 
   function end(mark: string | null): void {
     if (current === null) return
-    const { words, since, stop } = current
+    const { words: label, since, stop } = current
     stop.abort()
     current = null
     if (animated) sink.write('\r\u001B[K')
     if (animated && mark !== null) {
-      sink.write(`${mark} ${singleLine(words)} ${color.faint(formatDuration(clock.now() - since))}\n`)
+      sink.write(`${mark} ${singleLine(label)} ${color.faint(formatDuration(clock.now() - since))}\n`)
     }
   }
 
   return {
-    step(words) {
+    step(label) {
       end(color.good('✓'))
       const stop = new AbortController()
-      current = { words, since: clock.now(), stop }
-      if (animated) void spin(words, stop.signal)
-      else sink.write(`… ${singleLine(words)}\n`)
+      current = { words: label, since: clock.now(), stop }
+      if (animated) void spin(label, stop.signal)
+      else sink.write(`… ${singleLine(label)}\n`)
     },
-    done(words) {
+    done(label) {
       end(color.good('✓'))
-      if (words !== undefined) sink.write(`${color.good('✓')} ${singleLine(words)}\n`)
+      if (label !== undefined) sink.write(`${color.good('✓')} ${singleLine(label)}\n`)
     },
     fail: () => end(color.bad('✗')),
-    failed(words, why) {
+    failed(label, why) {
       const mark = color.bad('✗')
-      const isWatched = animated && current?.words === words
+      const isWatched = animated && current?.words === label
       end(isWatched ? mark : color.good('✓'))
-      if (!isWatched) sink.write(`${mark} ${singleLine(words)}\n`)
+      if (!isWatched) sink.write(`${mark} ${singleLine(label)}\n`)
       sink.write(`  ${singleLine(why)}\n`)
     },
     isShown: () => current !== null,

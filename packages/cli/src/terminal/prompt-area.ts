@@ -57,7 +57,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
   /** Width of the screen in columns when the tail was last fitted. */
   let fitted = 0
   /** Columns of final output in the line that the tail continues, if only the terminal wrapped that line. */
-  let saidColumns = 0
+  let outputColumns = 0
   let held: string[] = []
   let status: string | null = null
   let drawn: DrawnArea | null = null
@@ -69,9 +69,9 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
     drawn = null
     if (from === null) return '\r\u001B[J'
     if (from.columns === columns()) return `\r${move(from.above.length, 'A')}\u001B[J`
-    const offset = saidColumns % columns()
+    const offset = outputColumns % columns()
     // The final output stays in place, and the tail gets a separate row.
-    if (offset > 0) saidColumns = 0
+    if (offset > 0) outputColumns = 0
     return `${toTail(from, offset, columns())}\u001B[J${offset > 0 ? '\n' : ''}`
   }
 
@@ -87,27 +87,27 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
   }
 
   /** Prints final output above the rows that are redrawn. */
-  function draw(said = ''): void {
+  function draw(output = ''): void {
     // A terminal moves from a full row to the next one only when more text is written.
-    const onNextRow = said === '' || said.endsWith('\n') ? '' : ' \r'
+    const onNextRow = output === '' || output.endsWith('\n') ? '' : ' \r'
     const erased = erase()
-    const begin = said.lastIndexOf('\n') + 1
-    saidColumns = (begin > 0 ? 0 : saidColumns) + said.length - begin
-    out.write(erased + said + onNextRow + area())
+    const begin = output.lastIndexOf('\n') + 1
+    outputColumns = (begin > 0 ? 0 : outputColumns) + output.length - begin
+    out.write(erased + output + onNextRow + area())
   }
 
   /** Appends text to a row of which every column is known; nothing else is drawn. */
-  function append(words: string, { above, cursorColumn }: DrawnArea): void {
+  function append(text: string, { above, cursorColumn }: DrawnArea): void {
     const there = `\r${move(above.length, 'A')}${move(above[0] ?? 0, 'C')}`
-    out.write(`${there}${words}\r${move(above.length, 'B')}${move(cursorColumn, 'C')}`)
-    drawn = { above: [(above[0] ?? 0) + words.length, ...above.slice(1)], cursorColumn, columns: columns() }
+    out.write(`${there}${text}\r${move(above.length, 'B')}${move(cursorColumn, 'C')}`)
+    drawn = { above: [(above[0] ?? 0) + text.length, ...above.slice(1)], cursorColumn, columns: columns() }
   }
 
   /** Adds text to the tail and returns the rows that are full. */
-  function take(words: string): string[] {
+  function take(text: string): string[] {
     const isFitted = fitted === columns()
     fitted = columns()
-    const taken = isFitted ? takeRows(tail, words, fitted) : takeRows(null, rowText(tail) + words, fitted)
+    const taken = isFitted ? takeRows(tail, text, fitted) : takeRows(null, rowText(tail) + text, fitted)
     tail = taken.rest
     return taken.rows
   }
@@ -124,7 +124,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
     return row
   }
 
-  function say([first, ...rows]: readonly string[]): void {
+  function printRows([first, ...rows]: readonly string[]): void {
     if (first === undefined) return draw()
     const lines = takeHeld()
     // A row that the terminal wraps automatically stays one line when a person copies it.
@@ -134,11 +134,11 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
 
   return {
     stream(text) {
-      const words = withoutTabs(text)
-      const isSure = tail?.isPlain === true && isPlain(words) && drawn?.columns === columns()
-      const rows = take(words)
-      if (isSure && drawn !== null && rows.length === 0) append(words, drawn)
-      else say(rows)
+      const piece = withoutTabs(text)
+      const isSure = tail?.isPlain === true && isPlain(piece) && drawn?.columns === columns()
+      const rows = take(piece)
+      if (isSure && drawn !== null && rows.length === 0) append(piece, drawn)
+      else printRows(rows)
     },
     lines(lines) {
       held.push(...lines)
@@ -150,10 +150,10 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
       status = line
       draw()
     },
-    refresh: () => say(take('')),
+    refresh: () => printRows(take('')),
     close() {
       out.write(erase() + endTail() + takeHeld())
-      saidColumns = 0
+      outputColumns = 0
       status = null
     },
   }

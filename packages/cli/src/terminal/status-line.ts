@@ -5,7 +5,7 @@ export type StatusWords = (seconds: number) => string | null
 
 /** A status line whose text each update replaces. */
 export interface StatusLine {
-  show(words: StatusWords): void
+  show(textAt: StatusWords): void
   isShown(): boolean
   clear(): void
   /** Clears the status line before other output; the next update draws it again. */
@@ -32,10 +32,10 @@ export function createStatusLine({
     write(line)
   }
 
-  async function tick(words: StatusWords, { signal }: AbortController): Promise<void> {
+  async function tick(textAt: StatusWords, { signal }: AbortController): Promise<void> {
     const since = clock.now()
     while (!signal.aborted) {
-      draw(words(Math.round((clock.now() - since) / 1000)))
+      draw(textAt(Math.round((clock.now() - since) / 1000)))
       await clock.sleep(tickMs, signal).catch(() => undefined)
     }
   }
@@ -48,10 +48,10 @@ export function createStatusLine({
   }
 
   return {
-    show(words) {
+    show(textAt) {
       shown?.abort()
       shown = new AbortController()
-      void tick(words, shown)
+      void tick(textAt, shown)
     },
     isShown: () => shown !== null,
     clear,

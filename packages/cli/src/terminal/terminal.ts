@@ -50,12 +50,12 @@ export interface Terminal {
    * Shows what the command waits for, as one line that changes with the seconds; null removes it. False if the output
    * is not a terminal: then the caller uses `note`.
    */
-  status(words: StatusWords | null): boolean
+  status(textAt: StatusWords | null): boolean
   /**
    * Shows such a line for work without other output, after one second. Does nothing without a terminal, while another
    * line is shown, or at the prompt of a conversation. Returns the function that removes the line.
    */
-  working(words: () => string): () => void
+  working(text: () => string): () => void
   /** Prints all output above the typed text until the returned area is closed. */
   openPrompt(input: () => InputRow): Pick<PromptArea, 'refresh' | 'close'>
 }
@@ -161,21 +161,21 @@ export function createTerminal(options: TerminalOptions): Terminal {
     tell: (error) => write(err, errorLines(error, errColor, typed)),
     typed,
     progress,
-    status(words) {
+    status(textAt) {
       working = null
       if (area === null && err.isTTY !== true) return false
-      if (words === null) {
+      if (textAt === null) {
         statusLine.clear()
         return true
       }
       if (area === null) endRow()
-      statusLine.show(words)
+      statusLine.show(textAt)
       return true
     },
-    working(words) {
+    working(text) {
       if (json || err.isTTY !== true || area !== null || isMidRow) return () => undefined
       if (statusLine.isShown() || progress.isShown()) return () => undefined
-      const shown: StatusWords = (seconds) => (seconds < workToldSeconds ? null : `${words()} (${seconds} s)`)
+      const shown: StatusWords = (seconds) => (seconds < workToldSeconds ? null : `${text()} (${seconds} s)`)
       statusLine.show(shown)
       working = shown
       return () => {

@@ -62,20 +62,20 @@ function colored(bar: string, span: SpanView, color: Color): string {
 /** The most informative attribute. */
 function afterWords(span: SpanView): string {
   const { attributes } = span
-  const words: string[] = []
+  const parts: string[] = []
   const state = attributes['flotilla.run.state']
-  if (state !== undefined) words.push(String(state))
+  if (state !== undefined) parts.push(String(state))
   const [input, output] = [attributes['gen_ai.usage.input_tokens'], attributes['gen_ai.usage.output_tokens']]
-  if (input !== undefined) words.push(`${input} → ${output ?? 0} tokens`)
+  if (input !== undefined) parts.push(`${input} → ${output ?? 0} tokens`)
   const cached = attributes['gen_ai.usage.cache_read.input_tokens']
-  if (typeof cached === 'number' && cached > 0) words.push(`${cached} from the cache`)
+  if (typeof cached === 'number' && cached > 0) parts.push(`${cached} from the cache`)
   const lost = attributes['flotilla.cache_break']
-  if (lost !== undefined) words.push(`cache lost: ${String(lost)}`)
+  if (lost !== undefined) parts.push(`cache lost: ${String(lost)}`)
   const cost = attributes['flotilla.cost_usd']
-  if (typeof cost === 'number' && cost > 0) words.push(formatUsd(cost))
+  if (typeof cost === 'number' && cost > 0) parts.push(formatUsd(cost))
   const error = attributes['error.type']
-  if (error !== undefined) words.push(String(error))
-  if (attributes['flotilla.cut_off'] === true && span.ended_at !== null) words.push('cut off')
-  if (span.ended_at === null) words.push('goes on')
-  return words.length === 0 ? '' : `  ${oneLine(words.join(', '), 60)}`
+  if (error !== undefined) parts.push(String(error))
+  if (attributes['flotilla.cut_off'] === true && span.ended_at !== null) parts.push('cut off')
+  if (span.ended_at === null) parts.push('goes on')
+  return parts.length === 0 ? '' : `  ${oneLine(parts.join(', '), 60)}`
 }

@@ -45,7 +45,7 @@ export async function requireInstalled(root: string, command: string): Promise<v
  */
 export async function prepareReplacement(
   root: string,
-  asked: { readonly file: string; readonly version: string; readonly signal: AbortSignal },
+  request: { readonly file: string; readonly version: string; readonly signal: AbortSignal },
 ): Promise<Replacement> {
   const beside = join(dirname(root), `.flotilla-upgrade-${process.pid}`)
   const [fresh, old] = [join(beside, 'package'), join(beside, 'old')]
@@ -55,25 +55,25 @@ export async function prepareReplacement(
   const run = promisify(execFile)
   try {
     // Without `--force-local` tar would treat a colon in a path as the name of another machine.
-    const words = [
+    const args = [
       '--extract',
       '--force-local',
       '--gzip',
       '--no-same-owner',
       '--file',
-      asked.file,
+      request.file,
       '--directory',
       beside,
     ]
-    await run('tar', words, { timeout: unpackingMaxMs, signal: asked.signal })
-    const options = { timeout: trialMaxMs, signal: asked.signal }
+    await run('tar', args, { timeout: unpackingMaxMs, signal: request.signal })
+    const options = { timeout: trialMaxMs, signal: request.signal }
     const { stdout } = await run(join(fresh, 'bin', 'flotilla'), ['version', '--json'], options)
-    if (!stdout.includes(`"flotilla":"${asked.version}"`)) throw new Error(`it says ${stdout.trim()}`)
+    if (!stdout.includes(`"flotilla":"${request.version}"`)) throw new Error(`it says ${stdout.trim()}`)
   } catch (error) {
     await clear()
-    const said: unknown = Reflect.get(Object(error), 'stderr')
+    const stderr: unknown = Reflect.get(Object(error), 'stderr')
     throw new CommandFailed('package-unsound', {
-      detail: `The new package does not run here: ${typeof said === 'string' && said !== '' ? said.trim().slice(-400) : String(error)}`,
+      detail: `The new package does not run here: ${typeof stderr === 'string' && stderr !== '' ? stderr.trim().slice(-400) : String(error)}`,
       repair: 'Nothing was changed. Check that the package is for this machine and that the disk has space.',
     })
   }
@@ -97,12 +97,12 @@ export async function prepareReplacement(
 export async function othersThatRun(root: string, pid: number | null): Promise<readonly string[]> {
   const found: string[] = []
   for (const name of (await readdir('/proc').catch(() => [])).filter((entry) => /^\d+$/.test(entry))) {
-    const words = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0')
-    const isMesh = words.some(
+    const args = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0')
+    const isMesh = args.some(
       (word) => word.startsWith(join(root, 'dist')) && basename(dirname(word)) === 'mesh',
     )
-    if (!isMesh || !words.includes('serve') || Number(name) === pid) continue
-    found.push(`${words[words.indexOf('--home') + 1] ?? 'a home'} (process ${name})`)
+    if (!isMesh || !args.includes('serve') || Number(name) === pid) continue
+    found.push(`${args[args.indexOf('--home') + 1] ?? 'a home'} (process ${name})`)
   }
   return found
 }

@@ -37,8 +37,8 @@ export async function readPackage(file: string, sha256Wanted: string | undefined
     })
   }
   const names = new Set((await tar(file, ['--list'])).split('\n'))
-  const wanted = [...parts, `node_modules/node-linux-${process.arch}/bin/node`]
-  const missing = wanted.filter((name) => !names.has(`package/${name}`))
+  const required = [...parts, `node_modules/node-linux-${process.arch}/bin/node`]
+  const missing = required.filter((name) => !names.has(`package/${name}`))
   // Names with which tar would write outside of the package's folder.
   const strange = [...names].filter(
     (name) => name !== '' && (!name.startsWith('package/') || /(^|\/)\.\.(\/|$)/.test(name)),
@@ -77,15 +77,18 @@ async function digestOf(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-async function tar(file: string, words: readonly string[]): Promise<string> {
+async function tar(file: string, args: readonly string[]): Promise<string> {
   try {
     const options = { maxBuffer: listingMaxBytes, timeout: readingMaxMs }
     // Without `--force-local` tar would treat a colon in a path as the name of another machine.
-    const all = ['--force-local', '--gzip', '--file', file, ...words]
+    const all = ['--force-local', '--gzip', '--file', file, ...args]
     return (await promisify(execFile)('tar', all, options)).stdout
   } catch (error) {
-    const said: unknown = Reflect.get(Object(error), 'stderr')
-    throw unsound(file, typeof said === 'string' && said !== '' ? said.trim().slice(-200) : String(error))
+    const stderr: unknown = Reflect.get(Object(error), 'stderr')
+    throw unsound(
+      file,
+      typeof stderr === 'string' && stderr !== '' ? stderr.trim().slice(-200) : String(error),
+    )
   }
 }
 

@@ -12,7 +12,7 @@ import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 
 /** How long a start may take: the first start of a release builds the image for agents. */
 const startMaxMs = 900_000
-const saidMaxBytes = 1024 * 1024
+const outputMaxBytes = 1024 * 1024
 
 /** How the mesh of a home was running when the upgrade began. */
 export interface RunningFleet {
@@ -58,19 +58,19 @@ export async function startFleet(context: CommandContext, root: string, fleet: R
     await startService(context.place.home, context.clock)
     return
   }
-  const words = ['start', '--detach', '--home', context.place.home, '--port', `${fleet.port}`]
+  const args = ['start', '--detach', '--home', context.place.home, '--port', `${fleet.port}`]
   const runtime = fleet.runtime === 'process' ? ['--runtime', 'process'] : []
   const isolation = fleet.isolation === null ? [] : ['--isolation', fleet.isolation]
   try {
-    await promisify(execFile)(join(root, 'bin', 'flotilla'), [...words, ...runtime, ...isolation], {
+    await promisify(execFile)(join(root, 'bin', 'flotilla'), [...args, ...runtime, ...isolation], {
       timeout: startMaxMs,
-      maxBuffer: saidMaxBytes,
+      maxBuffer: outputMaxBytes,
       env: context.environment.childEnvironment({ NO_COLOR: '1' }),
     })
   } catch (error) {
-    const said: unknown = Reflect.get(Object(error), 'stderr')
-    const words = typeof said === 'string' ? said.trim().split('\n').slice(-8).join('\n  ') : ''
-    throw new Error(words === '' ? String(error) : words, { cause: error })
+    const stderr: unknown = Reflect.get(Object(error), 'stderr')
+    const lastLines = typeof stderr === 'string' ? stderr.trim().split('\n').slice(-8).join('\n  ') : ''
+    throw new Error(lastLines === '' ? String(error) : lastLines, { cause: error })
   }
 }
 

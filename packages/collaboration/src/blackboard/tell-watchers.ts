@@ -64,12 +64,12 @@ export function createNotifyWatchers(deps: {
     return last?.state === 'queued' ? `${last.id}, which reports earlier changes, has not started` : null
   }
 
-  function tell(watch: WatchRow, changes: readonly WatchedChange[]): void {
-    const { text, told } = formatChanges(changes)
+  function notify(watch: WatchRow, changes: readonly WatchedChange[]): void {
+    const { text, told: included } = formatChanges(changes)
     const key = `${watch.id}:${watch.told}`
     database.transaction(() => {
       const runId = watch.tell === 'steer' ? steer(watch, text, key) : submit(watch, text, key)
-      table.forgetChanges(told.map(({ position }) => position))
+      table.forgetChanges(included.map(({ position }) => position))
       table.told(watch, { runId, hour: thisHour() })
     })
   }
@@ -98,19 +98,19 @@ export function createNotifyWatchers(deps: {
   /** Yields between decisions, because an agent with many patterns takes milliseconds for each of them. */
   function* deliverOne(watch: WatchRow): StepWork<void> {
     if (obstacle(watch) !== null) return
-    const told: WatchedChange[] = []
+    const readable: WatchedChange[] = []
     const hidden: WatchedChange[] = []
     for (const change of table.changes(watch.id)) {
       yield
-      if (mayRead(watch.agent_id, change.key)) told.push(change)
+      if (mayRead(watch.agent_id, change.key)) readable.push(change)
       else hidden.push(change)
     }
     // The watch or some of its changes may have been deleted during a pause.
     const still = new Set(table.changes(watch.id).map(({ position }) => position))
-    const left = told.filter(({ position }) => still.has(position))
+    const left = readable.filter(({ position }) => still.has(position))
     // Drops changes that the agent may no longer read.
     if (hidden.length > 0) table.forgetChanges(hidden.map(({ position }) => position))
-    if (left.length > 0) tell(watch, left)
+    if (left.length > 0) notify(watch, left)
   }
 
   function* deliverAll(): StepWork<void> {
@@ -132,7 +132,7 @@ export function createNotifyWatchers(deps: {
   return {
     note: (entry) => {
       const matches = keyMatcher(entry.key)
-      const mayReadIt = askedOnce((agentId) => mayRead(agentId, entry.key))
+      const mayReadIt = memoized((agentId) => mayRead(agentId, entry.key))
       const watching = table
         .all()
         .filter(({ agent_id, pattern }) => agent_id !== entry.written_by && matches(pattern))
@@ -162,7 +162,7 @@ export function createNotifyWatchers(deps: {
 }
 
 /** Caches the answer for each agent, because one agent can have many watches. */
-function askedOnce(ask: (agentId: string) => boolean): (agentId: string) => boolean {
+function memoized(ask: (agentId: string) => boolean): (agentId: string) => boolean {
   const answers = new Map<string, boolean>()
   return (agentId) => {
     const answer = answers.get(agentId) ?? ask(agentId)
@@ -176,15 +176,15 @@ function formatChanges(changes: readonly WatchedChange[]): {
   readonly text: string
   readonly told: readonly WatchedChange[]
 } {
-  const told: WatchedChange[] = []
+  const included: WatchedChange[] = []
   const lines: string[] = []
   let chars = head.length + tail.length + 2
   for (const change of changes) {
     const line = `- ${change.key}: version ${change.version}, by ${change.written_by}`
     chars += line.length + 1
-    if (told.length > 0 && chars > steerLimits.maxChars) break
-    told.push(change)
+    if (included.length > 0 && chars > steerLimits.maxChars) break
+    included.push(change)
     lines.push(line)
   }
-  return { text: sanitizeForPrompt([head, ...lines, tail].join('\n')), told }
+  return { text: sanitizeForPrompt([head, ...lines, tail].join('\n')), told: included }
 }

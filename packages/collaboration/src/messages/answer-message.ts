@@ -19,7 +19,7 @@ export interface Answers {
    */
   awaitAnswer(
     caller: Caller,
-    asked: { readonly id: string; readonly waitSeconds: number },
+    request: { readonly id: string; readonly waitSeconds: number },
     gone: AbortSignal,
   ): Promise<MessageRecord>
 }
@@ -83,9 +83,9 @@ export function createAnswers(deps: MessageDeps): Answers {
     },
     awaitAnswer: async (caller, { id, waitSeconds }, gone) => {
       guard(caller, { do: 'act-for-self', agentId: caller.kind === 'agent' ? caller.agentId : '' })
-      const asked = own(caller, id)
+      const question = own(caller, id)
       const waitMs = Math.min(waitSeconds, messageLimits.waitMaxSeconds) * 1000
-      if (asked.state === 'sent' && waitMs > 0) await answered(id, waitMs, gone)
+      if (question.state === 'sent' && waitMs > 0) await answered(id, waitMs, gone)
       // If the asking run ended during the wait, the caller must not receive the answer.
       return database.transaction(() => take(own(caller, id)))
     },

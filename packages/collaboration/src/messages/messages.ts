@@ -18,7 +18,7 @@ const keptMax = 10_000
 /** How many messages one heartbeat of the operator lists, and how many characters of each message. */
 const deliveredAtOnceMax = 10
 /** How much of a waiting message the operator's heartbeat shows, in characters. */
-const toldTextMaxChars = 1000
+const eventTextMaxChars = 1000
 
 /** The messages that started no run, as a heartbeat lists them. */
 export interface KeptMessages {
@@ -83,7 +83,7 @@ export function createMessages(given: Omit<MessageDeps, 'table' | 'capabilities'
           id: message.id,
           from: message.sender,
           at: message.created_at,
-          text: truncatePromptText(sanitizeForPrompt(message.text), toldTextMaxChars, '…'),
+          text: truncatePromptText(sanitizeForPrompt(message.text), eventTextMaxChars, '…'),
         }),
       ),
     }),

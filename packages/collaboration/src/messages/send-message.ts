@@ -127,10 +127,10 @@ function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
  */
 function findCapableAgent(
   deps: MessageDeps,
-  asked: { readonly caller: Caller; readonly asking: Asking; readonly capability: string },
+  request: { readonly caller: Caller; readonly asking: Asking; readonly capability: string },
 ): Addressee {
   const { agents, runs, capabilities, decide, workEvents } = deps
-  const { caller, asking, capability } = asked
+  const { caller, asking, capability } = request
   const above = new Set(asking.chain.map((run) => run.agentId))
   const mayAsk = (agentId: string): boolean =>
     agentId !== asking.agentId &&

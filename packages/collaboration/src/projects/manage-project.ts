@@ -74,7 +74,7 @@ export function createManageProject(deps: ManageProjectDeps): ManageProject {
 function create(deps: ManageProjectDeps, caller: Caller, name: string): void {
   if (!deps.table.find(name)) ensureProject(deps, name)
   else return
-  told(deps, caller, { name, action: 'created' })
+  recordChange(deps, caller, { name, action: 'created' })
 }
 
 /** Creates the row if it does not exist. Joins the caller's transaction. Problem `unprocessable` at the limit. */
@@ -119,7 +119,7 @@ function archive(
   if ((row.archived_at !== null) === (action === 'archive')) return
   const now = deps.clock.now()
   deps.table.setArchived(row.name, action === 'archive' ? now : null, now)
-  told(deps, caller, { name: row.name, action: `${action}d` })
+  recordChange(deps, caller, { name: row.name, action: `${action}d` })
 }
 
 export interface WriteProjectInput {
@@ -141,18 +141,18 @@ export function createWriteProject(deps: ManageProjectDeps): WriteProject {
   const { database, table } = deps
   return (caller, name, { section, text, criteria, expectedVersion: expected }) => {
     deps.guard(caller, { do: 'manage-projects', project: name })
-    const words = sanitizeForPrompt(text).trim()
+    const goalText = sanitizeForPrompt(text).trim()
     database.transaction(() => {
       const row = requireProject(table, name)
       requireInUse(row)
       const mark = { by: actorOf(caller), at: deps.clock.now() }
       if (section === undefined) {
-        if (words.length > projectLimits.goalMaxChars) {
+        if (goalText.length > projectLimits.goalMaxChars) {
           throw new Problem('bad-request', {
             detail: `text: a goal may have at most ${projectLimits.goalMaxChars} characters`,
           })
         }
-        const goal = { text: words, criteria: (criteria ?? row.criteria).map(sanitizeForPrompt), expected }
+        const goal = { text: goalText, criteria: (criteria ?? row.criteria).map(sanitizeForPrompt), expected }
         if (!table.writeGoal(name, goal, mark.at))
           throw overtaken('the goal', { version: row.goal_version, text: row.goal })
       } else {
@@ -160,9 +160,9 @@ export function createWriteProject(deps: ManageProjectDeps): WriteProject {
           throw new Problem('bad-request', {
             detail: 'criteria: only the goal of a project has criteria, a section has none',
           })
-        writeSection(table, name, { section, words, expected, mark })
+        writeSection(table, name, { section, words: goalText, expected, mark })
       }
-      told(deps, caller, { name, action: 'written', section: section ?? 'goal' })
+      recordChange(deps, caller, { name, action: 'written', section: section ?? 'goal' })
     })
   }
 }
@@ -172,21 +172,21 @@ function writeSection(
   name: string,
   {
     section,
-    words,
+    words: text,
     expected,
     mark,
   }: { section: string; words: string; expected: number; mark: { by: string; at: number } },
 ): void {
   const before = table.section(name, section)
   const isNew = before === null || before.text === ''
-  if (isNew && words !== '' && table.sections(name).length >= projectLimits.sectionsMax) {
+  if (isNew && text !== '' && table.sections(name).length >= projectLimits.sectionsMax) {
     throw new Problem('unprocessable', {
       detail: `a project may have at most ${projectLimits.sectionsMax} sections`,
     })
   }
-  if (isNew && words === '')
+  if (isNew && text === '')
     throw new Problem('not-found', { detail: `the project has no section ${section}` })
-  if (table.writeSection(name, { name: section, text: words, expected }, mark)) return
+  if (table.writeSection(name, { name: section, text, expected }, mark)) return
   throw overtaken(`section ${section}`, {
     version: before?.version ?? 0,
     text: before?.text ?? '',
@@ -233,7 +233,7 @@ function requireAgent({ agents }: ManageProjectDeps, agentId: string) {
   return agent
 }
 
-function told(
+function recordChange(
   { journal, events }: ManageProjectDeps,
   caller: Caller,
   { name, action, section }: { readonly name: string; readonly action: string; readonly section?: string },

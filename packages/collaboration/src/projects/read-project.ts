@@ -61,10 +61,10 @@ export function createReadProjects(deps: ReadProjectDeps) {
 
   /** Tasks older than the project belong to a deleted project of the same name and are omitted. */
   const named = ({ name: project, created_at: since }: ProjectRow, state: string) =>
-    deps.tasks.ofProject({ project, since, state, limit: namedMax }).map(({ id, title, summary: words }) => ({
+    deps.tasks.ofProject({ project, since, state, limit: namedMax }).map(({ id, title, summary: text }) => ({
       id,
       title,
-      summary: (words ?? '').slice(0, 500),
+      summary: (text ?? '').slice(0, 500),
     }))
 
   return {

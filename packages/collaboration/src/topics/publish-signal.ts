@@ -42,15 +42,15 @@ export function publishSignal(deps: {
   readonly events: EventBus
 }): PublishSignal {
   const { table } = deps
-  return (caller, { topic, ...said }) => {
+  return (caller, { topic, ...content }) => {
     deps.guard(caller, { do: 'publish-topic', topic })
     requireTopic(topic)
-    const text = sanitizeForPrompt(said.text)
+    const text = sanitizeForPrompt(content.text)
     if (text.trim() === '')
       throw new Problem('bad-request', {
         detail: 'the text of a signal needs at least one visible character',
       })
-    const sizeBytes = Buffer.byteLength(JSON.stringify([text, said.data]))
+    const sizeBytes = Buffer.byteLength(JSON.stringify([text, content.data]))
     if (sizeBytes > topicLimits.signalMaxBytes) {
       throw new Problem('body-too-large', {
         detail: `a signal is at most ${topicLimits.signalMaxBytes} bytes of JSON, this one has ${sizeBytes}; share larger data as a blackboard entry or an artifact, and name that in the signal`,
@@ -59,7 +59,7 @@ export function publishSignal(deps: {
     const from = caller.kind === 'agent' ? caller.agentId : actorOf(caller)
     return deps.database.transaction(() => {
       const signalId = deps.newId('sig')
-      const signal = { id: signalId, topic, from, text, data: said.data, at: deps.clock.now() }
+      const signal = { id: signalId, topic, from, text, data: content.data, at: deps.clock.now() }
       const position = table.insert(signal)
       const full: string[] = []
       let delivered = 0

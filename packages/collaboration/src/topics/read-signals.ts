@@ -23,7 +23,7 @@ export interface ReadSignals {
  */
 export type ReadUnread = (
   caller: Caller,
-  asked: { readonly limit: number; readonly key: string },
+  request: { readonly limit: number; readonly key: string },
 ) => ReadSignals
 
 export function readSignals(deps: {

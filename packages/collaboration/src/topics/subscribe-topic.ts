@@ -29,7 +29,11 @@ export function createSubscriptions(deps: {
 }): Subscriptions {
   const { database, table, guard } = deps
 
-  function tell(caller: Caller, topic: string, type: 'topic.subscribed' | 'topic.unsubscribed'): void {
+  function publishChange(
+    caller: Caller,
+    topic: string,
+    type: 'topic.subscribed' | 'topic.unsubscribed',
+  ): void {
     const agentId = agentOf(caller)
     deps.journal.append({ actor: actorOf(caller), action: type, subject: topic, detail: {} })
     deps.events.publish({ type, topic, agent_id: agentId })
@@ -53,7 +57,7 @@ export function createSubscriptions(deps: {
           throw full(`the fleet has at most ${topicLimits.topicsMax} topics with subscribers`)
         }
         table.subscribe(agentId, topic, deps.clock.now())
-        tell(caller, topic, 'topic.subscribed')
+        publishChange(caller, topic, 'topic.subscribed')
         return table.topicsOf(agentId)
       })
     },
@@ -61,7 +65,7 @@ export function createSubscriptions(deps: {
     unsubscribe: (caller, topic) => {
       guard(caller, { do: 'act-for-self', agentId: agentOf(caller) })
       return database.transaction(() => {
-        if (table.unsubscribe(agentOf(caller), topic)) tell(caller, topic, 'topic.unsubscribed')
+        if (table.unsubscribe(agentOf(caller), topic)) publishChange(caller, topic, 'topic.unsubscribed')
         return table.topicsOf(agentOf(caller))
       })
     },

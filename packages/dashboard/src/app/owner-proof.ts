@@ -4,7 +4,7 @@ export interface ProofStore {
   readonly current: () => string | undefined
   readonly set: (proof: string) => void
   /** Asks the person to confirm `words` with a code. Resolves to true with a proof, to false if they cancel. */
-  readonly ask: (words: string) => Promise<boolean>
+  readonly ask: (question: string) => Promise<boolean>
   readonly answer: (given: boolean) => void
   /** Returns what the waiting calls ask the owner to confirm; empty if no call waits. */
   readonly question: () => string
@@ -16,7 +16,7 @@ export function createProofStore(): ProofStore {
   /** All callers that wait for the answer to the one question. */
   let waiting: { readonly words: string; readonly resolve: (given: boolean) => void }[] = []
   const listeners = new Set<() => void>()
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener()
   }
   return {
@@ -24,18 +24,18 @@ export function createProofStore(): ProofStore {
     set: (next) => {
       proof = next
     },
-    ask: (words) =>
+    ask: (question) =>
       new Promise((resolve) => {
-        waiting = [...waiting, { words, resolve }]
-        tell()
+        waiting = [...waiting, { words: question, resolve }]
+        notify()
       }),
     answer: (given) => {
       const all = waiting
       waiting = []
       for (const { resolve } of all) resolve(given)
-      tell()
+      notify()
     },
-    question: () => [...new Set(waiting.map(({ words }) => words))].join(' '),
+    question: () => [...new Set(waiting.map(({ words: question }) => question))].join(' '),
     subscribe: (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)

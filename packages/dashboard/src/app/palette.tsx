@@ -19,7 +19,9 @@ export function Palette({ close }: { readonly close: () => void }) {
     kind: 'page',
     path,
   }))
-  const found = [...pages, ...agents].filter(({ words }) => words.toLowerCase().includes(text.toLowerCase()))
+  const found = [...pages, ...agents].filter(({ words: label }) =>
+    label.toLowerCase().includes(text.toLowerCase()),
+  )
   return (
     <Dialog
       open
@@ -37,11 +39,11 @@ export function Palette({ close }: { readonly close: () => void }) {
           autoFocus
         />
         <ComboboxList aria-label="Found" alwaysVisible>
-          {found.map(({ path, words, kind }) => (
+          {found.map(({ path, words: label, kind }) => (
             <ComboboxItem
               key={path}
               className="palette-item"
-              value={words}
+              value={label}
               hideOnClick={false}
               setValueOnClick={false}
               onClick={() => {
@@ -49,7 +51,7 @@ export function Palette({ close }: { readonly close: () => void }) {
                 go(path)
               }}
             >
-              {words}
+              {label}
               <span className="small muted">{kind}</span>
             </ComboboxItem>
           ))}

@@ -77,7 +77,7 @@ export function Side({ onPalette }: { readonly onPalette?: () => void }) {
 function Who() {
   const { data: me } = useMesh('me')
   if (!me || (me.name === null && me.role === 'owner')) return null
-  const words = {
+  const roleText = {
     viewer: 'who may read but not change anything',
     member: me.agents.length === 0 ? 'of no agent' : `of ${me.agents.join(', ')}`,
     owner: '',
@@ -85,7 +85,7 @@ function Who() {
   return (
     <p className="line-state who">
       <span>
-        <strong>{me.name}</strong> · {me.role} {words}
+        <strong>{me.name}</strong> · {me.role} {roleText}
       </span>
     </p>
   )
@@ -99,11 +99,11 @@ function LineState() {
     live: { tone: 'ok', words: 'Live' },
     broken: { tone: 'warn', words: 'Reconnecting' },
   } as const
-  const { tone, words } = shown[line]
+  const { tone, words: label } = shown[line]
   return (
     <div className="line-state" data-line={line}>
       <Dot tone={tone} />
-      <span role="status">{words}</span>
+      <span role="status">{label}</span>
       {dropped > 0 && <span>{formatCount(dropped, 'event')} missed</span>}
     </div>
   )

@@ -13,8 +13,8 @@ export function formatField(field: string): string {
 }
 
 /** Formats a text of the mesh as a sentence: with a capital and a full stop. */
-export function asSentence(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? '' : '.'}`
+export function asSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 }
 
 /** Amounts below a cent have four digits; a smaller amount is never shown as zero. */
@@ -59,9 +59,9 @@ export function formatDuration(ms: number): string {
 /** Formats how long ago a time was, or how long until it. */
 export function formatDistance(at: number, now: number): string {
   const distance = Math.abs(now - at)
-  const words = distanceWords(distance)
+  const distanceText = distanceWords(distance)
   if (distance < 5000) return 'now'
-  return at > now ? `in ${words}` : `${words} ago`
+  return at > now ? `in ${distanceText}` : `${distanceText} ago`
 }
 
 function distanceWords(ms: number): string {

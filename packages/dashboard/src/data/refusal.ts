@@ -25,9 +25,9 @@ export function roleWords(role: PersonRole): string {
 export function refusalOf(me: Reply<'me'> | undefined, { call, agent, wants }: Deed): string | null {
   if (me === undefined) return 'Your permissions are still being loaded.'
   const { method, path } = peopleEndpoints[call]
-  const wanted = wants ?? roleOfRoute(`${method} ${path}`)
-  if (wanted === null || !roleReaches(me.role, wanted)) {
-    return me.role === 'viewer' && wanted === 'member'
+  const required = wants ?? roleOfRoute(`${method} ${path}`)
+  if (required === null || !roleReaches(me.role, required)) {
+    return me.role === 'viewer' && required === 'member'
       ? 'You are a viewer, so you may read but not change anything.'
       : `Only owners may do this; you are ${roleWords(me.role)}.`
   }

@@ -39,20 +39,20 @@ export function useEdits(agentId: string) {
         }
       } catch (error) {
         // If a later edit fails, the earlier ones stay, and the message offers to undo them.
-        if (changes.length > 0) tell(changes)
+        if (changes.length > 0) showSaved(changes)
         throw error
       }
       return changes
     },
-    onSuccess: (changes) => tell(changes),
+    onSuccess: (changes) => showSaved(changes),
     onError: (error) => toasts.fail(error),
     onSettled: makeStale,
   })
 
-  function tell(changes: readonly ChangeView[]): void {
+  function showSaved(changes: readonly ChangeView[]): void {
     const fields = changes.map(({ field }) => formatField(field)).join(', ')
     const later = changes.some(({ takes_effect: takes }) => takes === 'next-run')
-    const words = `${agentId}: ${fields} saved${later ? ', from its next run on' : ''}.`
-    toasts.tell(words, () => undo(changes))
+    const message = `${agentId}: ${fields} saved${later ? ', from its next run on' : ''}.`
+    toasts.tell(message, () => undo(changes))
   }
 }

@@ -83,8 +83,8 @@ export function useAction<N extends PeopleEndpointName>(
   return useMutation({
     mutationFn: (parts: CallParts<N>) => withProof(proofs, name, () => client.call(name, parts)),
     onSuccess: (reply, parts) => {
-      const said = typeof options.done === 'function' ? options.done(reply) : options.done
-      const done = [...(said ? [said] : []), ...noticesOf(reply)].join(' ')
+      const doneText = typeof options.done === 'function' ? options.done(reply) : options.done
+      const done = [...(doneText ? [doneText] : []), ...noticesOf(reply)].join(' ')
       if (done === '') return
       const undoing = options.undo?.(reply, parts)
       const undo = async (): Promise<string> => {

@@ -12,8 +12,8 @@ export async function withProof<Reply>(
   try {
     return await call()
   } catch (error) {
-    const isAsked = error instanceof Problem && error.code === 'proof-wanted'
-    if (!isAsked || !(await proofs.ask(proofWordsOf(name)))) throw error
+    const needsProof = error instanceof Problem && error.code === 'proof-wanted'
+    if (!needsProof || !(await proofs.ask(proofWordsOf(name)))) throw error
     return await call()
   }
 }

@@ -2,7 +2,7 @@ import { diffRows } from '../data/diff-rows.ts'
 import './diff-view.css'
 
 const marks = { same: ' ', added: '+', removed: '−', skipped: '⋯' } as const
-const said = { same: '', added: 'added: ', removed: 'removed: ', skipped: '' } as const
+const prefixes = { same: '', added: 'added: ', removed: 'removed: ', skipped: '' } as const
 
 /** Shows the difference of two texts, line by line, as plain text. */
 export function DiffView({
@@ -22,7 +22,7 @@ export function DiffView({
         <div key={index} className={`diff-row ${kind}`}>
           <span aria-hidden="true">{marks[kind]}</span>
           <span>
-            <span className="hidden-words">{said[kind]}</span>
+            <span className="hidden-words">{prefixes[kind]}</span>
             {text === '' ? ' ' : text}
           </span>
         </div>

@@ -132,9 +132,9 @@ export function ChoiceField<const Value extends string>({
             {unchosen}
           </option>
         )}
-        {all.map(([choice, words]) => (
+        {all.map(([choice, label]) => (
           <option key={choice} value={choice}>
-            {words}
+            {label}
           </option>
         ))}
       </select>

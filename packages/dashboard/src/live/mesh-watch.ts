@@ -41,14 +41,14 @@ export function createMeshWatch(deps: {
   const listeners = new Set<() => void>()
   let isBroken = false
   let answeredAt = 0
-  let goneSince: number | null = null
+  let unreachableSince: number | null = null
   let timer: ReturnType<typeof setTimeout> | null = null
   let asking = false
 
   function set(next: number | null): void {
-    if (next === goneSince) return
+    if (next === unreachableSince) return
     const isBack = next === null
-    goneSince = next
+    unreachableSince = next
     for (const listener of listeners) listener()
     if (isBack) onBack()
   }
@@ -68,7 +68,7 @@ export function createMeshWatch(deps: {
     asking = false
     if (!isBroken) return
     if (answers) answeredAt = now()
-    set(answers ? null : (goneSince ?? answeredAt))
+    set(answers ? null : (unreachableSince ?? answeredAt))
     later(askEveryMs)
   }
 
@@ -85,7 +85,7 @@ export function createMeshWatch(deps: {
     set(null)
   })
   return {
-    goneSince: () => goneSince,
+    goneSince: () => unreachableSince,
     subscribe: (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)

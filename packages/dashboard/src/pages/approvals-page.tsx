@@ -12,8 +12,8 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 
 export function ApprovalsPage() {
   const isOwner = useRefusal({ call: 'pending' }) === null
-  const asked = useMesh('pending', { query: { state: 'all', limit: 100 } }, { enabled: isOwner })
-  const all = asked.data?.pending ?? []
+  const approvals = useMesh('pending', { query: { state: 'all', limit: 100 } }, { enabled: isOwner })
+  const all = approvals.data?.pending ?? []
   const open = all.filter(({ state }) => state === 'pending')
   const browsers = askingForPerson(useMesh('browsers').data?.browsers)
   const waiting = open.length + browsers.length
@@ -22,9 +22,9 @@ export function ApprovalsPage() {
     <div className="page">
       <PageHead title="Approvals">{waiting > 0 && <Badge tone="warn">{waiting} waiting</Badge>}</PageHead>
       {!isOwner && <Reserved call="pending" title="What agents ask for" />}
-      {isOwner && asked.isPending && <Loading />}
-      {asked.error && <Failed error={asked.error} retry={asked.refetch} />}
-      {asked.isSuccess && waiting === 0 && (
+      {isOwner && approvals.isPending && <Loading />}
+      {approvals.error && <Failed error={approvals.error} retry={approvals.refetch} />}
+      {approvals.isSuccess && waiting === 0 && (
         <section className="card" aria-label="Waiting">
           <Empty title="Nothing waits for you">
             Actions that an agent may not do alone, such as deleting an agent, wait here for your decision,

@@ -28,14 +28,14 @@ const rowHeightPx = 40
 const readEveryMs = 3000
 
 export function JournalPage() {
-  const [{ since, agent, action, find: words }, choose] = useChoice(['since', 'agent', 'action', 'find'])
+  const [{ since, agent, action, find: search }, choose] = useChoice(['since', 'agent', 'action', 'find'])
   const range = ranges.find(({ name }) => name === since) ?? usualRange
   const [chosen, setChosen] = useState<JournalRow | null>(null)
   const status = useMesh('status')
   const typed = { ms: range.ms, agent, action: action.trim() }
-  const asked = { ...typed, action: useSettled(typed.action) }
-  const read = useJournal(asked)
-  const rows = (read.data?.rows ?? []).filter((row) => fits(row, words.toLowerCase()))
+  const filter = { ...typed, action: useSettled(typed.action) }
+  const read = useJournal(filter)
+  const rows = (read.data?.rows ?? []).filter((row) => fits(row, search.toLowerCase()))
   const broken = status.data?.ready.problems.find(({ id }) => id === 'journal')
   return (
     <div className="page">
@@ -53,7 +53,7 @@ export function JournalPage() {
           type="search"
           placeholder="Search"
           aria-label="Search the journal"
-          value={words}
+          value={search}
           onChange={(event) => choose('find', event.target.value)}
         />
         <select
@@ -167,9 +167,9 @@ function queryOf({ ms, agent, action }: Asked) {
 }
 
 /** Returns the path that exports all rows that match the filter, also those that the page does not list. */
-function exportPath(asked: Asked): string {
+function exportPath(filter: Asked): string {
   const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(queryOf(asked))) search.set(name, String(value))
+  for (const [name, value] of Object.entries(queryOf(filter))) search.set(name, String(value))
   return `${journalEndpoints.journalExport.path}?${search.toString()}`
 }
 
@@ -222,16 +222,16 @@ function Broken({ detail }: { readonly detail: string }) {
   )
 }
 
-function useJournal(asked: Asked) {
+function useJournal(filter: Asked) {
   const { client, queries } = useServices()
-  const queryKey = ['journalExport', asked] as const
+  const queryKey = ['journalExport', filter] as const
   return useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
       // Only rows since the newest known row are requested, whatever time range is selected.
       const before = queries.getQueryData<JournalRows>(queryKey)
       const newest = before?.rows[0]?.at
-      const query = { ...queryOf(asked), ...(newest === undefined ? {} : { since: newest }) }
+      const query = { ...queryOf(filter), ...(newest === undefined ? {} : { since: newest }) }
       const read = await readJournalRows(client.stream('journalExport', { query, signal }))
       return before === undefined ? read : joinJournalRows(before, read)
     },
@@ -240,8 +240,8 @@ function useJournal(asked: Asked) {
   })
 }
 
-function fits(row: JournalRow, words: string): boolean {
-  return words === '' || row.searched.includes(words)
+function fits(row: JournalRow, search: string): boolean {
+  return search === '' || row.searched.includes(search)
 }
 
 function RowList({

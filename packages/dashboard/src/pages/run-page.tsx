@@ -128,20 +128,20 @@ function Fact({ name, value }: { readonly name: string; readonly value: React.Re
 
 /** The events of the run, with the time since its start. */
 function Happened({ run }: { readonly run: RunView }) {
-  const told = useMesh('runEvents', { params: { id: run.id } })
+  const events = useMesh('runEvents', { params: { id: run.id } })
   return (
     <Card title="What happened">
-      {told.isPending && <Loading />}
-      {told.error && <Failed error={told.error} retry={told.refetch} />}
-      {told.data && told.data.events.length === 0 && (
-        <Empty title={told.data.forgotten ? 'No longer kept' : 'Nothing yet'}>
-          {told.data.forgotten
+      {events.isPending && <Loading />}
+      {events.error && <Failed error={events.error} retry={events.refetch} />}
+      {events.data && events.data.events.length === 0 && (
+        <Empty title={events.data.forgotten ? 'No longer kept' : 'Nothing yet'}>
+          {events.data.forgotten
             ? 'Events are stored for a limited time. The journal keeps decisions and effects permanently.'
             : 'Steps appear here as they happen.'}
         </Empty>
       )}
       <ol className="timeline">
-        {told.data?.events.map(({ seq, at, body }) => {
+        {events.data?.events.map(({ seq, at, body }) => {
           const { tone, what } = drawEvent(body)
           return (
             <li key={seq}>
@@ -165,7 +165,7 @@ function Happened({ run }: { readonly run: RunView }) {
           )
         })}
       </ol>
-      {told.data?.more && <p className="small muted body">The run has more events than are shown.</p>}
+      {events.data?.more && <p className="small muted body">The run has more events than are shown.</p>}
     </Card>
   )
 }

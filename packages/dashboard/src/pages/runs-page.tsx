@@ -20,7 +20,7 @@ const listed = 500
 const rowHeightPx = 40
 
 export function RunsPage() {
-  const [{ agent, state: stateWords, from: fromWords, find: words }, choose] = useChoice([
+  const [{ agent, state: stateWords, from: fromWords, find: search }, choose] = useChoice([
     'agent',
     'state',
     'from',
@@ -29,14 +29,14 @@ export function RunsPage() {
   // Ignores a state in the address that does not exist.
   const state = runStates.find((one) => one === stateWords)
   const from = originKinds.find((one) => one === fromWords)
-  const find = useSettled(words.trim().slice(0, wireLimits.runSearchMaxChars))
-  const asked = {
+  const find = useSettled(search.trim().slice(0, wireLimits.runSearchMaxChars))
+  const filter = {
     ...(agent === '' ? {} : { agent }),
     ...(state === undefined ? {} : { state }),
     ...(from === undefined ? {} : { from }),
     ...(find === '' ? {} : { find }),
   }
-  const question = JSON.stringify(asked)
+  const question = JSON.stringify(filter)
   /** The last run of each earlier page for the present filter. */
   const [turned, setTurned] = useState<{ readonly question: string; readonly pages: readonly string[] }>({
     question,
@@ -47,7 +47,7 @@ export function RunsPage() {
   const status = useMesh('status')
   const runs = useMesh(
     'runs',
-    { query: { limit: listed, ...asked, ...(before === undefined ? {} : { before }) } },
+    { query: { limit: listed, ...filter, ...(before === undefined ? {} : { before }) } },
     { placeholderData: keepPreviousData },
   )
   const tasks = useMesh('tasks', { query: { limit: listed, ...(agent === '' ? {} : { agent }) } })
@@ -69,7 +69,7 @@ export function RunsPage() {
           type="search"
           placeholder="Search"
           aria-label="Search runs"
-          value={words}
+          value={search}
           onChange={(event) => choose('find', event.target.value)}
         />
         <Choice name="Agent" value={agent} of={agents} onChange={(value) => choose('agent', value)} />

@@ -25,12 +25,12 @@ export function SeenPictures({
 }) {
   const [asked, setAsked] = useState(!onlyAsked)
   if (pictures.length === 0) return null
-  const words = pictures.length === 1 ? 'the picture' : `the ${pictures.length} pictures`
+  const what = pictures.length === 1 ? 'the picture' : `the ${pictures.length} pictures`
   if (!asked) {
     return (
       <div>
         <button type="button" className="button small" onClick={() => setAsked(true)}>
-          Show {words} that the agent saw
+          Show {what} that the agent saw
         </button>
       </div>
     )

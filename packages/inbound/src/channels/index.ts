@@ -97,12 +97,12 @@ export function channelsModule(kernel: ChannelKernel, needs: Needs): MeshModule 
 
   async function lifeOf(name: ChannelName): Promise<ChannelLife> {
     const factory = channelFactories[name]
-    const secret = (wanted: string) => {
-      const found = vault.system(wanted)
-      if (!found) throw new Error(`the channel does not use the credential ${wanted}`)
+    const secret = (name: string) => {
+      const found = vault.system(name)
+      if (!found) throw new Error(`the channel does not use the credential ${name}`)
       return found
     }
-    const secretOrNull = (wanted: string) => vault.system(wanted) ?? null
+    const secretOrNull = (name: string) => vault.system(name) ?? null
     const { clock, log } = kernel
     const marks = createMarkTable(kernel.database, clock)
     const given = { secret, secretOrNull, settings: kernel.settings().channels, clock, log, marks, proxies }

@@ -24,7 +24,7 @@ export function compareRuns(replay: Replay, first: Side, again: Side): readonly 
   if (!turn) return []
   const before = first.record.steps.slice(turn.from, turn.to)
   const after = again.record.steps
-  const differences: Difference[] = [...toldDifferences(before[0], after[0])]
+  const differences: Difference[] = [...offerDifferences(before[0], after[0])]
   for (const [index, step] of before.entries()) {
     const other = after[index]
     if (other) differences.push(...stepDifferences(step, other))
@@ -48,12 +48,12 @@ export function compareRuns(replay: Replay, first: Side, again: Side): readonly 
   }
   const isLast = replay.turn === first.record.turns.length - 1
   if (isLast && outcomeText(first.outcome) !== outcomeText(again.outcome)) {
-    const words: [string, string] = [outcomeText(first.outcome), outcomeText(again.outcome)]
+    const texts: [string, string] = [outcomeText(first.outcome), outcomeText(again.outcome)]
     differences.push({
       step: 0,
       what: 'outcome',
       detail: 'the replay ended with another outcome than the run',
-      ...pair(words),
+      ...pair(texts),
     })
   }
   return differences.slice(0, differencesMax)
@@ -64,12 +64,12 @@ export function isSameRun(differences: readonly Difference[]): boolean {
   return differences.every(({ what }) => what === 'prompt' || what === 'tools')
 }
 
-function toldDifferences(before: RecordedStep | undefined, after: RecordedStep | undefined): Difference[] {
+function offerDifferences(before: RecordedStep | undefined, after: RecordedStep | undefined): Difference[] {
   if (!before || !after) return []
-  const told = (step: RecordedStep) =>
+  const systemPrompt = (step: RecordedStep) =>
     step.exchange.messages.find(({ role }) => role === 'system')?.content ?? ''
   const [was, is] = [before.exchange.tools, after.exchange.tools]
-  const [allBefore, allAfter] = [before, after].map((step) => new Set(toolNames(step, told(step))))
+  const [allBefore, allAfter] = [before, after].map((step) => new Set(toolNames(step, systemPrompt(step))))
   const gone = [...(allBefore ?? [])].filter((name) => !allAfter?.has(name))
   const fresh = [...(allAfter ?? [])].filter((name) => !allBefore?.has(name))
   const other = Object.keys(is).filter((name) => name in was && was[name] !== is[name])
@@ -79,7 +79,7 @@ function toldDifferences(before: RecordedStep | undefined, after: RecordedStep |
     ...(other.length > 0 ? [`tools with another description: ${other.join(', ')}`] : []),
   ]
   return [
-    ...(told(before) === told(after)
+    ...(systemPrompt(before) === systemPrompt(after)
       ? []
       : [
           difference(before, { what: 'prompt', detail: 'the system prompt of the agent has changed' }, [

@@ -79,17 +79,17 @@ function textOf(message: ChatMessage): string {
 }
 
 /** Returns a recorded message or answer without secrets. */
-export function cleaned<T extends KeptMessage | KeptAnswer>(said: T, clean: (text: string) => string): T {
-  const calls = said.calls?.map((call) => ({ ...call, arguments: clean(call.arguments) }))
-  return { ...said, content: clean(said.content), ...(calls ? { calls } : {}) }
+export function cleaned<T extends KeptMessage | KeptAnswer>(message: T, clean: (text: string) => string): T {
+  const calls = message.calls?.map((call) => ({ ...call, arguments: clean(call.arguments) }))
+  return { ...message, content: clean(message.content), ...(calls ? { calls } : {}) }
 }
 
 /** Does the same as `cleaned` for a message or answer of any length, piece by piece. */
-export function* cleanedInPieces<T extends KeptMessage | KeptAnswer>(said: T, clean: Clean): Pieces<T> {
-  const words = new Map<string, string>()
-  for (const text of [said.content, ...(said.calls ?? []).map((call) => call.arguments)]) {
-    words.set(text, yield* clean(text))
+export function* cleanedInPieces<T extends KeptMessage | KeptAnswer>(message: T, clean: Clean): Pieces<T> {
+  const cleanedTexts = new Map<string, string>()
+  for (const text of [message.content, ...(message.calls ?? []).map((call) => call.arguments)]) {
+    cleanedTexts.set(text, yield* clean(text))
   }
   yield 1
-  return cleaned(said, (text) => words.get(text) ?? '')
+  return cleaned(message, (text) => cleanedTexts.get(text) ?? '')
 }

@@ -8,7 +8,7 @@ export const pieceMaxChars = 32 * 1024
 export type Pieces<T> = Steps<T>
 
 /** Removes secrets, and what looks like one, from a text. */
-export type Clean = (words: string) => Pieces<string>
+export type Clean = (text: string) => Pieces<string>
 
 /** Does the work in pieces of `pieceMaxChars` and at most one step more; the mesh does other work between pieces. */
 export async function inPieces<T>(work: Pieces<T>): Promise<T> {

@@ -50,9 +50,9 @@ export function* keepExchange(
   recording: Recording,
   { request, runId, purpose, text, at, turn, clean }: Heard,
 ): Pieces<Kept> {
-  const said = readSaidAnswer(text)
+  const answer = readSaidAnswer(text)
   yield text.length
-  if (said.content === '' && said.calls.length === 0) return null
+  if (answer.content === '' && answer.calls.length === 0) return null
   const run = liveRun(recording, runId)
   if (run.number + 1 >= recordLimits.exchangesPerRunMax)
     return { cut: `the run has more than ${recordLimits.exchangesPerRunMax} answers` }
@@ -81,7 +81,7 @@ export function* keepExchange(
     kept,
     news,
     tools: toolMarks(request.parameters['tools']),
-    answer: yield* cleanedInPieces({ content: said.content, calls: [...said.calls] }, clean),
+    answer: yield* cleanedInPieces({ content: answer.content, calls: [...answer.calls] }, clean),
   }
   const bytes = Buffer.byteLength(JSON.stringify([row.news, row.answer]))
   if (run.bytes + bytes > recordLimits.runMaxBytes)

@@ -63,7 +63,7 @@ function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> 
   for (const step of record.steps) {
     yield* learnSaid(step.exchange.answer)
     for (const result of step.results) if (result !== null) yield* learn(result)
-    for (const words of step.said) yield* learn(words)
+    for (const text of step.said) yield* learn(text)
     steps.push({
       ...step,
       exchange: { ...step.exchange, answer: cleaned(step.exchange.answer, known) },

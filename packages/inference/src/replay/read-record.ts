@@ -42,7 +42,7 @@ export function* readRecord(exchanges: readonly Exchange[]): Pieces<RecordedRun>
   const steps: RecordedStep[] = []
   for (const [at, exchange] of answered.entries()) {
     const next = answered[at + 1]
-    steps.push({ at, exchange, results: resultsOf(exchange, next), said: saidBetween(exchange, next) })
+    steps.push({ at, exchange, results: resultsOf(exchange, next), said: textsBetween(exchange, next) })
     yield exchange.messages.length
   }
   const begins = steps.filter(
@@ -51,12 +51,14 @@ export function* readRecord(exchanges: readonly Exchange[]): Pieces<RecordedRun>
   const turns: RecordedTurn[] = []
   for (const [index, first] of begins.entries()) {
     const { messages } = first.exchange
-    const askedAt = messages.findLastIndex(({ role }) => role === 'user')
+    const requestIndex = messages.findLastIndex(({ role }) => role === 'user')
     turns.push({
       from: first.at,
       to: begins[index + 1]?.at ?? steps.length,
-      asked: messages[askedAt]?.content ?? '',
-      history: withoutMoment(messages.slice(0, Math.max(0, askedAt)).filter(({ role }) => role !== 'system')),
+      asked: messages[requestIndex]?.content ?? '',
+      history: withoutMoment(
+        messages.slice(0, Math.max(0, requestIndex)).filter(({ role }) => role !== 'system'),
+      ),
     })
     yield messages.length
   }
@@ -84,7 +86,7 @@ function* isSame(one: Exchange, other: Exchange): Pieces<boolean> {
 }
 
 /** Messages such as steers or reminders of open tasks, with which a turn continues after an answer without calls. */
-function saidBetween({ turn }: Exchange, next: Exchange | undefined): string[] {
+function textsBetween({ turn }: Exchange, next: Exchange | undefined): string[] {
   if (next?.turn !== turn) return []
   const own = next.messages.filter(({ role }) => role !== 'system')
   const last = own.findLastIndex(({ role }) => role !== 'user')
@@ -126,15 +128,17 @@ export function stepAskedFor(
   messages: readonly KeptMessage[],
   turn: { readonly from: number; readonly to: number; readonly asked: string },
 ): number {
-  const asked = messages.findLastIndex(({ role, content }) => role === 'user' && content === turn.asked)
-  const own = messages.slice(asked + 1)
+  const requestIndex = messages.findLastIndex(
+    ({ role, content }) => role === 'user' && content === turn.asked,
+  )
+  const own = messages.slice(requestIndex + 1)
   const answers = (from: number) => own.slice(from).filter(({ role }) => role === 'assistant').length
   // In a shortened conversation some answers are missing, so the ids in its last recorded answer determine the step.
   const last = own.findLastIndex((message) => playedStep(message, turn) !== null)
   const step = last === -1 ? null : playedStep(own[last], turn)
   const byId = step === null ? turn.from : step + 1 + answers(last + 1)
   // Without the question it is unknown which answers belong to the turn.
-  return asked === -1 && step !== null ? byId : Math.max(byId, turn.from + answers(0))
+  return requestIndex === -1 && step !== null ? byId : Math.max(byId, turn.from + answers(0))
 }
 
 /** Returns the step of the turn to which a recorded answer belongs, by its call ids; null for any other message. */

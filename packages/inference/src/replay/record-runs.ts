@@ -118,7 +118,7 @@ function wrap(recorder: Recorder, provider: LlmProvider): LlmProvider {
         try {
           if (text === null)
             await cut(recorder, runId, `a model answer was longer than ${answerMaxBytes} bytes`)
-          else await hear(recorder, request, text)
+          else await receive(recorder, request, text)
         } catch (error) {
           notKept(deps, error, runId)
         }
@@ -133,7 +133,7 @@ function wrap(recorder: Recorder, provider: LlmProvider): LlmProvider {
 }
 
 /** Queues an answer. Resolves once the disk has a mark for it, so that after a kill the mesh knows what it lost. */
-async function hear(recorder: Recorder, request: ProviderRequest, text: string): Promise<void> {
+async function receive(recorder: Recorder, request: ProviderRequest, text: string): Promise<void> {
   const { table, commits, queue, cleaner, deps } = recorder
   const { ofRun } = request
   if (!ofRun) return
@@ -142,19 +142,19 @@ async function hear(recorder: Recorder, request: ProviderRequest, text: string):
   if (turn === null) return
   const mark = (recorder.marks += 1)
   const at = deps.clock.now()
-  const heard: Heard = { request, runId, purpose, text, at, turn, mark, clean: cleaner() }
-  const isTaken = queue.add(() => write(recorder, heard), text.length + request.body.length)
+  const received: Heard = { request, runId, purpose, text, at, turn, mark, clean: cleaner() }
+  const isTaken = queue.add(() => write(recorder, received), text.length + request.body.length)
   // The mark is added to a commit now, before the queue, which begins later, can write the exchange.
   if (isTaken) await commits.add(() => table.mark(mark, runId))
   else await cut(recorder, runId, 'model answers arrived faster than the mesh could store them')
 }
 
-function* write(recorder: Recorder, heard: Heard): Pieces<void> {
+function* write(recorder: Recorder, received: Heard): Pieces<void> {
   const { table, deps } = recorder
-  const { runId, mark } = heard
+  const { runId, mark } = received
   let kept: Kept
   try {
-    kept = yield* keepExchange(recorder, heard)
+    kept = yield* keepExchange(recorder, received)
   } catch (error) {
     notKept(deps, error, runId)
     kept = { cut: 'a model answer could not be stored' }

@@ -65,7 +65,7 @@ export function historyOf({ record, replay }: Replayed): RecordedHistory {
   const turn = record.turns[replay.turn]
   if (!turn) return nothingSaid
   const steps = record.steps.slice(turn.from, Math.min(turn.to, replay.until ?? turn.to))
-  return { messages: bounded(turn.history).map(recordedMessage), said: saidIn(steps) }
+  return { messages: bounded(turn.history).map(recordedMessage), said: textsIn(steps) }
 }
 
 /** Returns the newest messages that fit, starting with a user message, so that no result is without its call. */
@@ -87,9 +87,9 @@ function bounded(history: readonly KeptMessage[]): readonly KeptMessage[] {
 }
 
 /** The first messages that fit. */
-function saidIn(steps: RecordedRun['steps']): RecordedHistory['said'] {
+function textsIn(steps: RecordedRun['steps']): RecordedHistory['said'] {
   let room = historyMaxChars
-  const all = steps.flatMap(({ said }, index) => said.map((text) => ({ answers: index + 1, text })))
+  const all = steps.flatMap(({ said: texts }, index) => texts.map((text) => ({ answers: index + 1, text })))
   return all.filter(({ text }) => {
     room -= text.length
     return room >= 0

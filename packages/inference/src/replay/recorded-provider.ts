@@ -20,12 +20,12 @@ export function createRecordedProvider(deps: {
   readonly clock: Clock
   readonly newId: NewId
 }): LlmProvider {
-  const { replay, record, asked } = deps
+  const { replay, record, asked: question } = deps
   return {
     forms: new Set(['chat']),
     async complete(request, { signal }) {
       const turn = record.turns[replay.turn]
-      const at = turn ? stepAskedFor(keptMessages(request.parameters), { ...turn, asked }) : 0
+      const at = turn ? stepAskedFor(keptMessages(request.parameters), { ...turn, asked: question }) : 0
       const step = record.steps[at]
       if (!turn || !step || at >= turn.to)
         throw refused(

@@ -12,8 +12,8 @@ export function createSecretCleaner(vault: Names): () => Clean {
     const held = secretsIn(vault)
     if (last && isSame(last.held, held)) return last.clean
     const scrub = scrubFor(held)
-    const clean: Clean = function* clean(words) {
-      return yield* redactInSteps(yield* scrub.inSteps(words), held)
+    const clean: Clean = function* clean(text) {
+      return yield* redactInSteps(yield* scrub.inSteps(text), held)
     }
     last = { held, clean }
     return clean

@@ -9,26 +9,26 @@ import type { Replay } from './replay-table.ts'
 
 /** Returns what answers the model calls of a replay in place of a model; null for every other run. */
 export function createStandIn(context: ReplayContext): StandIn {
-  return (asked) => {
+  return (call) => {
     // This function decides synchronously, because every model call uses it and most runs are no replays.
-    const replay = context.replays.find(asked.runId)
-    return replay && standInOf(context, replay, asked)
+    const replay = context.replays.find(call.runId)
+    return replay && standInOf(context, replay, call)
   }
 }
 
 async function standInOf(
   context: ReplayContext,
   replay: Replay,
-  asked: Parameters<StandIn>[0],
+  call: Parameters<StandIn>[0],
 ): Promise<{ readonly llm: LlmProvider } | { readonly model: string }> {
   const live = replay.model === null ? { llm: refusingProvider } : { model: replay.model }
-  if (asked.purpose !== 'loop') return live
+  if (call.purpose !== 'loop') return live
   const record = await knownRecordOf(context, replay.ofRun)
   const turn = record.turns[replay.turn]
-  const question = questionOf(context, asked.runId)
+  const question = questionOf(context, call.runId)
   if (
     replay.until !== null &&
-    (!turn || stepAskedFor(keptMessages(asked.parameters), { ...turn, asked: question }) >= replay.until)
+    (!turn || stepAskedFor(keptMessages(call.parameters), { ...turn, asked: question }) >= replay.until)
   )
     return live
   const provider = createRecordedProvider({ ...context.kernel, replay, record, asked: question })

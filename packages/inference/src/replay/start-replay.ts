@@ -17,14 +17,14 @@ export async function startReplay(
   { runId, turn }: { readonly runId: string; readonly turn: number },
 ): Promise<{ readonly run: RunRecord; readonly turns: number }> {
   const { run, record } = await requireWholeRecord(context, caller, runId)
-  const wanted = record.turns[turn - 1]
-  if (!wanted)
+  const chosen = record.turns[turn - 1]
+  if (!chosen)
     throw new Problem('not-found', {
       detail: `run ${runId} has ${record.turns.length} turns and no turn ${turn}`,
     })
   const replay = { ofRun: runId, turn: turn - 1, until: null, model: null }
   return {
-    run: submit(context, caller, { run, asked: wanted.asked, replay, budgetUsd: null }),
+    run: submit(context, caller, { run, asked: chosen.asked, replay, budgetUsd: null }),
     turns: record.turns.length,
   }
 }
@@ -46,14 +46,14 @@ export async function startFork(
   context.requireModel(caller, { agentId: run.agentId, model })
   const until = step - 1
   const turn = record.turns.findIndex(({ from, to }) => until >= from && until < to)
-  const wanted = record.turns[turn]
-  if (!wanted) {
+  const chosen = record.turns[turn]
+  if (!chosen) {
     throw new Problem('not-found', {
       detail: `run ${runId} has ${record.steps.length} steps and no step ${step}; flotilla replay ${runId} --record shows them`,
     })
   }
   const replay = { ofRun: runId, turn, until, model }
-  return submit(context, caller, { run, asked: wanted.asked, replay, budgetUsd: maxUsd })
+  return submit(context, caller, { run, asked: chosen.asked, replay, budgetUsd: maxUsd })
 }
 
 interface Submission {
@@ -66,14 +66,14 @@ interface Submission {
 function submit(
   { kernel, runs, replays }: ReplayContext,
   caller: Caller,
-  { run, asked, replay, budgetUsd }: Submission,
+  { run, asked: message, replay, budgetUsd }: Submission,
 ): RunRecord {
   const kind = replay.until === null ? 'replay' : 'fork'
   const session = `${kind}:${run.id}:${kernel.newId('sess')}`
   return kernel.database.transaction(() => {
     const made = runs.submitRun(caller, {
       agentId: run.agentId,
-      input: { kind: 'chat', message: asked.slice(0, wireLimits.chatMessageMaxChars), session },
+      input: { kind: 'chat', message: message.slice(0, wireLimits.chatMessageMaxChars), session },
       budgetUsd,
     })
     replays.insert({ ...replay, runId: made.id })

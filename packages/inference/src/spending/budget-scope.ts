@@ -61,9 +61,9 @@ function checked(
   if (value === undefined || (value === null && scope !== 'agent')) return null
   const { min, max } = ranges[field]
   if (value !== null && value >= min && value <= max) return value
-  const words = value === null ? 'an agent always has this limit' : `not ${value}`
+  const reason = value === null ? 'an agent always has this limit' : `not ${value}`
   throw new Problem('bad-request', {
-    detail: `${field} is USD ${min} to ${max}, ${words}`,
+    detail: `${field} is USD ${min} to ${max}, ${reason}`,
     extra: { field, min, max, value },
     repair: repairOf(field, scope),
   })

@@ -27,14 +27,14 @@ export function createBudgetWarnings(deps: {
   readonly events: Pick<EventBus, 'publish'>
 }): BudgetWarnings {
   const { database } = deps
-  const told = new Set<string>()
+  const warned = new Set<string>()
 
   function warn(limit: BudgetLimit, percent: number): void {
     const key = `${limit.scope} ${limit.id} ${limit.period} ${percent} ${limit.limitNano}`
-    if (told.has(key)) return
-    if (told.size >= rememberedMax) told.clear()
-    told.add(key)
-    database.afterRollback(() => told.delete(key))
+    if (warned.has(key)) return
+    if (warned.size >= rememberedMax) warned.clear()
+    warned.add(key)
+    database.afterRollback(() => warned.delete(key))
     const { changes } = database
       .prepare(
         'INSERT INTO budget_warnings (scope, period, percent, limit_nano) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',

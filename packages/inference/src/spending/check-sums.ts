@@ -104,10 +104,10 @@ function totalDifferences(
   expected: ReadonlyMap<string, Expected>,
   from: string,
 ): readonly SumDifference[] {
-  const told = new Map<string, z.infer<typeof totalSchema>>()
+  const recorded = new Map<string, z.infer<typeof totalSchema>>()
   const keep = (found: unknown) => {
     const row = totalSchema.parse(found)
-    told.set(keyOf(row.scope, row.period), row)
+    recorded.set(keyOf(row.scope, row.period), row)
   }
   database.prepare(sql.periods).all(from).forEach(keep)
   database.prepare(sql.holding).all().forEach(keep)
@@ -116,8 +116,8 @@ function totalDifferences(
     if (found !== undefined) keep(found)
   }
   const differences: SumDifference[] = []
-  for (const key of new Set([...told.keys(), ...expected.keys()])) {
-    const row = told.get(key)
+  for (const key of new Set([...recorded.keys(), ...expected.keys()])) {
+    const row = recorded.get(key)
     const rows = expected.get(key)
     const scope = row?.scope ?? rows?.scope ?? ''
     const period = row?.period ?? rows?.period ?? ''
@@ -135,7 +135,7 @@ function dailyDifferences(
   days: readonly z.infer<typeof daySchema>[],
   from: string,
 ): readonly DailyDifference[] {
-  const told = new Map(
+  const recorded = new Map(
     database
       .prepare(sql.daily)
       .all(from)
@@ -151,8 +151,8 @@ function dailyDifferences(
   ) => {
     const { day, agent_id: agentId, project, model } = row
     const key = keyOf(day, agentId, project, model)
-    const sum = told.get(key)
-    told.delete(key)
+    const sum = recorded.get(key)
+    recorded.delete(key)
     const same =
       (sum?.cost_nano ?? 0) === fromRows.costNano &&
       (sum?.unconfirmed_nano ?? 0) === fromRows.unconfirmedNano &&
@@ -166,7 +166,7 @@ function dailyDifferences(
     const { prompt: promptTokens, completion: completionTokens } = row
     compare(row, { costNano, unconfirmedNano, calls, promptTokens, completionTokens })
   }
-  for (const row of told.values()) compare(row, unpaid)
+  for (const row of recorded.values()) compare(row, unpaid)
   return differences
 }
 

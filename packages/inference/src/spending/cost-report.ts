@@ -39,7 +39,7 @@ export interface CostReport {
 
 export type ReportCosts = (
   caller: Caller,
-  asked: { readonly by: CostKey; readonly days: number },
+  query: { readonly by: CostKey; readonly days: number },
 ) => CostReport
 
 const columns = { agent: 'agent_id', project: 'project', model: 'model', day: 'day' } as const
@@ -95,9 +95,9 @@ export function createReportCosts(deps: {
       const at = place.get(row.day)
       if (at !== undefined) known.daily[at] = (known.daily[at] ?? 0) + usdFromNano(row.nano)
     }
-    const rows = [...byKey].map(([key, { sum, daily }]) => ({ key, ...told(sum), daily_usd: daily }))
+    const rows = [...byKey].map(([key, { sum, daily }]) => ({ key, ...totalView(sum), daily_usd: daily }))
     rows.sort(by === 'day' ? byName : (one, other) => other.usd - one.usd || byName(one, other))
-    return { by, from, to: listed.at(-1) ?? from, total: told(total), rows }
+    return { by, from, to: listed.at(-1) ?? from, total: totalView(total), rows }
   }
 }
 
@@ -138,7 +138,7 @@ function add(sum: Sum, more: Sum): void {
   sum.cache = addCacheUse(sum.cache, more.cache)
 }
 
-function told({ nano, unconfirmed, calls, prompt, completion, cache }: Sum) {
+function totalView({ nano, unconfirmed, calls, prompt, completion, cache }: Sum) {
   return {
     usd: usdFromNano(nano),
     unconfirmed_usd: usdFromNano(unconfirmed),

@@ -124,14 +124,14 @@ export function createHolds(deps: {
     find: (account: BudgetAccount, day: string): Hold | null =>
       holds.get(keyOf({ ...account, runId: account.run?.runId ?? null, day })) ?? null,
     open(
-      asked: {
+      request: {
         readonly wish: BudgetAccount & { readonly model: string }
         readonly day: string
         readonly at: number
       },
       grantedNano: number,
     ): Hold {
-      const { wish, day, at } = asked
+      const { wish, day, at } = request
       const { agentId, project, run, model } = wish
       const runId = run?.runId ?? null
       const taskId = run?.taskId ?? null

@@ -113,20 +113,20 @@ export function createReservations(deps: ReservationsDeps): Reservations {
 
   return {
     found,
-    async reserve(asked) {
+    async reserve(request) {
       const at = clock.now()
       const day = utcDay(at)
-      const project = deps.budgetOf(asked.agentId).project?.name ?? null
-      const taskId = asked.run?.taskId ?? null
-      taskCalls.refuseOverCap(asked)
-      const maxAllowed = runTokens.take(asked.run, asked)
-      const wish = { ...asked, maxTokens: maxAllowed, project }
-      const tokens = { setAside: maxAllowed * asked.answers, run: asked.run }
+      const project = deps.budgetOf(request.agentId).project?.name ?? null
+      const taskId = request.run?.taskId ?? null
+      taskCalls.refuseOverCap(request)
+      const maxAllowed = runTokens.take(request.run, request)
+      const wish = { ...request, maxTokens: maxAllowed, project }
+      const tokens = { setAside: maxAllowed * request.answers, run: request.run }
       taskCalls.began(taskId)
       if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }), tokens)
       const hold = holds.find(wish, day)
-      const wished = costAtMost(wish, wish.maxTokens)
-      if (hold && freeIn(hold) >= wished) {
+      const costNano = costAtMost(wish, wish.maxTokens)
+      if (hold && freeIn(hold) >= costNano) {
         return remember(reservationFrom(holds, hold, { wish, maxTokens: wish.maxTokens, at }), tokens)
       }
       const outcome = await grouped
@@ -134,7 +134,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
         .catch((error: unknown) => ({ failed: error }))
       if (outcome instanceof Problem || 'failed' in outcome) {
         taskCalls.refused(taskId)
-        runTokens.ended(asked.run, { setAside: tokens.setAside, used: 0 })
+        runTokens.ended(request.run, { setAside: tokens.setAside, used: 0 })
         throw outcome instanceof Problem ? outcome : outcome.failed
       }
       return remember(outcome, tokens)

@@ -38,7 +38,7 @@ const examplesMax = 10
  */
 export function settleLedger(deps: SettleLedgerDeps): SettledLedger {
   return deps.database.transaction(() => {
-    const words = correctSums(deps)
+    const corrections = correctSums(deps)
     const rows = deps.spend.openRowsOfOthers(deps.life)
     let leftOpen = 0
     for (const row of rows) {
@@ -47,7 +47,7 @@ export function settleLedger(deps: SettleLedgerDeps): SettledLedger {
       if (row.runId === null) continue
       deps.addRunCost(row.runId, { costUsd: usdFromNano(row.reservedNano), tokens: 0 })
     }
-    return { leftOpen, ...words }
+    return { leftOpen, ...corrections }
   })
 }
 
@@ -97,17 +97,17 @@ export function differenceWords(differences: Differences): string | null {
 }
 
 function examplesOf({ totals, daily }: Differences): string[] {
-  const words = [
+  const examples = [
     ...totals.map(
-      ({ scope, period, told, fromRows }) =>
-        `${scope}${period === '' ? '' : ` ${period}`} was recorded as ${totalWords(told)}, and its rows sum up to ${totalWords(fromRows)}`,
+      ({ scope, period, told: recorded, fromRows }) =>
+        `${scope}${period === '' ? '' : ` ${period}`} was recorded as ${totalWords(recorded)}, and its rows sum up to ${totalWords(fromRows)}`,
     ),
     ...daily.map(
       ({ day, agentId, model, storedNano, fromRows }) =>
         `the report of ${day} for ${agentId} and ${model} was recorded as ${dollars(storedNano)}, and its rows sum up to ${dollars(fromRows.costNano)}`,
     ),
   ]
-  return words.slice(0, examplesMax)
+  return examples.slice(0, examplesMax)
 }
 
 function totalWords({ openNano, spentNano, calls }: SpendTotal): string {

@@ -111,9 +111,9 @@ export function createSpending(
       }
       return reservations.reserve({ ...wish, agentId })
     },
-    report: (caller, asked) => {
+    report: (caller, query) => {
       reservations.settleWaiting()
-      return reportCosts(caller, asked)
+      return reportCosts(caller, query)
     },
     costs,
     budgets: {

@@ -29,9 +29,9 @@ export function createUtcDay(): (at: number) => string {
   let number = Number.NaN
   let text = ''
   return (at) => {
-    const asked = Math.floor(at / dayMs)
-    if (asked !== number) {
-      number = asked
+    const day = Math.floor(at / dayMs)
+    if (day !== number) {
+      number = day
       text = utcDay(at)
     }
     return text

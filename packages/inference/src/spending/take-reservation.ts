@@ -51,9 +51,9 @@ export function takeReservation(deps: TakeDeps, wish: OwnWish): Reservation | Pr
 export function reservationFrom(
   holds: Holds,
   hold: Hold,
-  asked: { readonly wish: OwnWish; readonly maxTokens: number; readonly at: number },
+  request: { readonly wish: OwnWish; readonly maxTokens: number; readonly at: number },
 ): Reservation {
-  const { wish, maxTokens, at } = asked
+  const { wish, maxTokens, at } = request
   const reservedNano = costAtMost(wish, maxTokens)
   const id = holds.take(hold, reservedNano)
   const row = { ...hold.row, id, taskId: wish.run?.taskId ?? null, model: wish.model, reservedNano }

@@ -40,8 +40,8 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
   const { name } = deps
   const { id: chainId, coin, finalBlocks } = evmChains[name]
   const { open, failed } = createJsonRpc(deps, async (session) => {
-    const said = await session.ask('eth_chainId', [], quantitySchema)
-    return said === BigInt(chainId) ? null : `the endpoint serves chain ${said}, not ${chainId}`
+    const servedId = await session.ask('eth_chainId', [], quantitySchema)
+    return servedId === BigInt(chainId) ? null : `the endpoint serves chain ${servedId}, not ${chainId}`
   })
 
   async function requestOf(
@@ -162,12 +162,12 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     },
     async broadcast(signed, signal) {
       const session = await open(signal)
-      const said = await session.answer('eth_sendRawTransaction', [signed.bytes])
-      if (said.kind === 'refused') {
-        if (knownWords.test(said.reason)) return
-        throw failed(`the endpoint rejected the transaction: ${said.reason} (${said.code})`)
+      const reply = await session.answer('eth_sendRawTransaction', [signed.bytes])
+      if (reply.kind === 'refused') {
+        if (knownWords.test(reply.reason)) return
+        throw failed(`the endpoint rejected the transaction: ${reply.reason} (${reply.code})`)
       }
-      if (said.result !== signed.id) throw failed('the endpoint accepted the transaction under another id')
+      if (reply.result !== signed.id) throw failed('the endpoint accepted the transaction under another id')
     },
     replacing: async (sent, how, signal) =>
       replaceEvm({ session: await open(signal), name, failed }, sent, how),

@@ -57,18 +57,18 @@ export async function countEffects(
   { logs, touched }: Tried,
 ): Promise<Simulation> {
   const seen = effectsOf(call.from, { logs, sentRaw: call.value })
-  const [told, named] = [tokensOf(call, seen), addressesIn(call)]
-  if (told.length > tokensMax) return tooMany(tokensMax, 'tokens')
+  const [affected, named] = [tokensOf(call, seen), addressesIn(call)]
+  if (affected.length > tokensMax) return tooMany(tokensMax, 'tokens')
   if (named.length > namedMax) return unknown(`the call names more than ${namedMax} addresses`)
   const used = distinct([...(call.data === '0x' ? [] : [call.to]), ...(touched ?? [])])
   if (used.length > readings.contractsMax) return tooMany(readings.contractsMax, 'contracts')
   const found = await holdingsIn(readings, call.from, distinct([...used, ...named]))
   if (found.kind === 'unknown') return found
   const hidden = found.values.filter(
-    ({ address, raw }) => raw !== null && raw > 0n && !told.includes(address),
+    ({ address, raw }) => raw !== null && raw > 0n && !affected.includes(address),
   )
   if (hidden.length > tokensMax) return tooMany(tokensMax, 'tokens')
-  const tokens = [...told, ...hidden.map(({ address }) => address)]
+  const tokens = [...affected, ...hidden.map(({ address }) => address)]
   const around = await readings.around([
     ...tokens.map((to) => ({ to, ...dataOf('balanceOf(address)', [call.from]) })),
     ...named.map((one) => ({ to: call.to, ...dataOf('allowance(address,address)', [call.from, one]) })),
@@ -110,11 +110,13 @@ async function holdingsIn(
   contracts: readonly string[],
 ): Promise<Answers<Holding>> {
   if (contracts.length === 0) return { kind: 'answers', values: [] }
-  const said = await readings.before(contracts.map((to) => ({ to, ...dataOf('balanceOf(address)', [from]) })))
-  if (said.kind === 'unknown') return said
+  const replies = await readings.before(
+    contracts.map((to) => ({ to, ...dataOf('balanceOf(address)', [from]) })),
+  )
+  if (replies.kind === 'unknown') return replies
   return {
     kind: 'answers',
-    values: contracts.map((address, at) => ({ address, raw: said.values[at] ?? null })),
+    values: contracts.map((address, at) => ({ address, raw: replies.values[at] ?? null })),
   }
 }
 
@@ -122,30 +124,30 @@ async function holdingsIn(
 async function collectiblesIn(readings: Readings, holdings: readonly Holding[]): Promise<Answers<string>> {
   const possible = holdings.filter(({ raw }) => raw !== 0n)
   if (possible.length === 0) return { kind: 'answers', values: [] }
-  const said = await readings.before(
+  const replies = await readings.before(
     possible.map(({ address, raw }) => ({
       to: address,
       // An ERC-1155 contract reports no balance over all of its items.
       ...dataOf('supportsInterface(bytes4)', [raw === null ? interfaceIds.erc1155 : interfaceIds.erc721]),
     })),
   )
-  if (said.kind === 'unknown') return said
+  if (replies.kind === 'unknown') return replies
   return {
     kind: 'answers',
-    values: possible.flatMap(({ address }, at) => (said.values[at] === 1n ? [address] : [])),
+    values: possible.flatMap(({ address }, at) => (replies.values[at] === 1n ? [address] : [])),
   }
 }
 
 /** Returns addresses that a call names or that gain from it, without its payees, spenders and the tokens involved. */
 function othersOf(call: EvmCallRequest, effects: Effects, logs: readonly EvmLog[]): readonly string[] {
-  const told = [
+  const listed = [
     call.to,
     ...effects.payees,
     ...effects.grants.flatMap(({ asset, spender }) => [asset, spender]),
     ...effects.changes.flatMap(({ asset, raw }) => (asset !== null && raw < 0n ? [asset] : [])),
   ]
   return distinct([...addressesIn(call), ...gainersIn(call.from, logs)]).filter(
-    (one) => !told.some((other) => sameEvmAddress(one, other)),
+    (one) => !listed.some((other) => sameEvmAddress(one, other)),
   )
 }
 

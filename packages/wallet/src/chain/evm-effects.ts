@@ -213,11 +213,11 @@ function batchOf(data: string): readonly (readonly [id: bigint, raw: bigint])[] 
  */
 function listAt(data: string, at: number): readonly bigint[] | null {
   const place = word(data, at)
-  const words = BigInt(Math.floor((data.length - 2) / 64))
-  if (place % 32n !== 0n || place / 32n >= words) return null
+  const wordCount = BigInt(Math.floor((data.length - 2) / 64))
+  if (place % 32n !== 0n || place / 32n >= wordCount) return null
   const start = Number(place / 32n)
   const length = word(data, start)
-  if (length > BigInt(batchMax) || BigInt(start) + 1n + length > words) return null
+  if (length > BigInt(batchMax) || BigInt(start) + 1n + length > wordCount) return null
   return Array.from({ length: Number(length) }, (_, index) => word(data, start + 1 + index))
 }
 

@@ -39,18 +39,18 @@ export function worst(seen: Effects, { held, allowed, token }: Measured): Effect
   const changes = new Map(seen.changes.map(({ asset, raw }) => [asset, raw]))
   for (const [asset, pair] of held) {
     const change = changeOf(pair)
-    const told = changes.get(asset)
-    if (change !== null) changes.set(asset, told === undefined || change < told ? change : told)
+    const logged = changes.get(asset)
+    if (change !== null) changes.set(asset, logged === undefined || change < logged ? change : logged)
   }
   const grants = new Map(seen.grants.map((grant) => [`${grant.asset} ${grant.spender}`, grant]))
   for (const [spender, { before, after }] of both(allowed)) {
     if (after <= before) continue
-    const told = grants.get(`${token} ${spender}`)
+    const logged = grants.get(`${token} ${spender}`)
     grants.set(`${token} ${spender}`, {
       asset: token,
       spender,
-      raw: told === undefined || after > told.raw ? after : told.raw,
-      unlimited: after >= unlimitedFrom.uint256 || (told?.unlimited ?? false),
+      raw: logged === undefined || after > logged.raw ? after : logged.raw,
+      unlimited: after >= unlimitedFrom.uint256 || (logged?.unlimited ?? false),
     })
   }
   const mostOf = ({ asset, raw }: Grant): bigint => {

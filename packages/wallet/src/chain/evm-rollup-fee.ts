@@ -34,20 +34,20 @@ export async function rollupFeeOf(
 ): Promise<bigint | null> {
   if (!chainsWithDataFee.includes(name)) return 0n
   const size = envelopeMaxBytes + (data.length - 2) / 2
-  const dataFee = await told(session, 'getL1FeeUpperBound(uint256)', size)
-  const operatorFee = await told(session, 'getOperatorFee(uint256)', String(gasLimit))
+  const dataFee = await quotedFee(session, 'getL1FeeUpperBound(uint256)', size)
+  const operatorFee = await quotedFee(session, 'getOperatorFee(uint256)', String(gasLimit))
   if (dataFee === null || dataFee === 'undone' || operatorFee === null) return null
   return dataFeeTimes * dataFee + (operatorFee === 'undone' ? 0n : operatorFee)
 }
 
-async function told(
+async function quotedFee(
   session: RpcSession,
   name: string,
   arg: number | string,
 ): Promise<bigint | 'undone' | null> {
   const { data } = encodeCall({ function: name, args: [arg] })
-  const said = await session.answer('eth_call', [{ to: oracle, data }, 'latest'])
-  if (said.kind === 'refused') return undone.test(said.reason) ? 'undone' : null
-  const amount = amountSchema.safeParse(said.result)
+  const reply = await session.answer('eth_call', [{ to: oracle, data }, 'latest'])
+  if (reply.kind === 'refused') return undone.test(reply.reason) ? 'undone' : null
+  const amount = amountSchema.safeParse(reply.result)
   return amount.success ? amount.data : null
 }

@@ -58,14 +58,14 @@ function readingsOf(session: RpcSession, call: EvmCallRequest): Readings {
   return {
     contractsMax,
     before: async (asks) => {
-      const told = await simulatedWords(session, asks)
-      return told.kind === 'unknown' ? told : { kind: 'answers', values: told.values }
+      const simulated = await simulatedWords(session, asks)
+      return simulated.kind === 'unknown' ? simulated : { kind: 'answers', values: simulated.values }
     },
     around: async (asks): Promise<Answers<Pair>> => {
       if (asks.length === 0) return { kind: 'answers', values: [] }
-      const told = await simulatedWords(session, [...asks, wire(call), ...asks])
-      if (told.kind === 'unknown') return told
-      const { values } = told
+      const simulated = await simulatedWords(session, [...asks, wire(call), ...asks])
+      if (simulated.kind === 'unknown') return simulated
+      const { values } = simulated
       return {
         kind: 'answers',
         values: asks.map((_, at) => ({
@@ -79,12 +79,12 @@ function readingsOf(session: RpcSession, call: EvmCallRequest): Readings {
 
 /** Returns the number that each simulated call returned; null means that the contract is not a fungible token. */
 async function simulatedWords(session: RpcSession, calls: readonly Ask[]): Promise<Answers<bigint | null>> {
-  const said = await simulateCalls(session, calls)
-  if (said.kind === 'none') return { kind: 'unknown', reason: said.reason }
-  if (said.calls.length !== calls.length) {
+  const reply = await simulateCalls(session, calls)
+  if (reply.kind === 'none') return { kind: 'unknown', reason: reply.reason }
+  if (reply.calls.length !== calls.length) {
     return { kind: 'unknown', reason: 'the simulation contains another number of calls than requested' }
   }
-  return { kind: 'answers', values: said.calls.map(wordOf) }
+  return { kind: 'answers', values: reply.calls.map(wordOf) }
 }
 
 function wordOf({ status, returnData }: SimulatedCall): bigint | null {

@@ -103,8 +103,8 @@ function readingsWith(
   { after, used }: { readonly after: Overrides | null; readonly used: readonly string[] },
 ): Readings {
   const read = async (ask: Ask, overrides?: Overrides): Promise<bigint | null> => {
-    const said = await session.answer('eth_call', [ask, 'latest', ...(overrides ? [overrides] : [])])
-    const word = said.kind === 'result' ? bytesSchema.safeParse(said.result) : null
+    const reply = await session.answer('eth_call', [ask, 'latest', ...(overrides ? [overrides] : [])])
+    const word = reply.kind === 'result' ? bytesSchema.safeParse(reply.result) : null
     return word?.success && word.data.length === 66 ? BigInt(word.data) : null
   }
   return {

@@ -147,10 +147,10 @@ export function createJsonRpc(
       const session: RpcSession = {
         answer,
         ask: async (method, params, schema) => {
-          const said = await answer(method, params)
-          if (said.kind === 'refused')
-            throw failed(`the endpoint rejected the call: ${said.reason} (${said.code})`)
-          const read = schema.safeParse(said.result)
+          const reply = await answer(method, params)
+          if (reply.kind === 'refused')
+            throw failed(`the endpoint rejected the call: ${reply.reason} (${reply.code})`)
+          const read = schema.safeParse(reply.result)
           if (!read.success) throw failed(`the answer to ${method} has an unknown form`)
           return read.data
         },

@@ -35,7 +35,7 @@ export interface Assessed extends Understood {
 }
 
 export type AssessPayment = (
-  asked: { readonly chain: ChainName; readonly from: string; readonly order: Order },
+  request: { readonly chain: ChainName; readonly from: string; readonly order: Order },
   signal: AbortSignal,
 ) => Promise<Assessed>
 

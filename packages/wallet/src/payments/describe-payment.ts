@@ -46,7 +46,7 @@ export function paymentLines(payment: DescribedPayment): readonly string[] {
     ...movesLines(payment),
     ...grantLines(payment),
     ...payeeLines(payment),
-    ...imitations.map((words) => `WARNING: ${words}.`),
+    ...imitations.map((imitation) => `WARNING: ${imitation}.`),
     ...plan.warnings.map((warning) => `Note that ${warning}.`),
     `The payment counts for ${usdOfMicro(chargedMicroUsd)} USD against the limits of the agent.`,
   ]
@@ -136,8 +136,8 @@ function shortArgs(order: Extract<Order, { do: 'call' }>): string {
 }
 
 /** Returns the words for an allowance. Summaries contain these, because assets that stay now may be taken later. */
-function lettingWords({ spender, asset, unlimited }: Grant, words: string): string {
-  return `lets ${spender} take ${unlimited ? `ALL of the token ${asset}` : words}`
+function lettingWords({ spender, asset, unlimited }: Grant, amount: string): string {
+  return `lets ${spender} take ${unlimited ? `ALL of the token ${asset}` : amount}`
 }
 
 function summaryOf(

@@ -44,10 +44,10 @@ function repeatWords(signed: readonly SignedBefore[], waiting: readonly WaitingB
   ]
 }
 
-function named<One>(all: readonly One[], words: (one: One) => string, rest: string): readonly string[] {
+function named<One>(all: readonly One[], textOf: (one: One) => string, rest: string): readonly string[] {
   const more = all.length - namedMax
   return [
-    ...all.slice(0, namedMax).map(words),
+    ...all.slice(0, namedMax).map(textOf),
     ...(more > 0 ? [`WARNING: ${more} more equal payments ${rest}.`] : []),
   ]
 }
@@ -67,7 +67,7 @@ const rowSchema = z
   .transform((row) => ({ ...row, agentId: row.agent_id, signedAt: row.signed_at }))
 
 export type FindRepeats = (
-  asked: { readonly does: string; readonly key: string },
+  payment: { readonly does: string; readonly key: string },
   now: number,
 ) => readonly string[]
 

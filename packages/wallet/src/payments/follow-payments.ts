@@ -69,7 +69,7 @@ export function createFollowPayments(
         givenBackAt: neverLanded(state) ? now : null,
       }
       table.update(after)
-      if (state !== before.state) tell(before, after)
+      if (state !== before.state) recordChange(before, after)
       if (state === 'replaced') {
         stopWallet(
           deps,
@@ -81,7 +81,7 @@ export function createFollowPayments(
     })
   }
 
-  function tell(before: IntentRecord, after: IntentRecord): void {
+  function recordChange(before: IntentRecord, after: IntentRecord): void {
     deps.journal.append({
       actor: 'system',
       action: `wallet.${after.state}`,

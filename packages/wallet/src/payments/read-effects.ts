@@ -63,9 +63,9 @@ export function payeesOf(chain: ChainName, { order, plan, effects }: Understood)
     ...(effects?.grants ?? []).map(({ spender }) => spender),
   ]
   // Well-known tokens have fixed behavior, so their addresses do not count as payees.
-  const told = [...direct, ...Object.values(knownTokensOf(chain))]
+  const shown = [...direct, ...Object.values(knownTokensOf(chain))]
   const others = (plan.simulation.kind === 'moves' ? (plan.simulation.others ?? []) : []).filter(
-    (address) => !told.some((one) => isSameAddress(one, address)),
+    (address) => !shown.some((one) => isSameAddress(one, address)),
   )
   const paid = [...direct, ...others].filter(
     (one, at, all) => all.findIndex((other) => isSameAddress(one, other)) === at,

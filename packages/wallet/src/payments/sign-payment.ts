@@ -78,17 +78,17 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
   }
 
   function spendOf(
-    asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>,
+    request: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>,
     microUsd: number,
   ): WalletSpend {
     const settings = deps.settings()
-    const [, ...makers] = chainOf(asked.agentId)
+    const [, ...makers] = chainOf(request.agentId)
     return {
       do: 'spend-from-wallet',
-      chain: asked.chain,
-      contract: asked.contract,
+      chain: request.chain,
+      contract: request.contract,
       valueUsd: usdOfMicro(microUsd),
-      ...spentBy(asked.agentId),
+      ...spentBy(request.agentId),
       makers: makers.map((agentId) => ({ agentId, ...spentBy(agentId) })),
       fleet: {
         perTxUsd: settings.spend_limit_per_tx_usd,
@@ -99,9 +99,9 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
   }
 
   /** Checks what can be decided without the chain. Throws Problem `wallet-stopped`, or `denied` with the field. */
-  function requireMay(asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>): void {
-    deps.guard(agent(asked.agentId), {
-      ...spendOf(asked, 0),
+  function requireMay(request: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>): void {
+    deps.guard(agent(request.agentId), {
+      ...spendOf(request, 0),
       spentTodayUsd: 0,
       spendsLastHour: 0,
       makers: [],
@@ -126,33 +126,33 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
   return {
     requireMay,
     /** Checks all limits without signing. */
-    requireWithin: (asked: PaymentAsked, assessed: Assessed): void => {
-      deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
+    requireWithin: (request: PaymentAsked, assessed: Assessed): void => {
+      deps.guard(agent(request.agentId), spendOf(request, assessed.chargedMicroUsd))
     },
     spentBy,
     /** Signs and stores a payment. Joins the caller's transaction, which must also keep what a refusal wrote. */
-    sign: (asked: PaymentAsked, assessed: Assessed): IntentRecord => {
-      const known = table.findByKey(asked.key)
+    sign: (request: PaymentAsked, assessed: Assessed): IntentRecord => {
+      const known = table.findByKey(request.key)
       if (known !== null) return known
       requireGoing(table)
-      deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
-      if (table.openOf(asked.chain, asked.signer.address) >= openMax) {
+      deps.guard(agent(request.agentId), spendOf(request, assessed.chargedMicroUsd))
+      if (table.openOf(request.chain, request.signer.address) >= openMax) {
         throw new Problem('rate-limited', {
-          detail: `${openMax} payments from ${asked.signer.address} on ${asked.chain} are not confirmed yet, the maximum; wait for one, or cancel one with flotilla wallet cancel PAYMENT`,
+          detail: `${openMax} payments from ${request.signer.address} on ${request.chain} are not confirmed yet, the maximum; wait for one, or cancel one with flotilla wallet cancel PAYMENT`,
           retryAfterSeconds: 15,
         })
       }
       const { plan } = assessed
-      const place = placeFor(asked, plan.place)
-      const signed = asked.signer.withKey((key) => deps.chain(asked.chain).sign(plan, place, key))
+      const place = placeFor(request, plan.place)
+      const signed = request.signer.withKey((key) => deps.chain(request.chain).sign(plan, place, key))
       const now = clock.now()
       const intent: IntentRecord = {
         id: deps.newId('pay'),
-        key: asked.key,
-        agentId: asked.agentId,
-        runId: asked.runId,
-        approvedBy: asked.approvedBy,
-        chain: asked.chain,
+        key: request.key,
+        agentId: request.agentId,
+        runId: request.runId,
+        approvedBy: request.approvedBy,
+        chain: request.chain,
         sender: plan.from,
         recipient: plan.to,
         place,
@@ -174,19 +174,19 @@ export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
         givenBackAt: null,
       }
       table.insert(intent)
-      charges.add(intent, chainOf(asked.agentId))
-      for (const payee of assessed.payees) table.knowPayee(asked.chain, payee)
+      charges.add(intent, chainOf(request.agentId))
+      for (const payee of assessed.payees) table.knowPayee(request.chain, payee)
       deps.journal.append({
-        actor: `agent:${asked.agentId}`,
+        actor: `agent:${request.agentId}`,
         action: 'wallet.signed',
         subject: intent.id,
         detail: {
-          chain: asked.chain,
+          chain: request.chain,
           transaction: intent.txId,
           what: intent.words,
           counted_usd: usdOfMicro(intent.chargedMicroUsd),
-          approved_by: asked.approvedBy,
-          run: asked.runId,
+          approved_by: request.approvedBy,
+          run: request.runId,
         },
       })
       return intent

@@ -40,8 +40,8 @@ export async function worthOf(
   const microUsd = microUsdOf(raw, { decimals, attoUsd })
   // A token can claim any symbol.
   const called = asset === null ? facts.symbol : `of the token ${asset}, which has the symbol ${facts.symbol}`
-  const words = `${wholeUnits(raw, decimals)} ${called} (${usdOfMicro(microUsd)} USD)`
-  return { asset, symbol: facts.symbol, words, microUsd }
+  const text = `${wholeUnits(raw, decimals)} ${called} (${usdOfMicro(microUsd)} USD)`
+  return { asset, symbol: facts.symbol, words: text, microUsd }
 }
 
 /** Returns a warning if a token's symbol imitates another symbol; null if it does not. Pure. */

@@ -35,10 +35,10 @@ export function agreeOnPrice(quotes: readonly Quote[], now: number): AgreedPrice
     [first, first] as const,
   )
   if ((highest - lowest) * 100n > lowest * apartPercent) {
-    const said = fresh.map(({ source, attoUsd }) => `${source} ${formatUsd(attoUsd)}`).join(', ')
+    const quotes = fresh.map(({ source, attoUsd }) => `${source} ${formatUsd(attoUsd)}`).join(', ')
     return {
       kind: 'none',
-      reason: `the prices of the sources differ by more than ${apartPercent} %: ${said}`,
+      reason: `the prices of the sources differ by more than ${apartPercent} %: ${quotes}`,
     }
   }
   return { kind: 'agreed', attoUsd: highest, sources }

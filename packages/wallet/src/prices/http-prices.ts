@@ -87,19 +87,19 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
     read: (reply) => {
       const [pair, ...others] = Object.values(krakenSchema.parse(reply).result ?? {})
       // Kraken's ask price is used, because the last trade of a thin market may be a day old.
-      const [asked] = pair?.a ?? []
-      return asked === undefined || others.length > 0 ? null : { price: asked, at: null }
+      const [price] = pair?.a ?? []
+      return price === undefined || others.length > 0 ? null : { price, at: null }
     },
   },
   coingecko: {
     url: 'https://api.coingecko.com',
     path: ({ chain, token }) => {
-      const wanted = 'vs_currencies=usd&include_last_updated_at=true&precision=full'
-      if (token === null) return `api/v3/simple/price?ids=${names[chain].coin}&${wanted}`
+      const query = 'vs_currencies=usd&include_last_updated_at=true&precision=full'
+      if (token === null) return `api/v3/simple/price?ids=${names[chain].coin}&${query}`
       const { coingecko } = names[chain]
       return coingecko === null
         ? null
-        : `api/v3/simple/token_price/${coingecko}?contract_addresses=${addressKey(token)}&${wanted}`
+        : `api/v3/simple/token_price/${coingecko}?contract_addresses=${addressKey(token)}&${query}`
     },
     read: (reply, { chain, token }) => {
       const found = coingeckoSchema.parse(reply)[token === null ? names[chain].coin : addressKey(token)]
@@ -162,8 +162,8 @@ export function httpPriceSource(
             throw new Problem('upstream-failed', { detail: `the answer of ${kind} is too long` })
           chunks.push(chunk)
         }
-        const said = readJson(Buffer.concat(chunks).toString('utf8'), jsonLimits.serverReply)
-        return { said, at: clock.now() - keptMs(answer.headers['age']) }
+        const body = readJson(Buffer.concat(chunks).toString('utf8'), jsonLimits.serverReply)
+        return { said: body, at: clock.now() - keptMs(answer.headers['age']) }
       } finally {
         await answer.close()
       }
@@ -178,8 +178,8 @@ export function httpPriceSource(
       const path = dialect.path(asset)
       if (path === null) return null
       try {
-        const { said, at } = await reply(path, signal)
-        const found = dialect.read(said, asset)
+        const { said: body, at } = await reply(path, signal)
+        const found = dialect.read(body, asset)
         if (found === null) return null
         const attoUsd = attoUsdOf(found.price)
         if (attoUsd === null) throw new Error('the answer contains no price')

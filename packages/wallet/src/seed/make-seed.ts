@@ -23,8 +23,8 @@ export function plainMnemonic(typed: string): string {
 }
 
 /** True for 12, 15, 18, 21 or 24 words of the English list with a valid checksum. Pure. */
-export function isMnemonic(words: string): boolean {
-  return validateMnemonic(words, wordlist)
+export function isMnemonic(mnemonic: string): boolean {
+  return validateMnemonic(mnemonic, wordlist)
 }
 
 /** Returns the 64-byte BIP-39 seed without a 25th word (PBKDF2, HMAC-SHA512, 2048 rounds), off the event loop. */

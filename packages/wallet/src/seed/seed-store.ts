@@ -114,13 +114,13 @@ export function createSeedStore(deps: {
       if (held.kind === 'open') return true
       return held.kind === 'locked' && openWith(held.found, passphrase)
     },
-    async put({ words, made, passphrase }, accept) {
+    async put({ words: mnemonic, made, passphrase }, accept) {
       const [{ seedOf }, { sealSeed, sealKeyBytes }] = [
         await import('./make-seed.ts'),
         await import('./seal-seed.ts'),
       ]
       keys ??= await import('./derive-keys.ts')
-      const seed = await seedOf(words)
+      const seed = await seedOf(mnemonic)
       try {
         const ownerAddress = keys.evmAddress(seed, 0)
         const key = keyFor(ownerAddress, await files.read()) ?? deps.randomBytes(sealKeyBytes)

@@ -211,8 +211,8 @@ function failureWords(failed: string): string {
     : plainLine(failed)
 }
 
-function lamportsFault(has: bigint, wanted: bigint): string | null {
-  return has < wanted ? `the sender has ${has} lamports, and ${wanted} are needed with the fee` : null
+function lamportsFault(has: bigint, needed: bigint): string | null {
+  return has < needed ? `the sender has ${has} lamports, and ${needed} are needed with the fee` : null
 }
 
 function heldFault(held: ReturnType<typeof readTokenAccount>, raw: bigint): string | null {

@@ -91,12 +91,12 @@ export function finalizedEpoch({ ask }: SolanaRpc) {
 
 /** Returns recent priority fees of blocks that wrote to these accounts, in micro-lamports for each compute unit. */
 export async function recentPrices({ ask }: SolanaRpc, addresses: readonly string[]): Promise<bigint[]> {
-  const said = await ask(
+  const fees = await ask(
     'getRecentPrioritizationFees',
     [addresses],
     z.array(z.looseObject({ prioritizationFee: u64 })).max(1000),
   )
-  return said.map(({ prioritizationFee }) => prioritizationFee)
+  return fees.map(({ prioritizationFee }) => prioritizationFee)
 }
 
 /** Simulates a transaction without verifying signatures, and returns these accounts after it. */
@@ -235,7 +235,7 @@ const logged = 'Program log: '
 
 /** Returns one line for people: the chain's error, and the program's last log. Pure. */
 export function failureText(err: unknown, logs: readonly string[]): string {
-  const said = logs.findLast((line) => line.startsWith(logged))
+  const message = logs.findLast((line) => line.startsWith(logged))
   const name = typeof err === 'string' ? err : JSON.stringify(err)
-  return said === undefined ? name : `${name}: ${said.slice(logged.length)}`
+  return message === undefined ? name : `${name}: ${message.slice(logged.length)}`
 }

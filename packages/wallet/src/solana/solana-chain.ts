@@ -28,8 +28,8 @@ export function createSolanaChain(
       signMessage(withBlockhash(Buffer.from(unsigned, 'base64'), expiring(place).blockhash), key),
     async broadcast({ id, bytes }, signal) {
       const rpc = await open(signal)
-      const told = await sendWire(rpc, bytes)
-      if (told !== id) throw rpc.failed('the endpoint reports that it sent another transaction')
+      const sentId = await sendWire(rpc, bytes)
+      if (sentId !== id) throw rpc.failed('the endpoint reports that it sent another transaction')
     },
     replacing: () =>
       Promise.reject(

@@ -20,10 +20,10 @@ export const hashSchema = z.string().refine((text) => readAddress(text) !== null
 export async function openSolanaRpc(deps: SolanaRpcDeps, signal: AbortSignal): Promise<SolanaRpc> {
   const { genesis } = solanaChains[deps.name]
   const { open, failed } = createJsonRpc(deps, async ({ ask }) => {
-    const said = await ask('getGenesisHash', [], hashSchema)
-    return said === genesis
+    const servedGenesis = await ask('getGenesisHash', [], hashSchema)
+    return servedGenesis === genesis
       ? null
-      : `the endpoint serves a chain with the genesis hash ${said}, but ${deps.name} has ${genesis}`
+      : `the endpoint serves a chain with the genesis hash ${servedGenesis}, but ${deps.name} has ${genesis}`
   })
   const { ask } = await open(signal)
   return { ask, failed }

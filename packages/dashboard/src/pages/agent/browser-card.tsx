@@ -20,10 +20,10 @@ export function BrowserCard({ agentId, may }: { readonly agentId: string; readon
   const browsers = useMesh('browsers', {}, { refetchInterval: everyMs })
   const browser = browsers.data?.browsers.find((one) => one.agent_id === agentId)
   const unavailable = browsers.data?.unavailable ?? null
-  const { tone, words } = formatBrowser(browser)
+  const { tone, words: label } = formatBrowser(browser)
   const hasTeaching = browsers.isSuccess && browser === undefined && (!may || unavailable !== null)
   return (
-    <Card title="Browser" more={browsers.isSuccess && <Badge tone={tone}>{words}</Badge>}>
+    <Card title="Browser" more={browsers.isSuccess && <Badge tone={tone}>{label}</Badge>}>
       {browsers.isPending && <Loading rows={2} />}
       {browsers.error && <Failed error={browsers.error} retry={browsers.refetch} />}
       {hasTeaching && (

@@ -96,14 +96,14 @@ export function MemoryTab({ agentId }: { readonly agentId: string }) {
 function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: FactView }) {
   const [asking, setAsking] = useState(false)
   const forget = useAction('factForget', { done: 'The fact is forgotten.', stale: ['facts'] })
-  const { tone, words } = trusts[fact.trust]
+  const { tone, words: label } = trusts[fact.trust]
   const { source } = fact
   return (
     <div className="kept-row">
       <div className="row apart">
         <div className="row">
           <strong>{fact.key ?? fact.id}</strong>
-          <Badge tone={tone}>{words}</Badge>
+          <Badge tone={tone}>{label}</Badge>
           <span className="small muted">{fact.category}</span>
         </div>
         <Act call="factForget" agent={agentId} className="button small" onClick={() => setAsking(true)}>

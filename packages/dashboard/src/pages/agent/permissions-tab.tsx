@@ -90,7 +90,7 @@ function Row({
   readonly origin: PermissionOrigin
   readonly onChange: () => void
 }) {
-  const { tone, words } = froms[from]
+  const { tone, words: label } = froms[from]
   return (
     <tr>
       <td>
@@ -101,7 +101,7 @@ function Row({
         {valueWords(value)}
       </td>
       <td data-label="Why">
-        <Badge tone={tone}>{words}</Badge>
+        <Badge tone={tone}>{label}</Badge>
       </td>
       <td data-label="Given by">
         {by === null ? (

@@ -61,6 +61,6 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
 
 const shownMaxChars = 140
 
-function short(words: string): string {
-  return words.length > shownMaxChars ? `${words.slice(0, shownMaxChars)} …` : words
+function short(text: string): string {
+  return text.length > shownMaxChars ? `${text.slice(0, shownMaxChars)} …` : text
 }

@@ -84,14 +84,14 @@ function changeWords({ allowed, field, repair }: ExplanationView): string {
     : `Change ${field} below to allow this action.`
 }
 
-function Verdict({ agentId, asked }: { readonly agentId: string; readonly asked: Question }) {
-  const { action, resource, as } = asked
+function Verdict({ agentId, asked: question }: { readonly agentId: string; readonly asked: Question }) {
+  const { action, resource, as } = question
   const query = { action, as, ...(resource === '' ? {} : { resource }) }
-  const told = useMesh('permissionsExplain', { params: { id: agentId }, query }, { staleTime: 0 })
-  if (told.isPending) return <Loading rows={2} />
-  if (told.error) return <Failed error={told.error} />
-  const { allowed, reason, file, line } = told.data
-  const repair = changeWords(told.data)
+  const explanation = useMesh('permissionsExplain', { params: { id: agentId }, query }, { staleTime: 0 })
+  if (explanation.isPending) return <Loading rows={2} />
+  if (explanation.error) return <Failed error={explanation.error} />
+  const { allowed, reason, file, line } = explanation.data
+  const repair = changeWords(explanation.data)
   return (
     <div className="verdict" role="status">
       <div className="row">

@@ -123,7 +123,7 @@ function preview(value: unknown): string {
   return text.slice(0, previewMaxChars)
 }
 
-function matches({ key, value, written_by: by }: BlackboardEntry, words: string): boolean {
-  if (words === '') return true
-  return [key, formatActor(by), JSON.stringify(value)].join('\n').toLowerCase().includes(words)
+function matches({ key, value, written_by: by }: BlackboardEntry, search: string): boolean {
+  if (search === '') return true
+  return [key, formatActor(by), JSON.stringify(value)].join('\n').toLowerCase().includes(search)
 }

@@ -41,6 +41,6 @@ function aroundChanges(text: string, follows: boolean, isFollowed: boolean): str
   const tail = isFollowed ? contextLines : 0
   const left = lines.length - head - tail
   if (left <= 1) return text
-  const words = `… ${left} lines as they were`
-  return [...lines.slice(0, head), words, ...(tail === 0 ? [] : lines.slice(-tail)), ''].join('\n')
+  const summary = `… ${left} lines as they were`
+  return [...lines.slice(0, head), summary, ...(tail === 0 ? [] : lines.slice(-tail)), ''].join('\n')
 }

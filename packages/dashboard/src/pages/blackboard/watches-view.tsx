@@ -12,7 +12,7 @@ import { Table } from '../../design/table.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
 const stale = ['blackboardWatchList'] as const
-const tellWords: Readonly<Record<WatchDelivery, string>> = {
+const notifyLabels: Readonly<Record<WatchDelivery, string>> = {
   run: 'by a new run',
   steer: 'in its current run',
 }
@@ -62,7 +62,7 @@ function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
     <tr>
       <td className="mono">{pattern}</td>
       <td data-label="Agent">{agent}</td>
-      <td data-label="Notified by">{tellWords[tell]}</td>
+      <td data-label="Notified by">{notifyLabels[tell]}</td>
       <td className="muted" data-label="Created by">
         {formatActor(watch.created_by)}
       </td>
@@ -124,7 +124,7 @@ function NewWatch({ close }: { readonly close: () => void }) {
         label="Notify by"
         value={tell}
         onChange={setTell}
-        choices={watchDeliveries.map((one) => [one, tellWords[one]] as const)}
+        choices={watchDeliveries.map((one) => [one, notifyLabels[one]] as const)}
       />
     </FormDialog>
   )

@@ -24,7 +24,7 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
   let drawing: ReturnType<typeof setTimeout> | null = null
   const nameOf = (agent: string, session: string) => `${agent}\n${session}`
 
-  function tell(): void {
+  function notify(): void {
     drawing ??= setTimeout(() => {
       drawing = null
       for (const listener of listeners) listener()
@@ -37,15 +37,15 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
       name,
       turns.map((turn) => (turn.key === key ? next(turn) : turn)),
     )
-    tell()
+    notify()
   }
 
   async function follow(
     name: string,
     turn: Turn,
-    asked: { agent: string; session: string; message: string },
+    request: { agent: string; session: string; message: string },
   ): Promise<void> {
-    const { agent, session, message } = asked
+    const { agent, session, message } = request
     try {
       const frames = client.chatStream(agent, message, { session, idempotencyKey: turn.key })
       for await (const frame of frames) change(name, turn.key, (was) => takeFrame(was, frame, agent))
@@ -64,12 +64,12 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
       const name = nameOf(agent, session)
       const turn = newTurn(randomKey(), message)
       conversations.set(name, [...(conversations.get(name) ?? none), turn].slice(-turnsMax))
-      tell()
+      notify()
       void follow(name, turn, { agent, session, message })
     },
     forget: (agent, session) => {
       conversations.delete(nameOf(agent, session))
-      tell()
+      notify()
     },
   }
 }

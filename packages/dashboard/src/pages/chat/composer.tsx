@@ -50,9 +50,9 @@ export function Composer({
 
   function send(): void {
     if (isEmpty || attached.busy) return
-    const words = withAttachments(message, attached.attachments)
-    if (working === null) chats.send(agent, session, words)
-    else steer.mutate({ params: { id: agent }, body: { text: words, session } })
+    const text = withAttachments(message, attached.attachments)
+    if (working === null) chats.send(agent, session, text)
+    else steer.mutate({ params: { id: agent }, body: { text, session } })
     setText('')
     if (first !== '') onFirstAsked()
     attached.clear()

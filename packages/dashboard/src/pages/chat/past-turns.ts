@@ -107,7 +107,7 @@ function addResult(turn: Reading, message: HistoryMessage, agent: string): void 
 }
 
 function shownTurn(turn: Reading, index: number, known: ReadonlyMap<string, RunView>): PastTurn {
-  const { runId, asked, blocks, unanswered, closed } = turn
+  const { runId, asked: message, blocks, unanswered, closed } = turn
   const run = runId === null ? undefined : known.get(runId)
   const isEnded = run !== undefined && isTerminal(run.state)
   // If the run's outcome is known, it contains the reason; otherwise the note shows the one from the history.
@@ -115,13 +115,13 @@ function shownTurn(turn: Reading, index: number, known: ReadonlyMap<string, RunV
     unanswered === null || isEnded ? [] : [{ kind: 'note', tone: 'warn', text: `No answer: ${unanswered}` }]
   return {
     key: runId ?? `past:${index}`,
-    message: asked,
+    message,
     state: 'ended',
     runId,
     blocks: [...(isEnded ? endedBlocks(blocks, run) : blocks), ...reason],
     run: run ?? null,
     problem: null,
-    isWhole: runId !== null && asked !== null && closed,
+    isWhole: runId !== null && message !== null && closed,
   }
 }
 

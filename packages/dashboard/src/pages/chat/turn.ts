@@ -73,12 +73,12 @@ export function newTurn(key: string, message: string): Turn {
 }
 
 /** Returns the turn after the next frame of its stream. Pure. */
-export function takeFrame(turn: Turn, frame: ChatStreamFrame, asked: string): Turn {
+export function takeFrame(turn: Turn, frame: ChatStreamFrame, agent: string): Turn {
   switch (frame.type) {
     case 'accepted':
       return { ...turn, state: 'working', runId: frame.run_id }
     case 'event':
-      return { ...turn, blocks: takeEvent(turn.blocks, frame.event, { asked, runId: turn.runId }) }
+      return { ...turn, blocks: takeEvent(turn.blocks, frame.event, { asked: agent, runId: turn.runId }) }
     case 'ended':
       return { ...turn, state: 'ended', run: frame.run, blocks: endedBlocks(turn.blocks, frame.run) }
   }
@@ -100,12 +100,12 @@ type Take<K extends Kind> = (
 const taken: { readonly [K in Kind]?: Take<K> } = {
   // Streamed text of other agents is left out, because the asked agent reports their results.
   'text.streamed': (blocks, event, { runId }) => (event.run_id === runId ? withText(blocks, event) : blocks),
-  'tool.started': (blocks, event, { asked }) => [
+  'tool.started': (blocks, event, { asked: agent }) => [
     ...blocks,
     {
       kind: 'tool',
       key: toolKey(event),
-      by: event.agent_id === asked ? (event.subagent ?? null) : event.agent_id,
+      by: event.agent_id === agent ? (event.subagent ?? null) : event.agent_id,
       name: event.name,
       input: event.input,
       output: null,

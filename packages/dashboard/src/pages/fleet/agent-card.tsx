@@ -71,15 +71,15 @@ function LifeMenu({ agent }: { readonly agent: AgentView }) {
         More<span className="hidden-words"> for {agent.id}</span>
       </MenuButton>
       <Menu className="menu-list" gutter={4} unmountOnHide portal>
-        {actions.map(({ words, act, why }) => (
+        {actions.map(({ words: label, act, why }) => (
           <MenuItem
-            key={words}
+            key={label}
             className="menu-item"
             disabled={why !== null}
             title={why ?? undefined}
             onClick={act}
           >
-            {words}
+            {label}
           </MenuItem>
         ))}
       </Menu>

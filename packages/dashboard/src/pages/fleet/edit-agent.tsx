@@ -51,7 +51,7 @@ function SettingsForm({
   const [after, setAfter] = useState(before)
   const [looking, setLooking] = useState<readonly AgentEdit[] | null>(null)
   const change = (part: Partial<AgentSettings>) => setAfter({ ...after, ...part })
-  const asked = editsOf(before, after)
+  const changes = editsOf(before, after)
   if (looking) {
     return (
       <>
@@ -77,7 +77,7 @@ function SettingsForm({
       className="stack"
       onSubmit={(event) => {
         event.preventDefault()
-        setLooking(asked)
+        setLooking(changes)
       }}
     >
       <FormField label="Role">
@@ -135,7 +135,7 @@ function SettingsForm({
         <button type="button" className="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="submit" className="button primary" disabled={asked.length === 0}>
+        <button type="submit" className="button primary" disabled={changes.length === 0}>
           Review change
         </button>
       </div>

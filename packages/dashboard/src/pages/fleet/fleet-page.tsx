@@ -100,9 +100,9 @@ function Figures({
 /** From this number of agents on, the page has a search field. */
 const searchedFrom = 12
 
-function matches(agent: AgentView, words: string): boolean {
+function matches(agent: AgentView, search: string): boolean {
   const text = [agent.id, agent.role, agentWords(agent), agent.model].join('\n')
-  return words === '' || text.toLowerCase().includes(words)
+  return search === '' || text.toLowerCase().includes(search)
 }
 
 function Agents({ agents }: { readonly agents: readonly AgentView[] }) {

@@ -56,16 +56,16 @@ export function LifeButtons({ agent }: { readonly agent: AgentView }) {
   const { busy, actions } = useLife(agent)
   return (
     <div className="row">
-      {actions.map(({ words, act, why }) => (
+      {actions.map(({ words: label, act, why }) => (
         <button
-          key={words}
+          key={label}
           type="button"
           className="button"
           disabled={busy || why !== null}
           title={why ?? undefined}
           onClick={act}
         >
-          {words}
+          {label}
         </button>
       ))}
     </div>

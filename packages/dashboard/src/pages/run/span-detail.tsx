@@ -40,10 +40,10 @@ export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly 
 }
 
 function Call({ span }: { readonly span: SpanView }) {
-  const told = useMesh('runEvents', { params: { id: span.run_id } })
-  if (told.isPending) return <Loading rows={2} />
-  if (told.error) return <Failed error={told.error} retry={told.refetch} />
-  const call = callOfSpan(span, told.data.events)
+  const events = useMesh('runEvents', { params: { id: span.run_id } })
+  if (events.isPending) return <Loading rows={2} />
+  if (events.error) return <Failed error={events.error} retry={events.refetch} />
+  const call = callOfSpan(span, events.data.events)
   if (!call) {
     return (
       <p className="small muted">

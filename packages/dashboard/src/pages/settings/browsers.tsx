@@ -52,14 +52,14 @@ function Row({ browser }: { readonly browser: BrowserView }) {
     done: formatClosed,
     stale: ['browsers', 'status'],
   })
-  const { tone, words } = formatBrowser(browser)
+  const { tone, words: label } = formatBrowser(browser)
   return (
     <tr>
       <td>
         <Link href={`/agents/${encodeURIComponent(id)}`}>{id}</Link>
       </td>
       <td>
-        <Badge tone={tone}>{words}</Badge>
+        <Badge tone={tone}>{label}</Badge>
         {reason !== null && <div className="small muted">{reason}</div>}
       </td>
       <td data-label="Page" className="plain-text">

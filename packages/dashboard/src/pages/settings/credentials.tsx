@@ -92,8 +92,8 @@ function Asked({
   )
 }
 
-function StoreForm({ name: asked, onDone }: { readonly name: string; readonly onDone: () => void }) {
-  const [name, setName] = useState(asked)
+function StoreForm({ name: initialName, onDone }: { readonly name: string; readonly onDone: () => void }) {
+  const [name, setName] = useState(initialName)
   const [value, setValue] = useState('')
   const [hosts, setHosts] = useState('')
   const set = useAction('credentialSet', { done: 'The credential is stored.', failsInPlace: true, stale })

@@ -114,7 +114,7 @@ const chosenWords = { heartbeat: 'the heartbeats', compaction: 'the summaries' }
 function ModelRow({ model }: { readonly model: ModelView }) {
   const [editing, setEditing] = useState(false)
   const { id, price, free_because, problem, health, last_error, chosen_for } = model
-  const words = (usd: number | undefined) =>
+  const priceText = (usd: number | undefined) =>
     free_because !== null ? 'free' : usd === undefined ? 'unknown' : formatUsd(usd)
   return (
     <>
@@ -133,10 +133,10 @@ function ModelRow({ model }: { readonly model: ModelView }) {
           <Badge tone={health === 'ok' ? 'ok' : health === 'unknown' ? 'neutral' : 'warn'}>{health}</Badge>
         </td>
         <td className="right number" data-label="In, per million">
-          {words(price?.input_per_mtok)}
+          {priceText(price?.input_per_mtok)}
         </td>
         <td className="right number" data-label="Out, per million">
-          {words(price?.output_per_mtok)}
+          {priceText(price?.output_per_mtok)}
         </td>
         <td className="right">
           <button type="button" className="button small" onClick={() => setEditing(!editing)}>

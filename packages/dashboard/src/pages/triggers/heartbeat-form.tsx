@@ -37,12 +37,12 @@ export function HeartbeatForm({
     }),
   })
   const read = after === null ? null : heartbeatScheduleSchema.safeParse(after)
-  const words = (one: string | null) => `heartbeat: ${one ?? 'off'}`
+  const textOf = (one: string | null) => `heartbeat: ${one ?? 'off'}`
   return (
     <EditDialog
       title={`Heartbeat of ${agentId}`}
-      before={words(before)}
-      after={words(after)}
+      before={textOf(before)}
+      after={textOf(after)}
       fault={
         read === null || read.success
           ? null

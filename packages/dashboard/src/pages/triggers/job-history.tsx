@@ -13,14 +13,14 @@ export function JobHistory({ id }: { readonly id: string }) {
   if (history.error) return <Failed error={history.error} retry={history.refetch} />
   const { rows, why, next, job } = history.data
   // Sentences that the list of due times shows are left out of the reasons above the list.
-  const told = new Set(rows.map(({ words }) => words))
+  const listed = new Set(rows.map(({ words: text }) => text))
   return (
     <div className="stack">
       <section className="stack" aria-label="Why did it not fire?">
         <h3>Why did it (not) fire?</h3>
         <ul className="points">
           {why
-            .filter((sentence) => !told.has(sentence))
+            .filter((sentence) => !listed.has(sentence))
             .map((sentence) => (
               <li key={sentence}>{sentence}</li>
             ))}

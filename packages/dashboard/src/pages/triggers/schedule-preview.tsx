@@ -14,8 +14,8 @@ export interface PreviewedJob {
 /** Asks the mesh about a schedule before a job is created: its next times, or the invalid field. */
 export function useSchedulePreview({ schedule, timezone, when }: PreviewedJob) {
   const typed = JSON.stringify([schedule.trim(), timezone.trim(), when.trim()])
-  const asked = useSettled(typed)
-  const [settledSchedule, settledZone, settledWhen] = JSON.parse(asked) as [string, string, string] // as it was written above
+  const settled = useSettled(typed)
+  const [settledSchedule, settledZone, settledWhen] = JSON.parse(settled) as [string, string, string] // as it was written above
   const preview = useMesh(
     'cronPreview',
     {
@@ -28,7 +28,7 @@ export function useSchedulePreview({ schedule, timezone, when }: PreviewedJob) {
     { enabled: settledSchedule !== '', placeholderData: keepPreviousData },
   )
   if (settledSchedule === '' || preview.data === undefined) return undefined
-  return { ...preview.data, isOld: asked !== typed || preview.isPlaceholderData }
+  return { ...preview.data, isOld: settled !== typed || preview.isPlaceholderData }
 }
 
 /** Describes a schedule in a sentence, with its next time in the browser's time zone. */

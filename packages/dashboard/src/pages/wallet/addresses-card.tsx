@@ -93,15 +93,15 @@ function Holds({ balances }: { readonly balances: readonly WalletBalance[] }) {
 
 /** Explains why the balances of a chain are unknown, once for all addresses. */
 function Troubles({ balances }: { readonly balances: readonly WalletBalance[] }) {
-  const told = new Set(
+  const troubles = new Set(
     balances.flatMap(({ chain, problem }) => (problem === null ? [] : [`${chain}: ${problem}`])),
   )
-  if (told.size === 0) return null
+  if (troubles.size === 0) return null
   return (
     <ul className="body stack">
-      {[...told].map((words) => (
-        <li key={words} className="note warn">
-          {words}
+      {[...troubles].map((text) => (
+        <li key={text} className="note warn">
+          {text}
         </li>
       ))}
     </ul>

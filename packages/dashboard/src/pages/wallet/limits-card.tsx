@@ -77,7 +77,7 @@ function Used({
   whose,
   used,
   limit,
-  words,
+  words: textOf,
 }: {
   readonly name: string
   readonly whose: string
@@ -90,9 +90,11 @@ function Used({
       <div className="row apart small number">
         <span className="muted">{name}</span>
         <span>
-          {words(used)}{' '}
+          {textOf(used)}{' '}
           <span className="muted">
-            {limit === 0 ? 'without a limit' : `of ${words(limit)}, ${words(Math.max(0, limit - used))} left`}
+            {limit === 0
+              ? 'without a limit'
+              : `of ${textOf(limit)}, ${textOf(Math.max(0, limit - used))} left`}
           </span>
         </span>
       </div>

@@ -7,7 +7,7 @@ import { Confirm } from '../../design/confirm.tsx'
 
 type How = 'speed-up' | 'cancel'
 
-const words = {
+const texts = {
   'speed-up': {
     button: 'Speed up …',
     title: 'Offer a higher fee for this payment?',
@@ -29,8 +29,8 @@ export function ReplacePayment({ payment }: { readonly payment: PaymentView }) {
   const [asking, setAsking] = useState<How | null>(null)
   const stale = ['walletPayments', 'walletLimitsNow'] as const
   const calls = {
-    'speed-up': useAction('walletPaymentReplace', { done: words['speed-up'].done, stale }),
-    cancel: useAction('walletPaymentReplace', { done: words.cancel.done, stale }),
+    'speed-up': useAction('walletPaymentReplace', { done: texts['speed-up'].done, stale }),
+    cancel: useAction('walletPaymentReplace', { done: texts.cancel.done, stale }),
   }
   const isWaiting = payment.state === 'signed' || payment.state === 'sent'
   if (!isWaiting || !Object.hasOwn(evmChains, payment.chain)) return null
@@ -38,14 +38,14 @@ export function ReplacePayment({ payment }: { readonly payment: PaymentView }) {
     <div className="row wallet-replace">
       {(['speed-up', 'cancel'] as const).map((how) => (
         <Act key={how} call="walletPaymentReplace" className="button small" onClick={() => setAsking(how)}>
-          {words[how].button}
+          {texts[how].button}
           <span className="hidden-words"> Payment {payment.id}</span>
         </Act>
       ))}
       {asking !== null && (
         <Confirm
-          title={words[asking].title}
-          action={words[asking].action}
+          title={texts[asking].title}
+          action={texts[asking].action}
           leave="Keep the payment"
           busy={calls[asking].isPending}
           onClose={() => setAsking(null)}
@@ -60,7 +60,7 @@ export function ReplacePayment({ payment }: { readonly payment: PaymentView }) {
             {payment.agent_id}: {payment.what}.
           </p>
           <p>
-            {words[asking].says} The chain confirms only one of the two. The higher fee counts against the
+            {texts[asking].says} The chain confirms only one of the two. The higher fee counts against the
             limits of the agent.
           </p>
         </Confirm>

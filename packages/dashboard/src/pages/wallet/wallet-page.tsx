@@ -46,11 +46,11 @@ function NoWallet() {
 
 /** Lists payments that wait for a person's approval. */
 function Waiting() {
-  const asked = useMesh('pending', { query: { state: 'open', limit: 100 } })
-  const waiting = (asked.data?.pending ?? []).filter(
+  const approvals = useMesh('pending', { query: { state: 'open', limit: 100 } })
+  const waiting = (approvals.data?.pending ?? []).filter(
     ({ kind, state }) => kind === paymentApprovalKind && state === 'pending',
   )
-  if (asked.error) return <Failed error={asked.error} retry={asked.refetch} />
+  if (approvals.error) return <Failed error={approvals.error} retry={approvals.refetch} />
   if (waiting.length === 0) return null
   return (
     <Card title="Waiting for you" more={<Badge tone="warn">{waiting.length} waiting</Badge>}>
@@ -70,14 +70,18 @@ function Waiting() {
   )
 }
 
-function Asked({ approval: { subject, summary, created_at: askedAt } }: { readonly approval: ApprovalView }) {
+function Asked({
+  approval: { subject, summary, created_at: createdAt },
+}: {
+  readonly approval: ApprovalView
+}) {
   return (
     <li>
       <p className="plain-text">
         <strong>{subject}</strong> would {summary}
       </p>
       <p className="small muted">
-        asked <Ago at={askedAt} />
+        asked <Ago at={createdAt} />
       </p>
     </li>
   )

@@ -150,6 +150,6 @@ function keyOf({ agent_id: agent, name }: Artifact): string {
   return `${agent}/${name}`
 }
 
-function matches({ name, description, agent_id: agent }: Artifact, words: string): boolean {
-  return [name, description, agent].join('\n').toLowerCase().includes(words.toLowerCase())
+function matches({ name, description, agent_id: agent }: Artifact, search: string): boolean {
+  return [name, description, agent].join('\n').toLowerCase().includes(search.toLowerCase())
 }

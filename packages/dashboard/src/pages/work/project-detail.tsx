@@ -188,9 +188,9 @@ function Tasks({ title, tasks }: { readonly title: string; readonly tasks: Proje
   return (
     <Card title={title}>
       <ul className="body stack">
-        {tasks.map(({ id, title: words, summary }) => (
+        {tasks.map(({ id, title, summary }) => (
           <li key={id}>
-            <Link href={`/work/tasks/${id}`}>{words}</Link>
+            <Link href={`/work/tasks/${id}`}>{title}</Link>
             <p className="small muted few-lines">{summary}</p>
           </li>
         ))}
@@ -269,10 +269,10 @@ function Budget({ project: { name, budget } }: { readonly project: ProjectView }
   return (
     <Card title="Budget">
       <div className="body stack">
-        {periods.map(([words, spent, limit]) => (
-          <div key={words} className="stack">
+        {periods.map(([label, spent, limit]) => (
+          <div key={label} className="stack">
             <div className="row apart small number">
-              <span className="muted">{words}</span>
+              <span className="muted">{label}</span>
               <span>
                 {formatUsd(spent)}
                 <span className="muted">
@@ -280,7 +280,7 @@ function Budget({ project: { name, budget } }: { readonly project: ProjectView }
                 </span>
               </span>
             </div>
-            {limit !== null && <Bar part={limit === 0 ? 1 : spent / limit} label={`${words}, ${name}`} />}
+            {limit !== null && <Bar part={limit === 0 ? 1 : spent / limit} label={`${label}, ${name}`} />}
           </div>
         ))}
         <Link className="small" href="/costs">

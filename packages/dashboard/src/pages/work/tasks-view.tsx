@@ -212,8 +212,8 @@ function List({ tasks }: { readonly tasks: readonly TaskView[] }) {
   )
 }
 
-function matches(task: TaskView, words: string): boolean {
-  if (words === '') return true
+function matches(task: TaskView, search: string): boolean {
+  if (search === '') return true
   const text = [
     task.id,
     task.title,
@@ -222,5 +222,5 @@ function matches(task: TaskView, words: string): boolean {
     formatActor(task.creator),
     task.summary ?? '',
   ]
-  return text.join('\n').toLowerCase().includes(words.toLowerCase())
+  return text.join('\n').toLowerCase().includes(search.toLowerCase())
 }

@@ -70,13 +70,13 @@ export function failureOfDownload(
   status: number,
   retryAfter: string | string[] | null | undefined,
 ): ChannelFailure {
-  const said = `${platform} answered ${status} for the file`
+  const detail = `${platform} answered ${status} for the file`
   if (status === 429) {
     const seconds = typeof retryAfter === 'string' && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null
     return rateLimited(platform, seconds === null ? waitWithoutWordMs : seconds * 1000)
   }
-  if (status >= 500 || passing.has(status)) return new ChannelFailure('unsure', said)
-  return new ChannelFailure(status === 404 || status === 410 ? 'gone' : 'refused', said)
+  if (status >= 500 || passing.has(status)) return new ChannelFailure('unsure', detail)
+  return new ChannelFailure(status === 404 || status === 410 ? 'gone' : 'refused', detail)
 }
 
 /** HTTP status codes of temporary errors: 408 Request Timeout and 425 Too Early. */

@@ -67,22 +67,22 @@ type Check = (ask: Ask, values: Plain, root: string) => Promise<string>
 const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
   telegram: async (ask, values, root) => {
     const token = values['telegram_bot_token'] ?? ''
-    const asked = await ask({ method: 'GET', url: `${root}/bot${token}/getMe`, headers: {} })
+    const reply = await ask({ method: 'GET', url: `${root}/bot${token}/getMe`, headers: {} })
     // Telegram answers 404 for a malformed token.
-    if ([401, 403, 404].includes(asked.status)) throw unknownToken('Telegram', 'the token of the bot')
-    return `@${readAs(telegramSchema, 'Telegram', asked).result.username}`
+    if ([401, 403, 404].includes(reply.status)) throw unknownToken('Telegram', 'the token of the bot')
+    return `@${readAs(telegramSchema, 'Telegram', reply).result.username}`
   },
   discord: async (ask, values, root) => {
     const headers = { authorization: `Bot ${values['discord_bot_token']}` }
-    const asked = await ask({ method: 'GET', url: `${root}/v10/users/@me`, headers })
-    if (asked.status === 401 || asked.status === 403) throw unknownToken('Discord', 'the token of the bot')
-    return readAs(discordSchema, 'Discord', asked).username
+    const reply = await ask({ method: 'GET', url: `${root}/v10/users/@me`, headers })
+    if (reply.status === 401 || reply.status === 403) throw unknownToken('Discord', 'the token of the bot')
+    return readAs(discordSchema, 'Discord', reply).username
   },
   slack: async (ask, values, root) => {
     const call = async (method: string, token: string | undefined, what: string) => {
       const headers = { authorization: `Bearer ${token}` }
-      const asked = await ask({ method: 'POST', url: `${root}/${method}`, headers })
-      const answer = readAs(slackSchema, 'Slack', asked)
+      const reply = await ask({ method: 'POST', url: `${root}/${method}`, headers })
+      const answer = readAs(slackSchema, 'Slack', reply)
       if (!answer.ok) throw unknownToken('Slack', what, answer.error ?? '')
       return answer
     }
@@ -97,15 +97,15 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
       .update(token)
       .digest('hex')
     const url = `${root}/${values['whatsapp_phone_number_id']}?fields=display_phone_number&appsecret_proof=${proof}`
-    const asked = await ask({ method: 'GET', url, headers: { authorization: `Bearer ${token}` } })
-    if ([400, 401, 403, 404].includes(asked.status)) {
+    const reply = await ask({ method: 'GET', url, headers: { authorization: `Bearer ${token}` } })
+    if ([400, 401, 403, 404].includes(reply.status)) {
       throw unknownToken(
         'WhatsApp',
         'the access token, the phone number id or the app secret',
-        errorMessageIn(asked.body),
+        errorMessageIn(reply.body),
       )
     }
-    return readAs(whatsAppSchema, 'WhatsApp', asked).display_phone_number
+    return readAs(whatsAppSchema, 'WhatsApp', reply).display_phone_number
   },
 }
 
@@ -159,10 +159,10 @@ function readAs<T extends z.ZodType>(schema: T, platform: string, { status, body
   })
 }
 
-function unknownToken(platform: string, what: string, told = ''): Problem {
-  const words = told.replace(/[^\w .:,'()/-]/g, '').slice(0, 200)
+function unknownToken(platform: string, what: string, message = ''): Problem {
+  const plainMessage = message.replace(/[^\w .:,'()/-]/g, '').slice(0, 200)
   return new Problem('unprocessable', {
-    detail: `${platform} does not accept ${what}${words === '' ? '' : ` (${words})`}`,
+    detail: `${platform} does not accept ${what}${plainMessage === '' ? '' : ` (${plainMessage})`}`,
     repair: 'Nothing was stored. Copy the token from the platform again, or create a new token there.',
   })
 }

@@ -39,7 +39,7 @@ export function createAnswerMessage(deps: Deps): {
     })
   }
 
-  const { toAgent, words, albumOf, join } = createSpeakToAgent(deps, atOnce)
+  const { toAgent, words: sendText, albumOf, join } = createSpeakToAgent(deps, atOnce)
 
   function command(call: CommandCall, { command: found, argument }: ParsedText & { kind: 'command' }): void {
     const given = { ...call, argument }
@@ -118,7 +118,7 @@ export function createAnswerMessage(deps: Deps): {
       case 'to-agent':
         return toAgent(call, namedAgent(deps, parsed.name), withForwarded(parsed.text, message.forwarded))
       case 'words':
-        return words(call, withForwarded(parsed.text, message.forwarded))
+        return sendText(call, withForwarded(parsed.text, message.forwarded))
     }
   }
 

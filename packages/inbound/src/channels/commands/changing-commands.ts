@@ -13,7 +13,7 @@ export const broadcast: ChannelCommand = {
   role: 'owner',
   when: 'at-once',
   run: (deps, call) => {
-    if (call.argument === '') throw wanted('/broadcast and a message')
+    if (call.argument === '') throw usageProblem('/broadcast and a message')
     const open = agentsFor(deps, call)
     if (open.length > channelLimits.broadcastMax) {
       throw new Problem('bad-request', {
@@ -23,12 +23,14 @@ export const broadcast: ChannelCommand = {
     const given = open.map(({ id }) => giveToAgent(deps, call, { agentId: id, text: call.argument }))
     const [first] = given
     // In a group the reply contains only the number of agents.
-    const told = call.message.place.isPrivate
+    const recipients = call.message.place.isPrivate
       ? open.map(({ id }) => id).join(', ')
       : `${open.length} agent${open.length === 1 ? '' : 's'}`
     return {
       text:
-        given.length === 0 ? 'You may talk to no agent, so the message was not sent.' : `Sent to ${told}.`,
+        given.length === 0
+          ? 'You may talk to no agent, so the message was not sent.'
+          : `Sent to ${recipients}.`,
       ...(first === undefined ? {} : { runId: first, became: 'run' }),
     }
   },
@@ -44,12 +46,12 @@ export const steer: ChannelCommand = {
   asks: (deps, call) => [{ do: 'steer-agent', to: steered(deps, call).agentId, gave: false }],
   run: (deps, call) => {
     const { agentId, text } = steered(deps, call)
-    const said = deps.runs.steerRun(call.caller, {
+    const reply = deps.runs.steerRun(call.caller, {
       agentId,
       text,
       idempotencyKey: keyOf(call, agentId),
     })
-    const ownRun = said.becameRunId
+    const ownRun = reply.becameRunId
     if (ownRun !== null) {
       const { channel, person, message } = call
       const place = { runId: ownRun, channel, person, agentId, place: message.place, replyToId: message.id }
@@ -63,7 +65,7 @@ export const steer: ChannelCommand = {
     return {
       text: `Sent to ${agentId}, which reads your message before its next step.`,
       became: 'steer',
-      ...(said.runId === null ? {} : { runId: said.runId }),
+      ...(reply.runId === null ? {} : { runId: reply.runId }),
     }
   },
 }
@@ -93,7 +95,7 @@ export const reset: ChannelCommand = {
   run: async (deps, call) => {
     const agentId =
       call.argument === '' ? agentHere(deps, call) : namedAgent(deps, call.argument.replace(/^@/, ''))
-    if (agentId === null) throw wanted('/reset and an agent')
+    if (agentId === null) throw usageProblem('/reset and an agent')
     const session = sessionAt(call.caller, call.message.place)
     const { archived_messages: count } = await deps.runs.sessions.reset(call.caller, agentId, session)
     return { text: `${agentId} starts a new conversation here; ${count} messages are archived.` }
@@ -102,10 +104,10 @@ export const reset: ChannelCommand = {
 
 /** Returns the agent and the text of a `/steer` command. Throws a Problem if one of them is missing. */
 function steered(deps: CommandDeps, call: CommandCall): { readonly agentId: string; readonly text: string } {
-  const [, name, words = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(call.argument) ?? []
+  const [, name, rest = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(call.argument) ?? []
   const agentId = name === undefined ? agentHere(deps, call) : namedAgent(deps, name)
-  const text = words.trim()
-  if (text === '' || agentId === null) throw wanted('/steer @agent and a message')
+  const text = rest.trim()
+  if (text === '' || agentId === null) throw usageProblem('/steer @agent and a message')
   return { agentId, text }
 }
 
@@ -119,6 +121,6 @@ function stoppable(deps: CommandDeps, call: CommandCall): readonly RunPlace[] {
     .filter((run) => agentId === null || run.agentId === agentId)
 }
 
-function wanted(what: string): Problem {
+function usageProblem(what: string): Problem {
   return new Problem('bad-request', { detail: `write ${what}` })
 }

@@ -28,7 +28,7 @@ export const channelCommands: readonly ChannelCommand[] = [
 
 function helpText(): string {
   const rows = channelCommands.map(
-    ({ name, usage, help: words }) => `- /${name}${usage === '' ? '' : ` ${usage}`}: ${words}`,
+    ({ name, usage, help: description }) => `- /${name}${usage === '' ? '' : ` ${usage}`}: ${description}`,
   )
   return [
     'Write a message; the agent that you chose with /use answers.',

@@ -46,13 +46,17 @@ export function createSpeakToAgent(
   const albumOf = ({ channel, message }: CommandCall) =>
     deps.messages.openAlbum(channel, message, deps.clock.now())
 
-  function join(call: CommandCall, album: FileWork, said: Pick<FileWork, 'agentId' | 'text'> | null): void {
+  function join(
+    call: CommandCall,
+    album: FileWork,
+    request: Pick<FileWork, 'agentId' | 'text'> | null,
+  ): void {
     const { channel, message } = call
     const now = deps.clock.now()
     deps.database.transaction(() => {
       const { id: messageId, senderId } = message
       if (!deps.messages.take({ channel, messageId, senderId, became: 'album', at: now })) return
-      deps.messages.changeAlbum(channel, joinAlbum(album, message, { said, now }))
+      deps.messages.changeAlbum(channel, joinAlbum(album, message, { said: request, now }))
       deps.database.afterCommit(() => deps.wakeFiles(channel))
     })
   }
@@ -84,7 +88,7 @@ export function createSpeakToAgent(
     })
   }
 
-  function words(call: CommandCall, text: string): void {
+  function sendText(call: CommandCall, text: string): void {
     const agentId = agentHere(deps, call)
     if (agentId !== null) return toAgent(call, agentId, text)
     const buttons = agentButtons(deps, call)
@@ -98,5 +102,5 @@ export function createSpeakToAgent(
     atOnce(call, () => ({ text: `${choose}: ${names}`, buttons }))
   }
 
-  return { toAgent, words, albumOf, join }
+  return { toAgent, words: sendText, albumOf, join }
 }

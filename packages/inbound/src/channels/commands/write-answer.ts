@@ -24,8 +24,8 @@ const answeredAlone = 'The answer is in our direct conversation.'
 
 /** Returns the text of a refusal for that conversation. Pure. */
 export function problemText(problem: Problem, place: ConversationPlace): string {
-  const told = tellableDetail(problem, place)
-  const detail = told === '' ? problem.code : told
+  const stated = tellableDetail(problem, place)
+  const detail = stated === '' ? problem.code : stated
   return `Not done: ${detail}${/[.!?]$/.test(detail) ? '' : '.'}`
 }
 
@@ -76,12 +76,12 @@ export function writeReply(
   const { id, place, senderId } = message
   const letter = { channel, place, source: `message:${id}`, replyToId: id, person, senderId }
   const text = spellCommands(channel, reply.text)
-  const words = { text, buttons: reply.buttons ?? [] }
+  const content = { text, buttons: reply.buttons ?? [] }
   const now = deps.clock.now()
-  if (reply.aloneAt === undefined) deps.letters.add({ ...letter, ...words }, now)
+  if (reply.aloneAt === undefined) deps.letters.add({ ...letter, ...content }, now)
   else {
     const source = `${letter.source}:alone`
-    deps.letters.add({ ...letter, ...words, source, place: reply.aloneAt, replyToId: null }, now)
+    deps.letters.add({ ...letter, ...content, source, place: reply.aloneAt, replyToId: null }, now)
     deps.letters.add({ ...letter, text: answeredAlone }, now)
   }
   deps.database.afterCommit(() => deps.wake(channel))

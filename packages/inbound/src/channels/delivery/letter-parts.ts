@@ -22,9 +22,9 @@ export async function partsOf(
   const lead = agentId === null ? '' : leadOf(agentId)
   const format = agentId === null ? 'plain' : 'markdown'
   const { pieces, wasCut } = await split({ channel, text, format, lead })
-  const said = 'The answer has no visible text.'
+  const notice = 'The answer has no visible text.'
   const read =
-    pieces.length > 0 ? pieces : (await split({ channel, text: said, format: 'plain', lead })).pieces
+    pieces.length > 0 ? pieces : (await split({ channel, text: notice, format: 'plain', lead })).pieces
   const isLong = wasCut || pieces.length > channelLimits.answerMessagesMax
   const takesFiles = upload !== undefined && traits.fileBytesMax > 0
   return [

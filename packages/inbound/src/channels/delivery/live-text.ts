@@ -53,7 +53,8 @@ export function createLiveText(deps: {
   /** Runs that do not belong to this channel, cached to avoid a database query for each chunk of text. */
   const others = new Set<string>()
 
-  const isTold = ({ person, place }: RunPlace) => deps.talks.isTold({ channel: adapter.name, person, place })
+  const isNotified = ({ person, place }: RunPlace) =>
+    deps.talks.isTold({ channel: adapter.name, person, place })
 
   async function write(runId: string, live: Live): Promise<void> {
     const signal = AbortSignal.any([live.stop.signal, deps.signal])
@@ -74,7 +75,7 @@ export function createLiveText(deps: {
 
   async function show(runId: string, live: Live): Promise<void> {
     const { place } = live
-    if (!isTold(place)) {
+    if (!isNotified(place)) {
       // This person will not get the outcome either, so the live text ends.
       live.stop.abort()
       lives.delete(runId)
@@ -125,7 +126,7 @@ export function createLiveText(deps: {
     if (others.has(runId) || lives.size >= liveRunsMax) return null
     const place = places.find(runId)
     // Text that arrives after the run ended is ignored, because it would overwrite the answer.
-    if (place?.channel !== adapter.name || !places.isOpen(runId) || !isTold(place)) {
+    if (place?.channel !== adapter.name || !places.isOpen(runId) || !isNotified(place)) {
       if (others.size >= 10 * liveRunsMax) others.clear()
       others.add(runId)
       return null

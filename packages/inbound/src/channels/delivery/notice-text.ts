@@ -59,18 +59,18 @@ export function noticeOf(event: FleetEventBody): Notice | null {
 function repeatsText(repeats: readonly string[] = []): string {
   return repeats
     .slice(0, repeatsMax)
-    .map((words) => `${oneLine(words, repeatMaxChars)}\n`)
+    .map((text) => `${oneLine(text, repeatMaxChars)}\n`)
     .join('')
 }
 
 function budgetText(event: Extract<FleetEventBody, { readonly type: 'budget.reached' }>): string {
   const { spent_usd: spent, limit_usd: limit, period, percent } = event
   const whose = event.scope === 'fleet' ? 'The fleet' : `The ${event.scope} ${event.scope_id}`
-  const said = `${whose} has spent USD ${spent.toFixed(2)} of USD ${limit.toFixed(2)} for ${period}`
+  const sentence = `${whose} has spent USD ${spent.toFixed(2)} of USD ${limit.toFixed(2)} for ${period}`
   // A budget also counts as used up if the remaining amount is too small for a call.
   return percent >= 100 && spent < limit
-    ? `${said}, and the rest is too small for the next model call.`
-    : `${said} (${percent} %).`
+    ? `${sentence}, and the rest is too small for the next model call.`
+    : `${sentence} (${percent} %).`
 }
 
 /**

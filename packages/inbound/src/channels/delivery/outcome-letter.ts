@@ -4,10 +4,10 @@ import { tellableDetail } from './owner-figures.ts'
 
 /** Returns the text about the end of a run for the person who requested it, as recorded in the ledger. Pure. */
 export function outcomeText({ status, text, code }: RunOutcome, place: ConversationPlace): string {
-  const words = tellableDetail({ code, detail: text.trim() }, place)
-  if (status === 'done') return words === '' ? '(Done, without a text.)' : words
+  const detail = tellableDetail({ code, detail: text.trim() }, place)
+  if (status === 'done') return detail === '' ? '(Done, without a text.)' : detail
   const how = code === undefined || code === status ? status : `${status}: ${code}`
-  return words === '' ? `(${how})` : `(${how}) ${words}`
+  return detail === '' ? `(${how})` : `(${how}) ${detail}`
 }
 
 /** Returns the note about files that are not sent with an answer. Pure. */

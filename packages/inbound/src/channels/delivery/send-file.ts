@@ -41,8 +41,8 @@ export async function sendFile(
   const where = part.kind === 'answer' ? 'Chats' : 'Artifacts'
   const text = `The file ${name} was not sent here, ${reason}. Find it in the dashboard, under ${where}.`
   const lead = letter.agentId === null ? '' : leadOf(letter.agentId)
-  const [words = name] = (await deps.split({ channel: adapter.name, text, format: 'plain', lead })).pieces
-  await adapter.send({ place, clientId, text: words, buttons: [], replyToId: null }, signal)
+  const [caption = name] = (await deps.split({ channel: adapter.name, text, format: 'plain', lead })).pieces
+  await adapter.send({ place, clientId, text: caption, buttons: [], replyToId: null }, signal)
 }
 
 /** Returns null once the platform has the file, otherwise the permanent reason why the platform does not get it. */

@@ -122,12 +122,12 @@ interface Piece {
 
 async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSignal): Promise<void> {
   const { letter, piece, live } = sent
-  const words = sent.part.text
+  const content = sent.part.text
   const buttons = sent.isLast ? letter.buttons.slice(0, adapter.traits.buttonsMax) : []
   if (piece === 0 && live !== null && adapter.edit) {
     try {
       // An edit can be repeated without effect, so it needs no repeat mark.
-      await adapter.edit({ place: letter.place, messageId: live, text: words, buttons }, signal)
+      await adapter.edit({ place: letter.place, messageId: live, text: content, buttons }, signal)
       return
     } catch (error) {
       // If the live message cannot be edited, a new message is sent. `gone` may mean that a user deleted the old one.
@@ -136,7 +136,7 @@ async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSign
   }
   const clientId = clientIdOf(letter, piece)
   const { place } = letter
-  const text = sent.isRepeat ? repeatMark + words : words
+  const text = sent.isRepeat ? repeatMark + content : content
   const replyToId = piece === 0 ? letter.replyToId : null
   // A text without a mark always fits. Its string may be longer than the limit where a platform
   // counts characters after parsing the markup.
@@ -146,7 +146,7 @@ async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSign
   }
   // A text of maximum length has no space for the mark, so the mark is sent as a message before the text.
   await sendMark(adapter, { letter, clientId, replyToId }, signal)
-  await adapter.send({ place, clientId, text: words, buttons, replyToId: null }, signal)
+  await adapter.send({ place, clientId, text: content, buttons, replyToId: null }, signal)
 }
 
 /** Returns the client id of a part: the same for each attempt, and different between homes. Pure. */

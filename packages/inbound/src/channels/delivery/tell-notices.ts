@@ -73,11 +73,11 @@ export function createSendNotices(deps: {
         if (place === null) continue
         const ofKind = `${noticePrefix}${kind}:${markOf(conversationOf(place))}:`
         const source = `${ofKind}${markOf(rootOf(deps.identityEvents, by ?? ''))}:`
-        const told = letters.countSince(channel, ofKind, now - hourMs)
+        const sentCount = letters.countSince(channel, ofKind, now - hourMs)
         const ofAgent = letters.countSince(channel, source, now - hourMs)
-        if (told >= (ofAgent === 0 ? channelLimits.noticesPerHour : perAgentMax)) continue
+        if (sentCount >= (ofAgent === 0 ? channelLimits.noticesPerHour : perAgentMax)) continue
         const mark = markOf(`${day} ${agentId ?? ''} ${subject}`)
-        const isLast = told >= perAgentMax - 1
+        const isLast = sentCount >= perAgentMax - 1
         const letter = {
           channel,
           place,

@@ -146,13 +146,13 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     } catch (error) {
       if (signal.aborted) return
       const count = (tries.get(id)?.count ?? 0) + 1
-      const askedMs = error instanceof NotYet ? error.waitMs : 0
+      const retryAfterMs = error instanceof NotYet ? error.waitMs : 0
       if (!(error instanceof NotYet))
         log.error(
           { channel: adapter.name, err: error },
           'failed to store files of a message; retrying, then notifying the sender',
         )
-      tries.set(id, { count, dueAt: clock.now() + Math.max(askedMs, backoffMs(fileBackoff, count)) })
+      tries.set(id, { count, dueAt: clock.now() + Math.max(retryAfterMs, backoffMs(fileBackoff, count)) })
       if (!(error instanceof NotYet) && !(error instanceof Problem) && count >= channelLimits.fileTriesMax) {
         forget(id)
         over(adapter.name, work, 'Your files could not be stored; see the log of the mesh.')

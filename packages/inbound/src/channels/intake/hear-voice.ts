@@ -34,37 +34,37 @@ export function createHearVoice(deps: {
   readonly transcribe: Transcribe
 }): HearVoice {
   /** The transcripts of unfinished messages, by message and file. */
-  const heard = new Map<string, Map<number, string>>()
+  const transcripts = new Map<string, Map<number, string>>()
 
-  function keep({ messageId, index }: SpokenNote, words: string): void {
-    const ofMessage = heard.get(messageId) ?? new Map<number, string>()
-    heard.set(messageId, ofMessage.set(index, words))
-    const [oldest] = heard.keys()
-    if (heard.size > channelLimits.openFilesMax && oldest !== undefined) heard.delete(oldest)
+  function keep({ messageId, index }: SpokenNote, transcript: string): void {
+    const ofMessage = transcripts.get(messageId) ?? new Map<number, string>()
+    transcripts.set(messageId, ofMessage.set(index, transcript))
+    const [oldest] = transcripts.keys()
+    if (transcripts.size > channelLimits.openFilesMax && oldest !== undefined) transcripts.delete(oldest)
   }
 
   return {
     isSet: () => deps.settings() !== undefined,
     async words(note, fetch, signal) {
-      const known = heard.get(note.messageId)?.get(note.index)
+      const known = transcripts.get(note.messageId)?.get(note.index)
       if (known !== undefined) return known
       const audio = await fetch()
       const voice = deps.settings()
       if (voice === undefined) throw new ChannelFailure('refused', 'voice notes are not supported here')
       const { model, usd_per_minute: usdPerMinute = null } = voice
       const { caller, agentId } = note
-      const said = await deps.transcribe(caller, { agentId, audio, model, usdPerMinute, signal })
-      if ('failed' in said) {
-        const { failed, waitMs } = said
+      const result = await deps.transcribe(caller, { agentId, audio, model, usdPerMinute, signal })
+      if ('failed' in result) {
+        const { failed, waitMs } = result
         const detail = tellableDetail(failed, note)
         throw new ChannelFailure(waitMs === null ? 'refused' : 'rate-limited', detail, waitMs)
       }
-      const words = sanitizeForPrompt(said.text).trim()
-      if (words === '') throw new ChannelFailure('refused', 'the voice note contains no words')
-      keep(note, words)
-      return words
+      const transcript = sanitizeForPrompt(result.text).trim()
+      if (transcript === '') throw new ChannelFailure('refused', 'the voice note contains no words')
+      keep(note, transcript)
+      return transcript
     },
-    forget: (messageId) => void heard.delete(messageId),
+    forget: (messageId) => void transcripts.delete(messageId),
   }
 }
 
@@ -76,10 +76,10 @@ export interface SpokenWords {
 
 /** Returns the message as the agent reads it: typed text, then transcripts. Pure. */
 export function withSpoken(text: string, spoken: readonly SpokenWords[]): string {
-  const said = spoken.map(({ words, forwarded }) =>
+  const transcripts = spoken.map(({ words: transcript, forwarded }) =>
     forwarded
-      ? withForwarded('[Transcript of a voice note]', { text: words, by: '' })
-      : `[Transcript of a voice note] ${words}`,
+      ? withForwarded('[Transcript of a voice note]', { text: transcript, by: '' })
+      : `[Transcript of a voice note] ${transcript}`,
   )
-  return [text, ...said].filter((part) => part !== '').join('\n\n')
+  return [text, ...transcripts].filter((part) => part !== '').join('\n\n')
 }

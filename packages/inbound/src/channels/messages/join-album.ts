@@ -11,16 +11,16 @@ export function albumTimes(now: number, since = now): NonNullable<FileWork['albu
 export function joinAlbum(
   album: FileWork,
   message: PlainMessage,
-  { said, now }: { readonly said: Pick<FileWork, 'agentId' | 'text'> | null; readonly now: number },
+  { said: request, now }: { readonly said: Pick<FileWork, 'agentId' | 'text'> | null; readonly now: number },
 ): FileWork {
   const all = [...album.message.files, ...message.files]
   const files = all.slice(0, channelLimits.albumFilesMax)
   const filesLeftOut = album.message.filesLeftOut + message.filesLeftOut + all.length - files.length
-  const words = said === null || said.text === '' ? {} : captionOf(album, said)
+  const caption = request === null || request.text === '' ? {} : captionOf(album, request)
   const times = albumTimes(now, album.album?.since)
   const forwarded = album.message.forwarded ?? message.forwarded
   const merged = { ...album.message, files, filesLeftOut, ...(forwarded && { forwarded }) }
-  return { ...album, ...words, message: merged, album: times }
+  return { ...album, ...caption, message: merged, album: times }
 }
 
 function captionOf(

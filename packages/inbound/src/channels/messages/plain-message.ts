@@ -104,6 +104,6 @@ function plainFile({
 
 /** Reduces a name to one line. */
 function plainName(name: string, maxChars: number): string {
-  const words = sanitizeForPrompt(name.slice(0, 2 * maxChars)).replace(/\s+/g, ' ')
-  return words.trim().slice(0, maxChars)
+  const plain = sanitizeForPrompt(name.slice(0, 2 * maxChars)).replace(/\s+/g, ' ')
+  return plain.trim().slice(0, maxChars)
 }

@@ -16,12 +16,12 @@ export type StrangerTable = ReturnType<typeof createStrangerTable>
 export function createStrangerTable(database: Database) {
   const turnedAway = createRecentIds(channelLimits.strangersTurnedAwayMax)
 
-  const isTold = (channel: ChannelName, senderId: string): boolean =>
+  const isNotified = (channel: ChannelName, senderId: string): boolean =>
     database
       .prepare('SELECT 1 AS one FROM channel_strangers WHERE channel = ? AND sender_id = ?')
       .get(channel, senderId) !== undefined
 
-  const toldSince = (channel: ChannelName, since: number): number =>
+  const notifiedSince = (channel: ChannelName, since: number): number =>
     Number(
       database
         .prepare('SELECT count(*) AS count FROM channel_strangers WHERE refused_at > ? AND channel = ?')
@@ -42,10 +42,10 @@ export function createStrangerTable(database: Database) {
      * caller's transaction.
      */
     refuse: (channel: ChannelName, senderId: string, now: number): boolean => {
-      if (isTold(channel, senderId)) return false
+      if (isNotified(channel, senderId)) return false
       const identity = `${channel}:${senderId}`
       const { strangersAnsweredPerMinute: perMinute } = channelLimits
-      if (toldSince(channel, now - minuteMs) >= (turnedAway.has(identity) ? perMinute : perMinute / 2)) {
+      if (notifiedSince(channel, now - minuteMs) >= (turnedAway.has(identity) ? perMinute : perMinute / 2)) {
         turnedAway.add(identity)
         return false
       }

@@ -12,7 +12,7 @@ const emptyShareMax = 2 / 3
 /** How far the search looks beyond a cut for combining characters, in UTF-16 code units. */
 const aheadChars = 64
 
-const words = new Intl.Segmenter('und', { granularity: 'word' })
+const wordSegmenter = new Intl.Segmenter('und', { granularity: 'word' })
 const characters = new Intl.Segmenter('und', { granularity: 'grapheme' })
 
 const sentenceEnd = /[.!?…。！？।؟][)\]"'»”’]*$/
@@ -79,7 +79,7 @@ function lastPlace(text: string, from: number, to: number): number {
     }
     return from + last
   }
-  const word = lastFitting(words)
+  const word = lastFitting(wordSegmenter)
   if (word >= least && characterBegins(text, word)) return word
   const character = lastFitting(characters)
   if (character > from) return character

@@ -36,8 +36,8 @@ export function createReadMarkdown(): (
 ) => Generator<void, ReadMarkdown> {
   const blocks = createParser()
   blocks.core.ruler.enableOnly(['normalize', 'block'])
-  const words = createParser()
-  words.core.ruler.enableOnly(['inline', 'linkify', 'text_join'])
+  const inlineParser = createParser()
+  inlineParser.core.ruler.enableOnly(['inline', 'linkify', 'text_join'])
   return function* (markdown, keepsLinks) {
     const writer = createRunWriter(keepsLinks)
     const lists: ListState[] = []
@@ -46,12 +46,12 @@ export function createReadMarkdown(): (
     const tokens = blocks.parse(markdown, definitions)
     yield
     const readWords = (some: Token[]) => {
-      const state = new words.core.State('', words, definitions)
+      const state = new inlineParser.core.State('', inlineParser, definitions)
       state.tokens = some
-      words.core.process(state)
+      inlineParser.core.process(state)
     }
     const readPart = (content: string): readonly Token[] => {
-      const { Token: Part } = new words.core.State('', words, definitions)
+      const { Token: Part } = new inlineParser.core.State('', inlineParser, definitions)
       const part = Object.assign(new Part('inline', '', 0), { content, children: [] })
       readWords([part])
       return part.children
@@ -232,10 +232,10 @@ function readInline(writer: RunWriter, tokens: readonly Token[]): void {
 
 /** Writes a picture as its text and address, because the mesh never fetches pictures for agents. */
 function writeImage(writer: RunWriter, token: Token): void {
-  const words = token.content === '' ? 'picture' : token.content
-  if (writer.isInLink()) return writer.write(words)
+  const label = token.content === '' ? 'picture' : token.content
+  if (writer.isInLink()) return writer.write(label)
   writer.openLink(String(token.attrGet('src') ?? ''), false)
-  writer.write(words)
+  writer.write(label)
   writer.closeLink()
 }
 

@@ -13,12 +13,12 @@ interface Asked {
 }
 
 /** Requests the heartbeat of a row in state `firing`; `idle` waits for the request. Rejects if the request failed. */
-export function askHeartbeat(firing: Firing, asked: Asked): Promise<void> {
-  const work = ask(firing, asked)
+export function askHeartbeat(firing: Firing, request: Asked): Promise<void> {
+  const work = ask(firing, request)
   const tracked = work
     .catch((error: unknown) =>
       firing.deps.kernel.log.warn(
-        { jobId: asked.job.id, agentId: asked.job.agent, err: error },
+        { jobId: request.job.id, agentId: request.job.agent, err: error },
         'failed to fire a heartbeat; retrying at its next due time',
       ),
     )

@@ -143,17 +143,17 @@ function act(firing: Firing, live: LiveJob, { plan: { fire: dueAt, missed }, now
 export function submitJob(
   { deps }: Firing,
   job: CronJob,
-  asked: { readonly dueAt: number; readonly key: string; readonly requestedByPerson: boolean },
+  request: { readonly dueAt: number; readonly key: string; readonly requestedByPerson: boolean },
 ): RunRecord {
-  const input = inputOf(job, asked.dueAt)
+  const input = inputOf(job, request.dueAt)
   if (!input) throw new Error('a heartbeat has no input of its own')
   return deps.runs.submitRun(asSystem, {
     agentId: job.agent,
     input,
     trigger: 'cron',
     triggerId: job.created_by,
-    idempotencyKey: asked.key,
-    requestedByPerson: asked.requestedByPerson,
+    idempotencyKey: request.key,
+    requestedByPerson: request.requestedByPerson,
   })
 }
 

@@ -92,10 +92,10 @@ export function createJobSchedule(
     adopt(ofFile) {
       const now = clock.now()
       if (ofFile.some(isOperatorHeartbeat)) standIn = null
-      const wanted = standIn ? [...ofFile.filter(({ id }) => id !== standIn?.id), standIn] : ofFile
-      const ids = new Set(wanted.map(({ id }) => id))
+      const scheduled = standIn ? [...ofFile.filter(({ id }) => id !== standIn?.id), standIn] : ofFile
+      const ids = new Set(scheduled.map(({ id }) => id))
       database.transaction(() => {
-        for (const job of wanted) {
+        for (const job of scheduled) {
           const before = live.get(job.id)
           if (before && JSON.stringify(before.job) === JSON.stringify(job)) continue
           try {

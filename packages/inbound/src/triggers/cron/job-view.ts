@@ -31,7 +31,7 @@ export function jobView(live: LiveJob, state: CronState | null): CronJobView {
     skip_count: state?.skipped ?? 0,
     error_count: state?.failed ?? 0,
     errors_in_row: state?.failedInRow ?? 0,
-    note: [correctionOf(job), wrongCondition].filter((words) => words !== '').join('; '),
+    note: [correctionOf(job), wrongCondition].filter((text) => text !== '').join('; '),
   }
 }
 

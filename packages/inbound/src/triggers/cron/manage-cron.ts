@@ -39,7 +39,7 @@ const explainedRows = 10
 export interface ManageCron {
   list(caller: Caller, agentId?: string): { readonly jobs: CronJobView[]; readonly broken: string | null }
   /** Returns the due times of a job if it were created now, or the invalid field. */
-  preview(caller: Caller, asked: AskedPreview): SchedulePreview
+  preview(caller: Caller, request: AskedPreview): SchedulePreview
   create(caller: Caller, input: NewCronJob & Keyed<CronJobView>, signal: AbortSignal): Promise<CronJobView>
   /**
    * Changes a job. Fields that are not named stay unchanged; the mode cannot change. Throws Problem
@@ -120,9 +120,9 @@ export function createManageCron({
       // Agents do not get the reason, because it quotes the file, which contains jobs of others.
       return { jobs, broken: broken === null || caller.kind !== 'agent' ? broken : brokenForAgents }
     },
-    preview(caller, asked) {
+    preview(caller, request) {
       guard(caller, { do: 'view-fleet' })
-      return previewSchedule(asked, { now: clock.now(), readCondition: jobs.readCondition })
+      return previewSchedule(request, { now: clock.now(), readCondition: jobs.readCondition })
     },
     async create(caller, { step = onceOnly(database), ...input }, signal) {
       guard(caller, { do: 'manage-cron' })
@@ -171,7 +171,7 @@ export function createManageCron({
           detail: 'the job was changed by another request; read it again',
         })
       requireSeen(before.job, seen ?? {})
-      const wished = await checkJob(checking, {
+      const updated = await checkJob(checking, {
         job: changedBy(caller, before.job, change),
         before: before.job,
         signal,
@@ -179,12 +179,12 @@ export function createManageCron({
       if (ownJob({ kernel, schedule }, caller, jobId) !== before)
         throw new Problem('conflict', { detail: 'the job was changed by another request; read it again' })
       fire.due(before)
-      step.begin({ before: digestOf(before.job), after: digestOf(wished) })
+      step.begin({ before: digestOf(before.job), after: digestOf(updated) })
       await file.edit((jobs) => {
         if (!jobs.some(({ id }) => id === jobId)) throw unknownJob(jobId)
         return jobs.map((job) => (job.id === jobId ? changedBy(caller, job, change) : job))
       })
-      return recordSaved({ caller, action: actionOf(change), job: wished, step }, seenNow)
+      return recordSaved({ caller, action: actionOf(change), job: updated, step }, seenNow)
     },
     async remove(caller, jobId, step = onceOnly(database)) {
       guard(caller, { do: 'manage-cron' })

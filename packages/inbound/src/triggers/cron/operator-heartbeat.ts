@@ -62,14 +62,14 @@ export function lockFault(jobs: readonly CronJob[], { held, required }: Heartbea
   )
   if (field === undefined) return null
   const stays = expected[field]
-  const words =
+  const why =
     stays === undefined
       ? `this job may not have the field ${field}`
       : `the field ${field} must be ${JSON.stringify(stays)}`
   return {
     path: ['jobs', at, field],
     field,
-    reason: `the heartbeat of the operator cannot be changed: ${words} (${pauseWords})`,
+    reason: `the heartbeat of the operator cannot be changed: ${why} (${pauseWords})`,
   }
 }
 

@@ -4,7 +4,7 @@ import { publishJobEvent } from './publish-job-event.ts'
 import type { WorkKernel } from '@flotilla/work/events'
 
 /** How many ids a note lists. Further ids are only counted. */
-const toldIdsMax = 10
+const listedIdsMax = 10
 
 /** Returns the person who made the job; null for agents, files and unnamed callers. Pure. */
 export function personWhoMade({ created_by: by }: Pick<CronJob, 'created_by'>): string | null {
@@ -39,7 +39,7 @@ export async function switchOffJobsOf(
       publishJobEvent(kernel.events, job, { action: 'paused', detail: reason })
     }
     for (const [agentId, theirs] of Map.groupBy(off, ({ agent }) => agent)) {
-      const ids = theirs.slice(0, toldIdsMax).map(({ id }) => id)
+      const ids = theirs.slice(0, listedIdsMax).map(({ id }) => id)
       const more = theirs.length > ids.length ? ` and ${theirs.length - ids.length} more` : ''
       kernel.fleetEvents.ownerNoticed.publish({
         agentId,

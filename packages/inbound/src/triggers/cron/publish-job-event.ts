@@ -9,14 +9,14 @@ const detailMaxChars = 500
 export function publishJobEvent(
   events: Pick<EventBus, 'publish'>,
   job: CronJob,
-  told: Pick<Extract<FleetEventBody, { type: 'cron.changed' }>, 'action' | 'detail'>,
+  change: Pick<Extract<FleetEventBody, { type: 'cron.changed' }>, 'action' | 'detail'>,
 ): void {
   events.publish({
     type: 'cron.changed',
     agent_id: job.agent,
     job_id: job.id,
-    action: told.action,
+    action: change.action,
     schedule: job.schedule,
-    detail: told.detail.slice(0, detailMaxChars),
+    detail: change.detail.slice(0, detailMaxChars),
   })
 }

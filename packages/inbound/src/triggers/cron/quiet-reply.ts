@@ -9,9 +9,9 @@ export function isQuietReply(text: string): boolean {
   const trimmed = text.trim()
   // A longer text is not checked, because the regular expression takes quadratic time on long rows of marks.
   if (trimmed.length > quietMaxChars) return false
-  const words = trimmed
+  const plain = trimmed
     .toLowerCase()
     .replace(/\s+/g, ' ')
     .replace(/^[*_`"']+|[*_`"'.!]+$/g, '')
-  return quietReplies.includes(words)
+  return quietReplies.includes(plain)
 }

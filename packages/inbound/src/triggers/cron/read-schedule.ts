@@ -39,37 +39,36 @@ export function readSchedule(
   }
   const wrong = (reason: string): ScheduleReading => ({ ok: false, field: 'schedule', reason })
   if (text.length > textMaxChars) return wrong(`the schedule is longer than ${textMaxChars} characters`)
-  const words = text.trim()
-  if (/^every\b/i.test(words)) return readEvery(words, anchor, wrong)
-  return readExpression(words, timezone, wrong)
+  const trimmed = text.trim()
+  if (/^every\b/i.test(trimmed)) return readEvery(trimmed, anchor, wrong)
+  return readExpression(trimmed, timezone, wrong)
 }
 
 function readEvery(
-  words: string,
+  text: string,
   anchor: number,
   wrong: (reason: string) => ScheduleReading,
 ): ScheduleReading {
-  const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(words) ?? []
+  const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(text) ?? []
   const wishedMs = Number(count) * (unitMs[unit.toLowerCase()] ?? 0)
-  if (count === '')
-    return wrong(`"${words}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`)
+  if (count === '') return wrong(`"${text}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`)
   if (wishedMs === 0) return wrong('an interval of 0 is not allowed; write at least every 5s')
   if (wishedMs > everyMaxMs) return wrong('an interval is at most 366 days')
   return { ok: true, schedule: { kind: 'every', everyMs: Math.max(cronTickMs, wishedMs), anchor } }
 }
 
 function readExpression(
-  words: string,
+  text: string,
   timezone: string,
   wrong: (reason: string) => ScheduleReading,
 ): ScheduleReading {
-  const fields = words.split(/\s+/)
-  const written = nicknames[words.toLowerCase()]
-  if (written !== undefined) return wrong(`"${words}" is not supported; write ${written}`)
+  const fields = text.split(/\s+/)
+  const written = nicknames[text.toLowerCase()]
+  if (written !== undefined) return wrong(`"${text}" is not supported; write ${written}`)
   if (fields.length !== 5) {
     const seconds = fields.length === 6 ? '; seconds are not supported' : ''
     return wrong(
-      `"${words}" has ${words === '' ? 0 : fields.length} fields, and a cron expression five: minute hour day-of-month month day-of-week${seconds}; or write every 15m`,
+      `"${text}" has ${text === '' ? 0 : fields.length} fields, and a cron expression five: minute hour day-of-month month day-of-week${seconds}; or write every 15m`,
     )
   }
   const bad = fields.findIndex((field, at) => grammars[at]?.test(field) !== true)
@@ -83,12 +82,12 @@ function readExpression(
   if (readBefore.has(expression)) return { ok: true, schedule }
   try {
     if (cronOf(expression).nextRun(new Date(someMonday)) === null)
-      return wrong(`"${words}" names a day that never comes`)
+      return wrong(`"${text}" names a day that never comes`)
     if (readBefore.size >= readBeforeMax) readBefore.clear()
     readBefore.add(expression)
     return { ok: true, schedule }
   } catch (error) {
-    return wrong(`"${words}": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)
+    return wrong(`"${text}": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)
   }
 }
 

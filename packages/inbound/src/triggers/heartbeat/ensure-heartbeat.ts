@@ -11,17 +11,17 @@ type WantedHeartbeat = string | null | undefined
  * schedule is given, because it spends money; the operator's is the fixed one. Idempotent: an
  * existing job stays as its owner set it. Rejects as the port does.
  */
-type EnsureHeartbeat = (agentId: string, wanted?: WantedHeartbeat) => Promise<void>
+type EnsureHeartbeat = (agentId: string, requested?: WantedHeartbeat) => Promise<void>
 
 export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }): EnsureHeartbeat {
-  return async (agentId, wanted) => {
+  return async (agentId, requested) => {
     const found = await jobs.find(agentId)
-    const asked = found ?? {
+    const current = found ?? {
       agentId,
-      schedule: wanted ?? defaultHeartbeatSchedule,
-      enabled: typeof wanted === 'string',
+      schedule: requested ?? defaultHeartbeatSchedule,
+      enabled: typeof requested === 'string',
     }
-    const held = heldJob(asked)
+    const held = heldJob(current)
     if (found?.schedule === held.schedule && found.enabled === held.enabled) return
     await jobs.put(held)
   }
@@ -33,12 +33,12 @@ export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }
  * written. If the default cannot be written, the next start of the mesh adds it.
  */
 export function createPlanHeartbeat({ jobs, log }: { readonly jobs: HeartbeatJobs; readonly log: Log }) {
-  return async (agentId: string, wanted: WantedHeartbeat): Promise<void> => {
-    const schedule = wanted ?? defaultHeartbeatSchedule
+  return async (agentId: string, requested: WantedHeartbeat): Promise<void> => {
+    const schedule = requested ?? defaultHeartbeatSchedule
     try {
-      await jobs.put(heldJob({ agentId, schedule, enabled: typeof wanted === 'string' }))
+      await jobs.put(heldJob({ agentId, schedule, enabled: typeof requested === 'string' }))
     } catch (error) {
-      if (wanted !== undefined) throw error
+      if (requested !== undefined) throw error
       log.error(
         { agentId, err: error },
         'created an agent without its heartbeat; the next start of the mesh adds the default',

@@ -88,8 +88,8 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
     const tasks = deps.openTasks(agentId)
     const messages = deps.messages.keptFor(agentId)
     const fleet = deps.fleetFor(agentId)
-    const told = fleet && deps.table.fleetOf(agentId)
-    const changes = fleet && told ? fleetChanges(told, fleet.facts, fleet.errorOf) : null
+    const reported = fleet && deps.table.fleetOf(agentId)
+    const changes = fleet && reported ? fleetChanges(reported, fleet.facts, fleet.errorOf) : null
     const alertsFor = (facts: KnownContext | null) =>
       runProbes({
         signals,
@@ -157,13 +157,13 @@ function submit(
     readonly fleet: FleetFacts | null
   },
 ): HeartbeatEnd {
-  const { agentId, key, manual, message, askedBy = { kind: 'system' } } = due
+  const { agentId, key, manual, message, askedBy: requester = { kind: 'system' } } = due
   return deps.database.transaction(() => {
     // Another caller may have fired this or another heartbeat since this call asked the agent for its facts.
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
     if (!manual && isUnderWay(deps, agentId)) return skipped(deps, { ...due, reason: 'overlap' })
-    const fired = deps.runs.submitRun(askedBy, {
+    const fired = deps.runs.submitRun(requester, {
       agentId,
       input: { kind: 'heartbeat', message },
       trigger: 'heartbeat',

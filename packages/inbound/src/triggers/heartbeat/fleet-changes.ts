@@ -90,9 +90,9 @@ function between(
     found.push(change(id, is.archived ? 'was archived' : 'was restored from the archive'))
   if (was.paused !== is.paused) found.push(change(id, is.paused ? 'was paused' : 'goes on'))
   if (was.money !== is.money && is.money !== 'room') {
-    const words =
+    const detail =
       is.money === 'spent' ? 'has used up the budget of today' : 'has used 80 % of the budget of today'
-    found.push(change(id, words, true))
+    found.push(change(id, detail, true))
   }
   if (!was.longLane && is.longLane) found.push(change(id, `has ${longLane} runs or more in its lane`, true))
   // A lower count is not reported: it only means that failures are older than a day.
@@ -108,8 +108,8 @@ function between(
   return found
 }
 
-function change(id: string, words: string, worse = false): FleetChange {
-  const line = sanitizeForPrompt(`- ${id}: ${words.replaceAll(/\s+/g, ' ')}`)
+function change(id: string, detail: string, worse = false): FleetChange {
+  const line = sanitizeForPrompt(`- ${id}: ${detail.replaceAll(/\s+/g, ' ')}`)
   return { text: truncatePromptText(line, reasonMaxChars + id.length, '…'), worse }
 }
 

@@ -93,7 +93,7 @@ function createListHeartbeats(deps: {
 export type RunHeartbeatNow = (
   caller: Caller,
   agentId: string,
-  asked: { readonly ifNeeded: boolean },
+  options: { readonly ifNeeded: boolean },
 ) => Promise<HeartbeatEnd>
 
 function createRunHeartbeatNow(deps: {
@@ -117,7 +117,7 @@ function createRunHeartbeatNow(deps: {
  */
 export type SetHeartbeat = (
   caller: Caller,
-  wanted: { readonly agentId: string; readonly schedule: string | null },
+  setting: { readonly agentId: string; readonly schedule: string | null },
   step: Pick<Resumable<HeartbeatView>, 'begun' | 'begin'>,
 ) => Promise<() => void>
 

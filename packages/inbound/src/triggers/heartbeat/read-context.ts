@@ -48,9 +48,9 @@ export function createReadContext(deps: {
     try {
       const running = await connections.connectIfRunning(agentId)
       if (running) return { from: 'agent', ...(await ask(agentId, running, signal)) }
-      const state = connections.stateOf(agentId)
-      const facts = state === 'new' ? untouched : known.recall(agentId)
-      if (state !== 'starting' && facts && nothingToDo(facts)) return { from: 'memory', facts }
+      const agentState = connections.stateOf(agentId)
+      const facts = agentState === 'new' ? untouched : known.recall(agentId)
+      if (agentState !== 'starting' && facts && nothingToDo(facts)) return { from: 'memory', facts }
       return { from: 'agent', ...(await ask(agentId, await connections.reach(agentId, signal), signal)) }
     } catch (error) {
       deps.log.warn(

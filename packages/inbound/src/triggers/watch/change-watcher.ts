@@ -24,11 +24,11 @@ export function createChangeWatcher(deps: {
   readonly refresh: () => Promise<void>
 }): ChangeWatcher {
   const { kernel, files } = deps
-  return async (caller, asked) => {
+  return async (caller, change) => {
     kernel.guard(caller, { do: 'manage-fleet' })
     requireAtTerminal(caller, 'change which folders of this machine are watched')
-    const before = readEntry(asked.before)
-    const after = readEntry(asked.after)
+    const before = readEntry(change.before)
+    const after = readEntry(change.after)
     const named = after ?? before
     if (named === null) {
       throw new Problem('bad-request', {
@@ -58,7 +58,7 @@ export function createChangeWatcher(deps: {
       actor: actorOf(caller),
       action: `watcher.${before === null ? 'created' : after === null ? 'removed' : 'updated'}`,
       subject: watchName(named),
-      detail: { before: asked.before, after: asked.after },
+      detail: { before: change.before, after: change.after },
     })
     await deps.refresh()
     return noticesOf(files, after)

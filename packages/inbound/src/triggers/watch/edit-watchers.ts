@@ -29,29 +29,29 @@ export function editWatchers(
 ): string | null {
   const reading = readWatchers(text ?? '')
   if (!reading.ok) throw new Problem('unprocessable', { detail: brokenWords(reading), repair: handRepair })
-  const wanted: (WatcherEntry | null)[] = reading.rules.map((rule) => entryOf(rule))
+  const expected: (WatcherEntry | null)[] = reading.rules.map((rule) => entryOf(rule))
   const document = parseDocument(text ?? '', watchersForm)
   const entries = entriesOf(document)
   let isOther = false
   for (const { before, after } of changes) {
     // Of several equal entries the last one is taken, because it was added last.
     const at =
-      before === null ? wanted.length : wanted.findLastIndex((one) => one !== null && isSame(one, before))
+      before === null ? expected.length : expected.findLastIndex((one) => one !== null && isSame(one, before))
     if (at === -1) {
       if (skipMissing) continue
       throw changedMeanwhile()
     }
     isOther = true
-    wanted[at] = after
+    expected[at] = after
     if (after === null) continue
     if (before === null) entries.add(document.createNode(after))
     else rewrite(entries.items[at], before, after)
   }
   if (!isOther) return null
-  for (const [at, entry] of [...wanted.entries()].toReversed()) if (entry === null) entries.delete(at)
+  for (const [at, entry] of [...expected.entries()].toReversed()) if (entry === null) entries.delete(at)
   return written(
     document,
-    wanted.filter((entry) => entry !== null),
+    expected.filter((entry) => entry !== null),
     dashColumn(text ?? ''),
   )
 }
@@ -92,7 +92,7 @@ function rewrite(node: unknown, before: WatcherEntry, after: WatcherEntry): void
 }
 
 /** Returns the document's text. Throws if the text does not have the wanted entries, as a YAML alias can cause. */
-function written(document: Document, wanted: readonly WatcherEntry[], dashes: number): string {
+function written(document: Document, expected: readonly WatcherEntry[], dashes: number): string {
   let text: string
   try {
     text = document.toString({ lineWidth: 0, indent: dashes > 0 ? dashes : 2, indentSeq: dashes !== 0 })
@@ -102,7 +102,8 @@ function written(document: Document, wanted: readonly WatcherEntry[], dashes: nu
   const reading = readWatchers(text)
   if (!reading.ok) throw notSo(reading.reason)
   const meant = reading.rules.map((rule) => entryOf(rule))
-  const isMeant = meant.length === wanted.length && meant.every((one, at) => isSame(one, wanted[at] ?? null))
+  const isMeant =
+    meant.length === expected.length && meant.every((one, at) => isSame(one, expected[at] ?? null))
   if (!isMeant) throw notSo('parts of it are aliases')
   return text
 }

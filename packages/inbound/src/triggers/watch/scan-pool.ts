@@ -131,13 +131,13 @@ function begin(pool: ScanPool, scan: Scan): Thread | null {
   const thread: Thread = { worker, scan: null, beganAt: 0, heardAt: pool.clock.now() }
   pool.threads.add(thread)
   thread.worker.unref()
-  thread.worker.on('message', (word: ScanWord) => hear(pool, thread, word))
+  thread.worker.on('message', (word: ScanWord) => receive(pool, thread, word))
   thread.worker.on('error', (error: unknown) => died(pool, thread, error))
   thread.worker.on('exit', () => died(pool, thread, null))
   return thread
 }
 
-function hear(pool: ScanPool, thread: Thread, word: ScanWord): void {
+function receive(pool: ScanPool, thread: Thread, word: ScanWord): void {
   const { scan } = thread
   thread.heardAt = pool.clock.now()
   if (!scan) return

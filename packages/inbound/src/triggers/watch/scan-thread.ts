@@ -30,7 +30,7 @@ export function createScanThread(deps: {
   const pool = makePool({ ...deps, start: deps.start })
   return {
     threads: () => pool.threads.size,
-    scanFolder: (path, asked) => scanFolder(pool, path, asked),
+    scanFolder: (path, request) => scanFolder(pool, path, request),
     close: () => closePool(pool),
   }
 }

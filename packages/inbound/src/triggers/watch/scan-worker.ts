@@ -6,12 +6,12 @@ import type { ScanOrder, ScanWord } from './scan-messages.ts'
 /** Runs the scans of the scan thread. The thread has no state, so another thread can replace it at any time. */
 parentPort?.on('message', (order: ScanOrder) => {
   let handed = 0
-  const say = (word: ScanWord, moved: readonly ArrayBuffer[] = []) =>
+  const send = (word: ScanWord, moved: readonly ArrayBuffer[] = []) =>
     parentPort?.postMessage(word, [...moved])
   const isStopped = () => Atomics.load(order.gate, gate.stopped) === 1
   const end = readFolder(order.path, order.pattern, (piece) => {
     if (isStopped()) return false
-    say({ kind: 'piece', piece }, [piece.numbers.buffer])
+    send({ kind: 'piece', piece }, [piece.numbers.buffer])
     handed++
     for (;;) {
       const taken = Atomics.load(order.gate, gate.takenPieces)
@@ -20,5 +20,5 @@ parentPort?.on('message', (order: ScanOrder) => {
       Atomics.wait(order.gate, gate.takenPieces, taken, gateAskMs)
     }
   })
-  say({ kind: 'end', end })
+  send({ kind: 'end', end })
 })

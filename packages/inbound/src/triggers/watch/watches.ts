@@ -215,12 +215,12 @@ interface FireRoom {
 
 /** Reports each problem of the file or of a watch once, and once that a watch has recovered. */
 function createTroubleReport({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
-  let toldFile: string | null = null
-  const told = new WeakMap<ActiveWatch, string>()
+  let reportedFile: string | null = null
+  const reported = new WeakMap<ActiveWatch, string>()
   return {
     file: (broken: string | null) => {
-      if (broken === toldFile) return
-      toldFile = broken
+      if (broken === reportedFile) return
+      reportedFile = broken
       if (broken === null) return
       log.error(
         { detail: broken },
@@ -230,10 +230,10 @@ function createTroubleReport({ events, log }: Pick<WatchesDeps, 'events' | 'log'
     },
     watch: (watch: ActiveWatch) => {
       const detail = [watch.trouble, watch.held === null ? null : `changes wait: ${watch.held}`]
-        .filter((words) => words !== null)
+        .filter((text) => text !== null)
         .join('; ')
-      if (detail === (told.get(watch) ?? '')) return
-      told.set(watch, detail)
+      if (detail === (reported.get(watch) ?? '')) return
+      reported.set(watch, detail)
       const name = watchName(watch.rule)
       if (detail === '') events.publish({ type: 'watch.recovered', watch: name })
       else {

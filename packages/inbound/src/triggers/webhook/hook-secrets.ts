@@ -7,7 +7,7 @@ export interface HookSecrets {
   /** Returns the secrets that are valid for the webhook now; empty if the webhook needs no signature. */
   of(hook: Hook, now: number): readonly string[]
   /** Returns the id of another webhook with the same secret, or null. */
-  heldBy(text: string, asked: { readonly besides: string; readonly now: number }): string | null
+  heldBy(text: string, options: { readonly besides: string; readonly now: number }): string | null
   /**
    * Stores a secret and then writes the row that refers to it. In the other order, a crash would
    * leave a webhook that rejects every delivery.

@@ -39,7 +39,7 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
 
   return async (caller, wishes) => {
     if (wishes.length > 0) deps.guard(caller, { do: 'make-webhooks' })
-    const made = wishes.map((wish) => wished(wish))
+    const made = wishes.map((wish) => prepareOne(wish))
     const isNew = made.filter(({ before }) => before === null).length
     if (hooks.count() + isNew > hooksMax)
       throw new Problem('conflict', {
@@ -98,7 +98,7 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
     return { ...hook, enabled, secretNumber, previousNumber, previousUntil, secretsMade }
   }
 
-  function wished({ id, signed, ...wish }: HookWish) {
+  function prepareOne({ id, signed, ...wish }: HookWish) {
     const before = id === null ? null : hooks.find(id)
     const secret = signed && (before?.secretNumber ?? null) === null ? newSecretText(deps.randomBytes) : null
     const secretsMade = (before?.secretsMade ?? 0) + (secret === null ? 0 : 1)

@@ -84,7 +84,7 @@ function afterString(text: string, from: number): number {
 function afterPlain(text: string, at: number): number {
   const first = text.charCodeAt(at)
   if (!isDigit(first)) {
-    const word = words[text[at] ?? '']
+    const word = literals[text[at] ?? '']
     if (word !== undefined && text.startsWith(word, at)) return at + word.length
     return afterMatch(number, text, at)
   }
@@ -95,7 +95,7 @@ function afterPlain(text: string, at: number): number {
   return isWhole && (first !== 0x30 || end === at + 1) ? end : afterMatch(number, text, at)
 }
 
-const words: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' }
+const literals: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' }
 
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39

@@ -15,8 +15,8 @@ export function cacheUseOf(price: Pick<Price, 'costNano'>, usage: TokenUsage): C
   if (isWithoutCache({ ...use, readNano: 0, writtenNano: 0, savedNano: 0 })) return null
   const { statedUsd: _, cacheWriteLongTokens: longTokens = 0, ...listed } = usage
   /** Costs come from the price list, because a cost stated by the provider applies to the real call only. */
-  const cost = (told: Partial<TokenUsage>) =>
-    price.costNano({ ...listed, promptTokens, cachedTokens: 0, cacheWriteTokens: 0, ...told })
+  const cost = (usage: Partial<TokenUsage>) =>
+    price.costNano({ ...listed, promptTokens, cachedTokens: 0, cacheWriteTokens: 0, ...usage })
   const read = { cachedTokens: readTokens }
   const written = {
     cacheWriteTokens: writtenTokens,

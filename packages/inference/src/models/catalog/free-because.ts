@@ -21,8 +21,8 @@ interface CostSaid {
 export function freeBecause({ hasPrice, modelLocal, providerLocal, baseUrl }: CostSaid): FreeBecause {
   if (baseUrl === null) return 'played'
   if (hasPrice) return null
-  const said = modelLocal ?? providerLocal
-  if (said !== null) return said ? 'declared' : null
+  const isLocal = modelLocal ?? providerLocal
+  if (isLocal !== null) return isLocal ? 'declared' : null
   return isThisMachine(baseUrl) ? 'this-machine' : null
 }
 

@@ -175,11 +175,11 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
       known.set(id, { model, settings, vaulted })
       return model
     },
-    requireUsable(wanted) {
-      const name = resolveModel(wanted, providerOfDefault())
+    requireUsable(requested) {
+      const name = resolveModel(requested, providerOfDefault())
       try {
-        if (name === null || namesMany(wanted))
-          throw new Problem('not-configured', { detail: `${wanted} is not the name of a model` })
+        if (name === null || namesMany(requested))
+          throw new Problem('not-configured', { detail: `${requested} is not the name of a model` })
         setupWith(name.provider)
       } catch (error) {
         if (!(error instanceof Problem)) throw error
@@ -187,7 +187,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
         const usable = usableProviders({ settings: deps.settings, system })
         throw new Problem('unprocessable', {
           detail: `${error.detail}; the providers that are set up: ${usable.join(', ') || 'none yet'}`,
-          extra: { model: wanted, providers: usable },
+          extra: { model: requested, providers: usable },
         })
       }
     },

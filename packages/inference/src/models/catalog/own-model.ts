@@ -21,8 +21,8 @@ export function createOwnModel(deps: {
 }): OwnModel {
   const modelOf = (agentId: string) => deps.agentModel(agentId) ?? deps.catalog.defaultModel()
   const nameOf = (agentId: string) => {
-    const wanted = modelOf(agentId)
-    return wanted === null ? null : resolveModel(wanted, deps.catalog.defaultProvider())
+    const setting = modelOf(agentId)
+    return setting === null ? null : resolveModel(setting, deps.catalog.defaultProvider())
   }
   return {
     modelOf,

@@ -60,16 +60,20 @@ const plainRoutedName = /^[a-z0-9._/+-]+(?::free)?$/i
  * Whether a list of model names (bare, full, `*` or `provider/*`) allows this model. A model that searches the web by
  * itself, or whose suffix may add a search, is allowed only by its own name. Pure.
  */
-export function modelIsListed(list: readonly string[], wanted: ModelName, defaultProvider: string): boolean {
+export function modelIsListed(
+  list: readonly string[],
+  requested: ModelName,
+  defaultProvider: string,
+): boolean {
   return list.some((entry) => {
-    if (entry === '*') return mayBeAmongMany(wanted)
+    if (entry === '*') return mayBeAmongMany(requested)
     const listed = resolveModel(entry, defaultProvider)
-    if (listed === null || listed.provider !== wanted.provider) return false
-    return listed.model === wanted.model || (listed.model === '*' && mayBeAmongMany(wanted))
+    if (listed === null || listed.provider !== requested.provider) return false
+    return listed.model === requested.model || (listed.model === '*' && mayBeAmongMany(requested))
   })
 }
 
-function mayBeAmongMany(wanted: ModelName): boolean {
-  const plain = wanted.provider === 'openrouter' ? plainRoutedName : plainName
-  return plain.test(wanted.model) && !searchesByItself(fullName(wanted))
+function mayBeAmongMany(requested: ModelName): boolean {
+  const plain = requested.provider === 'openrouter' ? plainRoutedName : plainName
+  return plain.test(requested.model) && !searchesByItself(fullName(requested))
 }

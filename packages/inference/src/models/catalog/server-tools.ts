@@ -122,9 +122,9 @@ export function serverToolTerms(
     feeNano,
     calls,
     tokens,
-    feeOf: ({ serverToolCalls: told, statedUsd }) =>
+    feeOf: ({ serverToolCalls: calls, statedUsd }) =>
       allowed.reduce((sum, one) => {
-        const count = one.counted === null ? undefined : (told?.[one.counted] ?? 0)
+        const count = one.counted === null ? undefined : (calls?.[one.counted] ?? 0)
         // The total cost that a provider reports already contains the fee.
         return sum + (count ?? (statedUsd === undefined ? one.calls : 0)) * one.feeNano
       }, 0),

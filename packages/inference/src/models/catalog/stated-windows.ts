@@ -34,7 +34,7 @@ interface Heard {
 export function createStatedWindows(deps: { database: Database; clock: Clock; log: Log }): StatedWindows {
   const { clock } = deps
   const table = createTable(deps.database)
-  const heard = new Map<string, Heard>()
+  const windows = new Map<string, Heard>()
   const holds = ({ statedAt }: Heard): boolean => {
     const ageMs = clock.now() - statedAt
     return ageMs >= 0 && ageMs < contextLimits.learnedWindowMs
@@ -53,13 +53,13 @@ export function createStatedWindows(deps: { database: Database; clock: Clock; lo
   }
 
   function forget(one: Heard): void {
-    heard.delete(keyOf(one.agentId, one.model))
+    windows.delete(keyOf(one.agentId, one.model))
     write(() => table.remove(one))
   }
 
   write(() => {
     for (const one of table.list()) {
-      if (holds(one)) heard.set(keyOf(one.agentId, one.model), one)
+      if (holds(one)) windows.set(keyOf(one.agentId, one.model), one)
       else table.remove(one)
     }
   })
@@ -71,20 +71,20 @@ export function createStatedWindows(deps: { database: Database; clock: Clock; lo
       if (typeof model !== 'string') return
       const tokens = statedWindow(error.detail)?.windowTokens ?? null
       const one = { agentId, model, tokens, statedAt: clock.now() }
-      heard.delete(keyOf(agentId, model))
-      heard.set(keyOf(agentId, model), one)
+      windows.delete(keyOf(agentId, model))
+      windows.set(keyOf(agentId, model), one)
       write(() => table.put(one))
-      const own = [...heard.values()].filter((other) => other.agentId === agentId)
+      const own = [...windows.values()].filter((other) => other.agentId === agentId)
       for (const [index, other] of own.entries()) {
         if (!holds(other) || index < own.length - perAgentMax) forget(other)
       }
     },
     answered(agentId, model, promptTokens) {
-      const one = heard.get(keyOf(agentId, model))
+      const one = windows.get(keyOf(agentId, model))
       if (one && one.tokens !== null && promptTokens > one.tokens) forget(one)
     },
     of: (model) =>
-      [...heard.values()]
+      [...windows.values()]
         .filter((one) => one.model === model && holds(one))
         .map(({ agentId, tokens, statedAt }) => ({
           agent_id: agentId,

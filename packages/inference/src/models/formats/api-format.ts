@@ -19,7 +19,7 @@ export interface ApiFormat {
   /** The usage in a whole answer; null if it is missing or implausible. Pure. */
   readonly usageOf: (answer: Readonly<Record<string, unknown>>) => TokenUsage | null
   /** Whether an answer, or one event of a stream, has no word, no call and no finish reason. Pure. */
-  readonly saysNothing: (said: Readonly<Record<string, unknown>>) => boolean
+  readonly saysNothing: (value: Readonly<Record<string, unknown>>) => boolean
   /** The usage with the cost, as the client gets it; null if the answer is passed on byte for byte. Pure. */
   readonly usageWithCost:
     | ((answer: Readonly<Record<string, unknown>>, costUsd: number) => Record<string, unknown>)

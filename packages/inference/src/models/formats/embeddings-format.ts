@@ -9,7 +9,7 @@ export const embeddingsFormat: ApiFormat = {
   read: readEmbeddingsParameters,
   hasOutput: false,
   usageOf: (answer) => usageFrom(answer['usage']),
-  saysNothing: (said) => Array.isArray(said['data']) && said['data'].length === 0,
+  saysNothing: (value) => Array.isArray(value['data']) && value['data'].length === 0,
   usageWithCost: null,
   createStreamForm: null,
   wholeAsEvents: (body) => body,

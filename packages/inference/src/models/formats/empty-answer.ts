@@ -13,8 +13,8 @@ export function saysNothing(answer: Readonly<Record<string, unknown>>): boolean 
   return choices.every((choice: unknown) => {
     if (!isRecord(choice)) return false
     if (explainedEnds.includes(choice['finish_reason'])) return false
-    const said = [choice['delta'], choice['message']].filter(isRecord)
-    return !isFilled(choice['text']) && said.every((one) => Object.entries(one).every(isSilent))
+    const messages = [choice['delta'], choice['message']].filter(isRecord)
+    return !isFilled(choice['text']) && messages.every((one) => Object.entries(one).every(isSilent))
   })
 }
 

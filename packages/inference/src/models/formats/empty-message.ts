@@ -7,23 +7,23 @@ const explainedEnds: readonly unknown[] = ['max_tokens', 'refusal', 'model_conte
 const framing: readonly unknown[] = ['message_start', 'ping', 'content_block_stop', 'message_stop']
 
 /** Whether this message, or this event of its stream, has no word, no call and no stop reason. Pure. */
-export function saysNoMessage(said: Readonly<Record<string, unknown>>): boolean {
-  const { type } = said
+export function saysNoMessage(value: Readonly<Record<string, unknown>>): boolean {
+  const { type } = value
   if (type === 'message') {
-    const { content } = said
-    return !explainedEnds.includes(said['stop_reason']) && Array.isArray(content) && content.every(isEmpty)
+    const { content } = value
+    return !explainedEnds.includes(value['stop_reason']) && Array.isArray(content) && content.every(isEmpty)
   }
   if (type === 'message_delta') {
-    return isRecord(said['delta']) && !explainedEnds.includes(said['delta']['stop_reason'])
+    return isRecord(value['delta']) && !explainedEnds.includes(value['delta']['stop_reason'])
   }
-  if (type === 'content_block_start') return isEmpty(said['content_block'])
-  if (type === 'content_block_delta') return isEmpty(said['delta'])
+  if (type === 'content_block_start') return isEmpty(value['content_block'])
+  if (type === 'content_block_delta') return isEmpty(value['delta'])
   return framing.includes(type)
 }
 
 /** Whether a block has no content. Only an empty text counts as empty, so that blocks of new types are content. */
 function isEmpty(block: unknown): boolean {
   if (!isRecord(block)) return false
-  const words = ['text', 'thinking'].flatMap((field) => (field in block ? [block[field]] : []))
-  return words.length > 0 && words.every((word) => word === '')
+  const texts = ['text', 'thinking'].flatMap((field) => (field in block ? [block[field]] : []))
+  return texts.length > 0 && texts.every((word) => word === '')
 }

@@ -60,12 +60,12 @@ function parse(bytes: Uint8Array): { readonly body: JsonObject; readonly model: 
 }
 
 /** Reduces or drops thinking if a nearly exhausted budget leaves less room for thinking than was planned. */
-function fitThinking(chosen: JsonObject, asked: number, maxTokens: number): JsonObject {
+function fitThinking(chosen: JsonObject, requested: number, maxTokens: number): JsonObject {
   const thought = chosen['thinking']
   const budget = isJsonObject(thought) ? thought['budget_tokens'] : null
   if (!isJsonObject(thought) || typeof budget !== 'number' || budget < maxTokens) return chosen
   // If the client's own budget exceeds its own bound, the provider reports the error.
-  if (budget >= asked) return chosen
+  if (budget >= requested) return chosen
   const { thinking: _thinking, ...rest } = chosen
   if (maxTokens <= thinkingMinTokens) return rest
   return { ...rest, thinking: { ...thought, budget_tokens: maxTokens - 1 } }

@@ -9,7 +9,7 @@ const endMark = Buffer.from('event: message_stop')
  * last may correct the first. All bytes are forwarded unchanged. Create one per stream.
  */
 export function createMessagesStream(): StreamForm {
-  let told: Record<string, unknown> = {}
+  let reported: Record<string, unknown> = {}
   return {
     endMark,
     isEnd: (data, from, end) =>
@@ -18,10 +18,10 @@ export function createMessagesStream(): StreamForm {
     tell(event, progress) {
       const data = parsedData(event)
       if (data?.['type'] === 'message_start') {
-        told = present(objectIn(objectIn(data['message'])['usage']))
+        reported = present(objectIn(objectIn(data['message'])['usage']))
       } else if (data?.['type'] === 'message_delta') {
-        told = { ...told, ...present(objectIn(data['usage'])) }
-        progress.usage = messagesUsageFrom(told) ?? progress.usage
+        reported = { ...reported, ...present(objectIn(data['usage'])) }
+        progress.usage = messagesUsageFrom(reported) ?? progress.usage
         if (typeof objectIn(data['delta'])['stop_reason'] === 'string') progress.isOver = true
       }
       return event

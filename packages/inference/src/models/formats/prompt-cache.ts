@@ -91,8 +91,8 @@ export function withPromptCache(
 export type CacheTime = '5m' | '1h'
 
 /** Returns the lifetime that the marks of a call have. Pure. */
-function keptFor(cache: PromptCache, wanted: CacheTime): CacheTime {
-  return cache.by === 'marks' && cache.forAnHour ? wanted : '5m'
+function keptFor(cache: PromptCache, requested: CacheTime): CacheTime {
+  return cache.by === 'marks' && cache.forAnHour ? requested : '5m'
 }
 
 /** How deep in a call a client may set a mark: on a part of a result in a message. */
@@ -132,13 +132,13 @@ function systemEnd(messages: readonly JsonValue[]): number {
 
 /** Returns the indexes of the last user or tool message before the latest answer, and of the last of all. */
 function conversationEnds(messages: readonly JsonValue[]): readonly number[] {
-  const end = messages.findLastIndex(isAsked)
+  const end = messages.findLastIndex(isInput)
   const answer = messages.findLastIndex((message, at) => at < end && roleOf(message) === 'assistant')
-  const before = messages.findLastIndex((message, at) => at < answer && isAsked(message))
+  const before = messages.findLastIndex((message, at) => at < answer && isInput(message))
   return [before, end]
 }
 
-function isAsked(message: JsonValue): boolean {
+function isInput(message: JsonValue): boolean {
   const role = roleOf(message)
   return role === 'user' || role === 'tool'
 }

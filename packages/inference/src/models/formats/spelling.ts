@@ -52,7 +52,7 @@ const nine = 0x39
 function membersIn(text: Buffer): Found | null {
   const values = new Map<string, { from: number; to: number }>()
   let names = 0
-  let words = 0
+  let wordCount = 0
   let depth = 0
   let name = ''
   let from = 0
@@ -85,7 +85,7 @@ function membersIn(text: Buffer): Found | null {
     } else {
       // A number, a keyword, or a blank, which fails the check.
       const end = behindWord(text, at)
-      if (++words > wordsMax || !isPrinted(text.toString('latin1', at, end))) return null
+      if (++wordCount > wordsMax || !isPrinted(text.toString('latin1', at, end))) return null
       at = end
     }
   }

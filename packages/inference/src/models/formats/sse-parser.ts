@@ -25,8 +25,8 @@ const framingMaxBytes = 2048
  */
 export function wholeUsage({ usage, isOver, bytes }: StreamProgress): TokenUsage | null {
   if (!isOver || usage === null || usage.completionTokens > 0) return isOver ? usage : null
-  const saidBytes = Math.max(0, bytes - framingMaxBytes)
-  return { ...usage, completionTokens: Math.max(1, Math.ceil(saidBytes / eventMinBytes)) }
+  const contentBytes = Math.max(0, bytes - framingMaxBytes)
+  return { ...usage, completionTokens: Math.max(1, Math.ceil(contentBytes / eventMinBytes)) }
 }
 
 interface StreamRules {
@@ -113,12 +113,12 @@ function withoutUsage(data: Buffer, { progress, rules, form }: Reading): Buffer 
     const event = data.subarray(from, end)
     const isEnd = form.isEnd(data, from, end)
     if (isEnd) progress.isOver = true
-    const told = tellsUsage(event) ? form.tell(event, progress, rules) : event
+    const forwarded = tellsUsage(event) ? form.tell(event, progress, rules) : event
     if (isEnd) rules.onDone()
     behind = end
-    if (told === event) continue
+    if (forwarded === event) continue
     if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
-    if (told !== null) passed.push(told)
+    if (forwarded !== null) passed.push(forwarded)
     unchangedFrom = end
   }
   if (data.length > unchangedFrom) passed.push(data.subarray(unchangedFrom))
@@ -159,11 +159,11 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   const isAlone = Array.isArray(data['choices']) && data['choices'].length === 0
   if (isAlone) progress.isOver = true
   if (!rules.wantsUsage) return isAlone ? null : event
-  const told = {
+  const payload = {
     ...data,
     usage: { ...asObject(data['usage']), cost_usd: rules.costUsdOf(usage), ...rules.more?.() },
   }
-  return Buffer.from(`data: ${JSON.stringify(told)}\n\n`)
+  return Buffer.from(`data: ${JSON.stringify(payload)}\n\n`)
 }
 
 /** Returns the JSON object in the data of an event; null without one. */

@@ -187,9 +187,9 @@ function withTextEnum(schema: Record<string, JsonValue>): Record<string, JsonVal
   if (!Array.isArray(values) || values.every((value) => typeof value === 'string' && value !== ''))
     return schema
   const { enum: _enum, ...rest } = schema
-  const words = `One of: ${values.map((value) => JSON.stringify(value)).join(', ')}`
+  const note = `One of: ${values.map((value) => JSON.stringify(value)).join(', ')}`
   const before = rest['description']
-  return { ...rest, description: typeof before === 'string' ? `${before} ${words}` : words }
+  return { ...rest, description: typeof before === 'string' ? `${before} ${note}` : note }
 }
 
 /** The formats that Google accepts; it rejects a call with any other. */

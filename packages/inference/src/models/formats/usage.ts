@@ -36,17 +36,17 @@ const toolNameMaxChars = 64
 type Members = Readonly<Record<string, unknown>>
 
 /** Returns a plausible token count, also as a string; null for anything else. Pure. */
-export function countIn(told: unknown): number | null {
-  const value = typeof told === 'string' && /^\d{1,15}$/.test(told) ? Number(told) : told
+export function countIn(reported: unknown): number | null {
+  const value = typeof reported === 'string' && /^\d{1,15}$/.test(reported) ? Number(reported) : reported
   return Number.isSafeInteger(value) && isWithin(value, countMax) ? value : null
 }
 
 /** Returns a plausible optional count; 0 if absent, null if implausible. Pure. */
 export function countOrNone(value: unknown): number | null {
-  return isTold(value) ? countIn(value) : 0
+  return isReported(value) ? countIn(value) : 0
 }
 
-function isTold(value: unknown): boolean {
+function isReported(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
@@ -109,7 +109,7 @@ const otherNames: readonly (readonly [string, readonly string[]])[] = [
 export function inChatNames(usage: Members): Members {
   let named: Record<string, unknown> | null = null
   for (const [name, others] of otherNames) {
-    const other = isTold(usage[name]) ? undefined : others.find((one) => isTold(usage[one]))
+    const other = isReported(usage[name]) ? undefined : others.find((one) => isReported(usage[one]))
     if (other === undefined) continue
     named ??= { ...usage }
     named[name] = usage[other]
@@ -137,9 +137,9 @@ const charsPerToken = 3
  * Estimates the output from the characters if the provider reports zero output tokens beside words. Otherwise returns
  * the same usage. Pure.
  */
-export function withCountedOutput(usage: TokenUsage, saidChars: number): TokenUsage {
-  if (usage.completionTokens > 0 || saidChars === 0) return usage
-  return { ...usage, completionTokens: Math.ceil(saidChars / charsPerToken) }
+export function withCountedOutput(usage: TokenUsage, outputChars: number): TokenUsage {
+  if (usage.completionTokens > 0 || outputChars === 0) return usage
+  return { ...usage, completionTokens: Math.ceil(outputChars / charsPerToken) }
 }
 
 /** Returns the number of characters in all strings of a value. Pure. */
@@ -169,9 +169,9 @@ function usdIn({ cost, cost_in_usd_ticks: ticks }: Members): number {
 /** Returns the tool calls by name; none at all if one name is implausibly long. */
 function callsIn(value: unknown): readonly (readonly [string, number])[] {
   const calls: (readonly [string, number])[] = []
-  for (const [name, told] of Object.entries(membersOf(value))) {
+  for (const [name, reported] of Object.entries(membersOf(value))) {
     if (name.length > toolNameMaxChars) return []
-    const times = countIn(told)
+    const times = countIn(reported)
     if (times !== null && name !== '__proto__') calls.push([name, times])
   }
   return calls

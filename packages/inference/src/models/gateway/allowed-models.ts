@@ -34,18 +34,18 @@ export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly 
 }
 
 /** Resolves the requested model. Throws the Problem `model-not-allowed`. */
-export function allowedModel(deps: AllowedModelsDeps, agentId: string, wanted: string): ModelName {
+export function allowedModel(deps: AllowedModelsDeps, agentId: string, requested: string): ModelName {
   const provider = deps.catalog.defaultProvider()
-  const name = resolveModel(wanted, provider)
+  const name = resolveModel(requested, provider)
   if (name && modelIsListed(allowListOf(deps, agentId), name, provider)) return name
   throw new Problem('model-not-allowed', {
-    detail: `agent ${agentId} may not use ${wanted.slice(0, 200)}${repairFor(deps, agentId, wanted)}`,
-    extra: { model: wanted.slice(0, 200) },
+    detail: `agent ${agentId} may not use ${requested.slice(0, 200)}${repairFor(deps, agentId, requested)}`,
+    extra: { model: requested.slice(0, 200) },
   })
 }
 
-function repairFor(deps: AllowedModelsDeps, agentId: string, wanted: string): string {
-  if (wanted !== deps.agentModel(agentId) || !searchesByItself(wanted)) return ''
+function repairFor(deps: AllowedModelsDeps, agentId: string, requested: string): string {
+  if (requested !== deps.agentModel(agentId) || !searchesByItself(requested)) return ''
   return `: models with such a name can search the web at the provider. The owner allows it with exactly this name in agents.${agentId}.models of config/settings.json`
 }
 
@@ -57,9 +57,9 @@ export interface FallbackDeps extends AllowedModelsDeps {
  * Returns the requested model and its configured fallbacks, in order. A fallback must be on the agent's own list,
  * configured, and have a price; otherwise it is skipped. Throws if the requested model is not configured.
  */
-export function fallbackChain(deps: FallbackDeps, agentId: string, wanted: ModelName): CatalogModel[] {
-  const chain = [deps.catalog.find(wanted)]
-  const names = modelSettingsOf(deps.settings(), fullName(wanted))?.fallback ?? []
+export function fallbackChain(deps: FallbackDeps, agentId: string, requested: ModelName): CatalogModel[] {
+  const chain = [deps.catalog.find(requested)]
+  const names = modelSettingsOf(deps.settings(), fullName(requested))?.fallback ?? []
   if (names.length === 0) return chain
   const provider = deps.catalog.defaultProvider()
   const allowed = allowListOf(deps, agentId)

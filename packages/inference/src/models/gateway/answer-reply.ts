@@ -106,8 +106,8 @@ function asStream(
     sink.end()
     return { resume: () => {}, cut: () => {} }
   })
-  const told = { status: 200, contentType: 'text/event-stream', retryAfterSeconds: null }
-  return { reply: { ...told, body, discard: () => {} }, call: { ...paidCall, hearing } }
+  const head = { status: 200, contentType: 'text/event-stream', retryAfterSeconds: null }
+  return { reply: { ...head, body, discard: () => {} }, call: { ...paidCall, hearing } }
 }
 
 /** Used in place of the call of a whole answer, which is settled already; its methods do nothing. */

@@ -17,7 +17,7 @@ import type { UsageReading } from './usage-reading.ts'
 export interface CallAccount {
   settle(usage: TokenUsage): void
   /** Charges an answer of unknown cost: the whole reservation, or more if the provider has reported more so far. */
-  settleUnconfirmed(why: UnknownCost, toldSoFar?: TokenUsage | null): void
+  settleUnconfirmed(why: UnknownCost, reported?: TokenUsage | null): void
   refund(): void
 }
 
@@ -35,7 +35,7 @@ export interface CallAccountInput {
   /** The number of answers that the call requests. */
   readonly answers: number
   /** Called with the tokens of prompt and answer, if the provider reported them. */
-  readonly answered: (told: { readonly promptTokens: number; readonly completionTokens: number }) => void
+  readonly answered: (reported: { readonly promptTokens: number; readonly completionTokens: number }) => void
   readonly closed: () => void
 }
 
@@ -47,7 +47,7 @@ export function openCallAccount(
     readonly log: Pick<Log, 'error'>
   },
   input: CallAccountInput,
-): CallAccount & { settleCost(told: SpendClosing): void } {
+): CallAccount & { settleCost(reported: SpendClosing): void } {
   const startedAt = deps.clock.now()
   const { billed, cacheBreak } = input.usage ?? usageReading({})
   let isOpen = true
@@ -62,8 +62,8 @@ export function openCallAccount(
     }
   }
 
-  function pay(told: SpendClosing): void {
-    const closing = booked(told)
+  function pay(reported: SpendClosing): void {
+    const closing = booked(reported)
     const durationMs = deps.clock.now() - startedAt
     const { costNano, promptTokens, completionTokens, unconfirmed, cache } = closing
     const event: FleetEventBody = {
@@ -85,18 +85,18 @@ export function openCallAccount(
   }
 
   /** Limits reported amounts, which are untrusted, to numbers that the ledger can store and read again. */
-  function booked(told: SpendClosing): SpendClosing {
+  function booked(reported: SpendClosing): SpendClosing {
     const closing = {
-      ...told,
-      costNano: bookable(told.costNano, input.reservation.reservedNano),
-      promptTokens: bookable(told.promptTokens),
-      completionTokens: bookable(told.completionTokens),
+      ...reported,
+      costNano: bookable(reported.costNano, input.reservation.reservedNano),
+      promptTokens: bookable(reported.promptTokens),
+      completionTokens: bookable(reported.completionTokens),
     }
     const numbers = ['costNano', 'promptTokens', 'completionTokens'] as const
-    if (numbers.some((name) => closing[name] !== told[name])) {
+    if (numbers.some((name) => closing[name] !== reported[name])) {
       const { agentId, model } = input
       deps.log.error(
-        { agentId, model, told, closing },
+        { agentId, model, told: reported, closing },
         'a provider reported implausible usage; booking it within the reserved bounds',
       )
     }
@@ -104,9 +104,9 @@ export function openCallAccount(
   }
 
   return {
-    settle: (told) =>
+    settle: (reported) =>
       close(() => {
-        const usage = billed(told)
+        const usage = billed(reported)
         const { promptTokens, completionTokens } = usage
         const costNano = input.price.costNano(usage)
         const cache = cacheUseOf(input.price, usage)
@@ -114,16 +114,16 @@ export function openCallAccount(
         pay({ costNano, promptTokens, completionTokens, ...(cache === null ? {} : { cache }) })
       }),
     // Settles calls that are not billed by tokens, such as transcriptions, which are billed by duration.
-    settleCost: (told) => close(() => pay(told)),
+    settleCost: (reported) => close(() => pay(reported)),
     settleUnconfirmed: (why, soFar = null) =>
       close(() => {
-        const told = soFar && billed(soFar)
+        const usage = soFar && billed(soFar)
         const { reservedNano, maxTokens } = input.reservation
         const { windowTokens: window, answers } = input
-        const prompt = Math.max(input.promptTokens, bookable(told?.promptTokens ?? 0))
-        const completion = Math.max(maxTokens * answers, bookable(told?.completionTokens ?? 0))
+        const prompt = Math.max(input.promptTokens, bookable(usage?.promptTokens ?? 0))
+        const completion = Math.max(maxTokens * answers, bookable(usage?.completionTokens ?? 0))
         pay({
-          costNano: Math.max(reservedNano, told === null ? 0 : bookable(input.price.costNano(told))),
+          costNano: Math.max(reservedNano, usage === null ? 0 : bookable(input.price.costNano(usage))),
           promptTokens: Math.min(prompt, window),
           completionTokens: Math.min(completion, window * answers),
           unconfirmed: why,

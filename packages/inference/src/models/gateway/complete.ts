@@ -126,7 +126,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   else input.signal.addEventListener('abort', leave, { once: true })
   const runId = caller.run?.runId ?? null
   const waits = deps.waits.begin({ agentId: caller.agentId, runId, left: hearing.left })
-  const asked = { parameters, hearing, input, asksAgain: input.asksAgain === true, purpose }
+  const request = { parameters, hearing, input, asksAgain: input.asksAgain === true, purpose }
 
   async function dispatched() {
     try {
@@ -137,7 +137,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
         waits,
         open: (model) => {
           const set = withAnswerSettings(deps, { ...chosen, model }, parameters)
-          return openCall(deps, caller, fittedCall(deps, caller, { ...asked, parameters: set, model }))
+          return openCall(deps, caller, fittedCall(deps, caller, { ...request, parameters: set, model }))
         },
         receive: (reply, opened) => receive(deps, readFor(deps, caller, { reply, opened }), opened),
       })

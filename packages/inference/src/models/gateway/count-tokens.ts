@@ -34,10 +34,10 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
     if (body.length > wireLimits.modelBodyMaxBytes) {
       throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
     }
-    const asked = readCountParameters(body)
-    const model = deps.catalog.find(allowedModel(deps, caller.agentId, asked.model))
-    serverToolTerms(model, asked)
-    const { forwarded, prompt } = await withRemoteMedia(deps, asked, { caller, signal, hold })
+    const parameters = readCountParameters(body)
+    const model = deps.catalog.find(allowedModel(deps, caller.agentId, parameters.model))
+    serverToolTerms(model, parameters)
+    const { forwarded, prompt } = await withRemoteMedia(deps, parameters, { caller, signal, hold })
     if (!model.llm.forms.has('token-count')) {
       return { body: JSON.stringify({ input_tokens: messagesTokensAbout(forwarded, prompt) }) }
     }

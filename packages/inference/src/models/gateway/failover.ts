@@ -75,12 +75,12 @@ export type Step =
  * Decides what follows a failure: a retry of the same model if it may help, then the next model of the chain.
  * Permanent failures never cascade, and after the last resort the call fails. Pure.
  */
-export function nextStep(standing: Standing): Step {
-  const { failure, others } = standing
+export function nextStep(situation: Standing): Step {
+  const { failure, others } = situation
   if (failure.kind === null) return { do: 'give-up' }
-  const waitMs = retryWaitMs(standing)
+  const waitMs = retryWaitMs(situation)
   if (waitMs !== null) return { do: 'retry', waitMs }
-  const choice = standing.isLastResort ? null : chooseModel(others)
+  const choice = situation.isLastResort ? null : chooseModel(others)
   return choice ? { do: 'switch', ...choice } : { do: 'give-up' }
 }
 
@@ -96,7 +96,7 @@ function retryWaitMs({ failure, retries, isLastResort, elapsedMs, others, chance
   )
     return null
   const isAlone = !others.some(({ coolDownLeftMs }) => coolDownLeftMs === 0)
-  const askedMaxMs = isAlone ? waitAloneMaxMs : waitAmongOthersMaxMs
-  if (failure.retryAfterMs > askedMaxMs) return null
+  const retryAfterMaxMs = isAlone ? waitAloneMaxMs : waitAmongOthersMaxMs
+  if (failure.retryAfterMs > retryAfterMaxMs) return null
   return Math.max(failure.retryAfterMs, Math.round(pauseMs * (0.75 + chance / 2)))
 }

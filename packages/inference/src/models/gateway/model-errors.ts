@@ -28,7 +28,7 @@ export function refuseInClientFormat(scope: FastifyInstance): void {
 
 /** Parses the problem that the gateway has just written. */
 function problemIn(payload: string): Problem {
-  const said = JSON.parse(payload) as { code?: unknown; detail?: unknown }
-  const code = typeof said.code === 'string' && isProblemCode(said.code) ? said.code : 'internal-error'
-  return new Problem(code, typeof said.detail === 'string' ? { detail: said.detail } : {})
+  const fields = JSON.parse(payload) as { code?: unknown; detail?: unknown }
+  const code = typeof fields.code === 'string' && isProblemCode(fields.code) ? fields.code : 'internal-error'
+  return new Problem(code, typeof fields.detail === 'string' ? { detail: fields.detail } : {})
 }

@@ -84,11 +84,11 @@ export function healthAfter(health: ModelHealth, event: HealthEvent, now: number
   const shutsModel = shuts.includes(event.failure) && event.isUnproven !== true
   const isNews = shutsModel && health.kind === 'cooling' && !health.isShut
   if (holds && (event.askedAt < health.since || (now < health.until && !isNews))) {
-    return { ...health, until: Math.max(health.until, now + askedForMs(event)) }
+    return { ...health, until: Math.max(health.until, now + statedRetryMs(event)) }
   }
   const failures = (health.kind === 'cooling' ? health.failures : 0) + 1
   const steps = coolDownsMs[event.failure]
-  const coolDownMs = askedForMs(event) || (steps[Math.min(failures, steps.length) - 1] ?? 0)
+  const coolDownMs = statedRetryMs(event) || (steps[Math.min(failures, steps.length) - 1] ?? 0)
   return {
     kind: 'cooling',
     since: now,
@@ -114,6 +114,6 @@ function hasBegun({ since }: Extract<ModelHealth, { kind: 'cooling' }>, now: num
 }
 
 /** Returns the wait that a provider asks for, in milliseconds; only a rate limit may set its own cooldown. */
-function askedForMs(event: Extract<HealthEvent, { kind: 'failed' }>): number {
+function statedRetryMs(event: Extract<HealthEvent, { kind: 'failed' }>): number {
   return event.failure === 'rate-limited' ? Math.min(event.retryAfterMs, retryAfterBelievedMaxMs) : 0
 }

@@ -47,6 +47,6 @@ function notOffered(line: string, form: keyof typeof offered): Problem {
 }
 
 function inWords(endpoints: readonly { readonly method: string; readonly path: string }[]): string {
-  const words = endpoints.map(({ method, path }) => `${method} ${path.replace('{*', '{')}`)
-  return `${words.slice(0, -1).join(', ')} and ${words.at(-1) ?? ''}`
+  const texts = endpoints.map(({ method, path }) => `${method} ${path.replace('{*', '{')}`)
+  return `${texts.slice(0, -1).join(', ')} and ${texts.at(-1) ?? ''}`
 }

@@ -79,14 +79,14 @@ function learnedBound(
 /** Limits how much is read after the client has disconnected, and counts the call's memory to its agent. */
 function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input }: AskedCall): CallBounds {
   let bytes = 0
-  let heard = 0
+  let reportedBytes = 0
   return {
     spend: (work) => onShareOf(agentId, work),
     hold: (more) => {
       bytes += more
       if (hearing.left.aborted) {
-        hearing.heard(bytes - heard)
-        heard = bytes
+        hearing.heard(bytes - reportedBytes)
+        reportedBytes = bytes
       }
       input.hold?.(more)
     },
@@ -95,14 +95,14 @@ function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input
 
 /** Returns the request to one model, and its highest possible cost. */
 function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
-  const { model, parameters: asked } = call
+  const { model, parameters: requested } = call
   const { apiFormat } = deps
   if (!model.llm.forms.has(apiFormat.form)) {
     throw new Problem('bad-request', { detail: `${model.id} does not support ${apiFormat.form} calls` })
   }
-  requireBounded(asked.prompt, model)
-  const terms = serverToolTerms(model, asked)
-  const parameters = terms === null ? asked : { ...asked, forwarded: terms.forwarded }
+  requireBounded(requested.prompt, model)
+  const terms = serverToolTerms(model, requested)
+  const parameters = terms === null ? requested : { ...requested, forwarded: terms.forwarded }
   const price = priceWithTools(deps.priceOf(model), terms)
   const draft = draftOf(model.model, parameters.forwarded, parameters.spelling)
   const learned = learnedBound(deps, agentId, call)
@@ -148,9 +148,9 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
     promptTokens,
     windowTokens: model.windowTokens,
     answers: parameters.answers,
-    answered: (told) => {
-      if (call.asksAgain) deps.answerBounds.saw(agentId, model.id, told.completionTokens)
-      if (isFromAgentProcess(deps, caller)) deps.windows.answered(agentId, model.id, told.promptTokens)
+    answered: (usage) => {
+      if (call.asksAgain) deps.answerBounds.saw(agentId, model.id, usage.completionTokens)
+      if (isFromAgentProcess(deps, caller)) deps.windows.answered(agentId, model.id, usage.promptTokens)
     },
     closed: () => {
       releaseLease()

@@ -102,8 +102,8 @@ export function refusalInBody(
   const isNamed = facts.status > 0 || (refusal.means !== null && facts.codes.length > 0)
   const stays = refusal.means !== null && !passing.includes(refusal.means)
   if (isNamed || stays) return refusal
-  const words = redact(facts.message, by.secrets).slice(0, messageMaxChars)
-  const detail = `the ${where} reported an error: ${words === '' ? 'without a message' : words}`
+  const message = redact(facts.message, by.secrets).slice(0, messageMaxChars)
+  const detail = `the ${where} reported an error: ${message === '' ? 'without a message' : message}`
   return { ...refusal, problem: new Problem('upstream-failed', { detail }) }
 }
 
@@ -136,12 +136,12 @@ function problemOf(facts: RefusalFacts, { means, part, affects }: Judged, by: Re
     const retryAfterSeconds = retryAfterMs === null ? usualRetryAfterSeconds : Math.ceil(retryAfterMs / 1000)
     return new Problem(code, { detail, extra, retryAfterSeconds })
   }
-  const told = means === 'credit' || means === 'quota' ? accountWords(means, facts, by.provider) : null
-  if (told !== null) {
+  const account = means === 'credit' || means === 'quota' ? accountWords(means, facts, by.provider) : null
+  if (account !== null) {
     return new Problem(code, {
-      detail: `${told.says}: ${told.repair} (${detail})`,
+      detail: `${account.says}: ${account.repair} (${detail})`,
       extra,
-      repair: `${told.repair}.`,
+      repair: `${account.repair}.`,
     })
   }
   return namingVariables(new Problem(code, { detail, extra }), by.provider)

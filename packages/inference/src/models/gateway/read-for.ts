@@ -80,10 +80,10 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
       purpose === 'aside'
         ? forwarded
         : withPromptCache(forwarded, model.promptCache, { agentId: caller.agentId, keep })
-    const asked = Array.isArray(marked['messages']) ? marked['messages'] : messages
-    const taken = fitHistory(asked, model.history)
+    const history = Array.isArray(marked['messages']) ? marked['messages'] : messages
+    const taken = fitHistory(history, model.history)
     const { tools } = model.history
-    const few = withFewTools(taken === asked ? marked : { ...marked, messages: taken }, tools.max)
+    const few = withFewTools(taken === history ? marked : { ...marked, messages: taken }, tools.max)
     return fitTools(few, tools)
   })
   const cache = { isForAnHour: isKept(fitted), broken }

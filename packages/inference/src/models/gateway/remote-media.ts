@@ -14,7 +14,7 @@ import type { Hold } from './reply-body.ts'
  */
 export type FetchMedia = (
   caller: Caller,
-  asked: { readonly url: string; readonly maxBytes: number; readonly hold?: Hold | undefined },
+  request: { readonly url: string; readonly maxBytes: number; readonly hold?: Hold | undefined },
   signal: AbortSignal,
 ) => Promise<Uint8Array>
 
@@ -48,8 +48,8 @@ export async function withRemoteMedia<
     left -= bytes.length
     const type = mediaTypeOf(bytes, media.kind)
     if (type === null) {
-      const wanted = media.kind === 'image' ? 'a PNG, JPEG, GIF or WebP picture' : 'a PDF document'
-      throw badRequest(`${placeOf(media.path)}: the file at this address is not ${wanted}`)
+      const expected = media.kind === 'image' ? 'a PNG, JPEG, GIF or WebP picture' : 'a PDF document'
+      throw badRequest(`${placeOf(media.path)}: the file at this address is not ${expected}`)
     }
     const data = Buffer.from(bytes).toString('base64')
     // The fetched bytes are counted already; base64 is longer, so only the difference is added.

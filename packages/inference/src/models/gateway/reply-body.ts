@@ -58,15 +58,15 @@ function settledBody(given: string, call: OpenCall, { apiFormat, rewrite }: Whol
       ? refusalInBody(answer, { by: call.model, where: 'answer' })
       : null
   if (refusal) throw refusal.problem
-  const told = apiFormat.usageOf(answer)
+  const reported = apiFormat.usageOf(answer)
   // The texts of the answer, in a chat completion or in a message.
   const usage =
-    told && apiFormat.hasOutput
+    reported && apiFormat.hasOutput
       ? withCountedOutput(
-          told,
+          reported,
           apiFormat.saysNothing(answer) ? 0 : charsIn(answer['choices'] ?? answer['content']),
         )
-      : told
+      : reported
   if (usage === null) call.account.settleUnconfirmed('no-usage')
   else call.account.settle(usage)
   if (apiFormat.saysNothing(answer)) throw emptyAnswer()
@@ -104,7 +104,7 @@ const usageName = 'usage":'
 export function withUsageAdded(
   text: string,
   answer: Readonly<Record<string, unknown>>,
-  told: Readonly<Record<string, unknown>>,
+  usage: Readonly<Record<string, unknown>>,
 ): string {
   const at = text.indexOf(usageName)
   const from = at + usageName.length
@@ -112,8 +112,8 @@ export function withUsageAdded(
   // A name may be written with escapes; the search could then find the wrong `usage`.
   const isOnlyOne = text[at - 1] === '"' && text.indexOf('usage"', from) === -1 && !text.includes('\\u')
   const isSpliced = isOnlyOne && text.startsWith(before, from)
-  if (!isSpliced) return JSON.stringify({ ...answer, usage: told })
-  return text.slice(0, from) + JSON.stringify(told) + text.slice(from + before.length)
+  if (!isSpliced) return JSON.stringify({ ...answer, usage })
+  return text.slice(0, from) + JSON.stringify(usage) + text.slice(from + before.length)
 }
 
 /** Returns the member that reports the answer bound; empty for undefined. Pure. */

@@ -56,7 +56,7 @@ export function withChosenModel(
 function chosenModel(deps: RunChoiceDeps, call: ChosenCall): CatalogModel | null {
   const { heartbeat, compaction } = deps.settings().models
   const kind = runKindOf(deps, call)
-  const wanted =
+  const chosen =
     kind === null
       ? undefined
       : call.purpose === 'aside'
@@ -64,7 +64,7 @@ function chosenModel(deps: RunChoiceDeps, call: ChosenCall): CatalogModel | null
         : kind === 'heartbeat'
           ? heartbeat
           : undefined
-  const name = wanted === undefined ? null : resolveModel(wanted, deps.catalog.defaultProvider())
+  const name = chosen === undefined ? null : resolveModel(chosen, deps.catalog.defaultProvider())
   if (name === null || name.model === '*') return null
   try {
     const model = deps.catalog.find(name)
@@ -106,13 +106,15 @@ export function withAnswerSettings(
   const usual = kind === 'heartbeat' && thinksUnasked.test(call.model.model) ? heartbeatThinking : undefined
   const { thinking = usual, max_output_tokens: max } = settings
   const { maxTokens, forwarded } = parameters
-  const isAsked = 'reasoning_effort' in forwarded || 'reasoning' in forwarded
+  const isRequested = 'reasoning_effort' in forwarded || 'reasoning' in forwarded
   const isLower = max !== undefined && max < (maxTokens?.value ?? Infinity)
-  if ((thinking === undefined || isAsked) && !isLower) return parameters
+  if ((thinking === undefined || isRequested) && !isLower) return parameters
   return {
     ...parameters,
     ...(isLower ? { maxTokens: { field: maxTokens?.field ?? call.model.boundField, value: max } } : {}),
-    ...(thinking === undefined || isAsked ? {} : { forwarded: { ...forwarded, reasoning_effort: thinking } }),
+    ...(thinking === undefined || isRequested
+      ? {}
+      : { forwarded: { ...forwarded, reasoning_effort: thinking } }),
   }
 }
 

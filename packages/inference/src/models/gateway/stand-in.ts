@@ -9,7 +9,7 @@ import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps } from './open-call.ts'
 
 /** Returns what answers in place of the model in a replay of another run; null, synchronously, for all other runs. */
-export type StandIn = (asked: {
+export type StandIn = (call: {
   readonly runId: string
   readonly purpose: CallPurpose
   /** The parameters to forward, including the messages. */

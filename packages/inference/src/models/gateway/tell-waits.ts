@@ -10,7 +10,7 @@ import type { Watched } from './keep-alive.ts'
 /** The first notification of a wait comes after this time, milliseconds; each next one after twice the silence. */
 const defaultShownAfterMs = 1000
 /** The limit of notifications for one call; twenty doublings are eleven days. */
-const toldPerCallMax = 20
+const noticesPerCallMax = 20
 /**
  * Notifications per second: of all agents, of one agent, and what each of 25 agents keeps if others took the rest.
  * Excess notifications are dropped, since they only inform; the notification that a wait has ended is not limited.
@@ -61,13 +61,13 @@ export function createReportWaits(deps: {
 
   return {
     begin({ agentId, runId, left }) {
-      let told = 0
+      let noticeCount = 0
       /** Whether a wait was announced and its end was not yet. */
       let isOpen = false
 
-      function tell(model: CatalogModel, what: Told): void {
-        if (left.aborted || told >= toldPerCallMax || !hasRoom(agentId)) return
-        told++
+      function notify(model: CatalogModel, what: Told): void {
+        if (left.aborted || noticeCount >= noticesPerCallMax || !hasRoom(agentId)) return
+        noticeCount++
         isOpen = true
         publish(model, what)
       }
@@ -96,12 +96,12 @@ export function createReportWaits(deps: {
         over,
         asking: (model) =>
           ringInSilence({ clock, shownAfterMs, silence, over: () => over(model) }, (silentMs) =>
-            tell(model, { state: 'silent', seconds: Math.round(silentMs / 1000) }),
+            notify(model, { state: 'silent', seconds: Math.round(silentMs / 1000) }),
           ),
         retrying(model, { problem }, { waitMs, elapsedMs }) {
           if (elapsedMs + waitMs < shownAfterMs) return
           const status = problem.extra['provider_status']
-          tell(model, {
+          notify(model, {
             state: 'retries',
             seconds: Math.ceil(waitMs / 1000),
             code: problem.code,

@@ -98,19 +98,19 @@ async function transcribe(deps: TranscribeDeps, note: VoiceNote): Promise<Transc
     const opened = await open(deps, { note, model, price, call, hearing })
     if (signal.aborted) opened.account.refund()
     signal.throwIfAborted()
-    const asked = attempt(deps, opened, price)
+    const transcribing = attempt(deps, opened, price)
     return await new Promise((resolve, reject) => {
       hearing.left.addEventListener('abort', () => reject(hearing.left.reason), { once: true })
-      asked.then(resolve, reject)
+      transcribing.then(resolve, reject)
     })
   } finally {
     signal.removeEventListener('abort', leave)
   }
 }
 
-function modelOf(catalog: TranscribeDeps['catalog'], wanted: string): CatalogModel {
-  const name = resolveModel(wanted, catalog.defaultProvider())
-  if (name === null) throw new Problem('not-configured', { detail: `${wanted} names no model` })
+function modelOf(catalog: TranscribeDeps['catalog'], requested: string): CatalogModel {
+  const name = resolveModel(requested, catalog.defaultProvider())
+  if (name === null) throw new Problem('not-configured', { detail: `${requested} names no model` })
   const model = catalog.find(name)
   if (model.llm.forms.has('transcription')) return model
   throw new Problem('not-configured', {
@@ -195,17 +195,17 @@ const untold = { asking: () => ({ heard: () => {}, end: () => {} }), retrying: (
 
 async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePrice): Promise<Transcribed> {
   const { model, hearing, account } = opened
-  const asked = { agentId: opened.request.agentId, at: deps.clock.now() }
+  const callFacts = { agentId: opened.request.agentId, at: deps.clock.now() }
   const call = { hearing, waits: untold, receive: (reply: ProviderReply) => receive(reply, opened, price) }
   const outcome: Outcome<string> = await attemptOnce(model, call, opened)
   if ('answer' in outcome) {
-    deps.watch.answered(model, asked)
+    deps.watch.answered(model, callFacts)
     return { text: outcome.answer }
   }
   const { problem, kind, mayBeBilled, retryAfterMs } = outcome.failure
   // A refund has no effect on an amount that is already settled.
   account.refund()
-  deps.watch.failed(model, outcome.failure, asked)
+  deps.watch.failed(model, outcome.failure, callFacts)
   const heals = !mayBeBilled && (kind === 'rate-limited' || kind === 'outage')
   return { failed: problem, waitMs: heals ? retryAfterMs : null }
 }
@@ -230,11 +230,11 @@ async function receive(reply: ProviderReply, opened: OpenedNote, price: VoicePri
 
 function settle({ account }: OpenedNote, answer: TranscriptionAnswer, price: VoicePrice): void {
   const { seconds, tokens } = answer
-  const told = { promptTokens: tokens?.input ?? 0, completionTokens: tokens?.output ?? 0 }
+  const usage = { promptTokens: tokens?.input ?? 0, completionTokens: tokens?.output ?? 0 }
   const isByLength = seconds !== null || price.nanoPerSecond === 0
   const byLength = isByLength ? Math.ceil((seconds ?? 0) * price.nanoPerSecond) : null
   const costNano = byLength ?? (tokens === null ? null : price.tokensNano(tokens))
-  if (costNano !== null) account.settleCost({ ...told, costNano })
+  if (costNano !== null) account.settleCost({ ...usage, costNano })
   else account.settleUnconfirmed('no-usage')
 }
 

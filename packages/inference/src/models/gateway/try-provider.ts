@@ -93,8 +93,8 @@ export function createTryProvider(deps: {
             [boundField]: answerMaxTokens,
           }
           const request = { form: 'chat', agentId: 'setup', model, stream: false, parameters } as const
-          const asked = llm.complete({ ...request, body: JSON.stringify(parameters) }, { signal: late })
-          const reply = await asked
+          const completion = llm.complete({ ...request, body: JSON.stringify(parameters) }, { signal: late })
+          const reply = await completion
           if (reply.status < 200 || reply.status > 299) {
             const secrets = 'apiKey' in setup && setup.apiKey ? [setup.apiKey] : []
             const baseUrl = 'baseUrl' in setup ? setup.baseUrl : null

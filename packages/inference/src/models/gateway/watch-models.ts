@@ -33,8 +33,8 @@ export interface ModelWatch {
    * The provider's problem if the model's key or account was refused and its cooldown still lasts; otherwise null.
    */
   refusalOf(model: CatalogModel): Problem | null
-  answered(model: CatalogModel, asked: Asked): void
-  failed(model: CatalogModel, failure: Failure, asked: Asked): void
+  answered(model: CatalogModel, call: Asked): void
+  failed(model: CatalogModel, failure: Failure, call: Asked): void
   /** Returns a model that was called since the start of the mesh; null for any other model. */
   find(id: string): WatchedModel | null
   list(): readonly WatchedModel[]

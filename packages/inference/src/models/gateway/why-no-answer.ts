@@ -28,7 +28,7 @@ export function whyNoAnswer(
   remembered: Problem | null,
 ): Problem {
   const { failure, refusal, attempts } = walk
-  const told = failure?.problem ?? remembered
-  if (told !== null) return withChanges(told, { extra: { attempts } })
+  const problem = failure?.problem ?? remembered
+  if (problem !== null) return withChanges(problem, { extra: { attempts } })
   return refusal ?? new Problem('not-configured', { detail: 'no model is set up that can answer the call' })
 }

@@ -45,7 +45,11 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
   const secrets = secretsOf(config)
   const createWriter = writerBy[config.kind]
-  const fetch = createSdkFetch(pool, base, createWriter && ((asked) => createWriter({ ...asked, secrets })))
+  const fetch = createSdkFetch(
+    pool,
+    base,
+    createWriter && ((writerOptions) => createWriter({ ...writerOptions, secrets })),
+  )
   let loading: Promise<SdkModels> | null = null
   const forms: ModelForm[] = config.kind === 'anthropic' ? ['chat'] : ['chat', 'embeddings']
 
@@ -61,9 +65,9 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
         const call = { request, signal, secrets, host: base.host }
         const ask = () =>
           request.form === 'embeddings' ? embedWithSdk(models, request, signal) : chat(config, models, call)
-        const asked = request.form === 'embeddings' ? null : request.stream ? 'stream' : 'whole'
+        const answerForm = request.form === 'embeddings' ? null : request.stream ? 'stream' : 'whole'
         const { agentId } = request
-        return await fetchingFor({ agentId, bounds: options, asked }, () => spendIn(options, ask))
+        return await fetchingFor({ agentId, bounds: options, asked: answerForm }, () => spendIn(options, ask))
       } catch (error) {
         if (signal.aborted) throw signal.reason
         const refusal = refusalIn(error)
@@ -82,14 +86,14 @@ const writerBy: Readonly<
     Record<
       SdkAccess['kind'],
       (
-        asked: Parameters<CreateAnswerWriter>[0] & { secrets: readonly Secret[] },
+        writerOptions: Parameters<CreateAnswerWriter>[0] & { secrets: readonly Secret[] },
       ) => ReturnType<CreateAnswerWriter> | null
     >
   >
 > = {
-  anthropic: (asked) => createClaudeWriter({ ...asked, keepsUnknown: false }),
+  anthropic: (writerOptions) => createClaudeWriter({ ...writerOptions, keepsUnknown: false }),
   google: createGoogleWriter,
-  bedrock: (asked) => (asked.stream ? null : createBedrockWriter(asked)),
+  bedrock: (writerOptions) => (writerOptions.stream ? null : createBedrockWriter(writerOptions)),
 }
 
 /** Packages put the model name into the request path, so it must not lead to another path. */

@@ -69,10 +69,10 @@ export function learningProvider(provider: LlmProvider, { clock, log }: LearnDep
       const { model, parameters: whole } = request
       const form = JSON.stringify([model, request.stream, ...Object.keys(whole).toSorted()])
       const lost = new Set(known(form, whole))
-      let asked = [...lost].reduce(withoutIn, request)
+      let attempt = [...lost].reduce(withoutIn, request)
       let last = null as { readonly name: string; readonly refusal: string } | null
       for (let tries = 0; ; tries++) {
-        const reply = await provider.complete(asked, options)
+        const reply = await provider.complete(attempt, options)
         if (reply.status === 200 && last !== null) remember(form, whole, last.name)
         if (tries >= lostMax || (reply.status !== 400 && reply.status !== 422)) return reply
         const refusal: string = await readRefusalText(reply, refusalMaxBytes)
@@ -80,12 +80,12 @@ export function learningProvider(provider: LlmProvider, { clock, log }: LearnDep
         const isSame: boolean = refusal === last?.refusal
         const name: string | null = isSame
           ? null
-          : spendIn(options, () => refusedMember(refusal, bodyOf(asked), lost))
+          : spendIn(options, () => refusedMember(refusal, bodyOf(attempt), lost))
         if (name === null) return { ...reply, body: pieces(refusal), discard: () => {} }
         log?.warn({ model, member: name }, 'a model refused a member of the request; sending without it')
         lost.add(name)
         last = { name, refusal }
-        asked = withoutIn(asked, name)
+        attempt = withoutIn(attempt, name)
       }
     },
   }

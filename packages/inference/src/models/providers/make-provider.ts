@@ -30,13 +30,13 @@ export interface MakeProviderDeps {
 
 /** Creates the adapter for a setup, with all forms that translation can add. */
 export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
-  const heard = deps.listen ?? ((provider: LlmProvider) => provider)
-  const listen = (provider: LlmProvider) => heard(learningProvider(provider, deps))
+  const withListener = deps.listen ?? ((provider: LlmProvider) => provider)
+  const listen = (provider: LlmProvider) => withListener(learningProvider(provider, deps))
   return (setup, name = '') => {
     const proxy = proxyOf(deps, setup)
     switch (setup.kind) {
       case 'scripted':
-        return messagesOverChat(heard(deps.makeScripted(setup)))
+        return messagesOverChat(withListener(deps.makeScripted(setup)))
       case 'offline':
         return createHashedWordsProvider()
       case 'openai-compatible': {

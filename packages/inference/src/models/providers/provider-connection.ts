@@ -85,7 +85,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
   const everyMs = Math.max(10, Math.min(pollEveryMs, shortest / checksPerBound))
   let silentMs = 0
   /** The elapsed time of the open call since its request, in milliseconds. */
-  let askedMs = 0
+  let waitedMs = 0
   const looking = setInterval(tick, everyMs)
   looking.unref()
 
@@ -109,13 +109,22 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     data(bytes: Uint8Array): void {
       answering?.onData(bytes)
     },
-    over({ isKept, idleMaxMs: told }: { readonly isKept: boolean; readonly idleMaxMs: number | null }): void {
+    over({
+      isKept,
+      idleMaxMs: keepAliveMs,
+    }: {
+      readonly isKept: boolean
+      readonly idleMaxMs: number | null
+    }): void {
       const ended = answering
       if (ended === null || isGone) return
       answering = null
       phase = 'idle'
       silentMs = 0
-      idleMaxMs = Math.min(bounds.idleMs, told === null ? bounds.idleMs : told - bounds.idleMarginMs)
+      idleMaxMs = Math.min(
+        bounds.idleMs,
+        keepAliveMs === null ? bounds.idleMs : keepAliveMs - bounds.idleMarginMs,
+      )
       goOn()
       // An idle connection must not keep the process alive.
       socket.unref()
@@ -128,10 +137,10 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
 
   function tick(): void {
     if (answering !== null) {
-      askedMs += everyMs
+      waitedMs += everyMs
       // The time of a paused answer counts too, because its reader may never continue.
-      if (askedMs >= bounds.answerMs)
-        return close(new AnswerTooSlow(`the answer did not end within ${askedMs} ms`))
+      if (waitedMs >= bounds.answerMs)
+        return close(new AnswerTooSlow(`the answer did not end within ${waitedMs} ms`))
     }
     if (isPaused) return
     silentMs += everyMs
@@ -148,10 +157,10 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     isGone = true
     clearInterval(looking)
     socket.destroy()
-    const told = answering ?? waiting?.answering
+    const receiver = answering ?? waiting?.answering
     answering = waiting = null
     owner.gone(connection)
-    told?.onError(error ?? new Error('the provider closed the connection'))
+    receiver?.onError(error ?? new Error('the provider closed the connection'))
   }
 
   function start(bytes: Uint8Array, next: Answering): void {
@@ -162,7 +171,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
       return
     }
     answering = next
-    askedMs = 0
+    waitedMs = 0
     phase = 'head'
     socket.ref()
     reader.begin(hears)

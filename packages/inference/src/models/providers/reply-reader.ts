@@ -57,7 +57,7 @@ export function createReplyReader(): ReplyReader {
   let bodyFrom = 0
   let bodyTo = 0
 
-  function tellBody(bytes: Buffer): void {
+  function emitBody(bytes: Buffer): void {
     if (bodyTo === bodyFrom) return
     const body = bytes.subarray(bodyFrom, bodyTo)
     bodyFrom = bodyTo = 0
@@ -203,7 +203,7 @@ export function createReplyReader(): ReplyReader {
         // Bytes after a complete response do not invalidate it, but the connection is not reused.
         while (at < bytes.length && state !== 'over') at = step(bytes, at)
       } finally {
-        tellBody(bytes)
+        emitBody(bytes)
       }
       if (state !== 'over') return
       const ended = hears
@@ -238,8 +238,8 @@ interface ReadHead extends ReplyHead {
 function readHead(text: string): ReadHead {
   const lines = text.split('\r\n')
   const [first = ''] = lines
-  const told = statusLine.exec(first)
-  if (told === null || control.test(text)) throw new BrokenReply('this is no head of HTTP/1.1')
+  const matched = statusLine.exec(first)
+  if (matched === null || control.test(text)) throw new BrokenReply('this is no head of HTTP/1.1')
   const headers = new Map<string, string>()
   const lengths: string[] = []
   const encodings: string[] = []
@@ -255,8 +255,8 @@ function readHead(text: string): ReadHead {
     else if (!headers.has(name)) headers.set(name, value)
   }
   return {
-    status: Number(told[2]),
-    isOld: told[1] === '0',
+    status: Number(matched[2]),
+    isOld: matched[1] === '0',
     headers,
     lengths,
     encodings,
@@ -265,8 +265,9 @@ function readHead(text: string): ReadHead {
 }
 
 /** Returns the idle timeout in milliseconds from a header `keep-alive`, such as `timeout=5` (seconds). */
-function idleMaxMsOf(said: string | undefined): number | null {
-  const seconds = said === undefined ? undefined : /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i.exec(said)?.[1]
+function idleMaxMsOf(header: string | undefined): number | null {
+  const seconds =
+    header === undefined ? undefined : /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i.exec(header)?.[1]
   return seconds === undefined ? null : Number(seconds) * 1000
 }
 

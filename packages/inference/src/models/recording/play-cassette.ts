@@ -22,7 +22,7 @@ export function playCassette(
   agentId: string,
   messages: readonly ChatMessage[],
 ): ReplayedTurn {
-  const triggerAt = messages.findLastIndex(isAsked)
+  const triggerAt = messages.findLastIndex(isTrigger)
   const trigger = messages[triggerAt]
   if (!trigger) throw refused('the conversation has no user message')
   const track = cassette.tracks.find((candidate) => isMeant(candidate, agentId, textOf(trigger)))
@@ -43,12 +43,12 @@ export function playCassette(
 
 /** Returns the text of the newest user message, by which tracks are selected. */
 export function triggerText(messages: readonly ChatMessage[]): string {
-  const trigger = messages.findLast(isAsked)
+  const trigger = messages.findLast(isTrigger)
   return trigger ? textOf(trigger) : ''
 }
 
 /** Whether a message is a user's question: pictures of a tool result follow the result as a user message. */
-function isAsked(message: ChatMessage, index: number, messages: readonly ChatMessage[]): boolean {
+function isTrigger(message: ChatMessage, index: number, messages: readonly ChatMessage[]): boolean {
   if (message.role !== 'user') return false
   const shows = Array.isArray(message.content) && message.content.some((part) => part['type'] === 'image_url')
   return !shows || messages[index - 1]?.role !== 'tool'

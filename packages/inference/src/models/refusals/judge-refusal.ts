@@ -52,10 +52,10 @@ const provingStatuses: Readonly<Partial<Record<RefusalMeaning, readonly number[]
  */
 export function judgeRefusal(facts: RefusalFacts, isEchoed: IsEchoed | null = null): Judged {
   let echoed: RefusalMeaning | null = null
-  let asked = 0
+  let checkCount = 0
   const isFromCaller = (means: RefusalMeaning, phrase: string): boolean => {
     if (isEchoed === null || !shared.includes(means)) return false
-    const isFound = ++asked > echoesMax || isEchoed(phrase)
+    const isFound = ++checkCount > echoesMax || isEchoed(phrase)
     if (isFound) echoed ??= means
     return isFound
   }

@@ -100,8 +100,8 @@ function collect(body: Fields, reading: Reading): void {
   }
   const inner = error ?? body
   addCode(codes, fieldsIn(inner['innererror'])?.['code'])
-  const said = messageOf(inner) ?? messageOf(body)
-  if (said !== null && !read.messages.includes(said)) read.messages.push(said)
+  const message = messageOf(inner) ?? messageOf(body)
+  if (message !== null && !read.messages.includes(message)) read.messages.push(message)
   for (const detail of listIn(inner['details'])) collectDetail(detail, reading)
   const metadata = fieldsIn(inner['metadata'])
   if (metadata === null || depth >= nestedMax) return

@@ -35,18 +35,18 @@ export function refusedMember(
   if (!lost.has('strict') && hasMember(request, 'strict') && refusesSchema(message, codes, request))
     return 'strict'
   const isCoded = codes.some((code) => /^unsupported_(?:parameter|value)$|^extra_forbidden$/.test(code))
-  const words = message.toLowerCase()
-  const refusals = [...words.matchAll(refusing)].map(({ 0: found, index }) => ({
+  const text = message.toLowerCase()
+  const refusals = [...text.matchAll(refusing)].map(({ 0: found, index }) => ({
     from: index,
     to: index + found.length,
   }))
   if (!isCoded && refusals.length === 0) return null
   const path = pathIn(refusal)
-  const asked = { words, refusals, left: spansMax, request }
+  const search = { words: text, refusals, left: spansMax, request }
   const places = Object.entries(members).flatMap(([name, member]) => {
     const isThere = !lost.has(name) && !lost.has(member.becomes ?? '') && hasMember(request, name)
-    if (!isThere || (member.becomes !== undefined && !refusesName(words, codes, member.becomes))) return []
-    const at = path === '' ? placeInWords(member, asked) : isAtPath(name, member, path) ? 0 : -1
+    if (!isThere || (member.becomes !== undefined && !refusesName(text, codes, member.becomes))) return []
+    const at = path === '' ? placeInWords(member, search) : isAtPath(name, member, path) ? 0 : -1
     return at === -1 ? [] : [{ name, at }]
   })
   return places.toSorted((a, b) => a.at - b.at)[0]?.name ?? null
@@ -65,9 +65,9 @@ function refusesSchema(message: string, codes: readonly string[], request: JsonO
  * Whether a refusal rejects the name of a bound or proposes the other name. A server that only rejects the value
  * might ignore the other name, and then the answer would have no bound.
  */
-function refusesName(words: string, codes: readonly string[], other: string): boolean {
+function refusesName(text: string, codes: readonly string[], other: string): boolean {
   if (codes.includes('unsupported_value')) return false
-  return codes.includes('unsupported_parameter') || refusingNames.test(words) || words.includes(other)
+  return codes.includes('unsupported_parameter') || refusingNames.test(text) || text.includes(other)
 }
 
 interface Asked {
@@ -79,7 +79,7 @@ interface Asked {
 }
 
 /** Returns the place where the message rejects the member; -1 if it does not, or the request has the same words. */
-function placeInWords({ named }: Member, asked: Asked): number {
+function placeInWords({ named }: Member, search: Asked): number {
   for (const name of named) {
     const pattern = new RegExp(
       // "user" is a common word and a role, so it counts only in quotes or after a label such as `parameter:`.
@@ -88,13 +88,13 @@ function placeInWords({ named }: Member, asked: Asked): number {
         : String.raw`(?<![a-z0-9_])${name.replace('.', String.raw`\.`)}(?![a-z0-9_])`,
       'g',
     )
-    for (const { index } of asked.words.matchAll(pattern)) {
-      for (const refusal of asked.refusals) {
+    for (const { index } of search.words.matchAll(pattern)) {
+      for (const refusal of search.refusals) {
         const from = Math.min(refusal.from, index)
         const to = Math.max(refusal.to, index + name.length)
         if (to - from > spanMaxChars) continue
-        if (asked.left-- <= 0) return -1
-        if (!isEchoed(asked.request, asked.words.slice(from, to))) return index
+        if (search.left-- <= 0) return -1
+        if (!isEchoed(search.request, search.words.slice(from, to))) return index
       }
     }
   }

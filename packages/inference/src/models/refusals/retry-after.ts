@@ -15,10 +15,10 @@ const wordsMaxChars = 2000
 export function retryAfterIn(header: (name: string) => string | undefined): number | null {
   const exact = numberIn(header('retry-after-ms'))
   if (exact !== null) return bounded(exact)
-  const said = header('retry-after')
-  const seconds = numberIn(said)
+  const stated = header('retry-after')
+  const seconds = numberIn(stated)
   if (seconds !== null) return bounded(seconds * secondMs)
-  if (said !== undefined) return untilDate(dateIn(said), header)
+  if (stated !== undefined) return untilDate(dateIn(stated), header)
   const waits = limits.flatMap(({ remaining, reset }) =>
     numberIn(header(remaining)) === 0 ? (resetIn(header(reset), header) ?? []) : [],
   )
@@ -74,14 +74,14 @@ export function retryWordsIn(
  * Finds a wait in a message: `try again in 4.77s`, `Please retry in 1m3.2s`, `in 2m30s`, and `try again at 15:00Z`,
  * which counts from the date of the reply. Null without a wait. Pure.
  */
-export function retryAfterInWords(words: string, repliedAt: number | null = null): number | null {
-  return spanInWords(words) ?? timeInWords(words, repliedAt)
+export function retryAfterInWords(text: string, repliedAt: number | null = null): number | null {
+  return spanInWords(text) ?? timeInWords(text, repliedAt)
 }
 
-function spanInWords(words: string): number | null {
+function spanInWords(text: string): number | null {
   const found =
     /(?:(?:try(?: it)? again|retry|retrying|available(?: again)?|wait(?:ing)?|resets?|renewed|come back)(?: after waiting)?(?: for| at least)?(?: in| after)?) (?:about |approximately )?((?:\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|ms|hours?|h|minutes?|min|m|seconds?|sec|s)\s?){1,4})/i.exec(
-      words.slice(0, wordsMaxChars),
+      text.slice(0, wordsMaxChars),
     )?.[1]
   return found === undefined ? null : spanIn(found)
 }
@@ -89,9 +89,9 @@ function spanInWords(words: string): number | null {
 const dayMs = 24 * 3600 * secondMs
 
 /** Finds a full date, or a time on the day of the reply or the next; without a zone it is UTC. */
-function timeInWords(words: string, repliedAt: number | null): number | null {
+function timeInWords(text: string, repliedAt: number | null): number | null {
   if (repliedAt === null) return null
-  const found = words
+  const found = text
     .slice(0, wordsMaxChars)
     .match(
       /(?:try(?: it)? again|retry|available(?: again)?|resets?|renewed|come back|access) (?:\w+ )?(?:at|on|after|until) (?:(\d{4}-\d{2}-\d{2})(?:[T ]| at ))?(\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})? ?(Z\b|UTC\b|GMT\b|[+-]\d{2}:\d{2})?/i,

@@ -30,7 +30,7 @@ const bounds = { maxOutputLength: unpackedMaxBytes }
  * all at once. Create one unpacker per body.
  */
 export function createUnpacker(contentEncoding: string | undefined): Unpacker {
-  const said = sayingOf(contentEncoding)
+  const declared = sayingOf(contentEncoding)
   let packing: Packing | 'none' | 'unknown' = 'unknown'
   let kept: Uint8Array[] = []
   let keptBytes = 0
@@ -52,13 +52,13 @@ export function createUnpacker(contentEncoding: string | undefined): Unpacker {
     take(bytes) {
       if (packing === 'none') return bytes
       if (packing === 'unknown' && kept.length === 0) {
-        packing = packingOf(bytes, said)
+        packing = packingOf(bytes, declared)
         if (packing === 'none') return bytes
       }
       keep(bytes)
       if (packing !== 'unknown') return null
       const head = Buffer.concat(kept)
-      packing = packingOf(head, said)
+      packing = packingOf(head, declared)
       return packing === 'none' ? taken() : null
     },
     end() {
@@ -86,7 +86,7 @@ function sayingOf(contentEncoding: string | undefined): Packing | null {
 }
 
 /** Detects the compression; `unknown` while there are too few bytes. */
-function packingOf(bytes: Uint8Array, said: Packing | null): Packing | 'none' | 'unknown' {
+function packingOf(bytes: Uint8Array, declared: Packing | null): Packing | 'none' | 'unknown' {
   const [first, second] = bytes
   if (first === 0x1f) return second === undefined ? 'unknown' : second === 0x8b ? 'gzip' : 'none'
   if (zstdHead.every((byte, at) => bytes[at] === byte)) return 'zstd'
@@ -94,9 +94,9 @@ function packingOf(bytes: Uint8Array, said: Packing | null): Packing | 'none' | 
   const isCut = bytes.length < zstdHead.length && bytes.length > 0
   if (isCut && bytes.every((byte, at) => byte === zstdHead[at])) return 'unknown'
   if (first === undefined) return 'unknown'
-  if (said !== 'br' && said !== 'deflate') return 'none'
+  if (declared !== 'br' && declared !== 'deflate') return 'none'
   if (bytes.length < plainHeadBytes) return 'unknown'
-  return plainHead.test(Buffer.from(bytes.subarray(0, plainHeadBytes)).toString('latin1')) ? 'none' : said
+  return plainHead.test(Buffer.from(bytes.subarray(0, plainHeadBytes)).toString('latin1')) ? 'none' : declared
 }
 
 const zstdHead = [0x28, 0xb5, 0x2f, 0xfd]

@@ -33,10 +33,10 @@ export function discordFailure(error: unknown): ChannelFailure {
   }
   if (!('status' in error) || typeof error.status !== 'number') return failureOfCall(error, 'Discord')
   const code = 'code' in error && typeof error.code === 'number' ? error.code : null
-  const said = `${error.status}${code === null ? '' : `, code ${code}`}`
+  const statusText = `${error.status}${code === null ? '' : `, code ${code}`}`
   return new ChannelFailure(
     kinds[code ?? 0] ?? kindOfStatus(error.status),
-    `Discord rejected the call (${said})`,
+    `Discord rejected the call (${statusText})`,
   )
 }
 

@@ -122,8 +122,8 @@ function noMoreSessions(waitMs: number): ChannelFailure {
 }
 
 function refusalOf(code: number): ChannelFailure {
-  const said = refusals[code]?.detail ?? `Discord closed the connection permanently (${code})`
-  return new ChannelFailure('refused', said)
+  const detail = refusals[code]?.detail ?? `Discord closed the connection permanently (${code})`
+  return new ChannelFailure('refused', detail)
 }
 
 interface GatewaySession {
@@ -226,12 +226,12 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     end: async () => {
       if (over.signal.aborted) return
       over.abort()
-      const said = new AbortController()
+      const goodbye = new AbortController()
       await Promise.race([
         destroy().catch(() => {}),
-        deps.clock.sleep(goodbyeMaxMs, said.signal).catch(() => {}),
+        deps.clock.sleep(goodbyeMaxMs, goodbye.signal).catch(() => {}),
       ])
-      said.abort()
+      goodbye.abort()
     },
   }
 

@@ -76,7 +76,7 @@ export function isGateway(address: string, api: string): boolean {
   const { protocol, hostname, username, password } = new URL(address)
   if (username !== '' || password !== '') return false
   if (protocol === 'wss:' && /^(?:[a-z0-9-]+\.)*discord\.gg$/.test(hostname)) return true
-  const asked = new URL(api)
-  const isAsSafe = protocol === 'wss:' || (protocol === 'ws:' && asked.protocol === 'http:')
-  return isAsSafe && hostname === asked.hostname
+  const apiUrl = new URL(api)
+  const isAsSafe = protocol === 'wss:' || (protocol === 'ws:' && apiUrl.protocol === 'http:')
+  return isAsSafe && hostname === apiUrl.hostname
 }

@@ -37,7 +37,7 @@ export function createInteractions({ rest, lanes, channels, signal, received }: 
   }
 
   /** Shows a text to the user of an interaction. Ignores failures, because the text is only a best effort. */
-  async function say(interaction: DiscordInteraction, content: string): Promise<void> {
+  async function respond(interaction: DiscordInteraction, content: string): Promise<void> {
     const { application_id: applicationId, token } = interaction
     const body = { content, flags: ephemeral, allowed_mentions: { parse: [] } }
     await rest
@@ -65,11 +65,11 @@ export function createInteractions({ rest, lanes, channels, signal, received }: 
       if (message) await received(message)
     } catch {
       await answered
-      await say(interaction, lostWords)
+      await respond(interaction, lostWords)
       return
     }
     await answered
-    if (message && isCommand(interaction)) await say(interaction, message.text)
+    if (message && isCommand(interaction)) await respond(interaction, message.text)
   }
 
   return {
@@ -78,7 +78,7 @@ export function createInteractions({ rest, lanes, channels, signal, received }: 
       const isTaken = lanes.run(interaction.channel_id, () => take(interaction))
       if (!isTaken)
         void answer(interaction).then(
-          () => say(interaction, lostWords),
+          () => respond(interaction, lostWords),
           () => {},
         )
     },

@@ -81,6 +81,6 @@ export function isCommand({ type }: DiscordInteraction): boolean {
 }
 
 function commandText({ data }: DiscordInteraction): string {
-  const words = data.options.flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
-  return cutText(`/${[data.name, ...words].join(' ')}`, textMaxChars)
+  const values = data.options.flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
+  return cutText(`/${[data.name, ...values].join(' ')}`, textMaxChars)
 }

@@ -5,28 +5,28 @@ import type { SlackMemory } from './slack-memory.ts'
 
 /** Returns the message with what only Slack's API knows: the sender's name, and whether the bot is in the thread. */
 export async function completeSaid(
-  said: SlackSaid,
+  received: SlackSaid,
   known: SlackMemory,
   signal: AbortSignal,
 ): Promise<ReceivedMessage> {
-  const { channelId, isPrivate } = said
-  const { threadTs, ts } = said.at
+  const { channelId, isPrivate } = received
+  const { threadTs, ts } = received.at
   const addressed =
-    said.isForUs || (threadTs !== null && (await known.isOurThread({ channelId, threadTs }, signal)))
+    received.isForUs || (threadTs !== null && (await known.isOurThread({ channelId, threadTs }, signal)))
   // The bot's reply to a top-level message in a channel starts a thread, which is the session of that message.
   const threadId = threadTs ?? (addressed && !isPrivate ? ts : null)
   if (addressed && threadId !== null) known.joined({ channelId, threadTs: threadId })
   return {
-    id: said.id,
-    senderId: `${said.teamId}:${said.userId}`,
-    senderName: said.userName || (await known.nameOf(said.userId, signal)),
+    id: received.id,
+    senderId: `${received.teamId}:${received.userId}`,
+    senderName: received.userName || (await known.nameOf(received.userId, signal)),
     place: { conversationId: channelId, threadId, isPrivate },
-    text: said.text,
-    pressed: said.pressed,
+    text: received.text,
+    pressed: received.pressed,
     addressed,
-    attachments: said.files.map(receivedFile),
-    ...(said.shared === null
+    attachments: received.files.map(receivedFile),
+    ...(received.shared === null
       ? {}
-      : { forwarded: { ...said.shared, attachments: said.shared.files.map(receivedFile) } }),
+      : { forwarded: { ...received.shared, attachments: received.shared.files.map(receivedFile) } }),
   }
 }

@@ -11,9 +11,9 @@ const marked = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g
 export function plainText(text: string, ourUserId: string): string {
   const ours = `<@${ourUserId}>`
   const trimmed = text.trimStart()
-  const words = trimmed.startsWith(ours) ? trimmed.slice(ours.length).trimStart() : text
+  const body = trimmed.startsWith(ours) ? trimmed.slice(ours.length).trimStart() : text
   return unescaped(
-    words.replace(marked, (...[whole, sign, target, label]: readonly [string, string, string, string?]) => {
+    body.replace(marked, (...[whole, sign, target, label]: readonly [string, string, string, string?]) => {
       if (sign === '#') return label ? `#${label}` : whole
       if (sign === '@') return whole
       if (sign === '!') return `@${label || target.replace(/^subteam\^/, '')}`

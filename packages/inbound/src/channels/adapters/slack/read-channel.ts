@@ -34,7 +34,7 @@ export interface ChannelRead {
 
 export interface ReadSlack {
   /** Reads the new messages of a channel and its threads. Rejects with a `ChannelFailure` if a read failed. */
-  readonly channel: (wanted: Wanted) => Promise<ChannelRead>
+  readonly channel: (request: Wanted) => Promise<ChannelRead>
   /**
    * Lists the conversations that the bot is a member of. Kinds that the token may not list are left
    * out; other failures reject with a `ChannelFailure`.

@@ -114,17 +114,18 @@ function sharedIn({ attachments }: SlackMessageEvent, ourUserId: string): SlackS
 function readCommand(body: unknown, self: SlackSelf): SlackSaid | null {
   const read = slashCommandSchema.safeParse(body)
   if (!read.success) return null
-  const { command, text, trigger_id: triggerId, ...said } = read.data
-  const words = plainText(text, self.userId).trim()
+  const { command, text, trigger_id: triggerId, ...fields } = read.data
+  const argument = plainText(text, self.userId).trim()
   return {
     id: `command:${triggerId}`,
-    teamId: said.team_id,
-    userId: said.user_id,
-    userName: said.user_name,
-    channelId: said.channel_id,
-    isPrivate: said.channel_id.startsWith('D'),
+    teamId: fields.team_id,
+    userId: fields.user_id,
+    userName: fields.user_name,
+    channelId: fields.channel_id,
+    isPrivate: fields.channel_id.startsWith('D'),
     at: { threadTs: null, ts: null },
-    text: command === self.command ? `/${words === '' ? 'help' : words}` : `${command} ${words}`.trim(),
+    text:
+      command === self.command ? `/${argument === '' ? 'help' : argument}` : `${command} ${argument}`.trim(),
     pressed: null,
     isForUs: true,
     files: [],

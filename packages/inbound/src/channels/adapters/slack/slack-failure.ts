@@ -47,10 +47,10 @@ export function isTokenRefused(error: unknown): boolean {
 /** Returns the failure for an error of `@slack/web-api`, with Slack's error name and none of the sent data. Pure. */
 export function slackFailure(error: unknown): ChannelFailure {
   if (error instanceof ChannelFailure) return error
-  const said = slackError(error)
-  if (said !== '') {
-    if (said === 'ratelimited' || said === 'rate_limited') return rateLimited('Slack', waitWithoutWordMs)
-    return new ChannelFailure(kinds[said] ?? 'refused', `Slack rejected the call (${said})`)
+  const code = slackError(error)
+  if (code !== '') {
+    if (code === 'ratelimited' || code === 'rate_limited') return rateLimited('Slack', waitWithoutWordMs)
+    return new ChannelFailure(kinds[code] ?? 'refused', `Slack rejected the call (${code})`)
   }
   if (hasNumber(error, 'retryAfter')) return rateLimited('Slack', error.retryAfter * 1000)
   if (hasNumber(error, 'statusCode')) {

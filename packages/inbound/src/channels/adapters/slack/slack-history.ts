@@ -126,14 +126,14 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
     }
   }
 
-  async function readUntilDone(wanted: Wanted): Promise<void> {
+  async function readUntilDone(request: Wanted): Promise<void> {
     await untilDone(async () => {
       try {
-        await inLane(wanted.channelId, () => readChannel(wanted))
+        await inLane(request.channelId, () => readChannel(request))
       } catch (error) {
         if (!(error instanceof ChannelFailure) || !permanent.has(error.kind)) throw error
         if (error.kind !== 'gone')
-          reportUnread(wanted.channelId, `new messages of the channel could not be read: ${error.message}`)
+          reportUnread(request.channelId, `new messages of the channel could not be read: ${error.message}`)
       }
     })
   }
@@ -151,13 +151,13 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
     return null
   }
 
-  async function readChannel(wanted: Wanted): Promise<void> {
-    const { messages, unread } = await read.channel(wanted)
+  async function readChannel(request: Wanted): Promise<void> {
+    const { messages, unread } = await read.channel(request)
     for (const message of messages) {
       signal.throwIfAborted()
-      await deps.take(wanted.channelId, message)
+      await deps.take(request.channelId, message)
     }
-    if (unread.length > 0) reportUnread(wanted.channelId, unread.join('; '))
+    if (unread.length > 0) reportUnread(request.channelId, unread.join('; '))
   }
 
   function reportUnread(what: string, detail: string): void {

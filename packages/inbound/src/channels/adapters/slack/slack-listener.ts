@@ -37,21 +37,21 @@ export function createSlackListener(deps: SlackListenerDeps) {
     passedOver: listener.passedOver,
     take: async (channelId, message) => {
       const event = { ...message, type: 'message', channel: channelId }
-      const said = readEnvelope('events_api', { team_id: teamId, event }, self)
-      if (said !== null && !isClosing()) await take(said)
+      const received = readEnvelope('events_api', { team_id: teamId, event }, self)
+      if (received !== null && !isClosing()) await take(received)
     },
   })
 
   /** Processes each message once. */
-  async function take(said: SlackSaid): Promise<void> {
-    if (taken.has(said.id)) return
-    const message = await completeSaid(said, known, signal)
+  async function take(received: SlackSaid): Promise<void> {
+    if (taken.has(received.id)) return
+    const message = await completeSaid(received, known, signal)
     signal.throwIfAborted()
     await listener.received(message)
-    taken.add(said.id)
-    if (said.at.ts === null) return
+    taken.add(received.id)
+    if (received.at.ts === null) return
     const { conversationId: channelId, threadId: threadTs } = message.place
-    history.stood(said.at.ts, message.addressed ? { channelId, threadTs } : null)
+    history.stood(received.at.ts, message.addressed ? { channelId, threadTs } : null)
   }
 
   return {
@@ -59,22 +59,22 @@ export function createSlackListener(deps: SlackListenerDeps) {
     hear: (envelope: SlackEnvelope): void => {
       if (isClosing()) return
       const moved = readMoved(envelope.type, envelope.body)
-      const said = moved === null ? readEnvelope(envelope.type, envelope.body, self) : null
+      const received = moved === null ? readEnvelope(envelope.type, envelope.body, self) : null
       if (moved !== null) listener.moved?.(moved)
       // An envelope that can be ignored or not parsed is acknowledged, because a redelivery does not help.
-      if (said === null) {
+      if (received === null) {
         void envelope.acknowledge()
         return
       }
-      const isTaken = lanes.run(said.channelId, async () => {
-        if (isClosing()) return history.failed(said.at.ts)
-        await take(said).catch((error: unknown) => {
-          history.failed(said.at.ts)
+      const isTaken = lanes.run(received.channelId, async () => {
+        if (isClosing()) return history.failed(received.at.ts)
+        await take(received).catch((error: unknown) => {
+          history.failed(received.at.ts)
           throw error
         })
         await envelope.acknowledge()
       })
-      if (!isTaken) history.failed(said.at.ts)
+      if (!isTaken) history.failed(received.at.ts)
     },
   }
 }

@@ -227,17 +227,18 @@ function guardClient(
     readonly onFault: (fault: string) => void
   },
 ): void {
-  const [hear, another] = client.listeners('ws_message')
-  if (hear === undefined || another !== undefined) throw new Error('the client of Slack has an unknown form')
+  const [listener, another] = client.listeners('ws_message')
+  if (listener === undefined || another !== undefined)
+    throw new Error('the client of Slack has an unknown form')
   let envelope: Envelope | null = null
-  client.off('ws_message', hear)
+  client.off('ws_message', listener)
   client.on('ws_message', (data: unknown) => {
     const read = readSocketPacket(data)
     if ('fault' in read) return on.onFault(read.fault)
     if (read.packet.kind === 'hello') on.onHello(read.packet.connections)
     envelope = read.packet.kind === 'envelope' ? read.packet : null
     // The client emits its event synchronously.
-    hear.call(client, packetForClient(read.packet), false)
+    listener.call(client, packetForClient(read.packet), false)
   })
   client.on('slack_event', ({ ack }: { readonly ack: () => Promise<void> }) => {
     if (envelope !== null) on.onEnvelope(envelope, ack)

@@ -61,11 +61,11 @@ export async function pollUpdates(deps: PollDeps, signal: AbortSignal): Promise<
       }
     } catch (error) {
       if (signal.aborted) return
-      const told = stateAfter(error)
-      listener.stateChanged(told.state)
-      if (told.state.state === 'refused') return
+      const outcome = stateAfter(error)
+      listener.stateChanged(outcome.state)
+      if (outcome.state.state === 'refused') return
       failures += 1
-      await clock.sleep(told.waitMs ?? backoffMs(pollBackoff, failures), signal).catch(() => {})
+      await clock.sleep(outcome.waitMs ?? backoffMs(pollBackoff, failures), signal).catch(() => {})
     }
   }
 }

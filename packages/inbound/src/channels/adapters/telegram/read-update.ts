@@ -50,16 +50,16 @@ function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
   const { from, chat } = message
   if (!from || from.is_bot || chat.type === 'channel' || isWrittenByProgram(message)) return null
   const files = filesOf(message)
-  const words = readText(message, self)
-  if (words.text === '' && files.length === 0) return null
+  const content = readText(message, self)
+  if (content.text === '' && files.length === 0) return null
   const answersUs = message.reply_to_message?.from?.id === self.id
   return {
     id: `${chat.id}:${message.message_id}`,
     ...senderOf(from),
     place: placeOf(message),
-    ...authoredParts(message, { text: words.text, files }),
+    ...authoredParts(message, { text: content.text, files }),
     pressed: null,
-    addressed: chat.type === 'private' || (!words.isForOther && (words.isForUs || answersUs)),
+    addressed: chat.type === 'private' || (!content.isForOther && (content.isForUs || answersUs)),
     ...(message.media_group_id === undefined ? {} : { albumId: message.media_group_id }),
     callbackId: null,
   }

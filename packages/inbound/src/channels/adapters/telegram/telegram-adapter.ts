@@ -97,12 +97,12 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   }
 
   /** Runs a call to a place. If the group became a supergroup, reports that and repeats the call there. */
-  async function askedAt<T>(
+  async function callAtPlace<T>(
     place: ConversationPlace,
     signal: AbortSignal,
     ask: (conversationId: string, signal: GrammySignal) => Promise<T>,
   ): Promise<T> {
-    return asked(signal, async (signal) => {
+    return callApi(signal, async (signal) => {
       try {
         return await ask(place.conversationId, signal)
       } catch (error) {
@@ -142,7 +142,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
       polling = pollUpdates(deps, ending.signal)
     },
     send: ({ place, text, buttons, replyToId }, signal) =>
-      askedAt(place, signal, async (chat, signal) => {
+      callAtPlace(place, signal, async (chat, signal) => {
         const sent = await api.sendMessage(
           chat,
           text,
@@ -162,7 +162,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
         return { id: `${chat}:${sent.message_id}` }
       }),
     edit: ({ place, messageId, text, buttons }, signal) =>
-      askedAt(place, signal, async (chat, signal) => {
+      callAtPlace(place, signal, async (chat, signal) => {
         if (!isMessageIn(chat, messageId))
           throw new ChannelFailure('gone', 'the message belongs to the group before it became a supergroup')
         const { message_thread_id: _thread, ...options } = written(place, buttons)
@@ -174,7 +174,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
       }),
     download,
     upload: ({ place, name, bytes }, signal) =>
-      askedAt(place, signal, async (chat, signal) => {
+      callAtPlace(place, signal, async (chat, signal) => {
         const document = new InputFile(bytes, plainName(name))
         const sent = await api.sendDocument(chat, document, threadOf(place), signal)
         return { id: `${chat}:${sent.message_id}` }
@@ -203,7 +203,7 @@ function readOrPassOver(update: Update, self: TelegramSelf, listener: ChannelLis
 }
 
 /** Runs a call and converts errors of Telegram to `ChannelFailure`. An aborted signal throws its own reason. */
-async function asked<T>(signal: AbortSignal, ask: (signal: GrammySignal) => Promise<T>): Promise<T> {
+async function callApi<T>(signal: AbortSignal, ask: (signal: GrammySignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   try {
     return await ask(signal as GrammySignal)

@@ -16,16 +16,16 @@ export function telegramFailure(error: unknown): ChannelFailure {
   if (!(error instanceof GrammyError))
     return new ChannelFailure('unsure', 'the call to Telegram ended without an answer')
   const { error_code: code, description, parameters } = error
-  const told = `Telegram says: ${description.slice(0, 200)}`
+  const detail = `Telegram says: ${description.slice(0, 200)}`
   if (code === 429) {
     const seconds = parameters.retry_after ?? 1
-    return new ChannelFailure('rate-limited', told, Math.min(retryAfterMaxMs, seconds * 1000))
+    return new ChannelFailure('rate-limited', detail, Math.min(retryAfterMaxMs, seconds * 1000))
   }
-  if (code === 403 || parameters.migrate_to_chat_id !== undefined) return new ChannelFailure('gone', told)
-  if (code === 400 && places.test(description)) return new ChannelFailure('gone', told)
+  if (code === 403 || parameters.migrate_to_chat_id !== undefined) return new ChannelFailure('gone', detail)
+  if (code === 400 && places.test(description)) return new ChannelFailure('gone', detail)
   if (code === 413 || (code === 400 && tooLong.test(description)))
-    return new ChannelFailure('too-large', told)
-  return new ChannelFailure(code >= 500 ? 'unsure' : 'refused', told)
+    return new ChannelFailure('too-large', detail)
+  return new ChannelFailure(code >= 500 ? 'unsure' : 'refused', detail)
 }
 
 /** Returns Telegram's error code; 0 if there was no response. Pure. */

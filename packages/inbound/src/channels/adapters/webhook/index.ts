@@ -27,7 +27,7 @@ import { postSigned } from './post-signed.ts'
 const filesMax = 20
 
 /** The body that the other system sends, signed according to Standard Webhooks. */
-const saidSchema = z.looseObject({
+const messageSchema = z.looseObject({
   /** The id of the person, as in `channelIdentities.webhook`: the system's name, a colon, the person's id. */
   sender: z.string().max(256),
   sender_name: z.string().max(200).optional(),
@@ -116,9 +116,9 @@ export function createWebhookChannel(deps: {
     const verdict = verifyStandard(signed, body, { secrets: [secret], nowMs: clock.now() })
     if (!verdict.valid) return reply(401, verdict.reason)
     if (listener === null || isClosed) return reply(503, 'the channel is not connected')
-    const said = saidSchema.safeParse(readJson(body, jsonLimits.body))
-    if (!said.success) throw malformed(z.prettifyError(said.error).slice(0, faultMaxChars))
-    const { sender, sender_name: senderName = '', conversation, thread = null } = said.data
+    const parsed = messageSchema.safeParse(readJson(body, jsonLimits.body))
+    if (!parsed.success) throw malformed(z.prettifyError(parsed.error).slice(0, faultMaxChars))
+    const { sender, sender_name: senderName = '', conversation, thread = null } = parsed.data
     if (!channelIdentities.webhook.form.test(sender))
       throw malformed(
         'sender must be the name of your system, a colon and its id of the person: intranet:ann',
@@ -129,9 +129,9 @@ export function createWebhookChannel(deps: {
       id,
       senderId: sender,
       senderName,
-      place: { conversationId: conversation, threadId: thread, isPrivate: said.data.private },
-      ...authoredParts(said.data),
-      addressed: said.data.addressed,
+      place: { conversationId: conversation, threadId: thread, isPrivate: parsed.data.private },
+      ...authoredParts(parsed.data),
+      addressed: parsed.data.addressed,
     })
     return reply(202, 'taken')
   }
@@ -191,7 +191,7 @@ function authoredParts({
   forwarded,
   pressed = null,
   files,
-}: z.infer<typeof saidSchema>): Pick<ReceivedMessage, 'text' | 'pressed' | 'attachments' | 'forwarded'> {
+}: z.infer<typeof messageSchema>): Pick<ReceivedMessage, 'text' | 'pressed' | 'attachments' | 'forwarded'> {
   const attachments = files.map(
     ({ name, media_type: mediaType, size = null, url: reference, voice }) =>
       ({
@@ -222,10 +222,10 @@ function wire({ place, clientId, text, buttons, replyToId }: OutgoingMessage): o
   }
 }
 
-function reply(status: number, words: string): CallbackReply {
+function reply(status: number, detail: string): CallbackReply {
   return {
     status,
     contentType: 'application/json',
-    body: JSON.stringify({ status: status < 300 ? 'accepted' : 'refused', detail: words }),
+    body: JSON.stringify({ status: status < 300 ? 'accepted' : 'refused', detail }),
   }
 }

@@ -66,12 +66,12 @@ function lineFailure(error: unknown): ChannelFailure {
 }
 
 function statusFailure(status: number, retryAfter: string): ChannelFailure {
-  const words = `the address answered ${status}`
+  const detail = `the address answered ${status}`
   const seconds = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null
   if (status === 429)
-    return new ChannelFailure('rate-limited', words, seconds === null ? null : seconds * 1000)
-  if (status === 404 || status === 410) return new ChannelFailure('gone', words)
-  if (status === 413) return new ChannelFailure('too-large', words)
-  if (status >= 500 || status === 408) return new ChannelFailure('unsure', words)
-  return new ChannelFailure('refused', words)
+    return new ChannelFailure('rate-limited', detail, seconds === null ? null : seconds * 1000)
+  if (status === 404 || status === 410) return new ChannelFailure('gone', detail)
+  if (status === 413) return new ChannelFailure('too-large', detail)
+  if (status >= 500 || status === 408) return new ChannelFailure('unsure', detail)
+  return new ChannelFailure('refused', detail)
 }

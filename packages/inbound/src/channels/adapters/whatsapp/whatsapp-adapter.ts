@@ -72,7 +72,7 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
     return { id: answer.data.messages[0]!.id }
   }
 
-  async function hear({ body, headers }: CallbackRequest): Promise<CallbackReply> {
+  async function receive({ body, headers }: CallbackRequest): Promise<CallbackReply> {
     if (appSecret === null || listener === null) return reply(503, 'this channel is not configured')
     if (!isSigned(body, headers['x-hub-signature-256'], appSecret.reveal())) {
       return reply(401, 'the signature is missing or wrong')
@@ -171,9 +171,9 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
     receiveRequest: async (request) => {
       if (ending.signal.aborted) return reply(503, 'this channel is closed')
       if (request.method === 'GET') return greeted(request)
-      const heard = hear(request)
-      underWay.add(heard)
-      return heard.finally(() => underWay.delete(heard))
+      const receiving = receive(request)
+      underWay.add(receiving)
+      return receiving.finally(() => underWay.delete(receiving))
     },
     close: async () => {
       ending.abort(new Error('the channel is closed'))

@@ -49,8 +49,8 @@ const joiner = '\u2060'
 const looseMark = /(?<![\p{L}\p{N}])[*_~]|[*_~](?![\p{L}\p{N}])/gu
 
 function withoutMarks(text: string, isLineStart: boolean): string {
-  const words = withoutTicks(text).replace(looseMark, `${joiner}$&${joiner}`)
-  return isLineStart ? words.replace(/^(\s*)>/, `$1${joiner}>${joiner}`) : words
+  const plain = withoutTicks(text).replace(looseMark, `${joiner}$&${joiner}`)
+  return isLineStart ? plain.replace(/^(\s*)>/, `$1${joiner}>${joiner}`) : plain
 }
 
 /** Replaces backticks, which would begin code, by a character that looks like a backtick. */

@@ -65,10 +65,10 @@ interface ReaderOptions {
 }
 
 /** The bound on words and thinking together, characters; no model writes more in one answer. */
-const saidMaxChars = 16 * 1024 * 1024
+const answerMaxChars = 16 * 1024 * 1024
 const nothing: SaidNews = { text: '', thoughts: [], retracts: false, usage: null }
 /** Data of events that only keep a connection open. */
-const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|""|\{\s*\}|\[\s*\])?$/i
+const keepAlive = /^(?:ping|pong|heartbeat|keep-?alive|null|""|\{\s*\}|\[\s*\])?$/i
 const doneMark = /^\[?done\]?$/i
 
 interface ReadSoFar {
@@ -124,7 +124,7 @@ export function createAnswerReader({
   function take({ event, data }: Frame): SaidNews {
     const text = data.trim()
     if (doneMark.test(text)) so.isDone = true
-    if (so.isDone || signOfLife.test(text)) return nothing
+    if (so.isDone || keepAlive.test(text)) return nothing
     if (event === 'stray') {
       so.stray = redact(excerptOf(text), secrets)
       return nothing
@@ -142,31 +142,31 @@ export function createAnswerReader({
       const [issue] = parsed.error.issues
       throw unreadable(`${issue?.path.join('.') || 'it'} is not of the expected type`)
     }
-    return takeChunk(so, parsed.data, { value, say, calls })
+    return takeChunk(so, parsed.data, { value, say: readMessage, calls })
   }
 
-  function say(said: WireSaid, isWhole: boolean): SaidNews {
+  function readMessage(message: WireSaid, isWhole: boolean): SaidNews {
     // A whole message after a stream repeats the thinking that was streamed.
-    const thoughts = isWhole && so.said.hasThoughts ? [] : thoughtsIn(said, from)
-    let words = ''
+    const thoughts = isWhole && so.said.hasThoughts ? [] : thoughtsIn(message, from)
+    let text = ''
     let retracts = false
-    for (const part of newParts(so, said.content, isWhole)) {
+    for (const part of newParts(so, message.content, isWhole)) {
       if (!part.known && part.text === '' && part.thinking === '' && part.refusal === '')
         so.strange ??= `a part of type ${part.type.slice(0, 60)}`
       if (part.thinking !== '') thoughts.push(thoughtOf(part.thinking, { field: 'content', from }))
       const tagged = tags.take(part.text)
-      const thought = tagged.retracts ? words + tagged.thought : tagged.thought
-      if (tagged.retracts) words = ''
+      const thought = tagged.retracts ? text + tagged.thought : tagged.thought
+      if (tagged.retracts) text = ''
       retracts ||= tagged.retracts
       if (thought !== '') thoughts.push(thoughtOf(thought, { field: 'think_tag', from }))
-      words += tagged.text + part.refusal
+      text += tagged.text + part.refusal
       if (part.refusal !== '') so.isRefused = true
     }
-    if (said.refusal !== '') {
+    if (message.refusal !== '') {
       so.isRefused = true
-      words += said.refusal
+      text += message.refusal
     }
-    return { ...heard(so, { text: words, thoughts }), retracts }
+    return { ...deltaOf(so, { text, thoughts }), retracts }
   }
 
   return {
@@ -178,7 +178,7 @@ export function createAnswerReader({
       const thoughts = rest.thought === '' ? [] : [thoughtOf(rest.thought, { field: 'think_tag', from })]
       const half = so.said.half.toWellFormed()
       so.said.half = ''
-      const said = heard(so, { text: half + rest.text, thoughts })
+      const output = deltaOf(so, { text: half + rest.text, thoughts })
       // Some servers close the stream right after a complete tool call, without a finish reason.
       const isOver = so.isDone || so.isTold || (calls.areWhole() && so.stray === '')
       if (so.reason === null && !isOver) {
@@ -189,7 +189,7 @@ export function createAnswerReader({
       const settled = calls.settled(so.reason === 'length')
       if (so.said.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)
       const usage = so.usage && counted(so.usage, so.said.chars + charsIn(settled))
-      return { ...said, calls: settled, end: endFor(so, settled), usage, isRefused: so.isRefused }
+      return { ...output, calls: settled, end: endFor(so, settled), usage, isRefused: so.isRefused }
     },
   }
 }
@@ -226,7 +226,7 @@ function jsonOr(text: string): unknown {
 
 interface Taking {
   readonly value: Readonly<Record<string, unknown>>
-  readonly say: (said: WireSaid, isWhole: boolean) => SaidNews
+  readonly say: (message: WireSaid, isWhole: boolean) => SaidNews
   readonly calls: SaidCalls
 }
 
@@ -247,11 +247,11 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   so.isTold = so.isOneText && choice.message != null && !choice.delta
   if (so.choice === null) so.choice = choice.index
   const isWhole = !choice.delta || (choice.message != null && isSilent(choice.delta))
-  const said = isWhole ? choice.message : choice.delta
-  const news = said ? by.say(said, isWhole) : heard(so, { text: choice.text, thoughts: [] })
+  const message = isWhole ? choice.message : choice.delta
+  const news = message ? by.say(message, isWhole) : deltaOf(so, { text: choice.text, thoughts: [] })
   // A whole message after the streamed pieces repeats their tool calls.
-  if (said && !(isWhole && by.calls.hasAny()))
-    for (const piece of piecesIn(said, isWhole)) by.calls.take(piece)
+  if (message && !(isWhole && by.calls.hasAny()))
+    for (const piece of piecesIn(message, isWhole)) by.calls.take(piece)
   if (by.calls.hasAny()) so.said.chars += 1
   so.reason = endOf(choice.finish_reason) ?? so.reason
   return { ...news, usage }
@@ -263,8 +263,8 @@ function isForeign(value: Usage): boolean {
 }
 
 /** Whether a delta that comes together with a whole message has no content. */
-function isSilent(said: WireSaid): boolean {
-  const { content, reasoning_content: thought, refusal, tool_calls: calls, function_call: call } = said
+function isSilent(message: WireSaid): boolean {
+  const { content, reasoning_content: thought, refusal, tool_calls: calls, function_call: call } = message
   return content.length + thought.length + calls.length === 0 && refusal === '' && !call
 }
 
@@ -288,12 +288,12 @@ type WireChoice = Pick<
 >
 
 /** Returns the pieces of calls: in a whole message each entry is a call; in a stream the pieces name their call. */
-function piecesIn(said: WireSaid, isWhole: boolean): readonly CallPiece[] {
-  const inContent = said.content.flatMap(({ call }) => call ?? [])
-  const pieces = [...said.tool_calls, ...inContent].map((call, position) =>
+function piecesIn(message: WireSaid, isWhole: boolean): readonly CallPiece[] {
+  const inContent = message.content.flatMap(({ call }) => call ?? [])
+  const pieces = [...message.tool_calls, ...inContent].map((call, position) =>
     pieceOf(call, isWhole || inContent.length > 0 ? position : null),
   )
-  const legacy = said.function_call
+  const legacy = message.function_call
   // `function_call` beside `tool_calls` repeats the same call for older clients.
   if (!legacy || pieces.length > 0) return pieces
   return [{ index: 0, id: '', name: legacy.name, arguments: argumentsOf(legacy), seal: '' }]
@@ -322,17 +322,17 @@ function argumentsOf(call: {
 /** The longest tool call id that is read, characters; a longer id is ignored. */
 const idMaxChars = 512
 
-function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
+function deltaOf(so: ReadSoFar, { text: piece, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
   // Two events may split a surrogate pair: the first half waits for the second, because clients reject a lone half.
-  const text = so.said.half + words
+  const text = so.said.half + piece
   const last = text.charCodeAt(text.length - 1)
   so.said.half = last >= 0xd800 && last <= 0xdbff ? text.slice(-1) : ''
-  const said = { text: text.slice(0, text.length - so.said.half.length).toWellFormed(), thoughts }
-  const thoughtChars = said.thoughts.reduce((sum, { text, data }) => sum + charsOf(text) + charsOf(data), 0)
-  so.said.chars += said.text.length + thoughtChars
-  if (so.said.chars > saidMaxChars) throw unreadable('it is too large')
+  const output = { text: text.slice(0, text.length - so.said.half.length).toWellFormed(), thoughts }
+  const thoughtChars = output.thoughts.reduce((sum, { text, data }) => sum + charsOf(text) + charsOf(data), 0)
+  so.said.chars += output.text.length + thoughtChars
+  if (so.said.chars > answerMaxChars) throw unreadable('it is too large')
   so.said.hasThoughts ||= thoughts.length > 0
-  return { ...said, retracts: false, usage: null }
+  return { ...output, retracts: false, usage: null }
 }
 
 function charsOf(value: unknown): number {
@@ -351,18 +351,18 @@ function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
     if (!isRecord(usage)) continue
     const counted = countsInNumbers(inChatNames(usage))
     // Only the mesh may set these two members of a usage, so the provider's values are dropped.
-    const { cost_usd: _cost, answer_bound: _bound, ...told } = counted
-    if (usageFrom(told) !== null) return told
+    const { cost_usd: _cost, answer_bound: _bound, ...reported } = counted
+    if (usageFrom(reported) !== null) return reported
   }
   return null
 }
 
 /** Estimates the output tokens from the characters if the provider reports none for an answer with words. */
-function counted(usage: Usage, saidChars: number): Usage {
-  const told = usageFrom(usage)
-  const output = told && withCountedOutput(told, saidChars).completionTokens
-  if (told === null || output === told.completionTokens) return usage
-  return { ...usage, completion_tokens: output, total_tokens: told.promptTokens + (output ?? 0) }
+function counted(usage: Usage, outputChars: number): Usage {
+  const reported = usageFrom(usage)
+  const output = reported && withCountedOutput(reported, outputChars).completionTokens
+  if (reported === null || output === reported.completionTokens) return usage
+  return { ...usage, completion_tokens: output, total_tokens: reported.promptTokens + (output ?? 0) }
 }
 
 function namesOf(value: Readonly<Record<string, unknown>>): string {

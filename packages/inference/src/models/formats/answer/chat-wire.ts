@@ -23,7 +23,7 @@ import { readJsonQuietly } from '@flotilla/foundation/intake'
 /** A number beyond the precision of a float, as its original digits. */
 const written = z.object({ rawJSON: z.string() }).transform(({ rawJSON }) => rawJSON)
 
-const words = z
+const textSchema = z
   .union([z.string(), z.number().transform(String), z.boolean().transform(String), written])
   .nullish()
   .transform((value) => value ?? '')
@@ -49,7 +49,7 @@ const argumentsText = z
 
 const functionSchema = z.looseObject({
   index: place,
-  name: words,
+  name: textSchema,
   arguments: argumentsText,
   parameters: argumentsText,
   input: argumentsText,
@@ -57,21 +57,21 @@ const functionSchema = z.looseObject({
 
 const callSchema = z.looseObject({
   index: place,
-  id: words,
-  name: words,
+  id: textSchema,
+  name: textSchema,
   arguments: argumentsText,
   parameters: argumentsText,
   input: argumentsText,
   function: functionSchema.nullish(),
   custom: functionSchema.nullish().catch(null),
   extra_content: z
-    .looseObject({ google: z.looseObject({ thought_signature: words }).nullish() })
+    .looseObject({ google: z.looseObject({ thought_signature: textSchema }).nullish() })
     .nullish()
     .catch(null),
 })
 export type WireCall = z.output<typeof callSchema>
 
-const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseObject({ text: words })])
+const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseObject({ text: textSchema })])
 
 /** A tool call as a content part, as in Anthropic's messages or the Responses API. */
 const callPart = callSchema.extend({ type: z.enum(['tool_use', 'tool_call', 'function_call', 'toolCall']) })
@@ -83,12 +83,14 @@ const partSchema = z.union([
   callPart.transform((call) => ({ ...plain(''), type: 'tool_use', call })),
   z
     .looseObject({
-      type: words,
-      text: z.union([words, z.looseObject({ value: words }).transform(({ value }) => value)]).optional(),
-      thinking: z.union([words, joinedTexts]).optional(),
-      reasoning: z.union([words, z.unknown().transform(() => '')]).optional(),
-      summary: z.union([words, joinedTexts, z.unknown().transform(() => '')]).optional(),
-      refusal: words.optional(),
+      type: textSchema,
+      text: z
+        .union([textSchema, z.looseObject({ value: textSchema }).transform(({ value }) => value)])
+        .optional(),
+      thinking: z.union([textSchema, joinedTexts]).optional(),
+      reasoning: z.union([textSchema, z.unknown().transform(() => '')]).optional(),
+      summary: z.union([textSchema, joinedTexts, z.unknown().transform(() => '')]).optional(),
+      refusal: textSchema.optional(),
     })
     .transform((part) => {
       const { type, text = '', thinking = '', reasoning = '', summary = '', refusal = '' } = part
@@ -165,12 +167,12 @@ function orFalse<S extends z.ZodType, V>(schema: S, none: V) {
   return z.union([z.literal(false).transform(() => none), schema])
 }
 
-const saidMembers = z.looseObject({
+const messageMembers = z.looseObject({
   content: parts,
-  refusal: orFalse(words, ''),
+  refusal: orFalse(textSchema, ''),
   reasoning_content: orFalse(parts, []),
   reasoning: z.union([parts, z.unknown().transform(() => [])]).optional(),
-  reasoning_text: words,
+  reasoning_text: textSchema,
   thinking: z.union([parts, z.unknown().transform(() => [])]).optional(),
   thinking_blocks: z.array(z.unknown()).nullish().catch(null),
   reasoning_details: z.array(z.unknown()).nullish().catch(null),
@@ -179,17 +181,17 @@ const saidMembers = z.looseObject({
   extra_content: callSchema.shape.extra_content,
 })
 /** Some providers write member names in camel case. */
-const saidSchema = z.preprocess(
+const messageSchema = z.preprocess(
   renaming({ toolCalls: 'tool_calls', functionCall: 'function_call', reasoningContent: 'reasoning_content' }),
-  saidMembers,
+  messageMembers,
 )
-export type WireSaid = z.output<typeof saidMembers>
+export type WireSaid = z.output<typeof messageMembers>
 
 const reason = z
   .union([
-    words,
+    textSchema,
     z
-      .looseObject({ type: words, reason: words })
+      .looseObject({ type: textSchema, reason: textSchema })
       .transform(({ type, reason: why }) => (type === '' ? why : type)),
   ])
   .optional()
@@ -197,9 +199,9 @@ const reason = z
 
 const choiceMembers = z.looseObject({
   index: place,
-  delta: saidSchema.nullish(),
-  message: saidSchema.nullish(),
-  text: words,
+  delta: messageSchema.nullish(),
+  message: messageSchema.nullish(),
+  text: textSchema,
   finish_reason: reason,
   error: z.unknown().optional(),
 })
@@ -232,10 +234,10 @@ function renaming(names: Readonly<Record<string, string>>) {
 
 /** The schema of one event of a stream, or of a whole answer. */
 export const chatWireSchema = z.looseObject({
-  id: words,
-  model: words,
+  id: textSchema,
+  model: textSchema,
   choices: choiceList,
-  message: z.union([saidSchema, z.string().transform(() => null)]).nullish(),
+  message: z.union([messageSchema, z.string().transform(() => null)]).nullish(),
   done: z
     .unknown()
     .optional()

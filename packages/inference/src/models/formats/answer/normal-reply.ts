@@ -92,7 +92,7 @@ function normalBody(reply: ProviderReply, options: NormalReplyOptions): ByteStre
 export function createNormalWriter(options: NormalReplyOptions, write: (text: string) => void) {
   const frames = createAnswerFrames()
   const reader = createAnswerReader(options)
-  const said: { text: string; thoughts: SaidNews['thoughts'][number][] } = { text: '', thoughts: [] }
+  const output: { text: string; thoughts: SaidNews['thoughts'][number][] } = { text: '', thoughts: [] }
 
   let hasBegun = false
 
@@ -119,11 +119,11 @@ export function createNormalWriter(options: NormalReplyOptions, write: (text: st
         if (options.stream) text += begun(newsChunk(head(), news))
         else {
           if (news.retracts) {
-            said.thoughts.push(thoughtOf(said.text, { field: 'think_tag', from: options.from }))
-            said.text = ''
+            output.thoughts.push(thoughtOf(output.text, { field: 'think_tag', from: options.from }))
+            output.text = ''
           }
-          said.text += news.text
-          said.thoughts.push(...news.thoughts)
+          output.text += news.text
+          output.thoughts.push(...news.thoughts)
         }
       }
     } finally {
@@ -138,7 +138,7 @@ export function createNormalWriter(options: NormalReplyOptions, write: (text: st
       const end = reader.end()
       const made = normalCalls(end.calls, options)
       if (options.stream) write(begun(endChunks(head(), end, made)))
-      else write(wholeNormal(head(), { said: { ...said, retracts: false, usage: null }, end, made }))
+      else write(wholeNormal(head(), { said: { ...output, retracts: false, usage: null }, end, made }))
     },
   }
 }

@@ -47,7 +47,7 @@ export function createThinkingTags(firstHeldChars = 0) {
   let hasThought = false
   /** Set after thinking: the blanks before the first word are dropped. */
   let isBehindThinking = false
-  const said = { chars: 0, ticks: 0, last: '', hasOpening: false, hasLine: false }
+  const written = { chars: 0, ticks: 0, last: '', hasOpening: false, hasLine: false }
 
   interface Out {
     text: string
@@ -55,15 +55,15 @@ export function createThinkingTags(firstHeldChars = 0) {
     retracts: boolean
   }
 
-  function say(text: string, out: Out): void {
-    const words = isBehindThinking ? text.trimStart() : text
-    if (words === '') return
+  function emit(text: string, out: Out): void {
+    const visible = isBehindThinking ? text.trimStart() : text
+    if (visible === '') return
     isBehindThinking = false
-    out.text += words
-    said.chars += words.length
-    said.ticks += ticksIn(words)
-    said.last = words.at(-1) ?? ''
-    said.hasLine ||= opensLine(words)
+    out.text += visible
+    written.chars += visible.length
+    written.ticks += ticksIn(visible)
+    written.last = visible.at(-1) ?? ''
+    written.hasLine ||= opensLine(visible)
   }
 
   function think(buffer: string, out: Out): string | null {
@@ -89,7 +89,7 @@ export function createThinkingTags(firstHeldChars = 0) {
     thinkingMark.lastIndex = 0
     const first = mayHaveMark(text) ? thinkingMark.exec(text) : null
     // Backticks are counted from mark to mark, because one text may hold thousands of marks.
-    let ticks = said.ticks
+    let ticks = written.ticks
     let countedTo = 0
     for (let found = first; found; found = thinkingMark.exec(text)) {
       const [mark] = found
@@ -97,31 +97,31 @@ export function createThinkingTags(firstHeldChars = 0) {
       const behind = text.slice(found.index + mark.length)
       ticks += ticksIn(text.slice(countedTo, found.index))
       countedTo = found.index
-      const isExample = ticks % 2 === 1 || quotes.has(text[found.index - 1] ?? said.last)
+      const isExample = ticks % 2 === 1 || quotes.has(text[found.index - 1] ?? written.last)
       if (hasThought && found.groups?.['opening'] !== undefined && !isExample) {
-        say(before, out)
+        emit(before, out)
         later = { tag: mark, pieces: [] }
         closing = closingOf(mark)
         phase = 'thinking'
         return behind
       }
-      if (!hasThought && !said.hasOpening && found.groups?.['closing'] !== undefined && !isExample) {
-        out.retracts = said.chars > out.text.length
+      if (!hasThought && !written.hasOpening && found.groups?.['closing'] !== undefined && !isExample) {
+        out.retracts = written.chars > out.text.length
         out.thought += out.text + before
         out.text = ''
         hasThought = true
         isBehindThinking = true
         text = behind.replace(wordsBegin, '')
         thinkingMark.lastIndex = 0
-        ticks = said.ticks
+        ticks = written.ticks
         countedTo = 0
         continue
       }
-      said.hasOpening ||= found.groups?.['opening'] !== undefined
+      written.hasOpening ||= found.groups?.['opening'] !== undefined
     }
-    const isShort = !hasThought && said.chars === 0 && text.length < firstHeldChars
+    const isShort = !hasThought && written.chars === 0 && text.length < firstHeldChars
     const open = isShort ? text.length : openEndChars(text)
-    say(text.slice(0, text.length - open), out)
+    emit(text.slice(0, text.length - open), out)
     held = text.slice(text.length - open)
     return null
   }
@@ -161,7 +161,7 @@ export function createThinkingTags(firstHeldChars = 0) {
       held = ''
       if (phase === 'thinking' && later === null) return { text: '', thought: last, retracts: false }
       const unclosed = later === null ? last : later.tag + later.pieces.join('') + last
-      const text = withoutEnds(unclosed, { closesLines: said.hasLine })
+      const text = withoutEnds(unclosed, { closesLines: written.hasLine })
       return { text: isBehindThinking ? text.trimStart() : text, thought: '', retracts: false }
     },
   }

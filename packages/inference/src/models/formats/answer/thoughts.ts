@@ -35,9 +35,9 @@ export function thoughtOf(
 }
 
 /** Returns the thinking in one event or message, in its most exact form; other forms repeat the thinking. Pure. */
-export function thoughtsIn(said: WireSaid, from: string): Thought[] {
-  const details = (said.reasoning_details ?? []).flatMap((entry) => detailOf(entry, from))
-  const seal = said.extra_content?.google?.thought_signature ?? ''
+export function thoughtsIn(message: WireSaid, from: string): Thought[] {
+  const details = (message.reasoning_details ?? []).flatMap((entry) => detailOf(entry, from))
+  const seal = message.extra_content?.google?.thought_signature ?? ''
   if (seal !== '')
     details.push({
       type: 'reasoning.encrypted',
@@ -47,13 +47,13 @@ export function thoughtsIn(said: WireSaid, from: string): Thought[] {
       from,
     })
   if (details.length > 0) return details
-  const blocks = (said.thinking_blocks ?? []).flatMap((entry) => blockOf(entry, from))
+  const blocks = (message.thinking_blocks ?? []).flatMap((entry) => blockOf(entry, from))
   if (blocks.length > 0) return blocks
   const texts = [
-    ['reasoning_content', textIn(said.reasoning_content)],
-    ['reasoning', textIn(said.reasoning ?? [])],
-    ['thinking', textIn(said.thinking ?? [])],
-    ['reasoning_text', said.reasoning_text],
+    ['reasoning_content', textIn(message.reasoning_content)],
+    ['reasoning', textIn(message.reasoning ?? [])],
+    ['thinking', textIn(message.thinking ?? [])],
+    ['reasoning_text', message.reasoning_text],
   ] as const
   const [first] = texts.filter(([, text]) => text !== '')
   return first === undefined ? [] : [thoughtOf(first[1], { field: first[0], from })]

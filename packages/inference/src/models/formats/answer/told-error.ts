@@ -31,11 +31,11 @@ export function toldError(
   value: Readonly<Record<string, unknown>>,
   { secrets, judge }: { readonly secrets: readonly Secret[]; readonly judge?: JudgeError | undefined },
 ): Problem | null {
-  const told = errorIn(value)
-  if (told === null) return null
-  const judged = judge?.({ error: told }) ?? null
+  const error = errorIn(value)
+  if (error === null) return null
+  const judged = judge?.({ error }) ?? null
   if (judged !== null) return judged
-  const message = redact(messageIn(told), secrets).slice(0, messageMaxChars)
+  const message = redact(messageIn(error), secrets).slice(0, messageMaxChars)
   const detail = `the model answered with an error: ${message === '' ? 'without a message' : message}`
   return new Problem(saysTooLong(message) ? 'prompt-too-long' : 'upstream-failed', { detail })
 }

@@ -79,10 +79,10 @@ export function endChunks(head: NormalHead, end: AnswerEnd, made: ReturnType<typ
 /** Writes the normal form as one JSON text with the whole content and the finish reason. Pure. */
 export function wholeNormal(
   head: NormalHead,
-  { said, end, made }: { said: SaidNews; end: AnswerEnd; made: ReturnType<typeof normalCalls> },
+  { said: output, end, made }: { said: SaidNews; end: AnswerEnd; made: ReturnType<typeof normalCalls> },
 ): string {
-  const text = said.text + end.text
-  const thoughts = joinThoughts([...said.thoughts, ...end.thoughts, ...made.seals])
+  const text = output.text + end.text
+  const thoughts = joinThoughts([...output.thoughts, ...end.thoughts, ...made.seals])
   const message = {
     role: 'assistant',
     content: text === '' && made.calls.length > 0 ? null : text,

@@ -38,8 +38,8 @@ export function createBedrockWriter({ secrets = [] }: { readonly secrets?: reado
       if (answer !== undefined) return JSON.stringify(mendedAnswer(answer))
       const message = values[0]?.['message']
       if (typeof message !== 'string') throw unreadable('it has no output')
-      const words = redact(excerptOf(message), secrets)
-      throw new Problem('upstream-failed', { detail: `the model answered with an error: ${words}` })
+      const errorText = redact(excerptOf(message), secrets)
+      throw new Problem('upstream-failed', { detail: `the model answered with an error: ${errorText}` })
     },
   }
 }
@@ -82,8 +82,8 @@ function mendedBlock(block: Members): readonly Members[] {
   if (isRecord(reasoningContent)) return mendedThought(reasoningContent)
   const { content } = membersOf(citationsContent)
   return (Array.isArray(content) ? (content as unknown[]) : []).flatMap((part) => {
-    const words = membersOf(part)['text']
-    return typeof words === 'string' ? [{ text: words }] : []
+    const text = membersOf(part)['text']
+    return typeof text === 'string' ? [{ text }] : []
   })
 }
 

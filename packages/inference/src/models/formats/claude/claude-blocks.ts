@@ -31,12 +31,12 @@ export function mendedBlock(block: Members, keepsUnknown: boolean): MendedBlock 
 
 /** Adapts a text or thinking block: text in its start becomes a delta, because readers expect an empty start. */
 function mendedText(block: Members, name: 'text' | 'thinking', keepsCitations: boolean): MendedBlock {
-  const words = printed(block[name])
+  const text = printed(block[name])
   const { signature } = block
   const isSigned = name === 'thinking' && typeof signature === 'string' && signature !== ''
   const isPlain = block[name] === '' && !isSigned && block['citations'] == null
   if (isPlain && (name === 'text' || typeof signature === 'string')) return { block, deltas: [] }
-  const deltas: Members[] = words === '' ? [] : [{ type: `${name}_delta`, [name]: words }]
+  const deltas: Members[] = text === '' ? [] : [{ type: `${name}_delta`, [name]: text }]
   if (isSigned) deltas.push({ type: 'signature_delta', signature })
   const citations: unknown = block['citations']
   if (keepsCitations && Array.isArray(citations))

@@ -62,8 +62,8 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   /** Drops a repeated start of the same message; returns an error if another message starts after content. */
   function again(message: Members): readonly Members[] {
     if (count === 0 || idOf(message) === '' || idOf(message) === id) return []
-    const words = 'the stream began a second answer before the first one had ended'
-    return [{ type: 'error', error: { type: 'api_error', message: words } }]
+    const detail = 'the stream began a second answer before the first one had ended'
+    return [{ type: 'error', error: { type: 'api_error', message: detail } }]
   }
 
   function close(given: unknown): readonly Members[] {
@@ -114,12 +114,12 @@ export function createClaudeMender({ keepsUnknown }: MenderOptions): ClaudeMende
   }
 
   function messageDelta(event: Members): readonly Members[] {
-    const told = membersOf(event['usage'])
-    const usage = filledUsage({ output_tokens: outputTokens, ...filled(told) }, keepsUnknown)
+    const reported = membersOf(event['usage'])
+    const usage = filledUsage({ output_tokens: outputTokens, ...filled(reported) }, keepsUnknown)
     const change = membersOf(event['delta'])
     hasReason ||= typeof change['stop_reason'] === 'string' && change['stop_reason'] !== ''
     const closed = [...open.keys()].flatMap(close)
-    const isSame = sameMembers(usage, told) && event['delta'] === change
+    const isSame = sameMembers(usage, reported) && event['delta'] === change
     return [...begin(), ...closed, isSame ? event : { ...event, delta: change, usage }]
   }
 
@@ -184,13 +184,13 @@ function filledUsage(usage: Members, keepsUnknown: boolean): Members {
 }
 
 function filledMessage(message: Members, keepsUnknown = true): Members {
-  const told = membersOf(message['usage'])
-  const usage = filledUsage({ input_tokens: 0, output_tokens: 0, ...filled(told) }, keepsUnknown)
+  const reported = membersOf(message['usage'])
+  const usage = filledUsage({ input_tokens: 0, output_tokens: 0, ...filled(reported) }, keepsUnknown)
   const known = { id: '', type: 'message', model: '', role: 'assistant', content: [], ...filled(message) }
-  const same = sameMembers(usage, told)
+  const same = sameMembers(usage, reported)
   const hasAll = ['id', 'type', 'model', 'role'].every((name) => typeof message[name] === 'string')
   if (same && hasAll && Array.isArray(message['content'])) return message
-  return { stop_reason: null, stop_sequence: null, ...known, usage: same ? told : usage }
+  return { stop_reason: null, stop_sequence: null, ...known, usage: same ? reported : usage }
 }
 
 function sameMembers(mended: Members, given: Members): boolean {

@@ -19,7 +19,7 @@ export interface ClaudeOptions {
 }
 
 /** Data of events that only keep a connection open, or mark the end as a chat completion does. */
-const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|\[?done\]?|\{\s*\}|\[\s*\])?$/i
+const keepAlive = /^(?:ping|pong|heartbeat|keep-?alive|null|\[?done\]?|\{\s*\}|\[\s*\])?$/i
 
 /**
  * Reads an answer of the Messages API, whole or streamed, and writes it in the form that was asked for: events, or
@@ -57,7 +57,7 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
 
   function takeFrame(frame: Frame): string {
     const text = frame.data.trim()
-    if (signOfLife.test(text) || frame.event === 'stray') return ''
+    if (keepAlive.test(text) || frame.event === 'stray') return ''
     const values = wireValues(text, secrets)
     const from = values.length === 1 ? frame : { event: frame.event, data: '' }
     const mended = values.flatMap(({ value, written }) => eventsOf(value, membersOf(written), from))

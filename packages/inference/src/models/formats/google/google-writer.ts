@@ -9,7 +9,7 @@ import { membersOf, writtenObject } from '../claude/claude-message.ts'
 import type { Members } from '../claude/claude-message.ts'
 import { isRecord } from '../empty-answer.ts'
 
-const signOfLife = /^(?:ping|null|\[?done\]?|\{\s*\}|\[\s*\])?$/i
+const keepAlive = /^(?:ping|null|\[?done\]?|\{\s*\}|\[\s*\])?$/i
 
 /**
  * Reads an answer of Gemini, whole or streamed, and writes it in the form that was asked for: events, or one answer
@@ -40,7 +40,7 @@ export function createGoogleWriter({
 
   function takeFrame({ event, data }: Frame): string {
     const text = data.trim()
-    if (signOfLife.test(text) || event === 'stray') return ''
+    if (keepAlive.test(text) || event === 'stray') return ''
     const mended = wireValues(text, secrets).flatMap(({ value, written }) =>
       answerOf(value, membersOf(written)),
     )
@@ -69,8 +69,8 @@ const knownMembers = ['candidates', 'usageMetadata', 'promptFeedback'] as const
 
 /** Returns the provider's error in the form that the AI SDK package reads. */
 function errorOf({ error }: Members, message: string): Members {
-  const told = membersOf(error)
-  const { code, status } = told
+  const details = membersOf(error)
+  const { code, status } = details
   return {
     code: typeof code === 'number' ? code : null,
     message,

@@ -149,10 +149,10 @@ function argumentsOf(value: JsonValue | undefined): string {
 function fitResult(result: JsonObject | undefined, id: string): JsonObject {
   if (result === undefined) return { role: 'tool', tool_call_id: id, content: notMade }
   const { content } = result
-  const words =
+  const fitted =
     saysAnything(content) || isBlankText(content) ? (withoutEmptyParts(content) ?? notMade) : '[no output]'
-  if (result['tool_call_id'] === id && words === content) return wellFormedMessage(result)
-  return wellFormedMessage({ ...result, tool_call_id: id, content: words })
+  if (result['tool_call_id'] === id && fitted === content) return wellFormedMessage(result)
+  return wellFormedMessage({ ...result, tool_call_id: id, content: fitted })
 }
 
 /** Fits a message without tool calls. */
@@ -161,12 +161,12 @@ function fitPlain(message: JsonObject, rules: HistoryRules): JsonObject {
   const isEmpty = !saysAnything(content)
   const hasExtras = details !== undefined || (calls !== undefined && message['role'] === 'assistant')
   const isOfTurn = message['role'] === 'user' || message['role'] === 'assistant'
-  const words = isEmpty && isOfTurn ? '[empty]' : withoutEmptyParts(content)
-  if (!hasExtras && words === content) return wellFormedMessage(message)
+  const fitted = isEmpty && isOfTurn ? '[empty]' : withoutEmptyParts(content)
+  if (!hasExtras && fitted === content) return wellFormedMessage(message)
   const thought = thoughtsFor(details, { rules, known: new Map(), hasCalls: false })
   return wellFormedMessage({
     ...rest,
-    ...(words === undefined ? {} : { content: words }),
+    ...(fitted === undefined ? {} : { content: fitted }),
     ...thought.members,
   })
 }

@@ -75,7 +75,7 @@ const thinkingPart = objectOf({
   signature: text,
 })
 
-const said = textOr(listOf(kindOf('type', { text: textPart })))
+const textContent = textOr(listOf(kindOf('type', { text: textPart })))
 
 const reasoningDetail = objectOf({
   type: text,
@@ -103,7 +103,7 @@ const toolCall = objectOf(
   { required: ['id', 'type', 'function'] },
 )
 
-const instruction = objectOf({ role: text, content: said, name: text, cache_control: cacheControl })
+const instruction = objectOf({ role: text, content: textContent, name: text, cache_control: cacheControl })
 
 const messages = listOf(
   kindOf('role', {

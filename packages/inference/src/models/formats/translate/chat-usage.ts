@@ -6,9 +6,9 @@ import type { UsageRule } from '../usage.ts'
  * includes all billed tokens. Pure.
  */
 export function messagesUsage(value: unknown, rule: UsageRule): Record<string, number> {
-  const told = usageFrom(value)
-  if (told === null) return { input_tokens: 0, output_tokens: 0 }
-  const usage = billedUsage(told, rule)
+  const reported = usageFrom(value)
+  if (reported === null) return { input_tokens: 0, output_tokens: 0 }
+  const usage = billedUsage(reported, rule)
   const written = usage.cacheWriteTokens ?? 0
   return {
     input_tokens: Math.max(0, usage.promptTokens - usage.cachedTokens - written),

@@ -12,7 +12,7 @@ import type { ReasoningDetail } from './reasoning-details.ts'
 
 /** Writes the events of a message stream from an answer in the normal form. One per stream. */
 interface MessageEvents {
-  news(said: SaidNews, id: string): string
+  news(output: SaidNews, id: string): string
   end(end: AnswerEnd, id: string, made: ReturnType<typeof normalCalls>): string
 }
 
@@ -83,15 +83,15 @@ export function createMessageEvents(model: string, rule: UsageRule = {}): Messag
     return text
   }
 
-  function say({ text, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): string {
+  function writeContent({ text, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): string {
     const thought = readReasoningDetails(thoughts).map(think).join('')
     return thought + (text === '' ? '' : write('text', { type: 'text_delta', text }))
   }
 
   return {
-    news: (said, id) => begin(id) + say(said),
+    news: (output, id) => begin(id) + writeContent(output),
     end(end, id, made) {
-      const words = say({ text: end.text, thoughts: [...end.thoughts, ...made.seals] })
+      const content = writeContent({ text: end.text, thoughts: [...end.thoughts, ...made.seals] })
       const calls = made.calls.map((call) =>
         whole({ type: 'tool_use', id: call.id, name: call.function.name, input: {} }, [
           { type: 'input_json_delta', partial_json: inputText(call.function.arguments) },
@@ -99,7 +99,7 @@ export function createMessageEvents(model: string, rule: UsageRule = {}): Messag
       )
       return (
         begin(id) +
-        words +
+        content +
         calls.join('') +
         close() +
         event('message_delta', {
@@ -122,11 +122,11 @@ const stopReasons: Readonly<Record<NormalEnd, string>> = {
 /** Writes an answer in the normal form as one message, as JSON text. Pure. */
 export function messageFromNormal(
   head: { readonly id: string; readonly model: string },
-  said: Pick<SaidNews, 'text' | 'thoughts'>,
+  output: Pick<SaidNews, 'text' | 'thoughts'>,
   { end, made, rule = {} }: { end: AnswerEnd; made: ReturnType<typeof normalCalls>; rule?: UsageRule },
 ): string {
-  const blocks: JsonObject[] = readReasoningDetails(said.thoughts).map(blockFromReasoning)
-  if (said.text !== '') blocks.push({ type: 'text', text: said.text })
+  const blocks: JsonObject[] = readReasoningDetails(output.thoughts).map(blockFromReasoning)
+  if (output.text !== '') blocks.push({ type: 'text', text: output.text })
   const calls = made.calls.map(({ id, function: { name, arguments: text } }) => ({
     type: 'tool_use',
     id,

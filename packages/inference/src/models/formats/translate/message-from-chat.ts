@@ -67,11 +67,11 @@ export function createMessageWriter({
       const made = normalCalls(end.calls, { newId, from, keeps: takenId })
       const { id } = reader.head()
       if (stream) return last + events.end(end, id, made)
-      const said = {
+      const output = {
         text: text + end.text,
         thoughts: joinThoughts([...thoughts, ...end.thoughts, ...made.seals]),
       }
-      return messageFromNormal({ id, model }, said, { end, made, rule })
+      return messageFromNormal({ id, model }, output, { end, made, rule })
     },
   }
 }

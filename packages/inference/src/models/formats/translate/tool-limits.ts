@@ -92,8 +92,8 @@ function noted(messages: readonly JsonValue[], max: number, left: readonly strin
   if (!isJsonObject(first) || first['role'] !== 'system')
     return [{ role: 'system', content: note }, ...messages]
   const { content } = first
-  const words = Array.isArray(content)
+  const withNote = Array.isArray(content)
     ? [...content, { type: 'text', text: note }]
     : `${typeof content === 'string' ? content : ''}\n\n${note}`
-  return [{ ...first, content: words }, ...rest]
+  return [{ ...first, content: withNote }, ...rest]
 }

@@ -104,25 +104,26 @@ interface Asked {
 }
 
 /** Options that the AI SDK does not unify, by provider. */
-const ownWords: Readonly<Record<SdkKind, (asked: Asked) => Readonly<Record<string, JsonValue | null>>>> = {
-  anthropic: ({ budget, oneCall, user }) => ({
-    thinking: budget === null ? null : { type: 'enabled', budgetTokens: budget },
-    disableParallelToolUse: oneCall ? true : null,
-    metadata: user === null ? null : { userId: user },
-  }),
-  google: ({ budget, thinks }) => ({
-    thinkingConfig:
-      budget === null && !thinks
-        ? null
-        : { includeThoughts: true, ...(budget === null ? {} : { thinkingBudget: budget }) },
-  }),
-  bedrock: ({ budget }) => ({
-    reasoningConfig: budget === null ? null : { type: 'enabled', budgetTokens: budget },
-  }),
-  cohere: ({ budget }) => ({ thinking: budget === null ? null : { type: 'enabled', tokenBudget: budget } }),
-  mistral: ({ oneCall }) => ({ parallelToolCalls: oneCall ? false : null }),
-  azure: ({ oneCall, user }) => ({ parallelToolCalls: oneCall ? false : null, user }),
-}
+const ownWords: Readonly<Record<SdkKind, (requested: Asked) => Readonly<Record<string, JsonValue | null>>>> =
+  {
+    anthropic: ({ budget, oneCall, user }) => ({
+      thinking: budget === null ? null : { type: 'enabled', budgetTokens: budget },
+      disableParallelToolUse: oneCall ? true : null,
+      metadata: user === null ? null : { userId: user },
+    }),
+    google: ({ budget, thinks }) => ({
+      thinkingConfig:
+        budget === null && !thinks
+          ? null
+          : { includeThoughts: true, ...(budget === null ? {} : { thinkingBudget: budget }) },
+    }),
+    bedrock: ({ budget }) => ({
+      reasoningConfig: budget === null ? null : { type: 'enabled', budgetTokens: budget },
+    }),
+    cohere: ({ budget }) => ({ thinking: budget === null ? null : { type: 'enabled', tokenBudget: budget } }),
+    mistral: ({ oneCall }) => ({ parallelToolCalls: oneCall ? false : null }),
+    azure: ({ oneCall, user }) => ({ parallelToolCalls: oneCall ? false : null, user }),
+  }
 
 function ownOptions(
   request: SdkChatRequest,

@@ -67,8 +67,8 @@ function systemMessages(message: SdkMessage, rules: SdkRules): LanguageModelV4Me
 
 /** Converts a later instruction to a marked user message: several providers accept instructions only at the start. */
 function asLateInstruction(message: LanguageModelV4Message): LanguageModelV4Message {
-  const words = message.role === 'system' ? message.content : ''
-  return { role: 'user', content: [{ type: 'text', text: `[Instruction of the system] ${words}` }] }
+  const text = message.role === 'system' ? message.content : ''
+  return { role: 'user', content: [{ type: 'text', text: `[Instruction of the system] ${text}` }] }
 }
 
 function assistantMessage(message: SdkMessage, rules: SdkRules, names: ToolNames): LanguageModelV4Message {

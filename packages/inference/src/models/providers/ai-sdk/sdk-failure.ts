@@ -20,7 +20,8 @@ const callErrorSchema = z.looseObject({
 })
 
 /** Names of errors that the packages throw before they send a request. */
-const askedTooMuch = /^AI_(?:UnsupportedFunctionality|InvalidPrompt|InvalidArgument|TooManyEmbeddingValues)/
+const unsupportedRequest =
+  /^AI_(?:UnsupportedFunctionality|InvalidPrompt|InvalidArgument|TooManyEmbeddingValues)/
 
 /** Converts a package's error to the provider's error response; null for any other error. Pure. */
 export function refusalIn(error: unknown): ProviderReply | null {
@@ -49,9 +50,9 @@ export function problemIn(error: unknown, host: string, secrets: readonly Secret
   const own = problemAmongCauses(error)
   if (own) return own
   const { name, message } = plain(error)
-  const words = redact(message, secrets).slice(0, messageMaxChars)
-  if (askedTooMuch.test(name)) return new Problem('bad-request', { detail: words, cause: error })
-  const detail = `${host} failed${words === '' ? '' : `: ${words}`}`
+  const text = redact(message, secrets).slice(0, messageMaxChars)
+  if (unsupportedRequest.test(name)) return new Problem('bad-request', { detail: text, cause: error })
+  const detail = `${host} failed${text === '' ? '' : `: ${text}`}`
   return new Problem('upstream-failed', { detail, cause: error })
 }
 

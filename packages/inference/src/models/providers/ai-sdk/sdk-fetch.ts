@@ -15,7 +15,7 @@ import type { AnswerWriter } from '../rewritten-body.ts'
 /**
  * Reads an answer in any form and writes the form that the package asked for; null if the answer passes unchanged.
  */
-export type CreateAnswerWriter = (asked: { readonly stream: boolean }) => AnswerWriter | null
+export type CreateAnswerWriter = (options: { readonly stream: boolean }) => AnswerWriter | null
 
 interface CallOfAgent {
   readonly agentId: string
@@ -87,11 +87,13 @@ async function answerFor(
   createWriter: CreateAnswerWriter | null,
 ): Promise<PackageAnswer> {
   const { status, contentType, body } = reply
-  const asked = callUnderWay.getStore()?.asked ?? null
+  const answerForm = callUnderWay.getStore()?.asked ?? null
   const writer =
-    status === 200 && asked !== null ? (createWriter?.({ stream: asked === 'stream' }) ?? null) : null
+    status === 200 && answerForm !== null
+      ? (createWriter?.({ stream: answerForm === 'stream' }) ?? null)
+      : null
   if (writer !== null) {
-    if (asked === 'stream') {
+    if (answerForm === 'stream') {
       const events = markEventNumbers(rewrittenBody(body, writer))
       return { status, contentType: 'text/event-stream', body: ReadableStream.from(events) }
     }

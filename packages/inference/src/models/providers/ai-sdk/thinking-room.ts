@@ -32,7 +32,7 @@ const shares: Readonly<Record<Effort, number>> = {
  * that add the thinking budget to the bound get the bound without it. Pure.
  */
 export function thinkingRoom(
-  asked: {
+  requested: {
     readonly bound: number | null
     readonly budget: number | null
     readonly effort: Effort | null
@@ -40,20 +40,20 @@ export function thinkingRoom(
   },
   provider: { readonly kind: SdkKind; readonly thinksByEffort: boolean },
 ): ThinkingRoom {
-  const { bound, effort } = asked
-  if (asked.isOff) return { maxOutputTokens: bound, budget: null, effort: 'none' }
-  const wanted = asked.budget
-  if (wanted === null && (effort === null || effort === 'none')) {
+  const { bound, effort } = requested
+  if (requested.isOff) return { maxOutputTokens: bound, budget: null, effort: 'none' }
+  const statedBudget = requested.budget
+  if (statedBudget === null && (effort === null || effort === 'none')) {
     return { maxOutputTokens: bound, budget: null, effort }
   }
   if (provider.kind === 'google')
-    return { maxOutputTokens: bound, budget: wanted, effort: wanted === null ? effort : null }
+    return { maxOutputTokens: bound, budget: statedBudget, effort: statedBudget === null ? effort : null }
   if (provider.thinksByEffort || provider.kind === 'mistral' || provider.kind === 'azure') {
     return { maxOutputTokens: bound, budget: null, effort: effort ?? 'medium' }
   }
   if (bound === null)
-    return { maxOutputTokens: null, budget: wanted, effort: wanted === null ? effort : null }
-  const share = wanted ?? Math.round(bound * shares[effort ?? 'medium'])
+    return { maxOutputTokens: null, budget: statedBudget, effort: statedBudget === null ? effort : null }
+  const share = statedBudget ?? Math.round(bound * shares[effort ?? 'medium'])
   const budget = Math.min(Math.max(share, budgetMinTokens), bound - answerMinTokens)
   if (budget < budgetMinTokens) return { maxOutputTokens: bound, budget: null, effort: null }
   const isAdded = provider.kind === 'anthropic' || provider.kind === 'bedrock'

@@ -31,8 +31,8 @@ export function createToolNames(rules: SdkRules, names: readonly string[]): Tool
 
 function fitted(name: string, rules: SdkRules): string {
   if (rules.toolName.test(name)) return name
-  const words = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^[^a-zA-Z_]/, '_')
-  return `${words.slice(0, nameMaxChars - markChars - 1)}_${mark(name, markChars)}`
+  const plainName = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^[^a-zA-Z_]/, '_')
+  return `${plainName.slice(0, nameMaxChars - markChars - 1)}_${mark(name, markChars)}`
 }
 
 /** Returns a hash in letters and digits, which all providers accept. */
