@@ -49,12 +49,12 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
     ]),
     ...allSince('where no count was read the next line but one refuses, whatever the unit', [
       [
-        String.raw`const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(words) ?? []`,
-        String.raw`const [, count = '', unit = "Stryker was here!"] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(words) ?? []`,
+        String.raw`const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(text) ?? []`,
+        String.raw`const [, count = '', unit = "Stryker was here!"] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(text) ?? []`,
       ],
       [
-        String.raw`const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(words) ?? []`,
-        String.raw`const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(words) ?? ["Stryker was here"]`,
+        String.raw`const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(text) ?? []`,
+        String.raw`const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(text) ?? ["Stryker was here"]`,
       ],
     ]),
     ...allSince('memory of a pure function: what is not kept is worked out again, and is the same', [
@@ -77,9 +77,9 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
       ['knownZones.add(name)', ';'],
     ]),
     {
-      line: "return wrong(`\"${words}\": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)",
+      line: "return wrong(`\"${text}\": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)",
       becomes:
-        "return wrong(`\"${words}\": ${error instanceof Error ? error.message.replace(/CronPattern: /, '') : 'no'}`)",
+        "return wrong(`\"${text}\": ${error instanceof Error ? error.message.replace(/CronPattern: /, '') : 'no'}`)",
       reason: 'the library puts that word in first place and nowhere else',
     },
     ...allSince('whatever else the table of this machine takes is an offset, and no offset has a letter', [
@@ -117,12 +117,12 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
     ]),
     ...allSince('there always is a name, and it always matches', [
       [
-        String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? []`,
-        String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? "Stryker was here!") ?? []`,
+        String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(offset ?? '') ?? []`,
+        String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(offset ?? "Stryker was here!") ?? []`,
       ],
       [
-        String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? []`,
-        String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? ["Stryker was here"]`,
+        String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(offset ?? '') ?? []`,
+        String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(offset ?? '') ?? ["Stryker was here"]`,
       ],
     ]),
     ...allSince('a short cut: the offset of UTC is zero', [
@@ -130,27 +130,27 @@ export const equivalentsOfTriggers: readonly Equivalent[] = [
       ["if (timezone === 'UTC') return 0", 'if (timezone === "") return 0'],
     ]),
     {
-      line: 'const words = formatterOf(timezone)',
+      line: 'const offset = formatterOf(timezone)',
       becomes:
-        "const words = formatterOf(timezone).formatToParts(at).find(part => part.type === 'timeZoneName').value",
+        "const offset = formatterOf(timezone).formatToParts(at).find(part => part.type === 'timeZoneName').value",
       reason: 'a formatter that was asked for the name of a zone always says one',
     },
     ...allSince(
       'the name of an offset in this form is nothing but that, so that it always matches as a whole',
       [
         [
-          String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? []`,
-          String.raw`/GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? []`,
+          String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(offset ?? '') ?? []`,
+          String.raw`/GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(offset ?? '') ?? []`,
         ],
         [
-          String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? []`,
-          String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?/.exec(words ?? '') ?? []`,
+          String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(offset ?? '') ?? []`,
+          String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?/.exec(offset ?? '') ?? []`,
         ],
       ],
     ),
     {
-      line: String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? []`,
-      becomes: String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)$/.exec(words ?? '') ?? []`,
+      line: String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(offset ?? '') ?? []`,
+      becomes: String.raw`/^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)$/.exec(offset ?? '') ?? []`,
       reason: 'an offset of zero is written as GMT alone, and a text that does not match is zero too',
     },
     ...allSince('memory of a pure function: what is not kept is worked out again, and is the same', [

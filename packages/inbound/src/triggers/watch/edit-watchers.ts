@@ -91,7 +91,7 @@ function rewrite(node: unknown, before: WatcherEntry, after: WatcherEntry): void
   else node.set('when', after.when)
 }
 
-/** Returns the document's text. Throws if the text does not have the wanted entries, as a YAML alias can cause. */
+/** Returns the document's text. Throws if the text does not have the expected entries, as a YAML alias can cause. */
 function written(document: Document, expected: readonly WatcherEntry[], dashes: number): string {
   let text: string
   try {

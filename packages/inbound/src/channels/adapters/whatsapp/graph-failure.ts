@@ -31,7 +31,7 @@ export function graphFailure(
 ): ChannelFailure {
   const read = graphErrorSchema.safeParse(answer)
   const error = read.success ? read.data.error : null
-  const detail = `WhatsApp says: ${(error?.error_data?.details ?? error?.message ?? `status ${status}`).slice(0, 200)}`
+  const text = `WhatsApp says: ${(error?.error_data?.details ?? error?.message ?? `status ${status}`).slice(0, 200)}`
   const code = error?.code ?? 0
   if (code === windowClosed) {
     return new ChannelFailure(
@@ -43,11 +43,11 @@ export function graphFailure(
     const seconds = typeof retryAfter === 'string' && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null
     return new ChannelFailure(
       'rate-limited',
-      detail,
+      text,
       seconds === null ? retryAfterMs : Math.min(retryAfterMaxMs, seconds * 1000),
     )
   }
-  if (gone.has(code)) return new ChannelFailure('gone', detail)
-  if (status === 413 || tooLarge.has(code)) return new ChannelFailure('too-large', detail)
-  return new ChannelFailure(unsure.has(code) || status >= 500 ? 'unsure' : 'refused', detail)
+  if (gone.has(code)) return new ChannelFailure('gone', text)
+  if (status === 413 || tooLarge.has(code)) return new ChannelFailure('too-large', text)
+  return new ChannelFailure(unsure.has(code) || status >= 500 ? 'unsure' : 'refused', text)
 }
