@@ -106,24 +106,21 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
       guard(caller, { do: 'manage-credentials' })
       return alone(async () => {
         const { isMnemonic, plainMnemonic } = await import('./seed/make-seed.ts')
-        const mnemonic = plainMnemonic(given.mnemonic)
-        if (!isMnemonic(mnemonic)) throw noWords()
-        await seed.put(
-          { words: mnemonic, made: 'imported', passphrase: given.passphrase },
-          (ownerAddress) => {
-            const before = table.seed()?.ownerAddress ?? ownerAddress
-            if (before === ownerAddress || table.count() === 0) {
-              // The row precedes the final files: the words can restore the files, but not the first index.
-              table.keepSeed({ ownerAddress, nextIndex: given.firstIndex ?? ownerIndex + 1 })
-              return
-            }
-            throw new Problem('conflict', {
-              detail: `these words belong to the seed of ${ownerAddress}, but agents have addresses from the seed of ${before}`,
-              repair:
-                'Import the words of the seed that flotilla wallet status shows, or use a separate home for the other seed.',
-            })
-          },
-        )
+        const words = plainMnemonic(given.mnemonic)
+        if (!isMnemonic(words)) throw noWords()
+        await seed.put({ words, made: 'imported', passphrase: given.passphrase }, (ownerAddress) => {
+          const before = table.seed()?.ownerAddress ?? ownerAddress
+          if (before === ownerAddress || table.count() === 0) {
+            // The row precedes the final files: the words can restore the files, but not the first index.
+            table.keepSeed({ ownerAddress, nextIndex: given.firstIndex ?? ownerIndex + 1 })
+            return
+          }
+          throw new Problem('conflict', {
+            detail: `these words belong to the seed of ${ownerAddress}, but agents have addresses from the seed of ${before}`,
+            repair:
+              'Import the words of the seed that flotilla wallet status shows, or use a separate home for the other seed.',
+          })
+        })
         return keep(caller, 'imported', given.firstIndex ?? ownerIndex + 1)
       })
     },
