@@ -17,6 +17,11 @@ it('a model without a price is refused with the command that sets it, and costs 
   const at = { url: mesh.url, home: mesh.home }
   const half = await flotilla(at, 'models', 'price', 'mine/large', '--input', '1')
   expect([half.code, half.err]).toMatchObject([2, expect.stringContaining('both --input and --output')])
+  const nameless = await flotilla(at, 'models', 'price', 'heartbeat', '--input', '1', '--output', '5')
+  expect([nameless.code, nameless.err]).toMatchObject([
+    1,
+    expect.stringContaining('such as openai/gpt-5-mini'),
+  ])
   const set = await flotilla(at, 'models', 'price', 'mine/large', '--input', '1', '--output', '5')
   expect(set.out).toContain('mine/large costs 1 in and 5 out')
   // The provider reports 10 input tokens and 2 output tokens.

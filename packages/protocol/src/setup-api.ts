@@ -70,6 +70,10 @@ const modelName = z
     z.maxLength(setupLimits.modelNameMaxChars),
     z.regex(/^[^\s\p{Cc}]+$/u, 'the name of a model has no spaces'),
   )
+/** A model with its provider; `heartbeat` and `compaction` are other members of the setting of models. */
+const providerModel = modelName.check(
+  z.regex(/^[^/]+\/./, 'write provider and model, such as openai/gpt-5-mini'),
+)
 /** Null if not set. */
 const usualModel = z.nullable(z.string())
 
@@ -166,7 +170,7 @@ export const setupApi = {
   },
   setupPrice: {
     request: z.strictObject({
-      model: modelName,
+      model: providerModel,
       /** Null uses the public price list. */
       price: z.nullable(
         z.strictObject({
