@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { wordsOf } from './spelling.ts'
+import { readWords } from './spelling.ts'
 
 test('words of prose are checked, without their punctuation and possessive', () => {
-  expect(wordsOf("The **mesh**'s owner’s well-known “purpose”, (see below).")).toEqual([
+  expect(readWords("The **mesh**'s owner’s well-known “purpose”, (see below).")).toEqual([
     'mesh',
     'owner',
     'well',
@@ -16,9 +16,9 @@ test('words of prose are checked, without their punctuation and possessive', () 
 test('code, links, paths, identifiers and escapes are no words', () => {
   const text =
     'Say `npm rnu`, [guide](docs/giude.md), packages/mehs, runSubmited, max_byts, gVisor, ENOENT, 3rdd,\\nand ${fooo} ends'
-  expect(wordsOf(text)).toEqual(['guide', 'and', 'ends'])
+  expect(readWords(text)).toEqual(['guide', 'and', 'ends'])
 })
 
 test('a word in a block of code is not checked', () => {
-  expect(wordsOf('before\n```sh\nflotila start\n```\nafter')).toEqual(['before', 'after'])
+  expect(readWords('before\n```sh\nflotila start\n```\nafter')).toEqual(['before', 'after'])
 })

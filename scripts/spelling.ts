@@ -29,7 +29,7 @@ export function misspelledWords(): readonly string[] {
 function placesOfWords(): Map<string, string> {
   const places = new Map<string, string>()
   for (const { path, text } of textsToCheck()) {
-    for (const word of wordsOf(text)) if (!places.has(word)) places.set(word, path)
+    for (const word of readWords(text)) if (!places.has(word)) places.set(word, path)
   }
   return places
 }
@@ -39,7 +39,7 @@ function glossaryWords(): readonly string[] {
   const rows = readFileSync(join(repositoryRoot, 'docs', 'glossary.md'), 'utf8').matchAll(
     /^\|([^|]*)\|[^|]*\|([^|]*)\|$/gm,
   )
-  return [...rows].flatMap(([, term = '', alsoCalled = '']) => wordsOf(`${term} ${alsoCalled}`))
+  return [...rows].flatMap(([, term = '', alsoCalled = '']) => readWords(`${term} ${alsoCalled}`))
 }
 
 function textsToCheck(): readonly { readonly path: string; readonly text: string }[] {
@@ -54,7 +54,7 @@ function textsToCheck(): readonly { readonly path: string; readonly text: string
 }
 
 /** The English words of a text, without code in backticks, paths, addresses and identifiers. */
-export function wordsOf(text: string): readonly string[] {
+export function readWords(text: string): readonly string[] {
   const prose = text
     .replaceAll(/```[\s\S]*?```|`[^`\n]*`|\]\([^)\s]*\)|\$\{[^}]*\}|\\./g, ' ')
     .replaceAll('*', '')

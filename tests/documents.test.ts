@@ -5,14 +5,14 @@ import { avoidedWords } from './plain-words.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
-const wordsOf = (path: string) => read(path).split(/\s+/).filter(Boolean).length
+const wordCountOf = (path: string) => read(path).split(/\s+/).filter(Boolean).length
 
 describe('the size of a document', () => {
   test.each([
     ['README.md', 900],
     ['docs/architecture.md', 2500],
   ])('%s has at most %d words', (path, max) => {
-    expect(wordsOf(path)).toBeLessThanOrEqual(max)
+    expect(wordCountOf(path)).toBeLessThanOrEqual(max)
   })
 })
 

@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
     }
     return { ...watched, field, log, say }
   }
-  const wordsOf = async (turn: { innerText(): Promise<string> }) =>
+  const shownText = async (turn: { innerText(): Promise<string> }) =>
     (await turn.innerText()).replaceAll(/\s+/g, ' ')
 
   it.each([
@@ -65,8 +65,8 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
     else for (const cut of cuts.splice(0)) cut()
     await turn.locator('.turn-end').getByText(state).waitFor()
     // The mesh settles the tokens of the call after the run has ended, and the page then shows them.
-    await expect.poll(() => wordsOf(turn)).toMatch(/[1-9]k? tokens/)
-    const live = await wordsOf(turn)
+    await expect.poll(() => shownText(turn)).toMatch(/[1-9]k? tokens/)
+    const live = await shownText(turn)
     expect(live).toContain('One, two, three')
     expect(live).toContain(why)
     await picture(`chat-${state}`)
@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
       .locator('.turn')
       .filter({ hasText: `A turn ${how}` })
       .last()
-    await expect.poll(async () => wordsOf(again)).toBe(live)
+    await expect.poll(async () => shownText(again)).toBe(live)
     expect(faults).toEqual([])
     await context.close()
   })

@@ -6,11 +6,11 @@ import type { AboutTask, Plan, Step } from './steps.ts'
 export interface SaidMessage {
   readonly role: string
   readonly content?: string | readonly { readonly text?: string }[] | null
-  readonly tool_calls?: readonly SaidCall[]
+  readonly tool_calls?: readonly CollectedCall[]
   readonly tool_call_id?: string
 }
 
-interface SaidCall {
+interface CollectedCall {
   readonly id: string
   readonly function?: { readonly name: string; readonly arguments: string }
 }
@@ -108,7 +108,7 @@ function isWaiting(since: readonly SaidMessage[]): boolean {
   return asked && !refused && !said.some(({ role }) => role === 'user')
 }
 
-function isQuestion({ function: made }: SaidCall): boolean {
+function isQuestion({ function: made }: CollectedCall): boolean {
   return made?.name === 'update_task' && made.arguments.includes('"block"')
 }
 
@@ -120,7 +120,7 @@ function lastTask(since: readonly SaidMessage[]): AboutTask | null {
 }
 
 /** The first question in the conversation that has no answer yet. */
-function openQuestion(since: readonly SaidMessage[], calls: readonly SaidCall[]): AboutTask | null {
+function openQuestion(since: readonly SaidMessage[], calls: readonly CollectedCall[]): AboutTask | null {
   const answered = calls.map((call) => call.function?.arguments ?? '').join('\n')
   for (const message of since.filter(({ role }) => role === 'user')) {
     for (const [, taskId = '', question = ''] of textOf(message).matchAll(questionPattern)) {

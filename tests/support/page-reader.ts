@@ -29,7 +29,7 @@ const ofShell = /[`$|<>;&*~\\]/
 const quoted = /"([^"]*)"|'([^']*)'/g
 
 /** Splits a line into words as a shell does; such lines use no shell syntax but quotes. */
-const wordsOf = (line: string): readonly string[] =>
+const argumentsIn = (line: string): readonly string[] =>
   [...line.matchAll(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g)].map(([word]) =>
     word.replaceAll(quoted, (_whole, double?: string, single?: string) => double ?? single ?? ''),
   )
@@ -104,11 +104,11 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
       : [asksMesh.exec(found)?.groups?.['words'], asksHome.exec(found)?.groups?.['words']]
     if (ofMesh !== undefined) {
       const at = { url: `http://127.0.0.1:${port}`, home, input, environment }
-      return flotilla(at, ...wordsOf(ofMesh))
+      return flotilla(at, ...argumentsIn(ofMesh))
     }
     if (ofHome !== undefined) {
       const own = { FLOTILLA_PORT: String(port), FLOTILLA_RUNTIME: 'process', ...environment }
-      return flotilla({ home, input, environment: own }, ...wordsOf(ofHome))
+      return flotilla({ home, input, environment: own }, ...argumentsIn(ofHome))
     }
     const child = spawn('sh', ['-c', found], {
       cwd: folder,

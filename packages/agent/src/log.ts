@@ -5,7 +5,7 @@ import type { Log } from '@flotilla/protocol/json-log'
 
 /** Writes one JSON line per event to standard output, by file descriptor: the stream object alone would cost 2 ms. */
 export function createLog(clock: Clock): Log {
-  return createJsonLog({ clock, writeSome: (bytes) => writeSync(1, bytes), wordsOf: errorFields })
+  return createJsonLog({ clock, writeSome: (bytes) => writeSync(1, bytes), formatError: errorFields })
 }
 
 function errorFields(err: unknown): unknown {

@@ -5,7 +5,7 @@ import type { Log } from '@flotilla/protocol/json-log'
 
 /** Writes one JSON line per event to standard output. */
 export function createLog(clock: Clock): Log {
-  return createJsonLog({ clock, writeSome: (bytes) => writeSync(1, bytes), wordsOf: errorText })
+  return createJsonLog({ clock, writeSome: (bytes) => writeSync(1, bytes), formatError: errorText })
 }
 
 /** Keeps the first line of an error, because later lines of Playwright's errors may contain text of the page. */

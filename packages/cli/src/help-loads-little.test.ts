@@ -22,7 +22,7 @@ function loadedWith(file: string, seen = new Set<string>()): ReadonlySet<string>
 const forWorkAlone = [
   'cli/src/context.ts',
   'client/src/mesh-client.ts',
-  'cli/src/tell-error.ts',
+  'cli/src/print-error.ts',
   'cli/src/evals/run-eval.ts',
   'cli/src/demo/run-demo.ts',
 ]

@@ -62,7 +62,7 @@ export async function runWords(line: readonly string[], around: Surroundings): P
     const isUsage = error instanceof CommanderError
     // commander reports a request for help as an error with exit code 0.
     if (isUsage && error.exitCode === 0) return exitCodes.ok
-    const { printError, printErrorValue } = await import('./tell-error.ts')
+    const { printError, printErrorValue } = await import('./print-error.ts')
     const interrupted = interrupts.signal.aborted
     if (isJsonAsked(words) && !wrote) printErrorValue(error, { ...streams, interrupted })
     // Commander has written usage errors already.

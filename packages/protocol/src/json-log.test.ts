@@ -16,7 +16,7 @@ function aContainerLog() {
       place.text += new TextDecoder().decode(taken)
       return taken.length
     },
-    wordsOf: String,
+    formatError: String,
   })
   return { clock, place, log }
 }

@@ -12,15 +12,15 @@ export interface Log {
 
 /**
  * Writes one line of JSON for each event. A line that cannot be written is dropped and counted, and the count is
- * written as a separate line once there is room again. `wordsOf` returns what may be logged of an error.
+ * written as a separate line once there is room again. `formatError` returns what may be logged of an error.
  */
 export function createJsonLog(options: {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   /** Writes some of the bytes and returns their number; throws the system's error on failure. */
   readonly writeSome: (bytes: Uint8Array) => number
-  readonly wordsOf: (err: unknown) => unknown
+  readonly formatError: (err: unknown) => unknown
 }): Log {
-  const { clock, writeSome, wordsOf } = options
+  const { clock, writeSome, formatError } = options
   const lineOf = (level: string, sentence: string, fields: LogFields): string =>
     `${JSON.stringify({ time: clock.now(), level, msg: sentence, ...fields })}\n`
   const output = createLineOutput({
@@ -30,7 +30,7 @@ export function createJsonLog(options: {
   })
   const at = (level: string) => (fields: LogFields, sentence: string) => {
     const { err, ...rest } = fields
-    const errorField = err === undefined ? {} : { err: wordsOf(err) }
+    const errorField = err === undefined ? {} : { err: formatError(err) }
     output.write(lineOf(level, sentence, { ...rest, ...errorField }))
   }
   return { info: at('info'), warn: at('warn'), error: at('error') }

@@ -33,7 +33,7 @@ export const runnerSource = `
     over = true
     write(nonce + stringify({ ...message, logs, logsLeftOut }) + '\\n', () => exit(0))
   }
-  const wordsOf = (thrown) => {
+  const thrownText = (thrown) => {
     try {
       const words = text(thrown?.stack ?? thrown)
       return apply(slice, words, [0, ${skillBounds.failureMaxChars}])
@@ -41,7 +41,7 @@ export const runnerSource = `
       return 'it threw something that cannot be read'
     }
   }
-  const fail = (thrown) => end({ type: 'failed', words: wordsOf(thrown) })
+  const fail = (thrown) => end({ type: 'failed', words: thrownText(thrown) })
 
   let unread = ''
   own.stdin.setEncoding('utf8')

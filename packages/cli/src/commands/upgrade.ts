@@ -74,7 +74,7 @@ async function upgrade(context: CommandContext, line: CommandLine): Promise<void
     })
   }
   // Loads all modules that are needed from here on, because the files of this package are about to be replaced.
-  await import('../tell-error.ts')
+  await import('../print-error.ts')
   await upgradeTo(context, line, plan)
   terminal.progress.done()
   const { to, backup, fleet } = plan

@@ -200,7 +200,7 @@ if [ "$funcstack[1]" = _flotilla ]; then _flotilla "$@"; else compdef _flotilla 
 }
 
 /** Returns what fish offers for a kind of operand. */
-const wordsOf = (kind: string): string =>
+const valuesOfKind = (kind: string): string =>
   kind === 'agent' ? '(__flotilla_agents)' : kind.replaceAll(',', ' ')
 
 function fishScript(commands: readonly CommandReference[], { paths, takers }: LineWords): string {
@@ -217,13 +217,13 @@ function fishScript(commands: readonly CommandReference[], { paths, takers }: Li
       const when = command.path === '' ? '' : `-n ${quoted(`__flotilla_is_at ${path}`)} `
       const value = takesValue ? ' -r' : ''
       const kind = valueKindOf(command.path, option)
-      const values = kind === '-' ? value : ` -x -a ${quoted(wordsOf(kind))}`
+      const values = kind === '-' ? value : ` -x -a ${quoted(valuesOfKind(kind))}`
       return `complete -c flotilla ${when}${marks.join(' ')}${values} -d ${quoted(text)}`
     })
     const operandLines = operandsOf(command).flatMap((operand, count) => {
       const kind = operand.replace(/\+$/, '')
       if (kind === '-') return []
-      return [`complete -c flotilla ${at(count, operand.endsWith('+'))} -a ${quoted(wordsOf(kind))}`]
+      return [`complete -c flotilla ${at(count, operand.endsWith('+'))} -a ${quoted(valuesOfKind(kind))}`]
     })
     return [
       ...command.children.map(

@@ -102,7 +102,7 @@ describe('work of which nothing else is told', () => {
   })
 
   it('the note is not shown without a terminal, for a program, during a step or at a prompt', async () => {
-    const wordsOf = async (
+    const outputOf = async (
       options: Parameters<typeof keepTerminal>[0],
       first: (terminal: Terminal) => void = () => undefined,
     ) => {
@@ -113,13 +113,13 @@ describe('work of which nothing else is told', () => {
       ended()
       return out.text() + err.text()
     }
-    expect(await wordsOf({ isTTY: true })).toContain('Waiting')
-    expect(await wordsOf({ isTTY: false })).toBe('')
-    expect(await wordsOf({ isTTY: true, json: true })).toBe('')
+    expect(await outputOf({ isTTY: true })).toContain('Waiting')
+    expect(await outputOf({ isTTY: false })).toBe('')
+    expect(await outputOf({ isTTY: true, json: true })).toBe('')
     const step = (terminal: Terminal) => terminal.progress.step('Building')
-    expect(await wordsOf({ isTTY: true }, step)).not.toContain('Waiting')
+    expect(await outputOf({ isTTY: true }, step)).not.toContain('Waiting')
     const prompt = (terminal: Terminal) => terminal.openPrompt(() => ({ prompt: '> ', text: '', cursor: 0 }))
-    expect(await wordsOf({ isTTY: true }, prompt)).not.toContain('Waiting')
+    expect(await outputOf({ isTTY: true }, prompt)).not.toContain('Waiting')
   })
 
   it('the note is hidden while the command prints its own progress', () => {

@@ -50,7 +50,7 @@ export function createToastStore(): ToastStore {
 
   const tell = (title: string, undo?: () => Promise<string>): void =>
     show({ tone: 'ok', title, ...(undo ? { undo } : {}) })
-  const fail = (error: unknown): void => show({ tone: 'bad', ...wordsOf(error) })
+  const fail = (error: unknown): void => show({ tone: 'bad', ...describeError(error) })
 
   return {
     close,
@@ -75,7 +75,7 @@ export function createToastStore(): ToastStore {
 }
 
 /** Converts an error to text for a person. */
-export function wordsOf(error: unknown): { readonly title: string; readonly repair?: string } {
+export function describeError(error: unknown): { readonly title: string; readonly repair?: string } {
   if (error instanceof Problem) return { title: error.detail, repair: repairHere(error) }
   return { title: error instanceof Error ? error.message : 'Something failed.' }
 }

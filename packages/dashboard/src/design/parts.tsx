@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { wordsOf } from '../app/toasts.ts'
+import { describeError } from '../app/toasts.ts'
 import { formatDistance, formatDuration, formatMoment } from '../data/format.ts'
 import { useNow } from '../data/use-now.ts'
 import type { Tone } from '../live/state-tone.ts'
@@ -60,7 +60,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 /** Shows an error with the mesh's detail and repair. */
 export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => unknown }) {
-  const { title, repair } = wordsOf(error)
+  const { title, repair } = describeError(error)
   return (
     <div className="note bad" role="alert">
       <strong>{title}</strong>

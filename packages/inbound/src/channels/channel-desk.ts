@@ -20,14 +20,14 @@ import { createRunFiles } from './messages/run-files.ts'
 import type { SentFile } from './messages/run-files.ts'
 import { createRunPlaces } from './delivery/run-places.ts'
 import { createSendLetter } from './delivery/send-letter.ts'
-import { createTellIdentityChange } from './delivery/tell-identity-change.ts'
-import { createSendNotices } from './delivery/tell-notices.ts'
+import { createNotifyIdentityChange } from './delivery/notify-identity-change.ts'
+import { createSendNotices } from './delivery/send-notices.ts'
 import { showTyping } from './delivery/show-typing.ts'
 import { requireRoom } from './messages/agent-busy.ts'
 import { albumTimes } from './messages/join-album.ts'
 import { createBringFiles } from './intake/bring-files.ts'
 import type { BringFiles, BringFilesDeps } from './intake/bring-files.ts'
-import { createHearVoice } from './intake/hear-voice.ts'
+import { createTranscribeVoice } from './intake/transcribe-voice.ts'
 import { createMessageTable } from './messages/message-table.ts'
 import { createPassOver, createPatientReceive } from './intake/pass-over.ts'
 import { createReceiveMessage } from './intake/receive-message.ts'
@@ -164,7 +164,7 @@ export function createChannelDesk(kernel: ChannelKernel, needs: ChannelDeskNeeds
     receive: (channel, received) =>
       receive(channel, { ...received, place: moves.first(channel, received.place) }),
     passOver,
-    identityChanged: createTellIdentityChange({
+    identityChanged: createNotifyIdentityChange({
       ...shared,
       callerOf: people.channelCaller,
       ownersOn: people.ownersOn,
@@ -202,7 +202,7 @@ export function createChannelDesk(kernel: ChannelKernel, needs: ChannelDeskNeeds
         ...shared,
         callerOf: people.channelCaller,
         writeFile: needs.files.write,
-        voice: createHearVoice({ settings: voiceSettings, transcribe: needs.transcribe }),
+        voice: createTranscribeVoice({ settings: voiceSettings, transcribe: needs.transcribe }),
         requireTaken: ({ caller, message, agentId }) => {
           kernel.guard(caller, { do: 'submit-run', to: agentId })
           requireRoom(places, { agentId, person: caller.person ?? message.senderId })

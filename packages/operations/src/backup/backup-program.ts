@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import * as z from 'zod'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
-import type { MovedBytes } from './tell-bytes.ts'
+import type { MovedBytes } from './report-bytes.ts'
 
 /** The variables of the mesh's environment that are passed to the backup program; no credential is among them. */
 const passedVariables = ['PATH', 'HOME', 'XDG_CACHE_HOME', 'TMPDIR', 'LANG'] as const

@@ -17,7 +17,7 @@ import type { ContentSoFar, VerifiedBackup, VerifyOptions } from './verify-backu
 export type { ReadAgentData } from './read-agents.ts'
 export { whatIsMissing } from './what-is-missing.ts'
 export { heldTrailer, unreadTrailer } from './serve-reading.ts'
-export type { MovedBytes } from './tell-bytes.ts'
+export type { MovedBytes } from './report-bytes.ts'
 
 /** Loaded on first use, because the start of a mesh needs none of these modules. */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {

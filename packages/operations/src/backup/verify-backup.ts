@@ -10,8 +10,8 @@ import { namingDisk, requireFree } from './full-disk.ts'
 import { readFrames } from './read-frames.ts'
 import type { EntrySink, ReadArchive } from './read-frames.ts'
 import { broken, openArchive } from './seal-archive.ts'
-import { reportingBytes } from './tell-bytes.ts'
-import type { ReportBytes } from './tell-bytes.ts'
+import { reportingBytes } from './report-bytes.ts'
+import type { ReportBytes } from './report-bytes.ts'
 import { waitForDrain } from './wait-for-drain.ts'
 
 export interface VerifyOptions {

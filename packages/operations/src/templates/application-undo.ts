@@ -8,7 +8,7 @@ import type { WatchersEdit } from '@flotilla/inbound/triggers/watch'
 import type { ApplicationUndo } from './application-table.ts'
 import type { ApplyTemplateDeps } from './apply-context.ts'
 import type { Planned } from './plan-template.ts'
-import { currentFleet } from './standing-fleet.ts'
+import { currentFleet } from './current-fleet.ts'
 import { plain } from './undo-application.ts'
 
 /** Returns what an application writes to files, with the current content. For writing and for restoring. */

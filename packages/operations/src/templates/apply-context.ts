@@ -10,7 +10,7 @@ import type { CronJobs } from '@flotilla/inbound/triggers/cron'
 import type { FileWatches } from '@flotilla/inbound/triggers/watch'
 import type { Webhooks } from '@flotilla/inbound/triggers/webhook'
 import type { ApplicationTable } from './application-table.ts'
-import type { CurrentFleetDeps } from './standing-fleet.ts'
+import type { CurrentFleetDeps } from './current-fleet.ts'
 
 /** The dependencies of an application of a template. */
 export interface ApplyTemplateDeps extends CurrentFleetDeps {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createPermissionGrants } from '../../../identity/src/access/permission-grants.ts'
 import { defaultBudget } from '../../../fleet/src/agents/index.ts'
 import { holdTemplate, requireWholeSettings } from './hold-template.ts'
-import type { CurrentFleet } from './standing-fleet.ts'
+import type { CurrentFleet } from './current-fleet.ts'
 import { parseTemplate } from './template-file.ts'
 
 const grants = createPermissionGrants({ edit: () => Promise.reject(new Error('nothing is written here')) })

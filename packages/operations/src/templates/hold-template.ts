@@ -6,7 +6,7 @@ import { raisedPeriod } from '@flotilla/identity/access'
 import { defaultBudget } from '@flotilla/fleet/agents'
 import type { SettingsFile } from '@flotilla/foundation/config'
 import { namesMany, searchesByItself } from '@flotilla/inference/models'
-import type { CurrentFleet } from './standing-fleet.ts'
+import type { CurrentFleet } from './current-fleet.ts'
 import type { FleetTemplate, TemplateAgent } from './template-file.ts'
 
 /**

@@ -12,8 +12,8 @@ import type { Hook, HookWish } from '@flotilla/inbound/triggers/webhook'
 import { changesOf, itemOf, textOf } from './plan-item.ts'
 import { planWatchers } from './plan-watchers.ts'
 import type { WatcherPlan } from './plan-watchers.ts'
-import { scheduleFields } from './standing-fleet.ts'
-import type { CurrentAgent, CurrentFleet } from './standing-fleet.ts'
+import { scheduleFields } from './current-fleet.ts'
+import type { CurrentAgent, CurrentFleet } from './current-fleet.ts'
 import type {
   FleetTemplate,
   TemplateAgent,

@@ -50,7 +50,7 @@ describe('the amounts in the arguments of a call', () => {
     ['5'],
     null,
     '9'.repeat(79),
-  ])('the amount %j is none', (amount) => {
+  ])('the amount %j orders nothing', (amount) => {
     expect(ordered('transfer(address,uint256)', [friend, amount])).toEqual(nothing)
     expect(ordered('approve(address,uint256)', [friend, amount])).toEqual(nothing)
   })

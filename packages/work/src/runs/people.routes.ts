@@ -3,7 +3,7 @@ import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/
 import { alreadySent, idempotencyKeyIn, keptAliveReply, openEventStream } from '@flotilla/identity/http'
 import type { PeopleSurface } from '@flotilla/identity/http'
 import type { Caller } from '@flotilla/identity/access'
-import { awaitOutcome, readWhenSent } from './delivery/tell-outcome.ts'
+import { awaitOutcome, readWhenSent } from './delivery/deliver-outcome.ts'
 import { defaultSession } from './conversation.ts'
 import type { Ledger } from './ledger.ts'
 import type { LookUpRuns } from './look-up-runs.ts'

@@ -2,7 +2,7 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import { ChannelFailure } from '../adapter.ts'
 import type { TalkTable } from '../messages/talk-table.ts'
 import type { Letter } from '../messages/letter-table.ts'
-import { noticePrefix } from './tell-notices.ts'
+import { noticePrefix } from './send-notices.ts'
 
 /**
  * Creates the check whether a letter may still be sent. A person who was removed, lost the account

@@ -12,8 +12,8 @@ import { channelLimits, fileBackoff } from '../channel-limits.ts'
 import { createRungWork } from '../work-when-rung.ts'
 import { fetchFile, fileFault, whyNoFile } from './fetch-file.ts'
 import { forwardedFiles } from '../messages/forwarded-text.ts'
-import { withSpoken } from './hear-voice.ts'
-import type { HearVoice, SpokenWords } from './hear-voice.ts'
+import { withSpoken } from './transcribe-voice.ts'
+import type { TranscribeVoice, SpokenWords } from './transcribe-voice.ts'
 import type { FileWork } from '../messages/message-table.ts'
 import { problemText, writeReply } from '../commands/write-answer.ts'
 import type { WriteDeps } from '../commands/write-answer.ts'
@@ -33,7 +33,7 @@ export interface BringFilesDeps extends WriteDeps {
     caller: HumanCaller,
     file: { readonly agentId: string; readonly path: string; readonly content: Uint8Array },
   ) => Promise<unknown>
-  readonly voice: HearVoice
+  readonly voice: TranscribeVoice
   /** Throws the Problems that would reject the run, before the owner pays for a transcription. */
   readonly requireTaken: (work: GivenWork) => void
   /** Submits the run and returns its id. Joins the caller's transaction. Throws the Problems of `submitRun`. */

@@ -66,14 +66,17 @@ export function fallbackChain(deps: FallbackDeps, agentId: string, requested: Mo
   for (const name of names) {
     const standIn = resolveModel(name, provider)
     if (!standIn || !modelIsListed(allowed, standIn, provider)) continue
-    const model = usable(deps, standIn)
+    const model = usableModel(deps, standIn)
     if (model && !chain.includes(model)) chain.push(model)
   }
   return chain
 }
 
-/** Returns a model; null if it cannot be called now. The owner sees the reason in the list of models. */
-function usable(deps: FallbackDeps, name: ModelName): CatalogModel | null {
+/** Returns a model; null if it cannot be called now. The owner sees the reason in the list of models or in the notices. */
+export function usableModel(
+  deps: Pick<FallbackDeps, 'catalog' | 'priceOf'>,
+  name: ModelName,
+): CatalogModel | null {
   try {
     const model = deps.catalog.find(name)
     deps.priceOf(model)

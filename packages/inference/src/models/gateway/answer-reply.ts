@@ -7,10 +7,10 @@ import type { ProviderReply } from '../llm-provider.ts'
 import { failureFromError } from './provider-failure.ts'
 import { relayStream } from './relay-stream.ts'
 import type { SpokenStream } from './relay-stream.ts'
-import type { Hearing } from './read-on.ts'
+import type { ClientConnection } from './read-on.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { KeepAlive } from './keep-alive.ts'
-import type { CallWaits } from './tell-waits.ts'
+import type { CallWaits } from './report-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /** The reply to copy to the client unchanged. */
@@ -45,13 +45,13 @@ interface Streaming {
   readonly apiFormat: ApiFormat
   readonly dispatched: Promise<Answer>
   readonly wantsUsage: boolean
-  readonly hearing: Hearing
+  readonly clientConnection: ClientConnection
   readonly waits: CallWaits
 }
 
 /** Opens a stream at its first words or after the keep-alive interval, whichever comes first. */
 export async function streamedAnswer(streaming: Streaming): Promise<CompletionReply> {
-  const { dispatched, keepAlive, apiFormat, hearing, wantsUsage } = streaming
+  const { dispatched, keepAlive, apiFormat, clientConnection, wantsUsage } = streaming
   const spoken = dispatched.then((answer) => spokenStream(streaming, answer))
   spoken.catch(() => {})
   const first = await firstOf(dispatched, keepAlive)
@@ -64,12 +64,12 @@ export async function streamedAnswer(streaming: Streaming): Promise<CompletionRe
       'x-accel-buffering': 'no',
       ...(first === null ? {} : answeredBy(first)),
     },
-    body: relayStream({ spoken, isLate: first === null, wantsUsage, hearing, keepAlive, apiFormat }),
+    body: relayStream({ spoken, isLate: first === null, wantsUsage, clientConnection, keepAlive, apiFormat }),
   }
 }
 
 function spokenStream(
-  { agentId, watch, apiFormat, hearing, waits }: Streaming,
+  { agentId, watch, apiFormat, clientConnection, waits }: Streaming,
   answered: Answer,
 ): SpokenStream {
   const { answer, model, askedAt } = answered
@@ -80,7 +80,7 @@ function spokenStream(
       const failure = failureFromError(problem, model)
       if (failure) watch.failed(model, failure, { agentId, at: askedAt })
     },
-    ...('whole' in answer ? asStream(answer.whole, { apiFormat, hearing }) : answer),
+    ...('whole' in answer ? asStream(answer.whole, { apiFormat, clientConnection }) : answer),
   }
 }
 
@@ -99,7 +99,10 @@ function visible(name: string): string {
  */
 function asStream(
   whole: WholeReply,
-  { apiFormat, hearing }: { readonly apiFormat: ApiFormat; readonly hearing: Hearing },
+  {
+    apiFormat,
+    clientConnection,
+  }: { readonly apiFormat: ApiFormat; readonly clientConnection: ClientConnection },
 ): Pick<SpokenStream, 'reply' | 'call'> {
   const body = createByteStream((sink) => {
     sink.write(apiFormat.wholeAsEvents(whole.body))
@@ -107,11 +110,11 @@ function asStream(
     return { resume: () => {}, cut: () => {} }
   })
   const head = { status: 200, contentType: 'text/event-stream', retryAfterSeconds: null }
-  return { reply: { ...head, body, discard: () => {} }, call: { ...paidCall, hearing } }
+  return { reply: { ...head, body, discard: () => {} }, call: { ...paidCall, clientConnection } }
 }
 
 /** Used in place of the call of a whole answer, which is settled already; its methods do nothing. */
-const paidCall: Omit<OpenCall, 'hearing'> = {
+const paidCall: Omit<OpenCall, 'clientConnection'> = {
   account: { settle: () => {}, settleUnconfirmed: () => {}, refund: () => {} },
   costUsdOf: () => 0,
 }

@@ -11,7 +11,7 @@ import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { ProviderReply } from '../llm-provider.ts'
 import { createFirstWords } from '../formats/first-words.ts'
 import { createSseParser, dataOf, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
-import type { Hearing } from './read-on.ts'
+import type { ClientConnection } from './read-on.ts'
 
 /** A stream without content in this many bytes is forwarded unchanged. */
 const silentMaxBytes = 64 * 1024
@@ -35,7 +35,7 @@ export async function awaitFirstToken(reply: ProviderReply, of: Told): Promise<P
 
 interface Told {
   readonly account: CallAccount
-  readonly hearing: Hearing
+  readonly clientConnection: ClientConnection
   readonly apiFormat: ApiFormat
   readonly secrets: readonly Secret[]
   /** The answering provider, named in the detail of a refusal. */
@@ -113,12 +113,12 @@ function isContent(event: Buffer, { apiFormat, secrets, model }: Told): boolean 
   throw refusal.problem
 }
 
-function settleByWhatCame(held: readonly Uint8Array[], { account, hearing, apiFormat }: Told): void {
+function settleByWhatCame(held: readonly Uint8Array[], { account, clientConnection, apiFormat }: Told): void {
   const progress = freshProgress()
   const rules = { wantsUsage: false, costUsdOf: () => 0, onDone: () => {} }
   const parser = createSseParser(progress, rules, apiFormat.createStreamForm?.())
   parser.take(Buffer.concat(held))
   const usage = wholeUsage(progress)
-  if (usage === null) account.settleUnconfirmed(hearing.why() ?? 'broken-off', progress.usage)
+  if (usage === null) account.settleUnconfirmed(clientConnection.why() ?? 'broken-off', progress.usage)
   else account.settle(usage)
 }

@@ -27,8 +27,8 @@ import type { ReadOn } from './read-on.ts'
 import type { StatedWindows } from '../catalog/stated-windows.ts'
 import { createKeepAlive } from './keep-alive.ts'
 import type { KeepAlive } from './keep-alive.ts'
-import { createReportWaits } from './tell-waits.ts'
-import type { TellWaits } from './tell-waits.ts'
+import { createReportWaits } from './report-waits.ts'
+import type { ReportWaits } from './report-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /**
@@ -102,7 +102,7 @@ export function createComplete(deps: CompleteDeps, apiFormat: ApiFormat): Comple
 interface Parts extends CompleteDeps {
   readonly apiFormat: ApiFormat
   readonly keepAlive: KeepAlive
-  readonly waits: TellWaits
+  readonly waits: ReportWaits
   readonly priceOf: (model: PricedModel) => Price
 }
 
@@ -120,20 +120,20 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
     read.prompt.remote.length === 0 ? read : await withRemoteMedia(deps, read, { caller, ...input })
   const release = deps.holdLease(caller.run)
   const ended = input.keep?.()
-  const hearing = deps.readOn.begin(caller.agentId)
-  const leave = () => hearing.readerLeft(input.signal.reason)
+  const clientConnection = deps.readOn.begin(caller.agentId)
+  const leave = () => clientConnection.clientLeft(input.signal.reason)
   if (input.signal.aborted) leave()
   else input.signal.addEventListener('abort', leave, { once: true })
   const runId = caller.run?.runId ?? null
-  const waits = deps.waits.begin({ agentId: caller.agentId, runId, left: hearing.left })
-  const request = { parameters, hearing, input, asksAgain: input.asksAgain === true, purpose }
+  const waits = deps.waits.begin({ agentId: caller.agentId, runId, left: clientConnection.left })
+  const request = { parameters, clientConnection, input, asksAgain: input.asksAgain === true, purpose }
 
   async function dispatched() {
     try {
       return await dispatch(deps, {
         agentId: caller.agentId,
         chain,
-        hearing,
+        clientConnection,
         waits,
         open: (model) => {
           const set = withAnswerSettings(deps, { ...chosen, model }, parameters)
@@ -154,16 +154,16 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   const { stream, wantsUsage } = parameters
   const streaming = { keepAlive, watch, apiFormat, wantsUsage, agentId: caller.agentId }
   const answered = stream
-    ? streamedAnswer({ ...streaming, dispatched: dispatched(), hearing, waits })
+    ? streamedAnswer({ ...streaming, dispatched: dispatched(), clientConnection, waits })
     : dispatched().then(wholeAnswer)
   // A client that has disconnected must not extend the lease of the run by an answer that it never reads.
   return await new Promise((resolve, reject) => {
     const left = () => {
       release()
-      reject(hearing.left.reason)
+      reject(clientConnection.left.reason)
     }
-    if (hearing.left.aborted) left()
-    else hearing.left.addEventListener('abort', left, { once: true })
+    if (clientConnection.left.aborted) left()
+    else clientConnection.left.addEventListener('abort', left, { once: true })
     answered.then(resolve, reject)
   })
 }

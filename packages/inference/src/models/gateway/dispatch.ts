@@ -7,10 +7,10 @@ import type { ProviderReply } from '../llm-provider.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { Opened } from './open-call.ts'
 import { failureFromError, failureFromRefusal } from './provider-failure.ts'
-import type { Hearing } from './read-on.ts'
+import type { ClientConnection } from './read-on.ts'
 import { rememberedRefusal, whyNoAnswer } from './why-no-answer.ts'
 import { spendIn } from '../wire/collect-reply.ts'
-import type { CallWaits } from './tell-waits.ts'
+import type { CallWaits } from './report-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 interface ChainCall<Answer> {
@@ -25,7 +25,7 @@ interface ChainCall<Answer> {
    */
   readonly receive: (reply: ProviderReply, opened: Opened) => Promise<Answer>
   /** Once the client has disconnected, the current attempt is read to its end and no other begins. */
-  readonly hearing: Hearing
+  readonly clientConnection: ClientConnection
   /** Notifies the caller why it has to wait. */
   readonly waits: CallWaits
 }
@@ -116,7 +116,7 @@ async function tryModel<Answer>(
   try {
     for (let retries = 0; ; retries++) {
       held ??= await openNext(call, model, walk)
-      call.hearing.left.throwIfAborted()
+      call.clientConnection.left.throwIfAborted()
       if (held === null) return { next: chooseModel(candidates(deps, call, walk)) }
       const askedAt = clock.now()
       walk.attempts++
@@ -129,7 +129,7 @@ async function tryModel<Answer>(
       const { failure } = outcome
       walk.failure = failure
       if (failure.mayBeBilled) held = null
-      call.hearing.left.throwIfAborted()
+      call.clientConnection.left.throwIfAborted()
       const elapsedMs = clock.now() - walk.beganAt
       const others = candidates(deps, call, walk)
       const step = nextStep({ failure, retries, isLastResort, elapsedMs, others, chance: deps.chance() })
@@ -142,7 +142,7 @@ async function tryModel<Answer>(
         'a model did not answer; retrying',
       )
       call.waits.retrying(model, failure, { waitMs: step.waitMs, elapsedMs })
-      await clock.sleep(step.waitMs, call.hearing.left)
+      await clock.sleep(step.waitMs, call.clientConnection.left)
     }
   } finally {
     held?.account.refund()
@@ -154,14 +154,14 @@ export type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: 
 /** Makes one attempt. Settles the account if the provider may bill; if surely not, leaves it open. */
 export async function attemptOnce<Answer>(
   model: CatalogModel,
-  call: Pick<ChainCall<Answer>, 'receive' | 'hearing' | 'waits'>,
+  call: Pick<ChainCall<Answer>, 'receive' | 'clientConnection' | 'waits'>,
   opened: Opened,
 ): Promise<Outcome<Answer>> {
-  const { hearing } = call
+  const { clientConnection } = call
   const waited = call.waits.asking(model)
-  const settleUnseen = () => opened.account.settleUnconfirmed(hearing.why() ?? 'broken-off')
+  const settleUnseen = () => opened.account.settleUnconfirmed(clientConnection.why() ?? 'broken-off')
   try {
-    const options = { ...opened.bounds, signal: hearing.cut }
+    const options = { ...opened.bounds, signal: clientConnection.cut }
     const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
     if (reply.status === 200) {
       const answer = await call.receive(reply, opened)
@@ -172,7 +172,7 @@ export async function attemptOnce<Answer>(
     if (failure.mayBeBilled) settleUnseen()
     return { failure }
   } catch (error) {
-    const failure = hearing.cut.aborted ? null : failureFromError(error, model)
+    const failure = clientConnection.cut.aborted ? null : failureFromError(error, model)
     if (failure?.mayBeBilled !== false) settleUnseen()
     if (failure === null) throw error
     return { failure }

@@ -18,7 +18,7 @@ describe('a watch over silences', () => {
     const { clock, rung, join } = aWatch()
     const watched = join('a')
     await clock.advance(10_000)
-    watched.heard()
+    watched.progressed()
     await clock.advance(10_000)
     expect(rung).toEqual([])
     await clock.advance(5000)

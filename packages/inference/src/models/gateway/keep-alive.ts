@@ -8,7 +8,7 @@ export interface KeepAlive {
 }
 
 export interface Watched {
-  heard(): void
+  progressed(): void
   end(): void
 }
 
@@ -63,7 +63,7 @@ export function createKeepAlive(deps: {
       const leave = entries.join(entry)
       if (!isWatching) void keepWatching()
       return {
-        heard: () => {
+        progressed: () => {
           entry.heardAt = clock.now()
         },
         end: () => {

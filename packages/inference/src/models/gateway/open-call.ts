@@ -17,7 +17,7 @@ import type { CallBounds, CallPurpose, ProviderRequest, RunCall } from '../llm-p
 import type { AnswerBounds } from './answer-bounds.ts'
 import { openCallAccount } from './call-account.ts'
 import { promptTokensAtMost } from './estimate.ts'
-import type { Hearing } from './read-on.ts'
+import type { ClientConnection } from './read-on.ts'
 import type { Hold, OpenCall } from './reply-body.ts'
 import { usageReading } from './usage-reading.ts'
 import type { CachedCall } from './usage-reading.ts'
@@ -56,7 +56,7 @@ export interface Opened extends OpenCall {
 export interface AskedCall {
   readonly model: CatalogModel
   readonly parameters: CallParameters
-  readonly hearing: Hearing
+  readonly clientConnection: ClientConnection
   readonly asksAgain: boolean
   readonly purpose: CallPurpose
   /** How the provider caches the prompt; omitted for calls to which the mesh adds no cache marks. */
@@ -77,15 +77,19 @@ function learnedBound(
 }
 
 /** Limits how much is read after the client has disconnected, and counts the call's memory to its agent. */
-function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input }: AskedCall): CallBounds {
+function boundsOf(
+  { onShareOf }: OpenCallDeps,
+  agentId: string,
+  { clientConnection, input }: AskedCall,
+): CallBounds {
   let bytes = 0
   let reportedBytes = 0
   return {
     spend: (work) => onShareOf(agentId, work),
     hold: (more) => {
       bytes += more
-      if (hearing.left.aborted) {
-        hearing.heard(bytes - reportedBytes)
+      if (clientConnection.left.aborted) {
+        clientConnection.countLate(bytes - reportedBytes)
         reportedBytes = bytes
       }
       input.hold?.(more)
@@ -118,7 +122,7 @@ function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
 /** Reserves the money for one call, and makes the request. */
 export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: AskedCall): Promise<Opened> {
   const { agentId } = caller
-  const { model, hearing } = call
+  const { model, clientConnection } = call
   const bounds = boundsOf(deps, agentId, call)
   const drafted = deps.onShareOf(agentId, () => draftFor(deps, agentId, call))
   const { apiFormat, parameters, price, learned, promptTokens } = drafted
@@ -132,10 +136,10 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
     answers: parameters.answers,
     maxTokens: apiFormat.hasOutput ? drafted.wishedTokens : 1,
   })
-  const closed = hearing.opened(reservation.reservedNano > 0)
+  const closed = clientConnection.opened(reservation.reservedNano > 0)
   const ended = call.input.keep?.()
   const releaseLease = deps.holdLease(caller.run)
-  hearing.left.addEventListener('abort', releaseLease, { once: true })
+  clientConnection.left.addEventListener('abort', releaseLease, { once: true })
   const reading = usageReading(model.usageRule, call.cache)
   const account = openCallAccount(deps, {
     agentId,
@@ -168,7 +172,7 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
   return {
     model,
     request,
-    hearing,
+    clientConnection,
     bounds,
     ...(call.asksAgain ? { answerBound } : {}),
     account,

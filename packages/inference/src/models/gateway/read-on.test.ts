@@ -7,11 +7,11 @@ test('agents that have all they hang up on read on leave some of it for the next
   const readOn = createReadOn({ clock: createManualClock() })
   const ends: (() => void)[] = []
   const hungUpOn = (agentId: string) => {
-    const hearing = readOn.begin(agentId)
-    const end = hearing.opened(true)
-    hearing.readerLeft()
-    if (hearing.why() === null) ends.push(end)
-    return hearing.why()
+    const clientConnection = readOn.begin(agentId)
+    const end = clientConnection.opened(true)
+    clientConnection.clientLeft()
+    if (clientConnection.why() === null) ends.push(end)
+    return clientConnection.why()
   }
   const takeAll = (agentId: string): number => {
     let taken = 0

@@ -11,7 +11,7 @@ import { agentShareLimits } from '@flotilla/foundation/intake'
  * limited: beyond a limit the provider is cut off, and the whole reservation is charged.
  */
 export interface ReadOn {
-  begin(agentId: string): Hearing
+  begin(agentId: string): ClientConnection
   /** Returns the number of an agent's calls that are read after the client has left. */
   openOf(agentId: string): number
   /** Waits a short time for open reads, then cuts them off; for a clean stop. */
@@ -19,16 +19,16 @@ export interface ReadOn {
 }
 
 /** Tracks for one call whether the client has left and whether to cut the provider off. */
-export interface Hearing {
+export interface ClientConnection {
   /** Aborts when the provider is to be cut off. */
   readonly cut: AbortSignal
   /** Aborts when the client has disconnected. */
   readonly left: AbortSignal
   /** Why the mesh cut the provider off; null if it did not. */
   why(): UnknownCost | null
-  readerLeft(reason?: unknown): void
+  clientLeft(reason?: unknown): void
   /** Counts bytes that arrived after the client had disconnected. */
-  heard(bytes: number): void
+  countLate(bytes: number): void
   /** Reports an open attempt; an attempt without cost is not read on. Returns the function to call at its end. */
   opened(costs: boolean): () => void
 }
@@ -54,7 +54,7 @@ export const readOnLimits: ReadOnLimits = {
 }
 
 const cutOff = new Error('disconnected from the provider: the client is gone')
-const readerLeft = new Error('the client is gone')
+const clientLeft = new Error('the client is gone')
 
 interface ReadingOn {
   readonly agentId: string
@@ -92,13 +92,13 @@ export function createReadOn(deps: {
   function end(one: ReadingOn): void {
     if (!open.delete(one)) return
     share.giveBack(one.agentId, 1)
-    one.over.abort(readerLeft)
+    one.over.abort(clientLeft)
     if (open.size > 0) return
     emptied.resolve()
     emptied = Promise.withResolvers()
   }
 
-  function begin(agentId: string): Hearing {
+  function begin(agentId: string): ClientConnection {
     const cutting = new AbortController()
     const leaving = new AbortController()
     let why: UnknownCost | null = null
@@ -113,7 +113,7 @@ export function createReadOn(deps: {
       cutting.abort(cutOff)
     }
 
-    function leave(reason: unknown = readerLeft): void {
+    function leave(reason: unknown = clientLeft): void {
       if (leaving.signal.aborted) return
       leaving.abort(reason)
       if (attempts === 0) return
@@ -130,8 +130,8 @@ export function createReadOn(deps: {
       cut: cutting.signal,
       left: leaving.signal,
       why: () => why,
-      readerLeft: leave,
-      heard(bytes) {
+      clientLeft: leave,
+      countLate(bytes) {
         bytesHeard += bytes
         if (bytesHeard > limits.maxBytes) cutFor('read-on-bytes')
       },
@@ -161,7 +161,7 @@ export function createReadOn(deps: {
       await emptiedWithin(limits.closeMs)
       for (const one of open) one.cutFor('mesh-stopped')
       if (open.size > 0) await emptiedWithin(afterCutMaxMs)
-      late.abort(readerLeft)
+      late.abort(clientLeft)
     },
   }
 }

@@ -7,7 +7,7 @@ import type { ProviderReply } from '../llm-provider.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { asProblem } from '../formats/openai-error.ts'
 import { createSseParser, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
-import type { Hearing } from './read-on.ts'
+import type { ClientConnection } from './read-on.ts'
 import { boundWords } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { UnknownCost } from '../../spending/index.ts'
@@ -37,7 +37,7 @@ interface RelayInput {
   readonly isLate: boolean
   readonly wantsUsage: boolean
   /** Gets notified when the client leaves, and decides when to cut the provider off. */
-  readonly hearing: Hearing
+  readonly clientConnection: ClientConnection
   readonly keepAlive: KeepAlive
 }
 
@@ -47,7 +47,7 @@ interface RelayInput {
  * client left.
  */
 export function relayStream(input: RelayInput): ByteStream {
-  const { left } = input.hearing
+  const { left } = input.clientConnection
   let isPiped = false
   const pipe = (sink: ByteSink): ByteFlow => {
     isPiped = true
@@ -70,7 +70,7 @@ const nobody: ByteSink = { write: () => true, end: () => {}, fail: () => {} }
 
 /** Chunks that arrive together are written together, because writes are most of the cost of a stream. */
 function relay(input: RelayInput, sink: ByteSink): ByteFlow {
-  const { hearing } = input
+  const { clientConnection } = input
   const progress = freshProgress()
   const call = {
     spoken: null as SpokenStream | null,
@@ -91,13 +91,13 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
   let isOver = false
   let isRead = true
   let hasRoom = true
-  if (input.isLate && !hearing.left.aborted) sink.write(keepAliveComment)
+  if (input.isLate && !clientConnection.left.aborted) sink.write(keepAliveComment)
   const watched = input.keepAlive.watch(() => sink.write(keepAliveComment))
 
   function settle(otherwise: UnknownCost): void {
     const account = call.spoken?.call.account
     const usage = wholeUsage(progress)
-    if (usage === null) account?.settleUnconfirmed(hearing.why() ?? otherwise, progress.usage)
+    if (usage === null) account?.settleUnconfirmed(clientConnection.why() ?? otherwise, progress.usage)
     else account?.settle(usage)
   }
 
@@ -106,8 +106,8 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     isOver = true
     watched.end()
     call.waited?.end()
-    hearing.left.removeEventListener('abort', readOn)
-    hearing.cut.removeEventListener('abort', cutOff)
+    clientConnection.left.removeEventListener('abort', readOn)
+    clientConnection.cut.removeEventListener('abort', cutOff)
     settle(otherwise)
     return true
   }
@@ -119,9 +119,9 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     watched.end()
     call.waited?.end()
     hasRoom = true
-    if (hearing.cut.aborted) cutOff()
+    if (clientConnection.cut.aborted) cutOff()
     else call.source?.resume()
-    sink.fail(hearing.left.reason)
+    sink.fail(clientConnection.left.reason)
   }
 
   function cutOff(): void {
@@ -130,8 +130,8 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
 
   function pass(bytes: Uint8Array | null): void {
     if (bytes === null || !isRead) return
-    watched.heard()
-    call.waited?.heard()
+    watched.progressed()
+    call.waited?.progressed()
     hasRoom = sink.write(bytes)
   }
 
@@ -162,7 +162,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     write(bytes) {
       if (gathered.length === 0) queueMicrotask(flush)
       gathered.push(bytes)
-      if (!isRead) hearing.heard(bytes.length)
+      if (!isRead) clientConnection.countLate(bytes.length)
       return hasRoom
     },
     end() {
@@ -180,8 +180,8 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     },
   }
 
-  hearing.left.addEventListener('abort', readOn, { once: true })
-  hearing.cut.addEventListener('abort', cutOff, { once: true })
+  clientConnection.left.addEventListener('abort', readOn, { once: true })
+  clientConnection.cut.addEventListener('abort', cutOff, { once: true })
   input.spoken.then(
     (stream) => {
       call.spoken = stream
@@ -198,14 +198,14 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     },
     (error: unknown) => inner.fail(error),
   )
-  if (hearing.left.aborted) readOn()
+  if (clientConnection.left.aborted) readOn()
   return {
     resume: () => {
       hasRoom = true
       call.source?.resume()
     },
     cut: () => {
-      if (!isOver) hearing.readerLeft()
+      if (!isOver) clientConnection.clientLeft()
     },
   }
 }

@@ -7,14 +7,14 @@ import type { RefusedBy } from './provider-problem.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { CallBounds, ProviderReply } from '../llm-provider.ts'
-import type { Hearing } from './read-on.ts'
+import type { ClientConnection } from './read-on.ts'
 import { charsIn, withCountedOutput } from '../formats/usage.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 
 /** A call in progress, with the account that pays for it. */
 export interface OpenCall {
   readonly account: CallAccount
-  readonly hearing: Hearing
+  readonly clientConnection: ClientConnection
   readonly costUsdOf: (usage: TokenUsage) => number
   /** The answer bound that the mesh chose, reported to a client that can ask again; null if the mesh chose none. */
   readonly answerBound?: number | null
@@ -39,7 +39,7 @@ export async function wholeReply(
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // After any error the provider may still have made and billed the answer. No effect once settled.
-    call.account.settleUnconfirmed(call.hearing.why() ?? 'broken-off')
+    call.account.settleUnconfirmed(call.clientConnection.why() ?? 'broken-off')
     reply.discard()
   }
 }

@@ -97,7 +97,7 @@ describe('the model of a kind of run', () => {
     expect(modelsIn(await sentIn('heartbeat', chosen, { refused: 'cheap' }))).toEqual(['cheap', 'big'])
     const unpriced = { models: { ...prices, heartbeat: 'openai/unknown-model' } }
     expect(modelsIn(await sentIn('heartbeat', unpriced))).toEqual(['big'])
-    const unknown = { models: { ...prices, heartbeat: 'nobody/model' } }
+    const unknown = { models: { ...prices, heartbeat: 'unknown/model' } }
     expect(modelsIn(await sentIn('heartbeat', unknown))).toEqual(['big'])
     const messages = [{ role: 'user', content: 'x'.repeat(58_000) }]
     expect(modelsIn(await sentIn('heartbeat', chosen, { body: { messages } }))).toEqual(['big'])

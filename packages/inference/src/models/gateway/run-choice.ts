@@ -1,12 +1,12 @@
 import type { AnswerSettings, Settings, ThinkingEffort } from '@flotilla/foundation/config'
 import { answerKinds } from '@flotilla/foundation/config'
-import { Problem } from '@flotilla/protocol/problem'
 import type { RunKind } from '@flotilla/protocol/run'
 import type { RunQueries } from '@flotilla/work/runs'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import { resolveModel } from '../catalog/resolve-model.ts'
 import type { CallParameters } from '../formats/api-format.ts'
 import type { CallPurpose } from '../llm-provider.ts'
+import { usableModel } from './allowed-models.ts'
 import type { FallbackDeps } from './allowed-models.ts'
 import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps } from './open-call.ts'
@@ -66,15 +66,7 @@ function chosenModel(deps: RunChoiceDeps, call: ChosenCall): CatalogModel | null
           : undefined
   const name = chosen === undefined ? null : resolveModel(chosen, deps.catalog.defaultProvider())
   if (name === null || name.model === '*') return null
-  try {
-    const model = deps.catalog.find(name)
-    deps.priceOf(model)
-    return model
-  } catch (error) {
-    // The owner reads the reason among the notices about the settings.
-    if (error instanceof Problem) return null
-    throw error
-  }
+  return usableModel(deps, name)
 }
 
 /**

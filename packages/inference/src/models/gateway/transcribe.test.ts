@@ -50,8 +50,8 @@ describe('a voice note that is written down', () => {
     const { server } = await open()
     const client = new OpenAI({ baseURL: server.baseUrl, apiKey: 'sk-client', maxRetries: 0 })
     const file = new File([Uint8Array.from(oggNote('x'))], 'x.ogg', { type: 'audio/ogg' })
-    const heard = await client.audio.transcriptions.create({ model: 'whisper-1', file })
-    expect(heard).toMatchObject({ text: 'Hello there', usage: { type: 'duration', seconds: 2 } })
+    const transcript = await client.audio.transcriptions.create({ model: 'whisper-1', file })
+    expect(transcript).toMatchObject({ text: 'Hello there', usage: { type: 'duration', seconds: 2 } })
     expect(server.notes).toMatchObject([{ model: 'whisper-1', fileName: 'x.ogg', mediaType: 'audio/ogg' }])
   })
 
@@ -131,14 +131,14 @@ describe('a voice note that is written down', () => {
     const transcribe = createTranscribe(parts.deps)
     const signal = new AbortController().signal
     server.answerWith((_note, response) => answerTranscript(response, 'x', {}))
-    const heard = await transcribe(ann, {
+    const transcript = await transcribe(ann, {
       agentId: 'scout',
       audio: oggNote('x'),
       model: 'own/w',
       usdPerMinute: null,
       signal,
     })
-    expect(heard).toEqual({ text: 'x' })
+    expect(transcript).toEqual({ text: 'x' })
     expect(await say({ usdPerMinute: null })).toMatchObject({
       failed: { code: 'model-unpriced', detail: expect.stringContaining('channels.voice.usd_per_minute') },
     })

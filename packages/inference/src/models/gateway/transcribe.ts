@@ -14,7 +14,7 @@ import { openCallAccount } from './call-account.ts'
 import { attemptOnce } from './dispatch.ts'
 import type { Outcome } from './dispatch.ts'
 import type { OpenCallDeps, Opened } from './open-call.ts'
-import type { Hearing, ReadOn } from './read-on.ts'
+import type { ClientConnection, ReadOn } from './read-on.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 export const voiceLimits = {
@@ -89,18 +89,20 @@ async function transcribe(deps: TranscribeDeps, note: VoiceNote): Promise<Transc
   const price = voicePriceOf(model, note.usdPerMinute, deps.clock.now())
   const call = await transcriptionCall(model.model, { audio, type })
   signal.throwIfAborted()
-  const hearing = deps.readOn.begin(note.agentId)
-  const leave = () => hearing.readerLeft(signal.reason)
+  const clientConnection = deps.readOn.begin(note.agentId)
+  const leave = () => clientConnection.clientLeft(signal.reason)
   signal.addEventListener('abort', leave, { once: true })
   try {
     const refusal = deps.watch.refusalOf(model)
     if (refusal !== null) return { failed: refusal, waitMs: null }
-    const opened = await open(deps, { note, model, price, call, hearing })
+    const opened = await open(deps, { note, model, price, call, clientConnection })
     if (signal.aborted) opened.account.refund()
     signal.throwIfAborted()
     const transcribing = attempt(deps, opened, price)
     return await new Promise((resolve, reject) => {
-      hearing.left.addEventListener('abort', () => reject(hearing.left.reason), { once: true })
+      clientConnection.left.addEventListener('abort', () => reject(clientConnection.left.reason), {
+        once: true,
+      })
       transcribing.then(resolve, reject)
     })
   } finally {
@@ -130,10 +132,10 @@ async function open(
     readonly model: CatalogModel
     readonly price: VoicePrice
     readonly call: TranscriptionCall
-    readonly hearing: Hearing
+    readonly clientConnection: ClientConnection
   },
 ): Promise<OpenedNote> {
-  const { model, hearing } = call
+  const { model, clientConnection } = call
   const { agentId, audio } = call.note
   const secondsAtMost = Math.ceil((audio.length * 8) / voiceLimits.lowestBitsPerSecond)
   const reservation = await deps.spending.reserve({
@@ -158,11 +160,11 @@ async function open(
     windowTokens: 0,
     answers: 1,
     answered: () => {},
-    closed: hearing.opened(reservation.reservedNano > 0),
+    closed: clientConnection.opened(reservation.reservedNano > 0),
   })
   return {
     model,
-    hearing,
+    clientConnection,
     account,
     costUsdOf: () => 0,
     bounds: boundsOf(deps, agentId),
@@ -191,12 +193,16 @@ function boundsOf({ onShareOf }: TranscribeDeps, agentId: string): CallBounds {
 }
 
 /** A transcription belongs to no run, so its waits are not announced. */
-const untold = { asking: () => ({ heard: () => {}, end: () => {} }), retrying: () => {}, over: () => {} }
+const untold = { asking: () => ({ progressed: () => {}, end: () => {} }), retrying: () => {}, over: () => {} }
 
 async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePrice): Promise<Transcribed> {
-  const { model, hearing, account } = opened
+  const { model, clientConnection, account } = opened
   const callFacts = { agentId: opened.request.agentId, at: deps.clock.now() }
-  const call = { hearing, waits: untold, receive: (reply: ProviderReply) => receive(reply, opened, price) }
+  const call = {
+    clientConnection,
+    waits: untold,
+    receive: (reply: ProviderReply) => receive(reply, opened, price),
+  }
   const outcome: Outcome<string> = await attemptOnce(model, call, opened)
   if ('answer' in outcome) {
     deps.watch.answered(model, callFacts)
@@ -211,7 +217,7 @@ async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePri
 }
 
 async function receive(reply: ProviderReply, opened: OpenedNote, price: VoicePrice): Promise<string> {
-  const { account, hearing } = opened
+  const { account, clientConnection } = opened
   try {
     return await collect(reply, opened.bounds, (text) => {
       const answer = readTranscription(parsedAnswer(text))
@@ -223,7 +229,7 @@ async function receive(reply: ProviderReply, opened: OpenedNote, price: VoicePri
     })
   } finally {
     // After any error the provider may still have transcribed and billed. No effect once settled.
-    account.settleUnconfirmed(hearing.why() ?? 'broken-off')
+    account.settleUnconfirmed(clientConnection.why() ?? 'broken-off')
     reply.discard()
   }
 }

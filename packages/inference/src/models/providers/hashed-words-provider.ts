@@ -29,7 +29,7 @@ export function createHashedWordsProvider(): LlmProvider {
       return embeddingsReply({
         vectors: texts.map((text) => hashedWords(text, dimensions)),
         model,
-        tokens: texts.reduce((sum, text) => sum + wordsOf(text).length, 0),
+        tokens: texts.reduce((sum, text) => sum + splitWords(text).length, 0),
         parameters,
       })
     },
@@ -41,7 +41,7 @@ export function createHashedWordsProvider(): LlmProvider {
 /** Returns a vector of length one, or of zeros for a text without words. Pure. */
 function hashedWords(text: string, dimensions: number): number[] {
   const vector = Array.from({ length: dimensions }, () => 0)
-  const words = wordsOf(text)
+  const words = splitWords(text)
   for (const [index, word] of words.entries()) {
     add(vector, word, 1)
     const next = words[index + 1]
@@ -58,7 +58,7 @@ function add(vector: number[], feature: string, weight: number): void {
   vector[place] = (vector[place] ?? 0) + (hash.readUInt8(4) % 2 === 0 ? weight : -weight)
 }
 
-function wordsOf(text: string): readonly string[] {
+function splitWords(text: string): readonly string[] {
   return (
     text
       .normalize('NFKC')

@@ -10,7 +10,7 @@ import { clusterImage, meshImage } from '../choose-cluster.ts'
 import { imageParts } from '../image-parts.ts'
 import { requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
-import { printStep } from './tell-step.ts'
+import { printStep } from './print-step.ts'
 
 /** The name in place of a home's id under which the built images count as used, so that no home prunes them. */
 const user = 'cluster-image'

@@ -2,7 +2,7 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import { dataPaths, openHomeFolder } from '@flotilla/foundation/config'
 import { createLog, openCommandOutput } from '@flotilla/foundation/platform'
 import type { CommandContext } from './command-context.ts'
-import { printStep } from './tell-step.ts'
+import { printStep } from './print-step.ts'
 
 /**
  * Prepares engine, image, network and the configured isolation level, which would delay a first start by minutes.

@@ -17,7 +17,7 @@ import type { LineOutput } from '@flotilla/foundation/platform'
 import { boundLog, createLog, logMaxBytes, productVersion, systemClock } from '@flotilla/foundation/platform'
 import { notedCluster, refuseElsewhere, runtimeKind } from '../choose-cluster.ts'
 import { holdLedger } from '../hold-ledger.ts'
-import { printStep } from './tell-step.ts'
+import { printStep } from './print-step.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 

@@ -11,8 +11,8 @@ import type { RunTable } from '../ledger/run-table.ts'
 import type { TakeNote, NotifyRun } from '../ledger/run-tasks.ts'
 import type { Outbox } from '../ledger/outbox.ts'
 import type { RunInbox } from '../ledger/run-inbox.ts'
-import { createRunOutcomes } from './tell-outcome.ts'
-import type { RunOutcomes } from './tell-outcome.ts'
+import { createRunOutcomes } from './deliver-outcome.ts'
+import type { RunOutcomes } from './deliver-outcome.ts'
 import { createTakeNote, createNotifyRun } from './notify-run.ts'
 
 /** Delivers notes to a run, and the outcome of the run to its caller (R5). */

@@ -12,12 +12,12 @@ import { chatWireSchema, plainParts } from './chat-wire.ts'
 import type { WireCall, WireChunk, WireSaid } from './chat-wire.ts'
 import { endOf } from './end-reasons.ts'
 import type { NormalEnd } from './end-reasons.ts'
-import { createSaidCalls } from './said-calls.ts'
-import type { CallPiece, SaidCall, SaidCalls } from './said-calls.ts'
+import { createCallCollector } from './collect-calls.ts'
+import type { CallPiece, CollectedCall, CallCollector } from './collect-calls.ts'
 import { createThinkingTags, unopenedHeldChars } from './thinking-tags.ts'
 import { thoughtsIn, thoughtOf } from './thoughts.ts'
-import { toldError } from './told-error.ts'
-import type { JudgeError } from './told-error.ts'
+import { errorInAnswer } from './error-in-answer.ts'
+import type { JudgeError } from './error-in-answer.ts'
 import { unreadable } from './unreadable.ts'
 import { wireValues } from './wire-values.ts'
 import type { WireValue } from './wire-values.ts'
@@ -37,7 +37,7 @@ type Usage = Readonly<Record<string, unknown>>
 
 /** The last content of an answer, with its tool calls and its finish reason. */
 export interface AnswerEnd extends SaidNews {
-  readonly calls: readonly SaidCall[]
+  readonly calls: readonly CollectedCall[]
   readonly end: NormalEnd
   readonly isRefused: boolean
 }
@@ -104,7 +104,7 @@ export function createAnswerReader({
   judge,
   takesBack = true,
 }: ReaderOptions = {}): AnswerReader {
-  const calls = createSaidCalls()
+  const calls = createCallCollector()
   const tags = createThinkingTags(takesBack ? 0 : unopenedHeldChars)
   const so: ReadSoFar = {
     id: '',
@@ -135,7 +135,7 @@ export function createAnswerReader({
   }
 
   function takeValue({ value, written }: WireValue): SaidNews {
-    const failure = toldError(value, { secrets, judge })
+    const failure = errorInAnswer(value, { secrets, judge })
     if (failure !== null) throw failure
     const parsed = parseFirst(chatWireSchema, written)
     if (!parsed.success) {
@@ -227,7 +227,7 @@ function jsonOr(text: string): unknown {
 interface Taking {
   readonly value: Readonly<Record<string, unknown>>
   readonly say: (message: WireSaid, isWhole: boolean) => SaidNews
-  readonly calls: SaidCalls
+  readonly calls: CallCollector
 }
 
 function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
@@ -373,7 +373,7 @@ function namesOf(value: Readonly<Record<string, unknown>>): string {
  * Returns the normal finish reason. The content decides, not the stated reason: an answer with tool calls ends as
  * `tool_calls`, any other as `stop`. Only a refusal, a length limit and a content filter keep their reason.
  */
-function endFor(so: ReadSoFar, calls: readonly SaidCall[]): NormalEnd {
+function endFor(so: ReadSoFar, calls: readonly CollectedCall[]): NormalEnd {
   if (so.isRefused) return 'content_filter'
   if (so.reason === 'length' || so.reason === 'content_filter') return so.reason
   return calls.length > 0 ? 'tool_calls' : 'stop'

@@ -8,7 +8,7 @@ import type { Frame } from './event-lines.ts'
 import { createAnswerReader } from './answer-reader.ts'
 import type { SaidNews } from './answer-reader.ts'
 import { thoughtOf } from './thoughts.ts'
-import type { JudgeError } from './told-error.ts'
+import type { JudgeError } from './error-in-answer.ts'
 import { endChunks, firstChunk, newsChunk, normalCalls, wholeNormal } from './write-normal.ts'
 
 export interface NormalReplyOptions {

@@ -1,7 +1,7 @@
 import { joinThoughts } from '@flotilla/protocol/thoughts'
 import type { Thought } from '@flotilla/protocol/normal-answer'
 import type { AnswerEnd, SaidNews } from './answer-reader.ts'
-import type { SaidCall } from './said-calls.ts'
+import type { CollectedCall } from './collect-calls.ts'
 import { geminiFormat } from './thoughts.ts'
 
 /** The members of an answer in the normal form that do not depend on its content. */
@@ -22,7 +22,7 @@ const keptId = /^[\x21-\x7e]{1,128}$/
 
 /** Returns the calls of an answer, each with a unique id, and the signatures that belong to them. */
 export function normalCalls(
-  calls: readonly SaidCall[],
+  calls: readonly CollectedCall[],
   {
     newId,
     from,

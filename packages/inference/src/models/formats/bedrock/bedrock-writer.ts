@@ -3,7 +3,7 @@ import { redact } from '@flotilla/egress/credentials'
 import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames, excerptOf } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
-import { toldError } from '../answer/told-error.ts'
+import { errorInAnswer } from '../answer/error-in-answer.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { membersOf, writtenObject } from '../claude/claude-message.ts'
@@ -21,7 +21,7 @@ export function createBedrockWriter({ secrets = [] }: { readonly secrets?: reado
 
   function takeFrame({ data }: Frame): void {
     for (const { value, written } of wireValues(data, secrets)) {
-      const failure = toldError(value, { secrets })
+      const failure = errorInAnswer(value, { secrets })
       if (failure !== null) throw failure
       values.push(membersOf(written))
     }

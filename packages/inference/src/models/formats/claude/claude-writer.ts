@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
-import { toldError } from '../answer/told-error.ts'
+import { errorInAnswer } from '../answer/error-in-answer.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { createClaudeMender } from './claude-mender.ts'
@@ -39,7 +39,7 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
   function eventsOf(value: Members, written: Members, { event, data }: Frame): readonly Written[] {
     const type = typeof value['type'] === 'string' ? value['type'] : event
     if (type === 'error') return [{ event: { ...written, type, error: value['error'] ?? value } }]
-    const failure = typeof value['type'] === 'string' ? null : toldError(value, { secrets })
+    const failure = typeof value['type'] === 'string' ? null : errorInAnswer(value, { secrets })
     if (failure !== null)
       return [{ event: { type: 'error', error: { type: 'api_error', message: failure.detail } } }]
     const isMessage = type === 'whole' || type === 'message'

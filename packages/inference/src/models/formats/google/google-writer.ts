@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
-import { toldError } from '../answer/told-error.ts'
+import { errorInAnswer } from '../answer/error-in-answer.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { membersOf, writtenObject } from '../claude/claude-message.ts'
@@ -29,7 +29,7 @@ export function createGoogleWriter({
   let strange = ''
 
   function answerOf(value: Members, written: Members): readonly Members[] {
-    const failure = 'candidates' in value ? null : toldError(value, { secrets })
+    const failure = 'candidates' in value ? null : errorInAnswer(value, { secrets })
     if (failure !== null) return [{ error: errorOf(value, failure.detail) }]
     if (!knownMembers.some((name) => name in value)) {
       strange ||= Object.keys(value).slice(0, 8).join(', ').slice(0, 100)

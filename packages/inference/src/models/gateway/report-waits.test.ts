@@ -4,7 +4,7 @@ import { aModelPath } from '../../../../../tests/support/model-harness.ts'
 import { collectEvents } from '../../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import type { Failure } from './failover.ts'
-import { createReportWaits } from './tell-waits.ts'
+import { createReportWaits } from './report-waits.ts'
 
 const failure: Failure = {
   problem: new Problem('rate-limited', { detail: 'words of a provider', extra: { provider_status: 429 } }),
@@ -48,9 +48,9 @@ describe('a wait of a model call', () => {
     const waited = begin().asking(model)
     for (let second = 0; second < 9; second++) await clock.advance(1000)
     expect(told()).toEqual(['silent 1', 'silent 2', 'silent 4', 'silent 8'])
-    waited.heard()
+    waited.progressed()
     await clock.advance(500)
-    waited.heard()
+    waited.progressed()
     await clock.advance(1000)
     expect(told().slice(4)).toEqual(['over 0', 'silent 1'])
     waited.end()

@@ -27,7 +27,7 @@ const besideMessage =
  * Recognized are `error` as an object, a text or true; `{"type":"error"}`, `{"object":"error"}`; `base_resp` with a
  * code; and an object without choices that has a message and a code or status. Pure.
  */
-export function toldError(
+export function errorInAnswer(
   value: Readonly<Record<string, unknown>>,
   { secrets, judge }: { readonly secrets: readonly Secret[]; readonly judge?: JudgeError | undefined },
 ): Problem | null {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { reportingBytes } from './tell-bytes.ts'
-import type { MovedBytes } from './tell-bytes.ts'
+import { reportingBytes } from './report-bytes.ts'
+import type { MovedBytes } from './report-bytes.ts'
 
 const mb = 1024 * 1024
 

@@ -20,7 +20,7 @@ interface Surroundings {
  * not have the chunk, the page is from another build, for example from before an upgrade, and is reloaded once for
  * each chunk. Problem `mesh-unreachable` if the mesh does not answer.
  */
-export async function arrived<T>(load: () => Promise<T>, around: Surroundings = ofBrowser()): Promise<T> {
+export async function loadChunk<T>(load: () => Promise<T>, around: Surroundings = ofBrowser()): Promise<T> {
   const { kept, reload, answers, wait } = around
   for (let ask = 1; ; ask++) {
     try {

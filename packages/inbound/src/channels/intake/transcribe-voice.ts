@@ -18,7 +18,7 @@ export interface SpokenNote {
 }
 
 /** Transcribes voice notes, if the owner configured a transcription model. */
-export interface HearVoice {
+export interface TranscribeVoice {
   isSet(): boolean
   /**
    * Resolves with the transcript. Pays for each note once per process, even if other files of the message need
@@ -29,10 +29,10 @@ export interface HearVoice {
   forget(messageId: string): void
 }
 
-export function createHearVoice(deps: {
+export function createTranscribeVoice(deps: {
   readonly settings: () => Settings['channels']['voice']
   readonly transcribe: Transcribe
-}): HearVoice {
+}): TranscribeVoice {
   /** The transcripts of unfinished messages, by message and file. */
   const transcripts = new Map<string, Map<number, string>>()
 

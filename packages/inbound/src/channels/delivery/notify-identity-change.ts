@@ -9,7 +9,7 @@ import type { MessageTable } from '../messages/message-table.ts'
 import type { TalkTable } from '../messages/talk-table.ts'
 import type { LetterTable } from '../messages/letter-table.ts'
 
-export interface TellIdentityChangeDeps {
+export interface NotifyIdentityChangeDeps {
   readonly database: Database
   readonly journal: Journal
   readonly messages: Pick<MessageTable, 'take'>
@@ -26,8 +26,8 @@ export interface TellIdentityChangeDeps {
  * The person's permissions stay with the old id until an owner moves them, because data from a platform never grants
  * permissions.
  */
-export function createTellIdentityChange(
-  deps: TellIdentityChangeDeps,
+export function createNotifyIdentityChange(
+  deps: NotifyIdentityChangeDeps,
 ): (channel: ChannelName, change: ChangedIdentity) => void {
   const { database, journal, letters, clock } = deps
   return (channel, { id, from, to }) => {

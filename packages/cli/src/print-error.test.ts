@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { CommandFailed } from './command-failed.ts'
 import { readEnvironment } from './environment.ts'
 import { keepText } from './fake-terminal.ts'
-import { printError } from './tell-error.ts'
+import { printError } from './print-error.ts'
 
 it.each([
   ['npx flotilla', 'npx', 'Start it: npx flotilla start -d'],

@@ -13,7 +13,7 @@ export interface CallPiece {
 }
 
 /** A call as the model made it. */
-export interface SaidCall {
+export interface CollectedCall {
   /** The id that the provider gave; it may be empty or the same for two calls. */
   readonly id: string
   readonly name: string
@@ -39,14 +39,14 @@ const nameMaxChars = 512
 /** Names that servers print for a missing name. */
 const noNames: ReadonlySet<string> = new Set(['null', 'None', 'undefined'])
 
-export interface SaidCalls {
+export interface CallCollector {
   take(piece: CallPiece): void
   /** Whether any call has begun. */
   hasAny(): boolean
   /** Whether the arguments of all calls are complete. */
   areWhole(): boolean
   /** Returns all calls. `isCut`: the answer reached its token bound, so the last call may be incomplete. */
-  settled(isCut: boolean): readonly SaidCall[]
+  settled(isCut: boolean): readonly CollectedCall[]
 }
 
 /**
@@ -60,7 +60,7 @@ export interface SaidCalls {
  *
  * A repeated name counts once; a name that arrives in pieces is joined. Throws the Problem `provider-unreadable`.
  */
-export function createSaidCalls(): SaidCalls {
+export function createCallCollector(): CallCollector {
   const calls: OpenCall[] = []
 
   function callFor(piece: CallPiece): OpenCall | null {
@@ -79,8 +79,9 @@ export function createSaidCalls(): SaidCalls {
     const hasOtherId = piece.id !== '' && call.id !== '' && piece.id !== call.id
     const hasOtherName = piece.name !== '' && call.name !== '' && piece.name !== call.name
     if (hasOtherId && piece.name !== '') {
-      const goesOn = !hasOtherName && call.brackets.areOpen() && !piece.arguments.trimStart().startsWith('{')
-      return !goesOn
+      const continues =
+        !hasOtherName && call.brackets.areOpen() && !piece.arguments.trimStart().startsWith('{')
+      return !continues
     }
     if (piece.name === '' || call.name === '') return false
     if (piece.id !== '' && piece.id === call.id) return hasOtherName && call.brackets.areClosed()

@@ -29,7 +29,7 @@ export const noticePrefix = 'notice:'
 /** The maximum number of events that are read in one page. */
 const pageEvents = 500
 
-export interface TellNotices {
+export interface SendNotices {
   /** Writes letters about all events that were not processed yet. */
   readonly catchUp: () => void
   readonly close: () => void
@@ -50,7 +50,7 @@ export function createSendNotices(deps: {
   readonly identityEvents: Pick<IdentityEvents, 'makersOf'>
   readonly clock: Clock
   readonly log: Log
-}): TellNotices {
+}): SendNotices {
   const { database, events, letters, clock } = deps
 
   /** Returns the number of the last processed event. At the first start, earlier events count as processed. */

@@ -23,7 +23,7 @@ type Delayed = Extract<FleetEventBody, { type: 'model.delayed' }>
 type Told = Pick<Delayed, 'state' | 'seconds'> & Partial<Delayed>
 
 /** Notifies the caller of a model call why no answer comes yet. Never throws. */
-export interface TellWaits {
+export interface ReportWaits {
   begin(call: {
     readonly agentId: string
     readonly runId: string | null
@@ -48,7 +48,7 @@ export function createReportWaits(deps: {
   readonly stopped?: AbortSignal
   /** How long a call waits before the caller is notified. */
   readonly shownAfterMs?: number
-}): TellWaits {
+}): ReportWaits {
   const { clock, events, shownAfterMs = defaultShownAfterMs } = deps
   const silence = createKeepAlive({ ...deps, intervalMs: shownAfterMs })
   let second = { number: 0, share: createFairShare(eventsPerSecond) }
@@ -133,11 +133,11 @@ function ringInSilence(
     onSilent(silentMs)
   })
   return {
-    heard() {
+    progressed() {
       since = clock.now()
       if (dueMs > shownAfterMs) deps.over()
       dueMs = shownAfterMs
-      watched.heard()
+      watched.progressed()
     },
     end: watched.end,
   }

@@ -13,7 +13,7 @@ import { createDownloadRoom } from '../../../../identity/src/http/download-room.
 import { openPeople } from '../../../../identity/src/http/open-surfaces.ts'
 import { createLookUpRuns } from '../look-up-runs.ts'
 import { runPeopleRoutes } from '../people.routes.ts'
-import { createRunOutcomes } from './tell-outcome.ts'
+import { createRunOutcomes } from './deliver-outcome.ts'
 import type { RunView } from '@flotilla/protocol/run'
 import type { RunRecord } from '../ledger/run-record.ts'
 import { createRunTable } from '../ledger/run-table.ts'
