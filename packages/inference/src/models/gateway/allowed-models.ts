@@ -49,14 +49,12 @@ function repairFor(deps: AllowedModelsDeps, agentId: string, requested: string):
   return `: models with such a name can search the web at the provider. The owner allows it with exactly this name in agents.${agentId}.models of config/settings.json`
 }
 
+type PricedCatalog = Pick<FallbackDeps, 'catalog' | 'priceOf'>
 export interface FallbackDeps extends AllowedModelsDeps {
   readonly priceOf: (model: PricedModel) => Price
 }
 
-/**
- * Returns the requested model and its configured fallbacks, in order. A fallback must be on the agent's own list,
- * configured, and have a price; otherwise it is skipped. Throws if the requested model is not configured.
- */
+/** Returns the requested model, which must be configured, then its allowed, configured and priced fallbacks. */
 export function fallbackChain(deps: FallbackDeps, agentId: string, requested: ModelName): CatalogModel[] {
   const chain = [deps.catalog.find(requested)]
   const names = modelSettingsOf(deps.settings(), fullName(requested))?.fallback ?? []
@@ -72,11 +70,8 @@ export function fallbackChain(deps: FallbackDeps, agentId: string, requested: Mo
   return chain
 }
 
-/** Returns a model; null if it cannot be called now. The owner sees the reason in the list of models or in the notices. */
-export function usableModel(
-  deps: Pick<FallbackDeps, 'catalog' | 'priceOf'>,
-  name: ModelName,
-): CatalogModel | null {
+/** Returns a model; null if it cannot be called now, for which the list of models or a notice has the reason. */
+export function usableModel(deps: PricedCatalog, name: ModelName): CatalogModel | null {
   try {
     const model = deps.catalog.find(name)
     deps.priceOf(model)

@@ -45,13 +45,13 @@ interface Streaming {
   readonly apiFormat: ApiFormat
   readonly dispatched: Promise<Answer>
   readonly wantsUsage: boolean
-  readonly clientConnection: ClientConnection
+  readonly client: ClientConnection
   readonly waits: CallWaits
 }
 
 /** Opens a stream at its first words or after the keep-alive interval, whichever comes first. */
 export async function streamedAnswer(streaming: Streaming): Promise<CompletionReply> {
-  const { dispatched, keepAlive, apiFormat, clientConnection, wantsUsage } = streaming
+  const { dispatched, keepAlive, apiFormat, client, wantsUsage } = streaming
   const spoken = dispatched.then((answer) => spokenStream(streaming, answer))
   spoken.catch(() => {})
   const first = await firstOf(dispatched, keepAlive)
@@ -64,12 +64,12 @@ export async function streamedAnswer(streaming: Streaming): Promise<CompletionRe
       'x-accel-buffering': 'no',
       ...(first === null ? {} : answeredBy(first)),
     },
-    body: relayStream({ spoken, isLate: first === null, wantsUsage, clientConnection, keepAlive, apiFormat }),
+    body: relayStream({ spoken, isLate: first === null, wantsUsage, client, keepAlive, apiFormat }),
   }
 }
 
 function spokenStream(
-  { agentId, watch, apiFormat, clientConnection, waits }: Streaming,
+  { agentId, watch, apiFormat, client, waits }: Streaming,
   answered: Answer,
 ): SpokenStream {
   const { answer, model, askedAt } = answered
@@ -80,7 +80,7 @@ function spokenStream(
       const failure = failureFromError(problem, model)
       if (failure) watch.failed(model, failure, { agentId, at: askedAt })
     },
-    ...('whole' in answer ? asStream(answer.whole, { apiFormat, clientConnection }) : answer),
+    ...('whole' in answer ? asStream(answer.whole, { apiFormat, client }) : answer),
   }
 }
 
@@ -99,10 +99,7 @@ function visible(name: string): string {
  */
 function asStream(
   whole: WholeReply,
-  {
-    apiFormat,
-    clientConnection,
-  }: { readonly apiFormat: ApiFormat; readonly clientConnection: ClientConnection },
+  { apiFormat, client }: { readonly apiFormat: ApiFormat; readonly client: ClientConnection },
 ): Pick<SpokenStream, 'reply' | 'call'> {
   const body = createByteStream((sink) => {
     sink.write(apiFormat.wholeAsEvents(whole.body))
@@ -110,11 +107,11 @@ function asStream(
     return { resume: () => {}, cut: () => {} }
   })
   const head = { status: 200, contentType: 'text/event-stream', retryAfterSeconds: null }
-  return { reply: { ...head, body, discard: () => {} }, call: { ...paidCall, clientConnection } }
+  return { reply: { ...head, body, discard: () => {} }, call: { ...paidCall, client } }
 }
 
 /** Used in place of the call of a whole answer, which is settled already; its methods do nothing. */
-const paidCall: Omit<OpenCall, 'clientConnection'> = {
+const paidCall: Omit<OpenCall, 'client'> = {
   account: { settle: () => {}, settleUnconfirmed: () => {}, refund: () => {} },
   costUsdOf: () => 0,
 }

@@ -43,7 +43,7 @@ function anAccount() {
     settleUnconfirmed: (why) => closed.push(why),
     refund: () => {},
   }
-  return { account, closed, clientConnection: createReadOn({ clock: createManualClock() }).begin('scout') }
+  return { account, closed, client: createReadOn({ clock: createManualClock() }).begin('scout') }
 }
 
 const role = chunkEvent({ role: 'assistant', content: '' })
@@ -64,13 +64,8 @@ describe('a stream before its first words', () => {
     ['what has another form', 'data: {"type":"message_start"}\n\n'],
   ])('a stream before its first words is passed on from %s, and nothing is lost', async (_what, event) => {
     const source = aSource()
-    const { account, closed, clientConnection } = anAccount()
-    const begun = awaitFirstToken(source.reply, {
-      account,
-      clientConnection,
-      secrets: [],
-      apiFormat: chatFormat,
-    })
+    const { account, closed, client } = anAccount()
+    const begun = awaitFirstToken(source.reply, { account, client, secrets: [], apiFormat: chatFormat })
     expect(source.say(`: hello\n\n${role}`)).toBe(true)
     for (const piece of event.match(/[^]{1,7}/g) ?? []) source.say(piece)
     const reply = await begun
@@ -99,13 +94,8 @@ describe('a stream before its first words', () => {
   test('a stream that never starts counts as a failure of the model, charged by its reported usage', async () => {
     heedsLesson(103)
     const source = aSource()
-    const { account, closed, clientConnection } = anAccount()
-    const begun = awaitFirstToken(source.reply, {
-      account,
-      clientConnection,
-      secrets: [],
-      apiFormat: chatFormat,
-    })
+    const { account, closed, client } = anAccount()
+    const begun = awaitFirstToken(source.reply, { account, client, secrets: [], apiFormat: chatFormat })
     source.say(`${role}${stop}${usageEvent()}data: [DONE]\n\n`)
     source.end()
     await expect(begun).rejects.toMatchObject({ code: 'model-failed' })
@@ -115,13 +105,8 @@ describe('a stream before its first words', () => {
 
   test('a stream that breaks before its first token reports the cause and is charged the reservation', async () => {
     const source = aSource()
-    const { account, closed, clientConnection } = anAccount()
-    const begun = awaitFirstToken(source.reply, {
-      account,
-      clientConnection,
-      secrets: [],
-      apiFormat: chatFormat,
-    })
+    const { account, closed, client } = anAccount()
+    const begun = awaitFirstToken(source.reply, { account, client, secrets: [], apiFormat: chatFormat })
     source.say(role)
     source.fail(new Error('reset'))
     await expect(begun).rejects.toThrow('reset')

@@ -35,7 +35,7 @@ export async function awaitFirstToken(reply: ProviderReply, of: Told): Promise<P
 
 interface Told {
   readonly account: CallAccount
-  readonly clientConnection: ClientConnection
+  readonly client: ClientConnection
   readonly apiFormat: ApiFormat
   readonly secrets: readonly Secret[]
   /** The answering provider, named in the detail of a refusal. */
@@ -113,12 +113,12 @@ function isContent(event: Buffer, { apiFormat, secrets, model }: Told): boolean 
   throw refusal.problem
 }
 
-function settleByWhatCame(held: readonly Uint8Array[], { account, clientConnection, apiFormat }: Told): void {
+function settleByWhatCame(held: readonly Uint8Array[], { account, client, apiFormat }: Told): void {
   const progress = freshProgress()
   const rules = { wantsUsage: false, costUsdOf: () => 0, onDone: () => {} }
   const parser = createSseParser(progress, rules, apiFormat.createStreamForm?.())
   parser.take(Buffer.concat(held))
   const usage = wholeUsage(progress)
-  if (usage === null) account.settleUnconfirmed(clientConnection.why() ?? 'broken-off', progress.usage)
+  if (usage === null) account.settleUnconfirmed(client.why() ?? 'broken-off', progress.usage)
   else account.settle(usage)
 }

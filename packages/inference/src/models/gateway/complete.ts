@@ -120,20 +120,20 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
     read.prompt.remote.length === 0 ? read : await withRemoteMedia(deps, read, { caller, ...input })
   const release = deps.holdLease(caller.run)
   const ended = input.keep?.()
-  const clientConnection = deps.readOn.begin(caller.agentId)
-  const leave = () => clientConnection.clientLeft(input.signal.reason)
+  const client = deps.readOn.begin(caller.agentId)
+  const leave = () => client.clientLeft(input.signal.reason)
   if (input.signal.aborted) leave()
   else input.signal.addEventListener('abort', leave, { once: true })
   const runId = caller.run?.runId ?? null
-  const waits = deps.waits.begin({ agentId: caller.agentId, runId, left: clientConnection.left })
-  const request = { parameters, clientConnection, input, asksAgain: input.asksAgain === true, purpose }
+  const waits = deps.waits.begin({ agentId: caller.agentId, runId, left: client.left })
+  const request = { parameters, client, input, asksAgain: input.asksAgain === true, purpose }
 
   async function dispatched() {
     try {
       return await dispatch(deps, {
         agentId: caller.agentId,
         chain,
-        clientConnection,
+        client,
         waits,
         open: (model) => {
           const set = withAnswerSettings(deps, { ...chosen, model }, parameters)
@@ -154,16 +154,16 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   const { stream, wantsUsage } = parameters
   const streaming = { keepAlive, watch, apiFormat, wantsUsage, agentId: caller.agentId }
   const answered = stream
-    ? streamedAnswer({ ...streaming, dispatched: dispatched(), clientConnection, waits })
+    ? streamedAnswer({ ...streaming, dispatched: dispatched(), client, waits })
     : dispatched().then(wholeAnswer)
   // A client that has disconnected must not extend the lease of the run by an answer that it never reads.
   return await new Promise((resolve, reject) => {
     const left = () => {
       release()
-      reject(clientConnection.left.reason)
+      reject(client.left.reason)
     }
-    if (clientConnection.left.aborted) left()
-    else clientConnection.left.addEventListener('abort', left, { once: true })
+    if (client.left.aborted) left()
+    else client.left.addEventListener('abort', left, { once: true })
     answered.then(resolve, reject)
   })
 }

@@ -25,7 +25,7 @@ interface ChainCall<Answer> {
    */
   readonly receive: (reply: ProviderReply, opened: Opened) => Promise<Answer>
   /** Once the client has disconnected, the current attempt is read to its end and no other begins. */
-  readonly clientConnection: ClientConnection
+  readonly client: ClientConnection
   /** Notifies the caller why it has to wait. */
   readonly waits: CallWaits
 }
@@ -116,7 +116,7 @@ async function tryModel<Answer>(
   try {
     for (let retries = 0; ; retries++) {
       held ??= await openNext(call, model, walk)
-      call.clientConnection.left.throwIfAborted()
+      call.client.left.throwIfAborted()
       if (held === null) return { next: chooseModel(candidates(deps, call, walk)) }
       const askedAt = clock.now()
       walk.attempts++
@@ -129,7 +129,7 @@ async function tryModel<Answer>(
       const { failure } = outcome
       walk.failure = failure
       if (failure.mayBeBilled) held = null
-      call.clientConnection.left.throwIfAborted()
+      call.client.left.throwIfAborted()
       const elapsedMs = clock.now() - walk.beganAt
       const others = candidates(deps, call, walk)
       const step = nextStep({ failure, retries, isLastResort, elapsedMs, others, chance: deps.chance() })
@@ -142,7 +142,7 @@ async function tryModel<Answer>(
         'a model did not answer; retrying',
       )
       call.waits.retrying(model, failure, { waitMs: step.waitMs, elapsedMs })
-      await clock.sleep(step.waitMs, call.clientConnection.left)
+      await clock.sleep(step.waitMs, call.client.left)
     }
   } finally {
     held?.account.refund()
@@ -154,14 +154,14 @@ export type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: 
 /** Makes one attempt. Settles the account if the provider may bill; if surely not, leaves it open. */
 export async function attemptOnce<Answer>(
   model: CatalogModel,
-  call: Pick<ChainCall<Answer>, 'receive' | 'clientConnection' | 'waits'>,
+  call: Pick<ChainCall<Answer>, 'receive' | 'client' | 'waits'>,
   opened: Opened,
 ): Promise<Outcome<Answer>> {
-  const { clientConnection } = call
+  const { client } = call
   const waited = call.waits.asking(model)
-  const settleUnseen = () => opened.account.settleUnconfirmed(clientConnection.why() ?? 'broken-off')
+  const settleUnseen = () => opened.account.settleUnconfirmed(client.why() ?? 'broken-off')
   try {
-    const options = { ...opened.bounds, signal: clientConnection.cut }
+    const options = { ...opened.bounds, signal: client.cut }
     const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
     if (reply.status === 200) {
       const answer = await call.receive(reply, opened)
@@ -172,7 +172,7 @@ export async function attemptOnce<Answer>(
     if (failure.mayBeBilled) settleUnseen()
     return { failure }
   } catch (error) {
-    const failure = clientConnection.cut.aborted ? null : failureFromError(error, model)
+    const failure = client.cut.aborted ? null : failureFromError(error, model)
     if (failure?.mayBeBilled !== false) settleUnseen()
     if (failure === null) throw error
     return { failure }

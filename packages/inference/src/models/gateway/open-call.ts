@@ -56,7 +56,7 @@ export interface Opened extends OpenCall {
 export interface AskedCall {
   readonly model: CatalogModel
   readonly parameters: CallParameters
-  readonly clientConnection: ClientConnection
+  readonly client: ClientConnection
   readonly asksAgain: boolean
   readonly purpose: CallPurpose
   /** How the provider caches the prompt; omitted for calls to which the mesh adds no cache marks. */
@@ -77,19 +77,15 @@ function learnedBound(
 }
 
 /** Limits how much is read after the client has disconnected, and counts the call's memory to its agent. */
-function boundsOf(
-  { onShareOf }: OpenCallDeps,
-  agentId: string,
-  { clientConnection, input }: AskedCall,
-): CallBounds {
+function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { client, input }: AskedCall): CallBounds {
   let bytes = 0
   let reportedBytes = 0
   return {
     spend: (work) => onShareOf(agentId, work),
     hold: (more) => {
       bytes += more
-      if (clientConnection.left.aborted) {
-        clientConnection.countLate(bytes - reportedBytes)
+      if (client.left.aborted) {
+        client.countLate(bytes - reportedBytes)
         reportedBytes = bytes
       }
       input.hold?.(more)
@@ -122,7 +118,7 @@ function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
 /** Reserves the money for one call, and makes the request. */
 export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: AskedCall): Promise<Opened> {
   const { agentId } = caller
-  const { model, clientConnection } = call
+  const { model, client } = call
   const bounds = boundsOf(deps, agentId, call)
   const drafted = deps.onShareOf(agentId, () => draftFor(deps, agentId, call))
   const { apiFormat, parameters, price, learned, promptTokens } = drafted
@@ -136,10 +132,10 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
     answers: parameters.answers,
     maxTokens: apiFormat.hasOutput ? drafted.wishedTokens : 1,
   })
-  const closed = clientConnection.opened(reservation.reservedNano > 0)
+  const closed = client.opened(reservation.reservedNano > 0)
   const ended = call.input.keep?.()
   const releaseLease = deps.holdLease(caller.run)
-  clientConnection.left.addEventListener('abort', releaseLease, { once: true })
+  client.left.addEventListener('abort', releaseLease, { once: true })
   const reading = usageReading(model.usageRule, call.cache)
   const account = openCallAccount(deps, {
     agentId,
@@ -172,7 +168,7 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
   return {
     model,
     request,
-    clientConnection,
+    client,
     bounds,
     ...(call.asksAgain ? { answerBound } : {}),
     account,

@@ -7,11 +7,11 @@ test('agents that have all they hang up on read on leave some of it for the next
   const readOn = createReadOn({ clock: createManualClock() })
   const ends: (() => void)[] = []
   const hungUpOn = (agentId: string) => {
-    const clientConnection = readOn.begin(agentId)
-    const end = clientConnection.opened(true)
-    clientConnection.clientLeft()
-    if (clientConnection.why() === null) ends.push(end)
-    return clientConnection.why()
+    const client = readOn.begin(agentId)
+    const end = client.opened(true)
+    client.clientLeft()
+    if (client.why() === null) ends.push(end)
+    return client.why()
   }
   const takeAll = (agentId: string): number => {
     let taken = 0

@@ -37,7 +37,7 @@ interface RelayInput {
   readonly isLate: boolean
   readonly wantsUsage: boolean
   /** Gets notified when the client leaves, and decides when to cut the provider off. */
-  readonly clientConnection: ClientConnection
+  readonly client: ClientConnection
   readonly keepAlive: KeepAlive
 }
 
@@ -47,7 +47,7 @@ interface RelayInput {
  * client left.
  */
 export function relayStream(input: RelayInput): ByteStream {
-  const { left } = input.clientConnection
+  const { left } = input.client
   let isPiped = false
   const pipe = (sink: ByteSink): ByteFlow => {
     isPiped = true
@@ -70,7 +70,7 @@ const nobody: ByteSink = { write: () => true, end: () => {}, fail: () => {} }
 
 /** Chunks that arrive together are written together, because writes are most of the cost of a stream. */
 function relay(input: RelayInput, sink: ByteSink): ByteFlow {
-  const { clientConnection } = input
+  const { client } = input
   const progress = freshProgress()
   const call = {
     spoken: null as SpokenStream | null,
@@ -91,13 +91,13 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
   let isOver = false
   let isRead = true
   let hasRoom = true
-  if (input.isLate && !clientConnection.left.aborted) sink.write(keepAliveComment)
+  if (input.isLate && !client.left.aborted) sink.write(keepAliveComment)
   const watched = input.keepAlive.watch(() => sink.write(keepAliveComment))
 
   function settle(otherwise: UnknownCost): void {
     const account = call.spoken?.call.account
     const usage = wholeUsage(progress)
-    if (usage === null) account?.settleUnconfirmed(clientConnection.why() ?? otherwise, progress.usage)
+    if (usage === null) account?.settleUnconfirmed(client.why() ?? otherwise, progress.usage)
     else account?.settle(usage)
   }
 
@@ -106,8 +106,8 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     isOver = true
     watched.end()
     call.waited?.end()
-    clientConnection.left.removeEventListener('abort', readOn)
-    clientConnection.cut.removeEventListener('abort', cutOff)
+    client.left.removeEventListener('abort', readOn)
+    client.cut.removeEventListener('abort', cutOff)
     settle(otherwise)
     return true
   }
@@ -119,9 +119,9 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     watched.end()
     call.waited?.end()
     hasRoom = true
-    if (clientConnection.cut.aborted) cutOff()
+    if (client.cut.aborted) cutOff()
     else call.source?.resume()
-    sink.fail(clientConnection.left.reason)
+    sink.fail(client.left.reason)
   }
 
   function cutOff(): void {
@@ -162,7 +162,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     write(bytes) {
       if (gathered.length === 0) queueMicrotask(flush)
       gathered.push(bytes)
-      if (!isRead) clientConnection.countLate(bytes.length)
+      if (!isRead) client.countLate(bytes.length)
       return hasRoom
     },
     end() {
@@ -180,8 +180,8 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     },
   }
 
-  clientConnection.left.addEventListener('abort', readOn, { once: true })
-  clientConnection.cut.addEventListener('abort', cutOff, { once: true })
+  client.left.addEventListener('abort', readOn, { once: true })
+  client.cut.addEventListener('abort', cutOff, { once: true })
   input.spoken.then(
     (stream) => {
       call.spoken = stream
@@ -198,14 +198,14 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     },
     (error: unknown) => inner.fail(error),
   )
-  if (clientConnection.left.aborted) readOn()
+  if (client.left.aborted) readOn()
   return {
     resume: () => {
       hasRoom = true
       call.source?.resume()
     },
     cut: () => {
-      if (!isOver) clientConnection.clientLeft()
+      if (!isOver) client.clientLeft()
     },
   }
 }

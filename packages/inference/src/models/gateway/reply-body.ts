@@ -14,7 +14,7 @@ import type { TokenUsage } from '../formats/usage.ts'
 /** A call in progress, with the account that pays for it. */
 export interface OpenCall {
   readonly account: CallAccount
-  readonly clientConnection: ClientConnection
+  readonly client: ClientConnection
   readonly costUsdOf: (usage: TokenUsage) => number
   /** The answer bound that the mesh chose, reported to a client that can ask again; null if the mesh chose none. */
   readonly answerBound?: number | null
@@ -39,7 +39,7 @@ export async function wholeReply(
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // After any error the provider may still have made and billed the answer. No effect once settled.
-    call.account.settleUnconfirmed(call.clientConnection.why() ?? 'broken-off')
+    call.account.settleUnconfirmed(call.client.why() ?? 'broken-off')
     reply.discard()
   }
 }

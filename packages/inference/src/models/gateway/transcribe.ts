@@ -89,20 +89,18 @@ async function transcribe(deps: TranscribeDeps, note: VoiceNote): Promise<Transc
   const price = voicePriceOf(model, note.usdPerMinute, deps.clock.now())
   const call = await transcriptionCall(model.model, { audio, type })
   signal.throwIfAborted()
-  const clientConnection = deps.readOn.begin(note.agentId)
-  const leave = () => clientConnection.clientLeft(signal.reason)
+  const client = deps.readOn.begin(note.agentId)
+  const leave = () => client.clientLeft(signal.reason)
   signal.addEventListener('abort', leave, { once: true })
   try {
     const refusal = deps.watch.refusalOf(model)
     if (refusal !== null) return { failed: refusal, waitMs: null }
-    const opened = await open(deps, { note, model, price, call, clientConnection })
+    const opened = await open(deps, { note, model, price, call, client })
     if (signal.aborted) opened.account.refund()
     signal.throwIfAborted()
     const transcribing = attempt(deps, opened, price)
     return await new Promise((resolve, reject) => {
-      clientConnection.left.addEventListener('abort', () => reject(clientConnection.left.reason), {
-        once: true,
-      })
+      client.left.addEventListener('abort', () => reject(client.left.reason), { once: true })
       transcribing.then(resolve, reject)
     })
   } finally {
@@ -132,10 +130,10 @@ async function open(
     readonly model: CatalogModel
     readonly price: VoicePrice
     readonly call: TranscriptionCall
-    readonly clientConnection: ClientConnection
+    readonly client: ClientConnection
   },
 ): Promise<OpenedNote> {
-  const { model, clientConnection } = call
+  const { model, client } = call
   const { agentId, audio } = call.note
   const secondsAtMost = Math.ceil((audio.length * 8) / voiceLimits.lowestBitsPerSecond)
   const reservation = await deps.spending.reserve({
@@ -160,11 +158,11 @@ async function open(
     windowTokens: 0,
     answers: 1,
     answered: () => {},
-    closed: clientConnection.opened(reservation.reservedNano > 0),
+    closed: client.opened(reservation.reservedNano > 0),
   })
   return {
     model,
-    clientConnection,
+    client,
     account,
     costUsdOf: () => 0,
     bounds: boundsOf(deps, agentId),
@@ -196,13 +194,9 @@ function boundsOf({ onShareOf }: TranscribeDeps, agentId: string): CallBounds {
 const untold = { asking: () => ({ progressed: () => {}, end: () => {} }), retrying: () => {}, over: () => {} }
 
 async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePrice): Promise<Transcribed> {
-  const { model, clientConnection, account } = opened
+  const { model, client, account } = opened
   const callFacts = { agentId: opened.request.agentId, at: deps.clock.now() }
-  const call = {
-    clientConnection,
-    waits: untold,
-    receive: (reply: ProviderReply) => receive(reply, opened, price),
-  }
+  const call = { client, waits: untold, receive: (reply: ProviderReply) => receive(reply, opened, price) }
   const outcome: Outcome<string> = await attemptOnce(model, call, opened)
   if ('answer' in outcome) {
     deps.watch.answered(model, callFacts)
@@ -217,7 +211,7 @@ async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePri
 }
 
 async function receive(reply: ProviderReply, opened: OpenedNote, price: VoicePrice): Promise<string> {
-  const { account, clientConnection } = opened
+  const { account, client } = opened
   try {
     return await collect(reply, opened.bounds, (text) => {
       const answer = readTranscription(parsedAnswer(text))
@@ -229,7 +223,7 @@ async function receive(reply: ProviderReply, opened: OpenedNote, price: VoicePri
     })
   } finally {
     // After any error the provider may still have transcribed and billed. No effect once settled.
-    account.settleUnconfirmed(clientConnection.why() ?? 'broken-off')
+    account.settleUnconfirmed(client.why() ?? 'broken-off')
     reply.discard()
   }
 }
