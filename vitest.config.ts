@@ -101,7 +101,7 @@ export default defineConfig({
         test: {
           ...containers,
           name: 'docker',
-          include: ['tests/docker/**/*.test.ts', 'packages/fleet/src/sandbox/docker-*.test.ts'],
+          include: ['tests/docker/**/*.test.ts', 'packages/fleet/src/sandbox/docker/docker-*.test.ts'],
           exclude: [...shared, ...alone, ...longContainerTests],
         },
       },

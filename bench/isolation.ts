@@ -12,7 +12,7 @@ import { createMeshIdentity } from '../packages/fleet/src/agents/connection/mesh
 import { writeFileAtomically } from '../packages/foundation/src/config/atomic-file.ts'
 import { silentLog } from '../packages/foundation/src/platform/log.ts'
 import { randomToken, systemClock } from '../packages/foundation/src/platform/system-clock.ts'
-import { createDockerRuntime } from '../packages/fleet/src/sandbox/docker-runtime.ts'
+import { createDockerRuntime } from '../packages/fleet/src/sandbox/docker/docker-runtime.ts'
 import { findEngine } from '../packages/fleet/src/sandbox/engine/find-engine.ts'
 import type { SandboxRuntime, SandboxState } from '../packages/fleet/src/sandbox/sandbox-runtime.ts'
 import type { Bench, BenchOptions, BenchReport } from './bench.ts'

@@ -10,11 +10,22 @@ import {
   bannedNames,
   jsonParsers,
   maxLines,
-  meshModules,
   unguardedFiles,
 } from './architecture-rules.ts'
 import { edgeImports } from './edge-imports.ts'
+import { loadedOnFirstUse, sandboxAdapters, startsOfMesh } from './first-use-rules.ts'
 import { importCircles } from './import-circles.ts'
+import {
+  files,
+  imports,
+  isOfMesh,
+  meshNames,
+  moduleFolders,
+  moduleOf,
+  packageOf,
+  resolved,
+  sources,
+} from './imports-of-sources.ts'
 import {
   longFunctions,
   maxAllLines,
@@ -26,48 +37,13 @@ import {
   wideRecords,
 } from './shape-rules.ts'
 import { shapeOf } from './shape.ts'
-import { meshPackages, packageEdges } from './package-rules.ts'
-import { readSourceFiles, repositoryRoot, withoutComments } from './source-files.ts'
+import { packageEdges } from './package-rules.ts'
+import { repositoryRoot, withoutComments } from './source-files.ts'
 
-const files = readSourceFiles()
-const sources = files.filter((file) => !file.isTest && file.path.startsWith('packages/'))
-
-function resolved(from: string, specifier: string): string {
-  const own = /^@flotilla\/(\w+)(?:\/(.+))?$/.exec(specifier)
-  if (own) {
-    const [, name = '', entry] = own
-    return meshPackages.some((one) => one.name === name)
-      ? posix.join('packages', name, 'src', entry ?? '', 'index.ts')
-      : `packages/${name}/src/${entry}.ts`
-  }
-  return specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : specifier
-}
-
-const imports = sources.flatMap((file) =>
-  file.imports.map((one) => ({
-    from: file.path,
-    to: resolved(file.path, one.specifier),
-    typeOnly: one.typeOnly,
-  })),
-)
-
-function packageOf(path: string): string | undefined {
-  return /^packages\/(\w+)\//.exec(path)?.[1]
-}
-
-const meshNames = meshPackages.map(({ name }) => name)
-const isOfMesh = (path: string): boolean => meshNames.includes(packageOf(path) ?? '')
 /** The maximum number of lines of the file that composes the mesh: two screens. */
 const composeLinesMax = 135
 /** Packages of which a file is read by its path and never imported. */
 const readByPath: readonly string[] = ['@novnc/novnc']
-const moduleFolders = meshModules.map(({ folder }) => folder)
-
-/** The module that a file of the mesh belongs to; `main.ts` belongs to none. */
-function moduleOf(path: string): string | undefined {
-  return moduleFolders.find((folder) => path.startsWith(`${folder}/`))
-}
-
 describe('the architecture', () => {
   test('packages import only what their zone may', () => {
     const offenders = imports.filter(({ from, to }) => {
@@ -159,22 +135,49 @@ describe('the architecture', () => {
     }
   })
 
-  test('adapters of the sandbox import nothing of each other', () => {
-    const adapterOf = (path: string) => /\/sandbox\/(docker|kubernetes|process)\//.exec(path)?.[1]
+  test('adapters of the sandbox share the port and the hardening, and nothing of each other', () => {
+    const folder = 'packages/fleet/src/sandbox/'
+    const folderOf = (path: string) => /^packages\/fleet\/src\/sandbox\/(\w+)\//.exec(path)?.[1]
+    const folders = new Set(sources.map(({ path }) => folderOf(path)).filter((name) => name !== undefined))
+    expect([...Object.values(sandboxAdapters).flat(), 'hardening'].toSorted()).toEqual(
+      [...folders].toSorted(),
+    )
+    const adapterOf = (path: string) =>
+      Object.entries(sandboxAdapters).find(([, parts]) => parts.includes(folderOf(path) ?? ''))?.[0]
     const offenders = imports.filter(({ from, to }) => {
-      const [source, target] = [adapterOf(from), adapterOf(to)]
-      return source !== undefined && target !== undefined && source !== target
+      const target = adapterOf(to)
+      return from.startsWith(folder) && target !== undefined && target !== adapterOf(from)
     })
     expect(offenders).toEqual([])
   })
 
-  test('a module is entered by its index', () => {
+  test('a module is entered by an index that its package exports', () => {
+    const entrances = new Set(meshNames.flatMap((name) => exportsOf(name)))
     const offenders = imports.filter(({ from, to }) => {
       const [source, target] = [moduleOf(from), moduleOf(to)]
       if (!target || source === target || target === 'packages/mesh/src/app') return false
-      return to !== `${target}/index.ts`
+      return to !== `${target}/index.ts` && !entrances.has(to)
     })
     expect(offenders).toEqual([])
+
+    function exportsOf(name: string): readonly string[] {
+      const { exports = {} } = JSON.parse(
+        readFileSync(join(repositoryRoot, 'packages', name, 'package.json'), 'utf8'),
+      ) as { readonly exports?: Readonly<Record<string, string>> }
+      return Object.values(exports).map((entry) => posix.join('packages', name, entry))
+    }
+  })
+
+  test('a mesh loads at its start no part that its fleet may not need', () => {
+    const loaded = new Set(['packages/mesh/src/main.ts', ...startsOfMesh])
+    for (const file of loaded) {
+      for (const { from, to, typeOnly, onUse } of imports) {
+        if (from === file && !typeOnly && !onUse && to.startsWith('packages/')) loaded.add(to)
+      }
+    }
+    expect(loaded.size).toBeGreaterThan(500)
+    expect([...loaded].filter((path) => loadedOnFirstUse.some((part) => part.test(path)))).toEqual([])
+    expect(loadedOnFirstUse.filter((part) => !sources.some(({ path }) => part.test(path)))).toEqual([])
   })
 
   test('every file of the mesh belongs to a module', () => {

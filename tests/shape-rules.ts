@@ -67,11 +67,6 @@ export const wideRecords: readonly WideRecord[] = [
     membersMax: 20,
     why: 'how an engine is used, a value each',
   },
-  {
-    record: 'packages/fleet/src/sandbox/sandbox-runtime.ts SandboxRuntime',
-    membersMax: 26,
-    why: 'a port whose users each pick their part; its conformance suite holds adapters to all of it',
-  },
   { record: 'packages/inbound/src/triggers/cron/cron-table.ts CronRow', membersMax: 16, why: 'a row' },
   {
     record: 'packages/inbound/src/triggers/webhook/delivery-table.ts DeliveryRow',
@@ -112,7 +107,7 @@ export const longFunctions: readonly LongFunction[] = [
     why: 'the list of the modules of a context, with their needs',
   },
   {
-    name: 'packages/browsing/src/browser-module.ts browserModule',
+    name: 'packages/browsing/src/create-browsers.ts createBrowsers',
     ownLinesMax: 85,
     why: 'the list of the module’s parts',
   },
@@ -142,7 +137,7 @@ export const tallClosures: readonly TallClosure[] = [
     why: 'state and its steps in one closure; to be taken apart',
   },
   {
-    name: 'packages/browsing/src/browser-module.ts browserModule',
+    name: 'packages/browsing/src/create-browsers.ts createBrowsers',
     allLinesMax: 192,
     why: 'the list of the module’s parts',
   },
@@ -162,12 +157,12 @@ export const tallClosures: readonly TallClosure[] = [
     why: 'state and its steps in one closure; to be taken apart',
   },
   {
-    name: 'packages/fleet/src/sandbox/kubernetes-runtime.ts createKubernetesRuntime',
+    name: 'packages/fleet/src/sandbox/kubernetes/kubernetes-runtime.ts createKubernetesRuntime',
     allLinesMax: 184,
     why: 'a port of many members; to be taken apart as the one of Docker was',
   },
   {
-    name: 'packages/fleet/src/sandbox/process-runtime.ts createProcessRuntime',
+    name: 'packages/fleet/src/sandbox/process/process-runtime.ts createProcessRuntime',
     allLinesMax: 181,
     why: 'a port of many members; to be taken apart as the one of Docker was',
   },

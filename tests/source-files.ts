@@ -8,7 +8,12 @@ export interface SourceFile {
   readonly path: string
   readonly text: string
   readonly isTest: boolean
-  readonly imports: readonly { readonly specifier: string; readonly typeOnly: boolean }[]
+  readonly imports: readonly {
+    readonly specifier: string
+    readonly typeOnly: boolean
+    /** True for an import that is loaded when a function calls it. */
+    readonly onUse: boolean
+  }[]
 }
 
 const importPattern =
@@ -30,6 +35,7 @@ export function readSourceFiles(): readonly SourceFile[] {
         imports: [...text.matchAll(importPattern)].map((match) => ({
           specifier: match[2] ?? match[3] ?? '',
           typeOnly: match[1] !== undefined,
+          onUse: match[3] !== undefined,
         })),
       }
     })

@@ -8,7 +8,7 @@ import { applyRules } from '../../packages/fleet/src/sandbox/network/apply-rules
 import { applyScript, chainOf, removeScript } from '../../packages/fleet/src/sandbox/network/network-rules.ts'
 import { ensureAgentImage } from '../../packages/fleet/src/sandbox/image/agent-image.ts'
 import { runCommand } from '../../packages/fleet/src/sandbox/run-command.ts'
-import { runOnce } from '../../packages/fleet/src/sandbox/run-once.ts'
+import { runOnce } from '../../packages/fleet/src/sandbox/engine/run-once.ts'
 import { writeSubject } from '../../packages/fleet/src/sandbox/sandbox-runtime.conformance.ts'
 import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
 import { imageCaches } from './image-caches.ts'

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openCanary, reaches } from '../../packages/fleet/src/sandbox/isolation/canary.ts'
+import { openCanary, reaches } from '../../packages/fleet/src/sandbox/hardening/canary.ts'
 import {
   containerWalls,
   networkWalls,
@@ -9,7 +9,7 @@ import {
   probeReportSchema,
   type Controls,
   type ProbeReport,
-} from '../../packages/fleet/src/sandbox/isolation/isolation-report.ts'
+} from '../../packages/fleet/src/sandbox/hardening/isolation-report.ts'
 import { probePod, type PodGround } from '../../packages/fleet/src/sandbox/kubernetes/agent-objects.ts'
 import {
   agentNamespace,

@@ -1,7 +1,7 @@
 // A minimal mesh: opens the process runtime, starts an agent, replaces it by a new process, and stops it.
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { createProcessRuntime } from '../../packages/fleet/src/sandbox/process-runtime.ts'
+import { createProcessRuntime } from '../../packages/fleet/src/sandbox/process/process-runtime.ts'
 import { sandboxHardening, sandboxSizes } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
 import type { SandboxSpec } from '../../packages/fleet/src/sandbox/sandbox-spec.ts'
 import type { SandboxRuntime } from '../../packages/fleet/src/sandbox/sandbox-runtime.ts'

@@ -1,278 +1,74 @@
-import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import type { AgentRegistry, Agents, FleetConnection } from '@flotilla/fleet/agents'
-import type { OpenCredentials } from '@flotilla/egress/credentials'
-import type { Egress } from '@flotilla/egress/egress'
-import type { LoopShare } from '@flotilla/foundation/intake'
+import { createFirstUse } from '@flotilla/identity/kernel'
 import type { MeshModule } from '@flotilla/identity/kernel'
-import type { Runs } from '@flotilla/work/runs'
-import { reasonOf } from '@flotilla/fleet/sandbox'
-import type { BrowserContainers, SandboxRuntime } from '@flotilla/fleet/sandbox'
-import type { Spending } from '@flotilla/inference/spending'
-import { createActInBrowser } from './act.ts'
-import { browserAgentRoutes } from './agent.routes.ts'
-import { createBrowserFiles } from './browser-files.ts'
-import { createAnswerCaptchas } from './captcha/answer-captchas.ts'
-import { httpCaptchaSolver } from './captcha/http-captcha-solver.ts'
-import { readSolverKeys } from './captcha/solver-keys.ts'
-import { createSolverStateTable } from './captcha/solver-state-table.ts'
-import { createBrowserProxyOpener } from './browser-proxy.ts'
-import { createBrowserTokens } from './browser-tokens.ts'
-import { createControlBrowser } from './control-browser.ts'
-import { createHandOvers } from './hand-overs.ts'
-import { httpBrowserService } from './http-browser-service.ts'
-import { browserInternalRoutes, browserPeopleRoutes, screenRoutes } from './people.routes.ts'
-import { createPictures } from './pictures.ts'
-import { screenFileReader } from './screen-files.ts'
-import { createScreens } from './screen.ts'
-import { takesPlace } from './session-state.ts'
-import { endOf } from './open-session.ts'
-import { createBrowserSessions } from './sessions.ts'
-import { createWithheld } from './withheld.ts'
 import type { WorkKernel } from '@flotilla/work/events'
-
-/** The interval between two checks of the browsers, in milliseconds. */
-const sweepEveryMs = 2000
-/** How long the mesh waits for browsers to close when it stops, in milliseconds. The next start removes the rest. */
-const closeAllWithinMs = 15_000
+import { browserAgentRoutes } from './agent.routes.ts'
+import { noBrowsers } from './no-containers.ts'
+import { readSolverKeys } from './captcha/solver-keys.ts'
+import type { BrowserDeps } from './create-browsers.ts'
+import { createHandOverTable } from './hand-over-table.ts'
+import { browserInternalRoutes, browserPeopleRoutes, screenRoutes } from './people.routes.ts'
+import { screenFileReader } from './screen-files.ts'
 
 export interface Browsers {
   /** Throws the Problem `browser-unavailable` if browsers cannot run on this machine. */
   require(): void
 }
 
-export interface BrowserNeeds {
-  readonly runtime: Pick<SandboxRuntime, 'browsers' | 'onEngineBack'>
-  readonly agents: Pick<Agents, 'meshIdentity'> & {
-    readonly registry: Pick<AgentRegistry, 'find' | 'list' | 'isArchived'>
-    readonly connection: Pick<FleetConnection, 'reach'>
-  }
-  readonly runs: Pick<Runs, 'delivery' | 'holdLease'>
-  readonly egress: Pick<Egress, 'browsers' | 'fetchForMesh'>
-  readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
-  /** The environment of the process, from which the CAPTCHA solver's keys are read, and never from a file. */
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly openCredentials: OpenCredentials
-  /** The agents' shares of the event loop, to which reading and cleaning the answers of their browsers is charged. */
-  readonly shares: { readonly calls: Pick<LoopShare, 'spend'> }
-  readonly briefsFolder: string
+export interface BrowserNeeds extends BrowserDeps {
   /** The folder from which packages are resolved. */
   readonly repositoryRoot: string
 }
 
-const noBrowsers =
-  'agents run as plain processes in this fleet, and browsers need containers: start Flotilla without --runtime process'
-
-/** Runs a browser for each agent, each in its own container. People can watch and control the browsers. */
-export function browserModule(kernel: WorkKernel, needs: BrowserNeeds): MeshModule<Browsers> {
-  const { fleetEvents, workEvents, clock, guard, settings } = kernel
-  const agents = { ...needs.agents.registry, ...needs.agents.connection }
-  const { browsers } = needs.egress
+/**
+ * Runs a browser for each agent, each in its own container. People can watch and control the browsers. All but the
+ * routes is loaded with the first use of a browser.
+ */
+export async function browserModule(kernel: WorkKernel, needs: BrowserNeeds): Promise<MeshModule<Browsers>> {
   const containers = needs.runtime.browsers
-  const places = containers ?? nowhere
-  const stopped = new AbortController()
-  const tokens = createBrowserTokens(kernel.randomToken)
-  browsers.identifyBy(tokens.ownerOf)
-  const handOvers = createHandOvers({
-    ...kernel,
-    notifyRun: needs.runs.delivery.notifyRun,
-    notifyOwner: fleetEvents.ownerNoticed.publish,
-  })
-  const identity = needs.agents.meshIdentity
-  const way = createBrowserProxyOpener({
-    containers: places,
-    proxy: browsers.proxy,
-    stopped: stopped.signal,
-    clock,
-    onOpen: (port) => kernel.ports.open.push(port),
-  })
-  const withheld = createWithheld({ ...agents, decide: kernel.decide })
-  const sessions = createBrowserSessions({
-    ...kernel,
-    containers: places,
-    openService: httpBrowserService(identity.signFor, needs.shares.calls),
-    tokens,
-    openProxy: way.open,
-    publicKeyBase64url: identity.publicKeyBase64url,
-    briefsFolder: join(needs.briefsFolder, '.browsers'),
-    maxLive: () => settings().browser.max_live,
-    withheld,
-    profileLimitBytes: () => settings().browser.profile_limit_mb * 1024 * 1024,
-    onGone: (agentId) => {
-      const handOver = handOvers.of(agentId)
-      if (handOver !== null) handOvers.end(handOver, { how: 'lost', page: null, by: 'system' })
-    },
-  })
-  const requireAgent = requireAgentIn(agents)
-  const control = createControlBrowser({
-    ...kernel,
-    sessions,
-    handOvers,
-    requireAgent,
-    withheld,
-    endedOf: async (agentId) => {
-      const container = await places.inspect(agentId)
-      return container?.running === true ? null : endOf(container)
-    },
-    idleMs: () => settings().browser.idle_minutes * 60_000,
-  })
-  const screens = createScreens({ ...kernel, sessions })
-  const solverKeys = readSolverKeys(needs.env)
-  const captchas = createAnswerCaptchas({
-    ...kernel,
-    keys: solverKeys,
-    solve: httpCaptchaSolver({ fetch: needs.egress.fetchForMesh, clock }),
-    captchaSettings: () => settings().browser.captcha,
-    state: createSolverStateTable(kernel.database),
-    spending: needs.spending,
-    handOvers,
-    serviceOf: (agentId) => sessions.of(agentId).service,
-    giveBack: (handOver) => control.end(handOver, 'solved', 'system'),
-    tellOwner: fleetEvents.ownerNoticed.publish,
-    stopped: stopped.signal,
-  })
-  const act = createActInBrowser({
-    ...kernel,
-    loop: needs.shares.calls,
-    sessions,
-    handOvers,
-    captchas,
-    files: createBrowserFiles({ agents, clock }),
-    credentials: needs.openCredentials,
-    holdLease: needs.runs.holdLease,
-  })
-  workEvents.runAwaits.subscribe(handOvers.awaitedBy)
-  workEvents.runSettled.subscribe(({ agentId, id }) => handOvers.runSettled(agentId, id))
-  fleetEvents.agentDeleted.subscribe(handOvers.forget)
-  fleetEvents.agentFilesDropped.subscribe(async (agentId) => {
-    if (containers !== null) await sessions.forget(agentId)
-  })
+  const { guard, settings } = kernel
   const requireBrowsers = (): void => {
     if (containers === null) throw new Problem('browser-unavailable', { detail: noBrowsers })
   }
-  /** Checks the isolation of running browsers, and closes all of them if the check fails. */
-  const holdWalls = async (): Promise<void> => {
-    const live = sessions.list().filter(([, { state }]) => state.kind === 'live')
-    if (live.length === 0) return
-    try {
-      await way.open()
-    } catch (error) {
-      if (stopped.signal.aborted) return
-      const why = reasonOf(error).split('\n')[0] ?? ''
-      kernel.log.error({ err: error }, 'closed all browsers: an isolation check failed; the next use retries')
-      await Promise.all(live.map(([agentId]) => sessions.lost(agentId, why)))
-    }
-  }
-  // The engine was unreachable and may have re-created networks and firewall rules, so the isolation is tested again.
-  const unsubscribe = needs.runtime.onEngineBack(() => {
-    way.doubt()
-    void holdWalls()
+  const { use, loaded, hooks } = createFirstUse(async () => {
+    const { createBrowsers } = await import('./create-browsers.ts')
+    return createBrowsers(kernel, needs)
   })
-  const closeAll = async (): Promise<void> => {
-    const open = sessions.list().filter(([, { state }]) => takesPlace(state))
-    const late = new AbortController()
-    await Promise.race([
-      Promise.allSettled(open.map(([agentId]) => sessions.close(agentId, 'the mesh stops'))),
-      clock.sleep(closeAllWithinMs, late.signal).catch(() => undefined),
-    ])
-    late.abort()
-  }
+  // A hand-over of the previous process ends, and runs that wait for it continue.
+  if (createHandOverTable(kernel.database).list().length > 0) await use()
+  // An earlier process may have left a profile of the agent; loaded browsers subscribe to the event themselves.
+  kernel.fleetEvents.agentFilesDropped.subscribe(async (agentId) => {
+    if (loaded() === null) await containers?.removeProfile(agentId)
+  })
 
   return {
+    ...hooks,
     api: { require: requireBrowsers },
     routes: {
       agent: (surface) =>
-        browserAgentRoutes(surface, (caller, request, line) => {
+        browserAgentRoutes(surface, async (caller, request, line) => {
           guard(caller, { do: 'use-browser', browserAction: request.action })
           requireBrowsers()
-          return act(caller, request, line)
+          return (await use()).act(caller, request, line)
         }),
       internal: (surface) =>
-        browserInternalRoutes(surface, control, () => {
-          if (solverKeys === null) return null
-          const { solver_url: url, per_hour, daily_usd } = settings().browser.captcha
-          return { host: new URL(url).host, per_hour, daily_usd, rests_until: captchas.restsUntil() }
+        browserInternalRoutes(surface, {
+          guard,
+          // The solver's hourly use is known only to loaded browsers.
+          known: async () => loaded() ?? (readSolverKeys(needs.env) === null ? null : use()),
         }),
       people: (surface) => {
-        const unavailable = containers === null ? noBrowsers : null
         browserPeopleRoutes(surface, {
-          control,
-          picture: createPictures({ ...kernel, sessions, requireAgent }),
-          unavailable,
+          guard,
+          use,
+          loaded,
+          unavailable: containers === null ? noBrowsers : null,
           maxLive: () => settings().browser.max_live,
         })
-        screenRoutes(surface, { guard, screens, requireAgent, files: screenFileReader(needs.repositoryRoot) })
+        screenRoutes(surface, { guard, use, files: screenFileReader(needs.repositoryRoot) })
       },
     },
-    metrics: () => [
-      {
-        name: 'flotilla_browsers',
-        kind: 'gauge',
-        description: 'Browsers of agents by state',
-        samples: (['opening', 'live', 'closing', 'failed'] as const).map((state) => ({
-          labels: { state },
-          value: sessions.list().filter(([, session]) => session.state.kind === state).length,
-        })),
-      },
-      {
-        name: 'flotilla_browser_watchers',
-        kind: 'gauge',
-        description: 'People who look at browsers of agents',
-        samples: [{ value: screens.open() }],
-      },
-      {
-        name: 'flotilla_captchas_total',
-        kind: 'counter',
-        description:
-          'CAPTCHAs since the mesh started where a solver is set up: solved, failed, or left to a person at once',
-        samples: Object.entries(captchas.counts()).map(([outcome, value]) => ({
-          labels: { outcome },
-          value,
-        })),
-      },
-    ],
     // Browsers of a previous process have tokens that are no longer known.
     prepare: async () => containers?.removeAll(),
-    begin: () => {
-      for (const handOver of handOvers.list())
-        handOvers.end(handOver, { how: 'lost', page: null, by: 'system' })
-    },
-    run: async (signal) => {
-      while (!signal.aborted) {
-        await clock.sleep(sweepEveryMs, signal).catch(() => undefined)
-        if (signal.aborted) return
-        await holdWalls()
-        await control.sweep().catch((error: unknown) => {
-          kernel.log.warn({ err: error }, 'failed to check the browsers; retrying')
-        })
-      }
-    },
-    stop: async () => {
-      unsubscribe()
-      stopped.abort(new Error('the mesh stops'))
-      screens.cutAll()
-      await captchas.settled()
-      await closeAll()
-      await browsers.proxy.close()
-    },
   }
-}
-
-function requireAgentIn({ find }: Pick<AgentRegistry, 'find'>): (agentId: string) => void {
-  return (agentId) => {
-    if (find(agentId) === null)
-      throw new Problem('unknown-agent', { detail: `no agent has the id ${agentId.slice(0, 64)}` })
-  }
-}
-
-/** Used where browsers are not available: no browser can be opened, so no browser has to be closed. */
-const nowhere: BrowserContainers = {
-  prepare: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
-  proxyPlace: () => ({ host: '', port: 0 }),
-  checkWalls: async () => [],
-  start: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
-  inspect: async () => null,
-  stop: async () => {},
-  removeProfile: async () => {},
-  removeAll: async () => {},
 }

@@ -34,7 +34,7 @@ export interface BrowsingNeeds {
 }
 
 /** Creates the module of browsing: a browser for each agent, in a container of its own. */
-export function browsingModules(kernel: Kernel, needs: BrowsingNeeds) {
+export async function browsingModules(kernel: Kernel, needs: BrowsingNeeds) {
   const { identity, fleet, work, egress, inference, foundation, runtime, env, briefsFolder, repositoryRoot } =
     needs
   const seen = {
@@ -43,7 +43,7 @@ export function browsingModules(kernel: Kernel, needs: BrowsingNeeds) {
     fleetEvents: fleet.events,
     workEvents: work.events,
   }
-  const browser = browserModule(seen, {
+  const browser = await browserModule(seen, {
     runtime,
     agents: fleet.agents,
     runs: work.runs,

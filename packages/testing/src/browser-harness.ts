@@ -77,7 +77,7 @@ export async function aBrowserHarness({
     settings: () => settings,
     ports: { agentApi: 0, proxy: 0, open: [] },
   }
-  const module = browserModule(kernel, {
+  const module = await browserModule(kernel, {
     runtime: {
       browsers: containers,
       onEngineBack: (listener) => {

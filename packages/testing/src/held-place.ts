@@ -1,4 +1,4 @@
-import type { ProbeReport } from '../../fleet/src/sandbox/isolation/isolation-report.ts'
+import type { ProbeReport } from '../../fleet/src/sandbox/hardening/isolation-report.ts'
 
 /**
  * The report of a probe in a sandbox in which every kernel restriction works; the attempted connections are reported

@@ -2,13 +2,16 @@ import type { Vault } from '@flotilla/egress/credentials'
 import type { Egress } from '@flotilla/egress/egress'
 import type { Agents } from '@flotilla/fleet/agents'
 import type { PermissionStore } from '@flotilla/identity/access'
-import type { Kernel } from '@flotilla/identity/kernel'
+import { stampOf } from '@flotilla/foundation/config'
+import { createFirstUse } from '@flotilla/identity/kernel'
+import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { WalletHalt } from '@flotilla/protocol/wallet-api'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
-import { walletModule } from './wallet-module.ts'
+import { walletAgentRoutes } from './agent.routes.ts'
+import { walletPeopleRoutes } from './people.routes.ts'
+import { createWalletTable } from './wallet-table.ts'
 import type { IdentityEvents } from '@flotilla/identity/events'
 import type { FleetEvents } from '@flotilla/fleet/events'
-
-export type { Wallet } from './wallet-module.ts'
 
 export interface WalletNeeds {
   readonly identity: { readonly events: IdentityEvents }
@@ -21,16 +24,39 @@ export interface WalletNeeds {
   readonly files: { readonly walletSeed: string; readonly walletKey: string }
 }
 
-/** Creates the module of the wallet: its seed, the key of each agent, and payments. */
+export interface Wallet {
+  /** Returns the reason why the wallet cannot sign; null if the wallet can sign or does not exist. */
+  halt(): WalletHalt | null
+}
+
+/**
+ * Creates the module of the wallet: its seed, the key of each agent, and payments. The wallet is loaded here if this
+ * home has a seed, else with the first request to it.
+ */
 export async function walletModules(kernel: Kernel, needs: WalletNeeds) {
   const seen = { ...kernel, identityEvents: needs.identity.events, fleetEvents: needs.fleet.events }
-  const wallet = await walletModule(seen, {
-    agents: needs.fleet.agents,
-    egress: needs.egress.outbound,
-    vault: needs.secrets.vault,
-    permissions: needs.access.permissions,
-    approvals: needs.work.approvals,
-    paths: needs.files,
+  const { use, loaded, hooks } = createFirstUse(async () => {
+    const { createWallet } = await import('./create-wallet.ts')
+    return createWallet(seen, {
+      agents: needs.fleet.agents,
+      egress: needs.egress.outbound,
+      vault: needs.secrets.vault,
+      permissions: needs.access.permissions,
+      approvals: needs.work.approvals,
+      paths: needs.files,
+    })
   })
-  return { modules: { wallet }, wallet: wallet.api }
+  const { walletSeed, walletKey } = needs.files
+  const files = await Promise.all([stampOf(walletSeed), stampOf(walletKey)])
+  if (createWalletTable(kernel.database).seed() !== null || files.some((file) => file !== null)) await use()
+  const api: Wallet = { halt: () => loaded()?.halt() ?? null }
+  const wallet: MeshModule<Wallet> = {
+    ...hooks,
+    api,
+    routes: {
+      people: (surface) => walletPeopleRoutes(surface, use),
+      agent: (surface) => walletAgentRoutes(surface, use),
+    },
+  }
+  return { modules: { wallet }, wallet: api }
 }

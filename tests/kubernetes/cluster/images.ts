@@ -10,7 +10,7 @@ import { findEngine } from '../../../packages/fleet/src/sandbox/engine/find-engi
 import { ensureAgentImage } from '../../../packages/fleet/src/sandbox/image/agent-image.ts'
 import { writeClusterImage } from '../../../packages/fleet/src/sandbox/image/cluster-image.ts'
 import { bundleAgent } from '../../../packages/fleet/src/sandbox/image/bundle-agent.ts'
-import { clusterRecipe } from '../../../packages/fleet/src/sandbox/kubernetes/agent-objects.ts'
+import { clusterRecipe } from '../../../packages/fleet/src/sandbox/image/cluster-image.ts'
 import { writeSubject } from '../../../packages/fleet/src/sandbox/sandbox-runtime.conformance.ts'
 import { systemClock } from '../../../packages/foundation/src/platform/system-clock.ts'
 import { imageCaches } from '../../docker/image-caches.ts'

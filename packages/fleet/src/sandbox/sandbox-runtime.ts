@@ -5,7 +5,7 @@ import type { SandboxSpec } from './sandbox-spec.ts'
 import type { WallReport } from './wall-report.ts'
 
 /**
- * PORT: runs the process of each agent. Adapters are beside this file and pass
+ * PORT: runs the process of each agent, in four roles. Adapters are the folders beside this file and pass
  * `sandbox-runtime.conformance.ts`.
  *
  * Contract
@@ -27,14 +27,18 @@ import type { WallReport } from './wall-report.ts'
  *   reading, `prepare` of the next process resumes the sandbox.
  * - S10 `writeData` writes data only if none exists.
  */
-export interface SandboxRuntime {
+export interface SandboxRuntime extends SandboxPlace, SandboxIsolation, Sandboxes, SandboxData {
+  /** The browsers of agents; null if the runtime cannot isolate browsers. */
+  readonly browsers: BrowserContainers | null
+}
+
+/** Where the sandboxes of a home run: an engine, a cluster, or this machine itself. */
+export interface SandboxPlace {
   readonly kind: string
   /** False if agents share the owner's user and network; then every user interface shows a warning. */
   readonly isolates: boolean
   /** True if agents run on other machines: then agents and mesh communicate only over keyed connections. */
   readonly crossesMachines: boolean
-  /** The browsers of agents; null if the runtime cannot isolate browsers. */
-  readonly browsers: BrowserContainers | null
   /** Returns the address on which the agent API must listen so that sandboxes reach it. Known after `prepare`. */
   listenHost(): string
   /**
@@ -46,6 +50,22 @@ export interface SandboxRuntime {
   networks(): Promise<readonly SandboxNetwork[]>
   /** Creates network, firewall rules and image. Idempotent. Reports progress in plain words. */
   prepare(options: { readonly progress: ReportStep; readonly signal?: AbortSignal }): Promise<void>
+  /**
+   * Adds a listener that is called each time the engine is reachable again: its networks and rules may have changed.
+   * Returns the function that removes the listener.
+   */
+  onEngineBack(listener: () => void): () => void
+  /**
+   * Deletes everything that this home has: sandboxes, their data, network and rules. Needs no `prepare`.
+   * Idempotent.
+   */
+  erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
+  /** Disconnects from the engine; sandboxes continue. */
+  close(): Promise<void>
+}
+
+/** Tests what separates sandboxes from everything else. */
+export interface SandboxIsolation {
   /**
    * Tests in each call, by an experiment, whether sandboxes can run at this isolation level. Installs what the level
    * needs if that is allowed.
@@ -61,6 +81,10 @@ export interface SandboxRuntime {
     readonly rung?: IsolationRung
     readonly signal?: AbortSignal
   }): Promise<readonly WallReport[]>
+}
+
+/** The sandboxes of agents (S1 to S6, S8). */
+export interface Sandboxes {
   start(spec: SandboxSpec): Promise<SandboxState>
   /**
    * Resolves when the sandbox is limited to its spec. Idempotent; an unknown or ended sandbox is not an error. Await
@@ -77,6 +101,11 @@ export interface SandboxRuntime {
   logs(agentId: string, maxBytes: number): Promise<string>
   /** Measures the current resource use of sandboxes; stopped sandboxes are left out. */
   measureUse(agentIds: readonly string[]): Promise<ReadonlyMap<string, SandboxUse>>
+  onEnd(listener: (end: SandboxEnd) => void): () => void
+}
+
+/** The data of agents, which outlives their sandboxes (S7, S9, S10). */
+export interface SandboxData {
   /** Returns how the data of newly created agents is limited. Known after `prepare`. */
   dataBound(): DataBound
   /**
@@ -91,19 +120,6 @@ export interface SandboxRuntime {
     tar: AsyncIterable<Uint8Array>,
     options: { readonly dataLimitBytes: number },
   ): Promise<void>
-  /**
-   * Adds a listener that is called each time the engine is reachable again: its networks and rules may have changed.
-   * Returns the function that removes the listener.
-   */
-  onEngineBack(listener: () => void): () => void
-  onEnd(listener: (end: SandboxEnd) => void): () => void
-  /**
-   * Deletes everything that this home has: sandboxes, their data, network and rules. Needs no `prepare`.
-   * Idempotent.
-   */
-  erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
-  /** Disconnects from the engine; sandboxes continue. */
-  close(): Promise<void>
 }
 
 export interface RungTrial {

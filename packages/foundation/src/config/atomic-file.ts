@@ -1,6 +1,6 @@
 import { createTurns } from '@flotilla/protocol/turns'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /** Identifies a version of a file by its inode data: equal stamps mean equal contents. */
@@ -25,6 +25,14 @@ export async function readTextFile(path: string): Promise<string | null> {
     if (isMissing(error)) return null
     throw error
   }
+}
+
+/** Returns the names in a folder; empty if the folder does not exist. Rejects if the folder cannot be read. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
 }
 
 export async function stampOf(path: string): Promise<FileStamp | null> {

@@ -9,6 +9,7 @@ export {
   createFileEditor,
   isMissing,
   moveIntoPlace,
+  namesIn,
   readTextFile,
   sameStamp,
   setFileMode,

@@ -16,7 +16,6 @@ import type { CommandContext } from './commands/command-context.ts'
 import { imageParts } from './image-parts.ts'
 import type { DataPaths } from '@flotilla/foundation/config'
 import type { Log } from '@flotilla/foundation/platform'
-import { createDockerRuntime, createKubernetesRuntime, createProcessRuntime } from '@flotilla/fleet/sandbox'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import { systemClock } from '@flotilla/foundation/platform'
 
@@ -32,15 +31,17 @@ export interface RuntimeParts {
 
 /**
  * Creates the runtime: containers on this machine, unless the owner chose another runtime or agents of this home
- * already run in a cluster. Throws the problem `conflict` if the owner chose another cluster.
+ * already run in a cluster. Only the chosen adapter is loaded. Rejects with the problem `conflict` if the owner chose
+ * another cluster.
  */
-export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): SandboxRuntime {
+export async function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Promise<SandboxRuntime> {
   const { environment, env, repositoryRoot } = context
   const noted = notedCluster(paths.clusterFile)
   const kind = runtimeKind(environment, noted)
   if (kind === 'kubernetes') {
     const { storageClass } = environment.kubernetes
     const cluster = agentsCluster(environment.kubernetes, noted)
+    const { createKubernetesRuntime } = await import('@flotilla/fleet/sandbox/kubernetes')
     return createKubernetesRuntime({
       homeId,
       ...cluster,
@@ -54,6 +55,7 @@ export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Sa
     })
   }
   if (kind === 'process') {
+    const { createProcessRuntime } = await import('@flotilla/fleet/sandbox/process')
     return createProcessRuntime({
       dataRoot: paths.agentsFolder,
       nodePath: process.execPath,
@@ -63,6 +65,7 @@ export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): Sa
       clock: systemClock,
     })
   }
+  const { createDockerRuntime } = await import('@flotilla/fleet/sandbox/docker')
   return createDockerRuntime({
     ...imageParts(context, paths),
     machineRecipeDirectory: join(repositoryRoot, 'images', 'machine'),

@@ -25,7 +25,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
   const { briefsFolder } = paths
   const opened = await createKernel({ context, paths, log, fence })
   const { kernel, identityEvents, foundation, access, secrets } = opened
-  const runtime = chooseRuntime({ context, homeId, paths, log })
+  const runtime = await chooseRuntime({ context, homeId, paths, log })
   const models = openModels(kernel, {
     environment,
     vault: secrets.vault,
@@ -73,7 +73,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     foundation,
     artifactsFolder: paths.artifactsFolder,
   })
-  const browsing = browsingModules(kernel, {
+  const browsing = await browsingModules(kernel, {
     identity,
     fleet,
     work,

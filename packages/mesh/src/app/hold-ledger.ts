@@ -10,7 +10,6 @@ import {
 } from '@flotilla/foundation/lease'
 import { steadyMs, systemClock } from '@flotilla/foundation/platform'
 import type { Log } from '@flotilla/foundation/platform'
-import { lookAtClusterLease, openClusterLease } from '@flotilla/fleet/sandbox'
 import { epochOf } from '@flotilla/foundation/storage'
 import type { WriteFence } from '@flotilla/foundation/storage'
 import { agentsCluster, meshInCluster, notedCluster, runtimeKind, usualKubeconfig } from './choose-cluster.ts'
@@ -40,6 +39,7 @@ export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Pr
   const place = leasePlace(parts)
   if (place === null) return null
   if (context.pid === 1) throw unendable()
+  const { openClusterLease } = await import('@flotilla/fleet/sandbox/kubernetes')
   const records = await openClusterLease(place)
   const holder = await holderName(paths.home)
   const common = { records, holder, clock: systemClock, steadyMs }
@@ -76,6 +76,7 @@ export async function requireNoMesh(parts: LedgerParts): Promise<void> {
   const { context, paths } = parts
   const place = leasePlace(parts)
   if (place === null) return
+  const { lookAtClusterLease } = await import('@flotilla/fleet/sandbox/kubernetes')
   await requireFreeLease({
     records: await lookAtClusterLease(place),
     holder: await holderName(paths.home),

@@ -6,8 +6,6 @@ import type { PrivateNetwork } from '../network/hold-bridge.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { DataBound, SandboxState } from '../sandbox-runtime.ts'
 import { sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
-import { machineEnd } from '../machine/machine-end.ts'
-import { machineOptions } from '../machine/machine-options.ts'
 import type { StartShare } from '../start-shares.ts'
 import { tarArchive, type TarEntry } from '../tar-archive.ts'
 import type { LimitedVolumes } from '../volume/limited-volumes.ts'
@@ -118,6 +116,7 @@ async function layOut(
   const { homeId } = ground
   if (behind.rung === 'microvm') {
     const { machine } = behind
+    const { machineOptions } = await import('../machine/index.ts')
     const disk = await openAgentDisk(engine, volumes, { homeId, spec })
     const options = await machineOptions({ ground, machine }, spec, { disk, files })
     const warnings = disk.refused === null ? [] : [disk.refused]
@@ -151,6 +150,7 @@ export async function inspectContainer(
   const state = inspected === null ? null : stateOf(inspected, network.name)
   if (!inspected || !state?.exit || state.labels[labelKeys.machine] === undefined) return state
   // If the kernel inside the virtual machine ran out of memory, only the machine's launcher can report that.
+  const { machineEnd } = await import('../machine/index.ts')
   const end = await machineEnd(engine, inspected.Id)
   const outOfMemory = state.exit.outOfMemory || end?.how === 'memory'
   return { ...state, exit: { ...state.exit, outOfMemory } }

@@ -4,7 +4,6 @@ import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { readWhileHeld } from '../hold-while-reading.ts'
-import { holdMachine, readMachineDisk, releaseMachine } from '../machine/read-machine.ts'
 import type { DataReading } from '../sandbox-runtime.ts'
 import { sandboxName } from '../sandbox-spec.ts'
 import { inspectedOf, removeContainer, type PreparedEngine } from './agent-container.ts'
@@ -75,6 +74,7 @@ async function readOfMachine(
   const { engine, ground, volumes } = to
   const behind = await to.rungs.behind('microvm', to)
   if (behind.rung !== 'microvm') throw new TypeError('a machine is behind a machine')
+  const { holdMachine, readMachineDisk, releaseMachine } = await import('../machine/index.ts')
   const runs = working?.State.Running === true ? working.Id : null
   const isHeld = runs === null || (await holdMachine(engine, runs))
   const path = volumes.pathOf(of.agentId)

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
-import { runOnce } from '../run-once.ts'
+import { runOnce } from '../engine/run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import type { DataUse } from '../sandbox-runtime.ts'
-import { countMaxSeconds, countScript, foldersPerCountMax, readCounts } from '../volume/measure-use.ts'
+import { countMaxSeconds, countScript, foldersPerCountMax, readCounts } from '../measure-use.ts'
 import { labelKeys, volumeName } from '../hardening/container-options.ts'
 
 const volumesSchema = z.looseObject({

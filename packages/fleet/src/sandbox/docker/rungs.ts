@@ -1,6 +1,6 @@
 import type { IsolationRung } from '@flotilla/protocol/isolation'
-import { createGvisor, type GvisorOptions } from '../gvisor/try-gvisor.ts'
-import { createMachines, type MachineBase, type MachinesOptions } from '../machine/machines.ts'
+import type { Gvisor, GvisorOptions } from '../gvisor/try-gvisor.ts'
+import type { MachineBase, Machines, MachinesOptions } from '../machine/index.ts'
 import type { Behind } from '../isolation/behind.ts'
 import type { RungTrial } from '../sandbox-runtime.ts'
 
@@ -16,23 +16,33 @@ export interface Rungs {
 
 export type RungOptions = GvisorOptions & MachinesOptions
 
+/** Creates the isolation levels. gVisor and virtual machines are loaded by the first agent that needs them. */
 export function createRungs(options: RungOptions): Rungs {
-  const gvisor = createGvisor(options)
-  const machines = createMachines(options)
+  let gvisor: Gvisor | null = null
+  let machines: Machines | null = null
+  // Two concurrent first calls share the instance of the one whose import resolves first.
+  const loadGvisor = async (): Promise<Gvisor> => {
+    const { createGvisor } = await import('../gvisor/try-gvisor.ts')
+    return (gvisor ??= createGvisor(options))
+  }
+  const loadMachines = async (): Promise<Machines> => {
+    const { createMachines } = await import('../machine/index.ts')
+    return (machines ??= createMachines(options))
+  }
   return {
     async tryIt(rung, on, progress) {
-      if (rung === 'gvisor') return gvisor.tryIt(on.engine, on.ground)
-      if (rung === 'microvm') return machines.tryIt(on, progress)
+      if (rung === 'gvisor') return (await loadGvisor()).tryIt(on.engine, on.ground)
+      if (rung === 'microvm') return (await loadMachines()).tryIt(on, progress)
       return { available: true, detail: '', repair: '' }
     },
     async behind(rung, on) {
-      if (rung === 'gvisor') return { rung, gvisor: await gvisor.ground(on.engine, on.ground) }
-      if (rung === 'microvm') return { rung, machine: await machines.ground(on) }
+      if (rung === 'gvisor') return { rung, gvisor: await (await loadGvisor()).ground(on.engine, on.ground) }
+      if (rung === 'microvm') return { rung, machine: await (await loadMachines()).ground(on) }
       return { rung }
     },
     forget() {
-      gvisor.forget()
-      machines.forget()
+      gvisor?.forget()
+      machines?.forget()
     },
   }
 }

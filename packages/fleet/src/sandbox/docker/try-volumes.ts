@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/connect-engine.ts'
-import { runOnce } from '../run-once.ts'
+import { runOnce } from '../engine/run-once.ts'
 import { reasonOf } from '../sandbox-error.ts'
 import type { DataBound } from '../sandbox-runtime.ts'
 import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'

@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/connect-engine.ts'
-import { runOnce } from '../run-once.ts'
+import { runOnce } from '../engine/run-once.ts'
 
 /** The time limit for reading the agent image into the page cache, in milliseconds. */
 const warmTimeoutMs = 60_000

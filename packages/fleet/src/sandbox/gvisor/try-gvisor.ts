@@ -6,7 +6,7 @@ import {
   type GvisorGround,
 } from '../hardening/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
-import { runOnce } from '../run-once.ts'
+import { runOnce } from '../engine/run-once.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { RungTrial } from '../sandbox-runtime.ts'
 import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'

@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises'
 import { moveIntoPlace } from '@flotilla/foundation/config'
 import type { Engine } from '../engine/connect-engine.ts'
 import { ensureEngine } from '../engine/ensure-engine.ts'
-import { clusterRecipe } from '../kubernetes/agent-objects.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import { sandboxHardening } from '../sandbox-spec.ts'
 import { tarArchive, tarFile } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
 import { ensureAgentImage } from './agent-image.ts'
@@ -74,6 +74,14 @@ export async function writeClusterImage(
     }
   }
   return { architecture: engine.architecture }
+}
+
+/**
+ * Returns the recipe of the agent image for pods. Kubernetes cannot mount a volume that forbids execution, but its
+ * container runtimes provide /dev/shm with that property, in memory and 64 MiB large, so /tmp is placed there. Pure.
+ */
+export function clusterRecipe(agentImage: string): string {
+  return `FROM ${agentImage}\nUSER 0\nRUN rm -rf /tmp && ln -s /dev/shm /tmp\nUSER ${sandboxHardening.uid}:${sandboxHardening.uid}\n`
 }
 
 async function build(

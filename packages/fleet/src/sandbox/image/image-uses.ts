@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { isMissing, readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
-import { namesIn } from './known-images.ts'
+import { isMissing, namesIn, readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
 
 /** A home whose agents run from an image. */
 export interface ImageUser {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { isMissing, readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
+import { namesIn, readTextFile, writeFileAtomically } from '@flotilla/foundation/config'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
 
@@ -54,14 +54,6 @@ export async function forgetImage(
   { reference }: Pick<KnownImage, 'reference'>,
 ): Promise<void> {
   await rm(noteOf(cacheDirectory, reference), { force: true })
-}
-
-/** Returns the names in a folder; empty if the folder does not exist. Rejects if the folder cannot be read. */
-export async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch((error: unknown) => {
-    if (isMissing(error)) return []
-    throw error
-  })
 }
 
 async function readNote(path: string): Promise<KnownImage | null> {

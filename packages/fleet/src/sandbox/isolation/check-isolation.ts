@@ -1,13 +1,12 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../hardening/container-options.ts'
 import type { Behind } from './behind.ts'
-import { probeMachine } from '../machine/try-machine.ts'
 import type { Engine } from '../engine/connect-engine.ts'
-import { runOnce } from '../run-once.ts'
+import { runOnce } from '../engine/run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import type { WallReport } from '../wall-report.ts'
 import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
-import { hostAddresses, openCanary, reaches } from './canary.ts'
+import { hostAddresses, openCanary, reaches } from '../hardening/canary.ts'
 import {
   containerWalls,
   networkWalls,
@@ -15,7 +14,7 @@ import {
   probeReportSchema,
   type ProbeGroup,
   type ProbeTarget,
-} from './isolation-report.ts'
+} from '../hardening/isolation-report.ts'
 
 /** The time limit of the container that carries out an isolation check, in milliseconds. */
 const probeTimeoutMs = 60_000
@@ -85,7 +84,7 @@ export async function checkIsolation(
     const attemptMs = isMachine ? machineAttemptMs : probeAttemptMs
     const plan = JSON.stringify({ connect, names: ['example.com'], attemptMs })
     const done = await runOnce(engine, {
-      ...probeOn(options, [...guardedNode, '/opt/flotilla/probe-walls.cjs', plan]),
+      ...(await probeOn(options, [...guardedNode, '/opt/flotilla/probe-walls.cjs', plan])),
       labels: labels(options.homeTag),
       user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
       timeoutMs: isMachine ? machineProbeTimeoutMs : probeTimeoutMs,
@@ -108,8 +107,11 @@ export async function checkIsolation(
   }
 }
 
-function probeOn({ ground, behind }: IsolationOptions, command: readonly string[]) {
-  if (behind.rung === 'microvm') return probeMachine({ ground, machine: behind.machine }, command)
+async function probeOn({ ground, behind }: IsolationOptions, command: readonly string[]) {
+  if (behind.rung === 'microvm') {
+    const { probeMachine } = await import('../machine/index.ts')
+    return probeMachine({ ground, machine: behind.machine }, command)
+  }
   const gvisor = behind.rung === 'gvisor' ? behind.gvisor : null
   return { image: ground.image, command, host: hardenedHost(ground, probeSize, gvisor) }
 }

@@ -39,14 +39,6 @@ export const podFilesMaxBytes = 700 * 1024
  */
 const nodeStorage = '64Mi'
 
-/**
- * Returns the recipe of the agent image for pods. Kubernetes cannot mount a volume that forbids execution, but its
- * container runtimes provide /dev/shm with that property, in memory and 64 MiB large, so /tmp is placed there. Pure.
- */
-export function clusterRecipe(agentImage: string): string {
-  return `FROM ${agentImage}\nUSER 0\nRUN rm -rf /tmp && ln -s /dev/shm /tmp\nUSER ${sandboxHardening.uid}:${sandboxHardening.uid}\n`
-}
-
 /** The files that an agent finds when it starts. */
 export interface PodFiles {
   /** Archive that is unpacked below `/data`; see `seedEntries`. */

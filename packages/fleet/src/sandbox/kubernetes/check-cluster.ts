@@ -1,11 +1,11 @@
-import { openCanary, reaches } from '../isolation/canary.ts'
+import { openCanary, reaches } from '../hardening/canary.ts'
 import {
   containerWalls,
   networkWalls,
   openFilesWall,
   outsideTargets,
   type ProbeTarget,
-} from '../isolation/isolation-report.ts'
+} from '../hardening/isolation-report.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import type { WallReport } from '../wall-report.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { labelKeys } from '../hardening/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { imageId } from '../image/known-images.ts'
-import { runOnce } from '../run-once.ts'
+import { runOnce } from '../engine/run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag } from '../sandbox-spec.ts'
 

@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { lastWords, runCommand } from '../run-command.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import { runOnce } from '../run-once.ts'
+import { runOnce } from '../engine/run-once.ts'
 
 /** The time limit of one script that sets firewall rules, in milliseconds. */
 const scriptTimeoutMs = 20_000

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { runCommand } from '../run-command.ts'
 import type { DataUse } from '../sandbox-runtime.ts'
-import { countMaxSeconds, countScript, foldersPerCountMax, readCounts } from '../volume/measure-use.ts'
+import { countMaxSeconds, countScript, foldersPerCountMax, readCounts } from '../measure-use.ts'
 
 /** Counts the content of folders on this machine; folders that do not exist are left out. */
 export async function measureFolders(

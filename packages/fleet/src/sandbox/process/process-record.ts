@@ -1,9 +1,8 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { readTextFile } from '@flotilla/foundation/config'
+import { namesIn, readTextFile } from '@flotilla/foundation/config'
 import { readProc } from './read-proc.ts'
-import { namesIn } from '../image/known-images.ts'
 
 /** The record of a sandbox that is a plain process; with the record, a later mesh finds the process again. */
 const recordSchema = z.strictObject({

@@ -1,9 +1,8 @@
 import { chmod, chown, open, rename, rm, stat, truncate } from 'node:fs/promises'
-import { sandboxHardening } from '../sandbox-spec.ts'
+import { fileCountMax, sandboxHardening } from '../sandbox-spec.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { lastWords, runCommand, type CommandResult } from '../run-command.ts'
 import { ext4Size } from './ext4-size.ts'
-import { fileCountMax } from './file-count-max.ts'
 import type { volumePrograms } from './volume-support.ts'
 import { planSize, refusedWords } from './plan-size.ts'
 

@@ -168,7 +168,7 @@ async function openResting(
   // Preparing the runtime opens the agents' network to this machine, so no mesh may run on another machine.
   await requireNoMesh({ context: inKind, homeId, paths })
   const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
-  const runtime = chooseRuntime({ context: inKind, homeId, paths, log })
+  const runtime = await chooseRuntime({ context: inKind, homeId, paths, log })
   try {
     const settings = await readSettingsFile(paths.settingsFile)
     await runtime.prepare({

@@ -11,13 +11,12 @@ import {
 } from '@flotilla/operations/diagnostics'
 import type { DoctorFinding } from '@flotilla/operations/diagnostics'
 import {
-  inspectCluster,
   inspectDataBound,
   inspectEngine,
   inspectShared,
   listVolumes,
   lostHomes,
-} from '@flotilla/fleet/sandbox'
+} from '@flotilla/fleet/sandbox/docker'
 import {
   agentsCluster,
   meshInCluster,
@@ -60,6 +59,7 @@ async function cluster(
   { environment, env }: CommandContext,
   noted: NotedCluster | null,
 ): Promise<DoctorFinding> {
+  const { inspectCluster } = await import('@flotilla/fleet/sandbox/kubernetes')
   const found = await inspectCluster({
     ...agentsCluster(environment.kubernetes, noted),
     ...meshInCluster(environment.kubernetes),

@@ -11,7 +11,7 @@ import { printStep } from './print-step.ts'
 export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const { homeId } = await openHomeFolder(paths)
-  const runtime = chooseRuntime({
+  const runtime = await chooseRuntime({
     context,
     homeId,
     paths,

@@ -48,7 +48,7 @@ async function removeHome(
   // Plain processes of an earlier mesh may exist, whatever the runtime is now, so both runtimes are erased.
   for (const runtime of new Set(['process', context.environment.runtime] as const)) {
     const environment = { ...context.environment, runtime }
-    const adapter = chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
+    const adapter = await chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
     try {
       await adapter.erase({ progress, signal: context.stopped })
     } finally {

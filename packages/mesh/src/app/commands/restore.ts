@@ -131,7 +131,7 @@ async function openAgents(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
 ) {
-  const runtime = chooseRuntime({
+  const runtime = await chooseRuntime({
     context,
     homeId,
     paths,
@@ -171,7 +171,7 @@ async function startOver(context: CommandContext, paths: DataPaths): Promise<voi
     const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
     for (const runtime of new Set(['process', context.environment.runtime] as const)) {
       const environment = { ...context.environment, runtime }
-      const adapter = chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
+      const adapter = await chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
       try {
         await adapter.erase({ progress, signal: context.stopped })
       } finally {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { dataPaths, homeIdPath, lockHome, readTextFile } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
 import { createLog, openCommandOutput, systemClock } from '@flotilla/foundation/platform'
-import { homeLabel, stopDockerHome, stopKubernetesHome } from '@flotilla/fleet/sandbox'
+import { homeLabel } from '@flotilla/fleet/sandbox'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import { agentsCluster, notedCluster, runtimeKind, usualKubeconfig } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
@@ -48,15 +48,17 @@ async function endAgents(
   const kind = runtimeKind(environment, noted)
   const log = createLog(environment.logLevel, openCommandOutput(context.pid))
   if (kind === 'process') {
-    return { ended: await endAll(chooseRuntime({ context, homeId, paths, log })), left: null }
+    return { ended: await endAll(await chooseRuntime({ context, homeId, paths, log })), left: null }
   }
   if (kind === 'kubernetes') {
     const cluster = agentsCluster(environment.kubernetes, noted)
     // A mesh on another machine may have taken over the home and may use its pods.
     await requireNoMesh({ context, homeId, paths })
     const at = { ...cluster, kubeconfig: usualKubeconfig(context.env), clock: systemClock, log }
+    const { stopKubernetesHome } = await import('@flotilla/fleet/sandbox/kubernetes')
     return { ended: await stopKubernetesHome({ ...at, homeId, graceMs: stopGraceMs }), left: null }
   }
+  const { stopDockerHome } = await import('@flotilla/fleet/sandbox/docker')
   const { hints } = await queryOf(context)
   const stopped = await stopDockerHome(hints, { homeId, graceMs: stopGraceMs })
   const left = `docker ps --quiet --filter label=${homeLabel(homeId)} | xargs --no-run-if-empty docker stop`

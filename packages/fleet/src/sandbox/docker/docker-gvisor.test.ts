@@ -9,9 +9,9 @@ import {
   openDockerHome,
   useDockerHome,
   withEngine,
-} from '../../../../tests/docker/sandbox-lane.ts'
-import { tryEscapes } from '../../../../tests/support/escape-attempts.ts'
-import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
+} from '../../../../../tests/docker/sandbox-lane.ts'
+import { tryEscapes } from '../../../../../tests/support/escape-attempts.ts'
+import { sandboxRuntimeConformance, subjectHands } from '../sandbox-runtime.conformance.ts'
 
 /**
  * An engine that the mesh started on this machine gets gVisor registered; any other is asked whether it

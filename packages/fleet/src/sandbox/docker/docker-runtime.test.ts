@@ -5,11 +5,11 @@ import {
   openDockerHome,
   useDockerHome,
   withEngine,
-} from '../../../../tests/docker/sandbox-lane.ts'
-import { agentCommand, volumeName } from './hardening/container-options.ts'
-import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
-import { sandboxName, sandboxSizes } from './sandbox-spec.ts'
-import { patient } from '../../../../tests/support/patience.ts'
+} from '../../../../../tests/docker/sandbox-lane.ts'
+import { agentCommand, volumeName } from '../hardening/container-options.ts'
+import { sandboxRuntimeConformance, subjectHands } from '../sandbox-runtime.conformance.ts'
+import { sandboxName, sandboxSizes } from '../sandbox-spec.ts'
+import { patient } from '../../../../../tests/support/patience.ts'
 
 const found = await engineOfThisMachine()
 /** More than the four agents that start concurrently on two cores. */

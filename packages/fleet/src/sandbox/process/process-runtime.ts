@@ -2,8 +2,8 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Clock } from '@flotilla/protocol/clock'
-import { findWorkers, type Worker } from './process/find-workers.ts'
-import { launchProcess, type LaunchOptions } from './process/launch-process.ts'
+import { findWorkers, type Worker } from './find-workers.ts'
+import { launchProcess, type LaunchOptions } from './launch-process.ts'
 import {
   exitCodeOf,
   isAlive,
@@ -11,13 +11,13 @@ import {
   readRecord,
   noteEnd,
   type ProcessRecord,
-} from './process/process-record.ts'
-import { measureGroups } from './process/measure-groups.ts'
-import { measureFolders } from './process/measure-folders.ts'
-import { readProcessData, signalGroup, writeProcessData } from './process/process-data.ts'
+} from './process-record.ts'
+import { measureGroups } from './measure-groups.ts'
+import { measureFolders } from './measure-folders.ts'
+import { readProcessData, signalGroup, writeProcessData } from './process-data.ts'
 import { removeTree } from '@flotilla/foundation/platform'
-import { reasonOf, SandboxError } from './sandbox-error.ts'
-import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import type { SandboxEnd, SandboxRuntime, SandboxState } from '../sandbox-runtime.ts'
 
 /** The interval between two checks which agent processes have ended, in milliseconds. */
 const pollEveryMs = 150

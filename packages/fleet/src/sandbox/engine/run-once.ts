@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream'
 import type Dockerode from 'dockerode'
-import { ulimitsOf } from './engine/engine-dialect.ts'
-import type { Engine } from './engine/connect-engine.ts'
-import { SandboxError } from './sandbox-error.ts'
+import { ulimitsOf } from './engine-dialect.ts'
+import type { Engine } from './connect-engine.ts'
+import { SandboxError } from '../sandbox-error.ts'
 
 /** How many bytes of a throw-away container's output are kept. */
 const outputMaxBytes = 256 * 1024

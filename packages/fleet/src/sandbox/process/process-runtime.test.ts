@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { workersIn } from '../../../../tests/support/workers-in.ts'
-import { systemClock } from '../../../foundation/src/platform/system-clock.ts'
+import { workersIn } from '../../../../../tests/support/workers-in.ts'
+import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
 import { createProcessRuntime } from './process-runtime.ts'
-import { readRecord, startTicksOf, writeRecord } from './process/process-record.ts'
+import { readRecord, startTicksOf, writeRecord } from './process-record.ts'
 import {
   aSpec,
   sandboxRuntimeConformance,
   subjectHands,
   writeSubject,
-} from './sandbox-runtime.conformance.ts'
+} from '../sandbox-runtime.conformance.ts'
 
 async function aHome() {
   const directory = await mkdtemp(join(tmpdir(), 'flotilla-process-'))

@@ -6,12 +6,9 @@ import { noSuchAgent } from '@flotilla/fleet/agents'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Vault } from '@flotilla/egress/credentials'
 import type { Egress } from '@flotilla/egress/egress'
-import type { MeshModule } from '@flotilla/identity/kernel'
-import { walletAgentRoutes } from './agent.routes.ts'
 import { createManageWallet, ownerIndex } from './manage-wallet.ts'
 import { createOwnWallet } from './own-wallet.ts'
 import { createPayments } from './payments/payments.ts'
-import { walletPeopleRoutes } from './people.routes.ts'
 import { createReadBalances } from './read-balances.ts'
 import { createSeedFiles } from './seed/seed-files.ts'
 import { createSeedStore } from './seed/seed-store.ts'
@@ -19,7 +16,7 @@ import { createWalletChains } from './wallet-chains.ts'
 import { createWalletTable } from './wallet-table.ts'
 import type { FleetKernel } from '@flotilla/fleet/events'
 
-interface Needs {
+interface WalletDeps {
   readonly agents: Pick<Agents, 'registry'>
   readonly egress: Pick<Egress, 'fetchForMesh'>
   /** Reads the mesh's own credentials: RPC addresses that contain an API key. */
@@ -29,13 +26,10 @@ interface Needs {
   readonly paths: { readonly walletSeed: string; readonly walletKey: string }
 }
 
-export interface Wallet {
-  /** Returns the reason why the wallet cannot sign; null if the wallet can sign or does not exist. */
-  halt(): WalletHalt | null
-}
+export type LoadedWallet = Awaited<ReturnType<typeof createWallet>>
 
-/** The wallet: its seed, the key index of each agent, and payments. */
-export async function walletModule(kernel: FleetKernel, needs: Needs): Promise<MeshModule<Wallet>> {
+/** Creates the wallet: its seed, the key index of each agent, and payments. Rejects if the seed's files cannot be read. */
+export async function createWallet(kernel: FleetKernel, needs: WalletDeps) {
   const { egress, vault, paths } = needs
   const agents = needs.agents.registry
   const table = createWalletTable(kernel.database)
@@ -65,12 +59,14 @@ export async function walletModule(kernel: FleetKernel, needs: Needs): Promise<M
         ? seed.opened().solanaAddress(ownerIndex, kernel.settings().wallet.solana_derivation)
         : null,
   })
+  await seed.load(table.seed()?.ownerAddress ?? null)
   const payments = createPayments(kernel, { ...chains, ...needs, fetch: egress.fetchForMesh, table })
   kernel.fleetEvents.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
-  await seed.load(table.seed()?.ownerAddress ?? null)
   const header = seed.header()
   // A previous process may have ended between the seed's files and this row; its caller never received the words.
   if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
+
+  /** Returns the reason why the wallet cannot sign; null if the wallet can sign or does not exist. */
   function halt(): WalletHalt | null {
     const fault = seed.fault()
     if (fault !== null)
@@ -82,22 +78,13 @@ export async function walletModule(kernel: FleetKernel, needs: Needs): Promise<M
       : null
   }
   return {
-    api: { halt },
-    routes: {
-      people: (surface) =>
-        walletPeopleRoutes(surface, {
-          manage,
-          readBalances,
-          payments: payments.manage,
-          replace: payments.replace,
-        }),
-      agent: (surface) =>
-        walletAgentRoutes(
-          surface,
-          createOwnWallet({ ...kernel, ...chains, tokens: chains.chain, table }),
-          payments.pay,
-        ),
-    },
+    halt,
+    manage,
+    readBalances,
+    payments: payments.manage,
+    replace: payments.replace,
+    own: createOwnWallet({ ...kernel, ...chains, tokens: chains.chain, table }),
+    pay: payments.pay,
     run: payments.run,
     metrics: payments.metrics,
     notices: () => {

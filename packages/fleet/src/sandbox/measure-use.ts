@@ -1,4 +1,4 @@
-import type { DataUse } from '../sandbox-runtime.ts'
+import type { DataUse } from './sandbox-runtime.ts'
 
 /** The time limit for counting one agent's data, seconds. */
 export const countMaxSeconds = 20

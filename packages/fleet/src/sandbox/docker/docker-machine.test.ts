@@ -11,12 +11,12 @@ import {
   openDockerHome,
   useDockerHome,
   withEngine,
-} from '../../../../tests/docker/sandbox-lane.ts'
-import { tryEscapes } from '../../../../tests/support/escape-attempts.ts'
-import { patient } from '../../../../tests/support/patience.ts'
-import { machineEnd } from './machine/machine-end.ts'
-import { sandboxHardening, sandboxName } from './sandbox-spec.ts'
-import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
+} from '../../../../../tests/docker/sandbox-lane.ts'
+import { tryEscapes } from '../../../../../tests/support/escape-attempts.ts'
+import { patient } from '../../../../../tests/support/patience.ts'
+import { machineEnd } from '../machine/machine-end.ts'
+import { sandboxHardening, sandboxName } from '../sandbox-spec.ts'
+import { sandboxRuntimeConformance, subjectHands } from '../sandbox-runtime.conformance.ts'
 
 const run = promisify(execFile)
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
