@@ -75,6 +75,16 @@ describe('the official OpenAI client inside an agent', () => {
     )
   })
 
+  it('the official OpenAI client inside an agent gets responses, whole, streamed and with a tool call', async () => {
+    const got = await seen('coder', 'response', 'responseStream', 'responseTool')
+    const tokens = helloUsage.total_tokens
+    expect(got).toMatchObject({
+      response: { text: 'Hello there', tokens, stored: false },
+      responseStream: { text: 'Hello there', tokens },
+      responseTool: [{ name: 'get_weather', arguments: '{"city":"Bern"}', call_id: 'call_1' }],
+    })
+  })
+
   it('the official OpenAI client inside an agent is charged to the agent and the run', async () => {
     const [run] = (await mesh.runs()).filter((one) => one.agent_id === 'coder')
     expect(run?.tokens_used).toBeGreaterThanOrEqual(3 * helloUsage.total_tokens)

@@ -117,6 +117,39 @@ describe('an odd answer', () => {
   )
 
   test.each(oddities)(
+    'an odd answer reaches the official OpenAI client as a response, streamed and whole, where $what',
+    async (oddity) => {
+      const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+      const request = { model, input: 'hi' }
+      const { normal } = oddity
+      for (const ask of [
+        () => client.responses.stream(request).finalResponse(),
+        () => client.responses.create(request),
+      ]) {
+        answerOddly(oddity)
+        if ('problem' in normal || isSilent(normal)) {
+          await expect(ask()).rejects.toBeInstanceOf(OpenAI.APIError)
+          gateway.newKey()
+          continue
+        }
+        const response = await ask()
+        if (oddity.anthropicClient === 'sees the thinking as words')
+          expect(response.output_text).toContain(normal.text)
+        else expect(response.output_text).toBe(normal.text ?? '')
+        expect(
+          response.output.flatMap((item) =>
+            item.type === 'function_call' ? [[item.name, item.arguments]] : [],
+          ),
+        ).toEqual(normal.calls ?? [])
+        const isWhole = normal.end !== 'length' && normal.end !== 'content_filter'
+        expect(response.status).toBe(isWhole ? 'completed' : 'incomplete')
+        const ids = response.output.map((item) => ('id' in item ? item.id : ''))
+        expect(new Set(ids).size).toBe(ids.length)
+      }
+    },
+  )
+
+  test.each(oddities)(
     'an odd answer is the same message where a whole answer was asked for: $what',
     async (oddity) => {
       answerOddly(oddity)

@@ -310,5 +310,6 @@ export const authenticationTable = {
     'POST /v1/embeddings',
     'POST /v1/messages',
     'POST /v1/messages/count_tokens',
+    'POST /v1/responses',
   ],
 } as const

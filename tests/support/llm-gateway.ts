@@ -11,6 +11,7 @@ import { createCountTokens } from '../../packages/inference/src/models/gateway/c
 import { embeddingsFormat } from '../../packages/inference/src/models/formats/embeddings-format.ts'
 import { createListModels } from '../../packages/inference/src/models/gateway/list-models.ts'
 import { messagesFormat } from '../../packages/inference/src/models/formats/messages-format.ts'
+import { responsesFormat } from '../../packages/inference/src/models/formats/responses/responses-format.ts'
 import type { FetchMedia } from '../../packages/inference/src/models/gateway/remote-media.ts'
 import { silentLog } from '../../packages/foundation/src/platform/log.ts'
 import { systemClock } from '../../packages/foundation/src/platform/system-clock.ts'
@@ -82,6 +83,7 @@ export async function startLlmGateway(
   const use = {
     complete: createComplete(deps, chatFormat),
     messages: createComplete(deps, messagesFormat),
+    responses: createComplete(deps, responsesFormat),
     embeddings: createComplete(deps, embeddingsFormat),
     countTokens: createCountTokens(deps),
     listModels: createListModels(deps),

@@ -45,6 +45,21 @@ const attempts = {
     for await (const chunk of stream) calls.push(...(chunk.choices[0]?.delta.tool_calls ?? []))
     return { calls }
   },
+  async response() {
+    const answer = await client.responses.create({ model, input: 'hello' })
+    return { text: answer.output_text, tokens: answer.usage.total_tokens, stored: answer.store }
+  },
+  async responseStream() {
+    const answer = await client.responses.stream({ model, input: 'hello' }).finalResponse()
+    return { text: answer.output_text, tokens: answer.usage.total_tokens }
+  },
+  async responseTool() {
+    const tools = [{ type: 'function', name: 'get_weather', parameters: weather.function.parameters }]
+    const answer = await client.responses
+      .stream({ model: 'fake/tool', input: 'hello', tools })
+      .finalResponse()
+    return answer.output.filter((item) => item.type === 'function_call')
+  },
   async models() {
     const names = []
     for await (const entry of client.models.list()) names.push(entry.id)

@@ -10,6 +10,11 @@ export const modelEndpoints = {
     path: '/v1/messages',
     summary: 'Call a model in the format of Anthropic’s messages.',
   },
+  responses: {
+    method: 'POST',
+    path: '/v1/responses',
+    summary: 'Call a model in the format of OpenAI’s responses, without storing the answer.',
+  },
   countTokens: {
     method: 'POST',
     path: '/v1/messages/count_tokens',
@@ -23,4 +28,4 @@ export const modelEndpoints = {
   model: { method: 'GET', path: '/v1/models/{*id}', summary: 'Return one model that the caller may use.' },
 } as const satisfies Record<string, Endpoint>
 
-export const modelApi = { messages: {}, countTokens: {}, embeddings: {}, model: {} } as const
+export const modelApi = { messages: {}, responses: {}, countTokens: {}, embeddings: {}, model: {} } as const

@@ -41,7 +41,8 @@ export const modelProblems = {
     status: 404,
     title: 'The model gateway does not offer this endpoint',
     retryable: false,
-    repair: 'Call POST /v1/chat/completions, POST /v1/messages, POST /v1/embeddings or GET /v1/models.',
+    repair:
+      'Call POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1/embeddings or GET /v1/models.',
   },
   'model-overloaded': {
     status: 529,

@@ -22,6 +22,7 @@ import { createStatedWindows } from './catalog/stated-windows.ts'
 import { chatFormat } from './formats/chat-format.ts'
 import { embeddingsFormat } from './formats/embeddings-format.ts'
 import { messagesFormat } from './formats/messages-format.ts'
+import { responsesFormat } from './formats/responses/responses-format.ts'
 import { createAnswerBounds } from './gateway/answer-bounds.ts'
 import { createComplete } from './gateway/complete.ts'
 import type { WorkOf } from './gateway/run-choice.ts'
@@ -164,6 +165,7 @@ export function modelsModule(kernel: InferenceKernel, needs: ModelsNeeds): MeshM
   const use = {
     complete: createComplete(calls, chatFormat),
     messages: createComplete(calls, messagesFormat),
+    responses: createComplete(calls, responsesFormat),
     embeddings: createComplete(calls, embeddingsFormat),
     countTokens: createCountTokens({ ...models, guard, fetchMedia: needs.fetchMedia }),
     listModels: createListModels({ ...models, guard, clock }),

@@ -2,9 +2,9 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 
 /**
  * The API format of a call and its answer; each is the public API of that name: `/v1/chat/completions`,
- * `/v1/messages`, `/v1/messages/count_tokens`, `/v1/embeddings`, `/v1/audio/transcriptions`.
+ * `/v1/responses`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/embeddings`, `/v1/audio/transcriptions`.
  */
-export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'transcription'
+export type ModelForm = 'chat' | 'responses' | 'messages' | 'token-count' | 'embeddings' | 'transcription'
 
 /**
  * PORT. A provider that answers model calls in one or more API forms. The gateway never calls it with a form that is
@@ -13,8 +13,8 @@ export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'tr
  * `complete` sends `body` unchanged and resolves with the status and the bytes of the answer as they arrive; bytes
  * are not parsed, not buffered beyond one chunk, and not changed, unless the adapter reads a native wire. It
  * resolves once the status is known, whatever the status is: a provider's error response is a reply and not an
- * error. A streamed answer is `text/event-stream` and ends with `data: [DONE]` (chat) or the event `message_stop`
- * (messages).
+ * error. A streamed answer is `text/event-stream` and ends with `data: [DONE]` (chat), the event `message_stop`
+ * (messages), or `response.completed`, `response.incomplete` or `response.failed` (responses).
  *
  * It rejects with the Problem `provider-unreachable` if no connection was made (nothing was sent),
  * `upstream-failed` if the provider hung up, `upstream-timeout` after a long silence, `provider-refused` if the

@@ -16,10 +16,14 @@ export interface ApiFormat {
   readonly read: (body: Uint8Array, betas: readonly string[]) => CallParameters
   /** Whether answers have output tokens, which need a reservation and a bound. */
   readonly hasOutput: boolean
+  /** The member that bounds the answer in this form; if omitted, the model decides. */
+  readonly boundField?: BoundField
   /** The usage in a whole answer; null if it is missing or implausible. Pure. */
   readonly usageOf: (answer: Readonly<Record<string, unknown>>) => TokenUsage | null
   /** Whether an answer, or one event of a stream, has no word, no call and no finish reason. Pure. */
   readonly saysNothing: (value: Readonly<Record<string, unknown>>) => boolean
+  /** The error that an event of a stream reports in another member than `error`; undefined if it reports none. Pure. */
+  readonly errorIn?: (event: Readonly<Record<string, unknown>>) => unknown
   /** The usage with the cost, as the client gets it; null if the answer is passed on byte for byte. Pure. */
   readonly usageWithCost:
     | ((answer: Readonly<Record<string, unknown>>, costUsd: number) => Record<string, unknown>)
@@ -54,4 +58,4 @@ export interface CallParameters {
   readonly betas?: readonly string[]
 }
 
-type BoundField = 'max_tokens' | 'max_completion_tokens'
+type BoundField = 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'

@@ -19,7 +19,8 @@ const openAiCodes: Partial<Record<ProblemCode, string>> = {
   'model-unknown': 'model_not_found',
 }
 
-function openAiErrorOf(problem: Problem): OpenAiError {
+/** Returns the error object of a problem, in OpenAI’s form. Pure. */
+export function openAiErrorOf(problem: Problem): OpenAiError {
   const type = problemCatalog[problem.code].status < 500 ? 'invalid_request_error' : 'server_error'
   const { attempts } = problem.extra
   return {

@@ -108,7 +108,7 @@ function isContent(event: Buffer, { apiFormat, secrets, model }: Told): boolean 
   // Data that are not JSON count as content and are forwarded.
   if (!isRecord(value)) return true
   const by = { provider: 'the provider', baseUrl: null, ...model, secrets }
-  const refusal = refusalInBody(value, { by, where: 'stream' })
+  const refusal = refusalInBody({ error: apiFormat.errorIn?.(value), ...value }, { by, where: 'stream' })
   if (refusal === null) return !apiFormat.saysNothing(value)
   throw refusal.problem
 }

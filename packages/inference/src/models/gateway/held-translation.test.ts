@@ -6,7 +6,7 @@ import { createSecret } from '../../../../egress/src/credentials/secret.ts'
 import { createAiSdkProvider } from '../providers/ai-sdk-provider.ts'
 import type { LlmProvider } from '../llm-provider.ts'
 import { collect } from '../wire/collect-reply.ts'
-import { messagesOverChat } from '../providers/messages-over-chat.ts'
+import { formsOverChat } from '../providers/forms-over-chat.ts'
 
 const { signal } = new AbortController()
 const answer = JSON.stringify({
@@ -43,7 +43,7 @@ const asked = (form: 'chat' | 'messages', model: string) => {
 test('an answer that is translated is counted before it is, and both ways are on the share of the loop', async () => {
   let kept = 0
   let spent = 0
-  const reply = await messagesOverChat(chats).complete(asked('messages', 'm'), {
+  const reply = await formsOverChat(chats, { clock: systemClock }).complete(asked('messages', 'm'), {
     signal,
     hold: (bytes) => void (kept += bytes),
     spend: (work) => {

@@ -17,10 +17,9 @@ import { refuseOtherSurfaces } from './offered-surfaces.ts'
 /** The header that the gateway's hook would add, which a hijacked reply bypasses. */
 const bypassed = { 'x-content-type-options': 'nosniff' }
 
-interface ModelUseCases {
-  readonly complete: Complete
-  readonly messages: Complete
-  readonly embeddings: Complete
+interface ModelUseCases extends Readonly<
+  Record<'complete' | 'messages' | 'responses' | 'embeddings', Complete>
+> {
   readonly countTokens: CountTokens
   readonly listModels: ListModels
 }
@@ -59,6 +58,7 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
   )
   bind(endpoints.chatCompletions, { ...api.chatCompletions, ...bounds }, answerBy(use.complete))
   bind(modelEndpoints.messages, { ...modelApi.messages, ...bounds }, answerBy(use.messages))
+  bind(modelEndpoints.responses, { ...modelApi.responses, ...bounds }, answerBy(use.responses))
   bind(modelEndpoints.embeddings, { ...modelApi.embeddings, ...bounds }, answerBy(use.embeddings))
   bind(modelEndpoints.countTokens, { ...modelApi.countTokens, ...bounds }, async (request) => {
     const { body } = await use.countTokens(request.caller, callOf(gate, request))

@@ -8,7 +8,7 @@ import type { LlmGatewayUnderTest } from '../../../../../tests/support/llm-gatew
 
 const model = 'deepseek/m'
 const openAiOffers =
-  'it offers POST /v1/chat/completions, POST /v1/embeddings, GET /v1/models and GET /v1/models/{id}'
+  'it offers POST /v1/chat/completions, POST /v1/responses, POST /v1/embeddings, GET /v1/models and GET /v1/models/{id}'
 const anthropicOffers =
   'it offers POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models and GET /v1/models/{id}'
 
@@ -28,7 +28,6 @@ describe('what the model gateway does not offer, asked for by the official OpenA
   const client = () => new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
   const file = new File(['x'], 'sound.wav')
   const asked: readonly [string, (of: OpenAI) => PromiseLike<unknown>][] = [
-    ['POST /v1/responses', (of) => of.responses.create({ model, input: 'hi' })],
     ['GET /v1/responses/resp_1', (of) => of.responses.retrieve('resp_1')],
     ['POST /v1/completions', (of) => of.completions.create({ model, prompt: 'hi' })],
     ['POST /v1/audio/speech', (of) => of.audio.speech.create({ model, input: 'hi', voice: 'alloy' })],
@@ -114,7 +113,7 @@ describe('a surface that is not offered', () => {
   })
 
   test('a surface that is not offered is not revealed to unauthenticated callers', async () => {
-    const { status, text } = await firstLine('/v1/responses', {
+    const { status, text } = await firstLine('/v1/completions', {
       authorization: 'Bearer nobody',
       'content-length': '10',
     })
@@ -141,7 +140,7 @@ test('an agent that may call no model is rejected when it sends a prompt, and se
   })
   try {
     const headers = { authorization: 'Bearer scout', 'content-type': 'application/json' }
-    const ask = (method: string) => fetch(`${denied.rootUrl}/v1/responses`, { method, headers })
+    const ask = (method: string) => fetch(`${denied.rootUrl}/v1/completions`, { method, headers })
     expect((await ask('POST')).status).toBe(403)
     expect((await ask('DELETE')).status).toBe(403)
     expect((await ask('GET')).status).toBe(404)

@@ -6,11 +6,11 @@ import { modelSurface } from '@flotilla/protocol/rate-buckets'
 import { isAnthropicCall } from './model-errors.ts'
 
 const { chatCompletions, models } = meshAgentEndpoints
-const { messages, countTokens, embeddings, model } = modelEndpoints
+const { responses, messages, countTokens, embeddings, model } = modelEndpoints
 
 /** The endpoints that each family of clients can use instead. */
 const offered = {
-  openai: inWords([chatCompletions, embeddings, models, model]),
+  openai: inWords([chatCompletions, responses, embeddings, models, model]),
   anthropic: inWords([messages, countTokens, models, model]),
 } as const
 

@@ -186,7 +186,9 @@ function requestFor(
   const fitted = parameters.fit?.(parameters.forwarded, reservation.maxTokens) ?? parameters.forwarded
   const draft =
     fitted === parameters.forwarded ? call.draft : draftOf(model.model, fitted, parameters.spelling)
-  const field = parameters.maxTokens?.field ?? (model.free || !apiFormat.hasOutput ? null : model.boundField)
+  const field =
+    parameters.maxTokens?.field ??
+    (model.free || !apiFormat.hasOutput ? null : (apiFormat.boundField ?? model.boundField))
   const body = draft.closed(field === null ? null : { field, value: reservation.maxTokens })
   return {
     form: apiFormat.form,

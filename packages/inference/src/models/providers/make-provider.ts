@@ -8,11 +8,11 @@ import { createHashedWordsProvider } from './hashed-words-provider.ts'
 import { learningProvider } from './learn-refused.ts'
 import type { LlmProvider } from '../llm-provider.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
-import { boundFieldAt } from './provider-setup.ts'
+import { boundFieldAt, isOpenAi } from './provider-setup.ts'
 import type { ProviderSetup } from './provider-setup.ts'
 import { fitChat } from '../formats/translate/fit-chat.ts'
 import { requireFewTools, toolLimitsOf } from '../formats/translate/tool-limits.ts'
-import { messagesOverChat } from './messages-over-chat.ts'
+import { formsOverChat } from './forms-over-chat.ts'
 
 /** `name` is the provider's name in the settings. */
 export type MakeProvider = (setup: ProviderSetup, name?: string) => LlmProvider
@@ -36,13 +36,15 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
     const proxy = proxyOf(deps, setup)
     switch (setup.kind) {
       case 'scripted':
-        return messagesOverChat(withListener(deps.makeScripted(setup)))
+        return formsOverChat(withListener(deps.makeScripted(setup)), { clock: deps.clock })
       case 'offline':
         return createHashedWordsProvider()
       case 'openai-compatible': {
         const boundField = boundFieldAt(setup.baseUrl)
         const tools = toolLimitsOf(setup)
-        return messagesOverChat(listen(createOpenAiCompatibleProvider({ ...setup, proxy })), {
+        const hasResponses = isOpenAi(setup.baseUrl)
+        return formsOverChat(listen(createOpenAiCompatibleProvider({ ...setup, proxy, hasResponses })), {
+          clock: deps.clock,
           from: name,
           fit: (request) => fitChat(request, { ...setup.extras, boundField, provider: name, tools }),
           usage: setup.usage,
@@ -51,14 +53,19 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
       }
       case 'anthropic': {
         const chat = createAiSdkProvider({ ...setup, ...deps, proxy, name })
-        return createAnthropicProvider({ ...setup, proxy, name, chat: listen(chat) })
+        return formsOverChat(createAnthropicProvider({ ...setup, proxy, name, chat: listen(chat) }), {
+          clock: deps.clock,
+          from: name,
+          secrets: setup.apiKey === null ? [] : [setup.apiKey],
+        })
       }
       case 'google':
       case 'mistral':
       case 'cohere':
       case 'bedrock':
       case 'azure':
-        return messagesOverChat(listen(createAiSdkProvider({ ...setup, ...deps, proxy, name })), {
+        return formsOverChat(listen(createAiSdkProvider({ ...setup, ...deps, proxy, name })), {
+          clock: deps.clock,
           from: name,
           fit: (request) => requireFewTools(request, toolLimitsOf(setup).max, name),
         })

@@ -129,4 +129,37 @@ describe('the openai-compatible provider', () => {
     await provider.close()
     await upstream.close()
   })
+
+  test('the openai-compatible provider passes responses on, without reasoning that only the mesh can read', async () => {
+    const upstream = await startLlmUpstream()
+    const ended =
+      'event: response.completed\ndata: {"type":"response.completed","response":{"usage":null}}\n\n'
+    upstream.answerWith((_call, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(ended)
+    })
+    const provider = createOpenAiCompatibleProvider({
+      baseUrl: upstream.baseUrl,
+      apiKey: null,
+      hasResponses: true,
+    })
+    const own = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAAB' }
+    const foreign = {
+      type: 'reasoning',
+      id: 'rs_2',
+      summary: [],
+      encrypted_content: 'flotilla:thinking:c2ln',
+    }
+    const parameters = { input: [own, foreign, { role: 'user', content: 'hi' }], stream: true }
+    const reply = await provider.complete(
+      { ...request, form: 'responses', stream: true, parameters, body: JSON.stringify(parameters) },
+      { signal: open() },
+    )
+    expect(Buffer.concat(await Array.fromAsync(reply.body)).toString()).toBe(ended)
+    const [call] = upstream.calls
+    expect(call?.path).toMatch(/\/responses$/)
+    expect(call?.body).toEqual({ input: [own, { role: 'user', content: 'hi' }], stream: true })
+    await provider.close()
+    await upstream.close()
+  })
 })

@@ -1,5 +1,7 @@
 import type { TunnelProxy } from '@flotilla/foundation/platform'
 import type { Secret } from '@flotilla/egress/credentials'
+import { printedBody } from '../formats/json-body.ts'
+import { isForeignReasoning } from '../formats/responses/response-reasoning.ts'
 import type { LlmProvider, ModelForm, ProviderRequest } from '../llm-provider.ts'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
@@ -10,6 +12,8 @@ interface OpenAiCompatibleConfig {
   readonly baseUrl: string
   /** Null for servers without a key, such as local ones. */
   readonly apiKey: Secret | null
+  /** Whether the server has `POST <base>/responses` of its own; otherwise the mesh translates such calls. */
+  readonly hasResponses?: boolean
   /** The proxy for the provider's connections; none if omitted. */
   readonly proxy?: TunnelProxy | null
   /** Only tests override the defaults. */
@@ -25,6 +29,7 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
   const root = base.pathname.replace(/\/+$/, '')
   const chatPath = `${root}/chat/completions${base.search}`
   const paths: Readonly<Partial<Record<ModelForm, string>>> = {
+    responses: `${root}/responses${base.search}`,
     embeddings: `${root}/embeddings${base.search}`,
     transcription: `${root}/audio/transcriptions${base.search}`,
   }
@@ -39,7 +44,12 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
   }
 
   return {
-    forms: new Set(['chat', 'embeddings', 'transcription']),
+    forms: new Set<ModelForm>([
+      'chat',
+      'embeddings',
+      'transcription',
+      ...(config.hasResponses === true ? (['responses'] as const) : []),
+    ]),
     complete: (request, { signal }) =>
       exchange({
         pool,
@@ -50,12 +60,21 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
           method: 'POST',
           path: paths[request.form] ?? chatPath,
           headers: headersOf(request),
-          body: request.body,
+          body: request.form === 'responses' ? withOwnReasoning(request) : request.body,
         },
       }),
     modelNames: async () => [],
     close: () => pool.destroy(),
   }
+}
+
+/** Removes reasoning that only the mesh can read, which a server would reject. Otherwise returns the same body. */
+function withOwnReasoning({ parameters, body }: ProviderRequest): string | Uint8Array {
+  const { input } = parameters
+  if (!Array.isArray(input) || !input.some(isForeignReasoning)) return body
+  const whole = printedBody({ body })
+  const items = Array.isArray(whole['input']) ? whole['input'] : []
+  return JSON.stringify({ ...whole, input: items.filter((item) => !isForeignReasoning(item)) })
 }
 
 /** Returns the headers of a call. The key is revealed per call, so that only the vault stores it. */

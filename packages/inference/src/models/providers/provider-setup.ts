@@ -213,6 +213,10 @@ function checkedUrl(provider: string, text: string): string {
 
 /** Returns the field in which this server takes the token bound if the client sent none. */
 export function boundFieldAt(baseUrl: string | null): 'max_tokens' | 'max_completion_tokens' {
-  const isOpenAi = baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
-  return isOpenAi ? 'max_completion_tokens' : 'max_tokens'
+  return isOpenAi(baseUrl) ? 'max_completion_tokens' : 'max_tokens'
+}
+
+/** Whether this is the address of OpenAI itself, and not of another server with its API. */
+export function isOpenAi(baseUrl: string | null): boolean {
+  return baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
 }

@@ -174,7 +174,7 @@ function textPart(text: string, cacheControl: unknown): JsonObject {
 }
 
 /** Returns a single text without a cache mark as a string, which every server accepts; otherwise the parts. */
-function plainIfText(parts: readonly JsonObject[]): JsonValue {
+export function plainIfText(parts: readonly JsonObject[]): JsonValue {
   const [only] = parts
   if (only === undefined) return ''
   if (parts.some((part) => part['type'] !== 'text' || 'cache_control' in part)) return [...parts]
@@ -191,7 +191,8 @@ function json(value: unknown): JsonValue | undefined {
   return (value ?? undefined) as JsonValue | undefined
 }
 
-function present(object: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+/** Returns the object without its undefined members. */
+export function present(object: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const entries = Object.entries(object).filter(
     (entry): entry is [string, JsonValue] => entry[1] !== undefined,
   )
