@@ -2,7 +2,7 @@ import { headers } from '@flotilla/protocol/headers'
 import { createByteStream } from '../wire/byte-stream.ts'
 import type { ByteStream } from '../wire/byte-stream.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
-import type { Answered } from './dispatch.ts'
+import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { ProviderReply } from '../llm-provider.ts'
 import { failureFromError } from './provider-failure.ts'
 import { relayStream } from './relay-stream.ts'
@@ -30,7 +30,14 @@ export type Received =
   | { readonly whole: WholeReply }
   | { readonly reply: ProviderReply; readonly call: OpenCall }
 
-type Answer = Answered<Received>
+/** An answer, the model that gave it, and the number of attempts. */
+export interface Answer {
+  readonly answer: Received
+  readonly model: CatalogModel
+  readonly attempts: number
+  /** When the successful attempt was sent, for later reports about the model's health. */
+  readonly askedAt: number
+}
 
 /** Returns a whole answer, with headers that name the model that gave it. */
 export function wholeAnswer({ answer, ...by }: Answer): CompletionReply {
@@ -43,7 +50,7 @@ interface Streaming {
   readonly keepAlive: KeepAlive
   readonly watch: ModelWatch
   readonly apiFormat: ApiFormat
-  readonly dispatched: Promise<Answer>
+  readonly answered: Promise<Answer>
   readonly wantsUsage: boolean
   readonly client: ClientConnection
   readonly waits: CallWaits
@@ -51,10 +58,10 @@ interface Streaming {
 
 /** Opens a stream at its first words or after the keep-alive interval, whichever comes first. */
 export async function streamedAnswer(streaming: Streaming): Promise<CompletionReply> {
-  const { dispatched, keepAlive, apiFormat, client, wantsUsage } = streaming
-  const spoken = dispatched.then((answer) => spokenStream(streaming, answer))
+  const { answered, keepAlive, apiFormat, client, wantsUsage } = streaming
+  const spoken = answered.then((answer) => spokenStream(streaming, answer))
   spoken.catch(() => {})
-  const first = await firstOf(dispatched, keepAlive)
+  const first = await firstOf(answered, keepAlive)
   if (first !== null && 'whole' in first.answer) return wholeAnswer(first)
   return {
     status: 200,
@@ -117,11 +124,11 @@ const paidCall: Omit<OpenCall, 'client'> = {
 }
 
 /** Returns the answer, or null if the keep-alive interval passes first, so that the client needs a sign of life. */
-async function firstOf(dispatched: Promise<Answer>, keepAlive: KeepAlive): Promise<Answer | null> {
+async function firstOf(answered: Promise<Answer>, keepAlive: KeepAlive): Promise<Answer | null> {
   const silence = Promise.withResolvers<null>()
   const watched = keepAlive.watch(() => silence.resolve(null))
   try {
-    return await Promise.race([dispatched, silence.promise])
+    return await Promise.race([answered, silence.promise])
   } finally {
     watched.end()
   }

@@ -11,8 +11,8 @@ import type { TranscriptionAnswer, TranscriptionCall } from '../formats/transcri
 import { collect, parsedAnswer } from '../wire/collect-reply.ts'
 import type { CallBounds, ProviderReply } from '../llm-provider.ts'
 import { openCallAccount } from './call-account.ts'
-import { attemptOnce } from './dispatch.ts'
-import type { Outcome } from './dispatch.ts'
+import { sendOnce } from './send-once.ts'
+import type { Outcome } from './send-once.ts'
 import type { OpenCallDeps, Opened } from './open-call.ts'
 import type { ClientConnection, ReadOn } from './read-on.ts'
 import type { ModelWatch } from './watch-models.ts'
@@ -194,10 +194,9 @@ function boundsOf({ onShareOf }: TranscribeDeps, agentId: string): CallBounds {
 const untold = { asking: () => ({ progressed: () => {}, end: () => {} }), retrying: () => {}, over: () => {} }
 
 async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePrice): Promise<Transcribed> {
-  const { model, client, account } = opened
+  const { model, account } = opened
   const callFacts = { agentId: opened.request.agentId, at: deps.clock.now() }
-  const call = { client, waits: untold, receive: (reply: ProviderReply) => receive(reply, opened, price) }
-  const outcome: Outcome<string> = await attemptOnce(model, call, opened)
+  const outcome: Outcome<string> = await sendOnce(opened, untold, (reply) => receive(reply, opened, price))
   if ('answer' in outcome) {
     deps.watch.answered(model, callFacts)
     return { text: outcome.answer }

@@ -1,0 +1,43 @@
+import type { ProviderReply } from '../llm-provider.ts'
+import { spendIn } from '../wire/collect-reply.ts'
+import type { Failure } from './failover.ts'
+import type { Opened } from './open-call.ts'
+import { failureFromError, failureFromRefusal } from './provider-failure.ts'
+import type { CallWaits } from './report-waits.ts'
+
+/** The answer to an attempt, or its failure. */
+export type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: Failure }
+
+/**
+ * Sends one reserved call to its provider. Settles the account if the provider may bill; if surely not, leaves it open.
+ * `receive` reads a reply with status 200 until the answer may be forwarded. Before it resolves, the client has received
+ * nothing, so another model may answer instead. Before it throws, it settles the reservation.
+ */
+export async function sendOnce<Answer>(
+  opened: Opened,
+  waits: CallWaits,
+  receive: (reply: ProviderReply) => Promise<Answer>,
+): Promise<Outcome<Answer>> {
+  const { model, client } = opened
+  const waited = waits.asking(model)
+  const settleUnseen = () => opened.account.settleUnconfirmed(client.why() ?? 'broken-off')
+  try {
+    const options = { ...opened.bounds, signal: client.cut }
+    const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
+    if (reply.status === 200) {
+      const answer = await receive(reply)
+      waits.over(model)
+      return { answer }
+    }
+    const failure = await failureFromRefusal(reply, model, opened)
+    if (failure.mayBeBilled) settleUnseen()
+    return { failure }
+  } catch (error) {
+    const failure = client.cut.aborted ? null : failureFromError(error, model)
+    if (failure?.mayBeBilled !== false) settleUnseen()
+    if (failure === null) throw error
+    return { failure }
+  } finally {
+    waited.end()
+  }
+}
