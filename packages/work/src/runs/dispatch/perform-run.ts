@@ -79,9 +79,17 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
   }
 }
 
-function isLive(table: RunTable, run: RunRecord): boolean {
-  const row = table.find(run.id)
-  return row?.state === 'running' && row.fence === run.fence
+/** Moves a queued run to running under a new fencing token; returns null when it is no longer queued. */
+function dispatch(deps: PerformRunDeps, run: RunRecord): RunRecord | null {
+  const { table, changes } = deps
+  return deps.database.transaction(() => {
+    const queued = table.find(run.id)
+    if (queued?.state !== 'queued') return null
+    const running = changes.move(queued, { kind: 'dispatched', fence: table.nextFence(queued.agentId) })
+    if (!running) return null
+    if (running.turn > 0) deps.bindNotes(running)
+    return running
+  })
 }
 
 /** Connects to the agent and starts its sandbox if needed; null on abort, or on failure (see `unreachable`). */
@@ -119,6 +127,11 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   else changes.interrupt(run, `the agent could not be started or reached (${detail})`)
 }
 
+function isLive(table: RunTable, run: RunRecord): boolean {
+  const row = table.find(run.id)
+  return row?.state === 'running' && row.fence === run.fence
+}
+
 /** If the run was not ended by its agent, keeps the lane occupied until the agent was asked to stop. */
 async function stopIfEnded(
   deps: PerformRunDeps,
@@ -137,17 +150,4 @@ async function stopIfEnded(
       'failed to inform an agent that its run has ended; the fencing token of its next run stops it',
     )
   }
-}
-
-/** Moves a queued run to running under a new fencing token; returns null when it is no longer queued. */
-function dispatch(deps: PerformRunDeps, run: RunRecord): RunRecord | null {
-  const { table, changes } = deps
-  return deps.database.transaction(() => {
-    const queued = table.find(run.id)
-    if (queued?.state !== 'queued') return null
-    const running = changes.move(queued, { kind: 'dispatched', fence: table.nextFence(queued.agentId) })
-    if (!running) return null
-    if (running.turn > 0) deps.bindNotes(running)
-    return running
-  })
 }
