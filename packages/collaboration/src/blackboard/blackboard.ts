@@ -12,13 +12,15 @@ import { listEntries } from './list-entries.ts'
 import type { ListEntries } from './list-entries.ts'
 import { promote } from './promote.ts'
 import type { Promote } from './promote.ts'
-import { removeEntry } from './remove-entry.ts'
-import type { RemoveEntry } from './remove-entry.ts'
 import { readEntry, readHistory } from './read-entry.ts'
 import type { ReadEntry, ReadHistory } from './read-entry.ts'
 import { writeEntry } from './write-entry.ts'
 import type { WriteEntry } from './write-entry.ts'
 import { createVersionTable } from './version-table.ts'
+import { Problem } from '@flotilla/protocol/problem'
+import { actorOf } from '@flotilla/identity/access'
+import type { BlackboardTable } from './blackboard-table.ts'
+import type { VersionTable } from './version-table.ts'
 
 export interface Blackboard {
   readonly write: WriteEntry
@@ -71,5 +73,33 @@ export function createBlackboard(deps: {
       versions.sweep(deps.clock.now())
       return table.sweep(deps.clock.now())
     },
+  }
+}
+
+/** Deletes an entry, also one below `history/`. Only people may delete. Problems `denied`, `not-found`. */
+type RemoveEntry = (caller: Caller, key: string) => void
+
+function removeEntry(deps: {
+  readonly database: Database
+  readonly table: BlackboardTable
+  readonly versions: Pick<VersionTable, 'forget'>
+  readonly guard: Guard
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly events: EventBus
+}): RemoveEntry {
+  return (caller, key) => {
+    deps.guard(caller, { do: 'write-blackboard', key })
+    if (caller.kind === 'agent')
+      throw new Problem('denied', { detail: 'only people may delete entries of the blackboard' })
+    const removed = deps.database.transaction(() => {
+      if (!deps.table.remove(key, deps.clock.now())) return false
+      deps.versions.forget(key)
+      const actor = actorOf(caller)
+      deps.journal.append({ actor, action: 'blackboard.deleted', subject: key, detail: {} })
+      deps.events.publish({ type: 'blackboard.deleted', key, deleted_by: actor })
+      return true
+    })
+    if (!removed) throw new Problem('not-found', { detail: `the blackboard has no entry ${key}` })
   }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { IsolationRung } from '@flotilla/protocol/isolation'
-import { containerLimits } from './container-limits.ts'
 
 /** The specification of a sandbox, independent of the engine. Pure. */
 export interface SandboxSpec {
@@ -25,6 +24,14 @@ export interface SandboxSpec {
   /** Extra labels, among them the start id. */
   readonly labels: Readonly<Record<string, string>>
 }
+
+/** The limits of an agent's container: memory, processor, processes and temporary files. */
+const containerLimits = {
+  worker: { memoryBytes: 384 * 1024 * 1024, cpu: 0.15 }, // limits:worker-container
+  operator: { memoryBytes: 128 * 1024 * 1024, cpu: 0.05 }, // limits:operator-container
+  pids: 256,
+  tmpBytes: 100 * 1024 * 1024,
+} as const
 
 /**
  * Memory and processor limits by kind of agent, in the engine's units. A worker's quota is renewed every half second,

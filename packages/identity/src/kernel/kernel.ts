@@ -6,7 +6,6 @@ import type { EventBus } from '@flotilla/foundation/events'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
-import type { Ports } from './ports.ts'
 
 /** What every module receives; the same object for all. */
 export interface Kernel {
@@ -24,4 +23,16 @@ export interface Kernel {
   /** The current settings of the owner's file. */
   readonly settings: () => Settings
   readonly ports: Ports
+}
+
+/** Ports that the mesh listens on; 0 before it listens. */
+interface Ports {
+  /** The agent API, on the gateway address of the agents' networks. */
+  agentApi: number
+  /** The forward proxy, on the same address. */
+  proxy: number
+  /**
+   * All ports of this mesh. The egress filter never opens them to agents, whatever exceptions the owner configures.
+   */
+  readonly open: number[]
 }

@@ -4,7 +4,6 @@ import { isJournaled } from '@flotilla/foundation/journal'
 import type { RunLifecycle, RunQueries } from '@flotilla/work/runs'
 import { createAgentCosts } from './agent-costs.ts'
 import type { AgentCosts, BudgetedAgent } from './agent-costs.ts'
-import { createBudgetOf } from './budget-of.ts'
 import { scopeText } from './budget-scope.ts'
 import type { BudgetLimits } from './budget-scope.ts'
 import { createBudgetTable } from './budget-table.ts'
@@ -23,8 +22,11 @@ import type { BudgetedAgents, SetAgentProject, SetBudget } from './set-budget.ts
 import { Problem } from '@flotilla/protocol/problem'
 import { makerOf, rootOf } from '@flotilla/identity/events'
 import { createSpendTable } from './spend-table.ts'
-import { taskScope } from './sum-scopes.ts'
+import { taskScope, fleetScope, projectScope } from './sum-scopes.ts'
 import type { InferenceKernel } from '../events/index.ts'
+import type { Settings } from '@flotilla/foundation/config'
+import type { BudgetOf, PeriodLimits } from './budget-limits.ts'
+import type { BudgetTable } from './budget-table.ts'
 
 /** Money: reserved before a model call, settled or refunded after it, reported to people, and limited by budgets. */
 export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'refund' | 'found' | 'flush'> {
@@ -135,5 +137,28 @@ export function createSpending(
       reservations.settleWaiting()
       journalSpend()
     },
+  }
+}
+
+/** Returns the limits of each agent's calls, from the rows of agents and of budgets, and from the settings. */
+function createBudgetOf(deps: {
+  readonly table: BudgetTable
+  readonly agents: Pick<BudgetedAgents, 'find'>
+  readonly settings: () => Pick<Settings, 'tasks'>
+}): BudgetOf {
+  const limits = (scope: string): PeriodLimits => {
+    const { dailyUsd, monthlyUsd } = deps.table.read(scope)
+    return { daily_usd: dailyUsd, monthly_usd: monthlyUsd }
+  }
+  return (agentId) => {
+    const agent = deps.agents.find(agentId)
+    const project = agent?.project ?? null
+    return {
+      daily_usd: agent?.budget.dailyUsd ?? 0,
+      monthly_usd: agent?.budget.monthlyUsd ?? 0,
+      project: project === null ? null : { name: project, ...limits(projectScope(project)) },
+      fleet: limits(fleetScope),
+      task: deps.settings().tasks,
+    }
   }
 }

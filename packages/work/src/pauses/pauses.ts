@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { PauseView, ResumeResult } from '@flotilla/protocol/pause-api'
 import { Problem } from '@flotilla/protocol/problem'
@@ -7,8 +8,6 @@ import type { Caller, Guard } from '@flotilla/identity/access'
 import { actorOf } from '@flotilla/identity/access'
 import type { RunRecord } from '../runs/index.ts'
 import type { Database } from '@flotilla/foundation/storage'
-import { createPauseTable, fleetScope } from './pause-table.ts'
-import type { PauseRecord } from './pause-table.ts'
 
 /** The functions of the run ledger that the kill switch calls. */
 export interface PausedLanes {
@@ -171,4 +170,37 @@ function notPaused(agentId: string | null, fleetIs: boolean): string {
   return fleetIs
     ? `the whole fleet is paused, not only ${agentId}; to end that pause: flotilla resume`
     : `${agentId} is not paused`
+}
+
+/** The scope of the whole fleet; no agent can have this id. */
+const fleetScope = '*'
+
+interface PauseRecord {
+  /** An agent's id, or `*`. */
+  readonly scope: string
+  readonly reason: string
+  readonly actor: string
+  /** Milliseconds since 1970. */
+  readonly since: number
+}
+
+const rowSchema = z.object({ scope: z.string(), reason: z.string(), actor: z.string(), since: z.number() })
+
+function createPauseTable(database: Database) {
+  return {
+    list: (): readonly PauseRecord[] =>
+      database
+        .prepare('SELECT scope, reason, actor, since FROM pauses ORDER BY scope')
+        .all()
+        .map((row) => rowSchema.parse(row)),
+    put: ({ scope, reason, actor, since }: PauseRecord): void => {
+      database
+        .prepare(
+          'INSERT INTO pauses (scope, reason, actor, since) VALUES (?, ?, ?, ?) ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, actor = excluded.actor, since = excluded.since',
+        )
+        .run(scope, reason, actor, since)
+    },
+    remove: (scope: string): boolean =>
+      database.prepare('DELETE FROM pauses WHERE scope = ?').run(scope).changes === 1,
+  }
 }

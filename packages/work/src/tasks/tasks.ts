@@ -3,7 +3,6 @@ import { createCompleteTask } from './complete-task.ts'
 import { createGiveTask, createHandOff } from './hand-off.ts'
 import { createListInbox, createListStaleTasks, createListTasks } from './list-tasks.ts'
 import { createManageTask } from './manage-task.ts'
-import { createReadTask } from './read-task.ts'
 import { createReleaseTasks } from './release-tasks.ts'
 import { createReviewTask } from './review-task.ts'
 import { createTaskAccess } from './task-access.ts'
@@ -11,6 +10,12 @@ import { createTaskQueue } from './task-queue.ts'
 import type { TaskStore } from './task-store.ts'
 import { createUpdateTask } from './update-task.ts'
 import type { WorkKernel } from '../events/index.ts'
+import type { TaskView } from '@flotilla/protocol/task'
+import type { Caller } from '@flotilla/identity/access'
+import type { TaskAccess } from './task-access.ts'
+import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
+import { taskView } from './task-table.ts'
+import type { TaskTable } from './task-table.ts'
 
 export type Tasks = ReturnType<typeof createTasks>
 
@@ -94,5 +99,35 @@ export function createTasks(
     /** Starts all waiting tasks that can start. */
     release: queue.releaseAll,
     sweep: createReleaseTasks(deps).sweep,
+  }
+}
+
+/** The maximum number of child tasks that the view of one task lists. */
+const childrenMax = 100
+
+interface TaskDetail {
+  readonly task: TaskView
+  /** The steps of the task, oldest first. */
+  readonly history: readonly TaskHistoryRow[]
+  /** Ids of tasks that runs of this task handed off. */
+  readonly children: readonly string[]
+}
+
+/**
+ * Returns a task with its history, for its creator, its assignee, its project and callers that route tasks. Throws
+ * Problem `not-found`.
+ */
+function createReadTask(deps: {
+  readonly access: TaskAccess
+  readonly table: TaskTable
+  readonly history: TaskHistory
+}): (caller: Caller, taskId: string) => TaskDetail {
+  return (caller, taskId) => {
+    const task = deps.access.requireSeen(caller, taskId)
+    return {
+      task: taskView(task),
+      history: deps.history.of(taskId),
+      children: deps.table.childIds(taskId, childrenMax),
+    }
   }
 }

@@ -2,7 +2,6 @@ import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { storageFaultOf } from '@flotilla/foundation/storage'
 import type { Guard, PermissionGrants } from '@flotilla/identity/access'
 import { deleteInTurn } from './delete-agent.ts'
-import { ensureOperator } from './ensure-operator.ts'
 import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { Isolation } from '../lifecycle/ensure-running.ts'
 import { watchHealth } from '../lifecycle/health.ts'
@@ -21,6 +20,8 @@ import type { StopAgent } from '../lifecycle/stop-agent.ts'
 import { lifecycleLimits } from '../lifecycle/lifecycle-limits.ts'
 import { forgiveLosses } from '../lifecycle/lose-sandbox.ts'
 import type { RunState } from '@flotilla/protocol/run'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { addAgent, defaultBudget } from './create-agent.ts'
 
 /** Starts, stops and monitors the agents of the fleet. */
 export interface FleetLifecycle {
@@ -146,4 +147,39 @@ async function stopAnyway(
     log.warn({ agentId, err: error }, 'failed to store that an agent is stopped; stopping its sandbox anyway')
     await runtime.stop(agentId, { graceMs: stopGraceMs })
   }
+}
+
+const operatorRole =
+  'Talks with the owner, gives work to the workers whose role fits, and answers with their results.'
+
+const operatorInstructions = `# Instructions
+
+- Answer in the language of the person who asks, short and exact.
+- Before giving work away, make sure that you know what a good result looks like; ask the person when you cannot tell.
+- Never state a figure, a name or a fact about files that did not come from a tool or from a worker's result.
+- When something failed, say what failed and what can be done next.
+`
+
+/** Creates the reserved operator if this home has none; an existing operator keeps the owner's changes. */
+async function ensureOperator(deps: {
+  readonly grants: PermissionGrants
+  readonly context: AgentContext
+}): Promise<void> {
+  const { context } = deps
+  if (context.agents.find(operatorAgentId)) return
+  await addAgent(deps, {
+    record: {
+      id: operatorAgentId,
+      kind: 'operator',
+      role: operatorRole,
+      model: null,
+      instructions: operatorInstructions,
+      budget: defaultBudget,
+      project: null,
+      createdAt: context.clock.now(),
+    },
+    overrides: {},
+    actor: 'system',
+  })
+  context.log.info({ agentId: operatorAgentId }, 'created the operator, because the fleet had none')
 }

@@ -7,9 +7,11 @@ import type { Database } from '@flotilla/foundation/storage'
 import { channelLimits } from '../channel-limits.ts'
 import type { TalkTable } from '../messages/talk-table.ts'
 import type { Letter, LetterEnd, LetterTable } from '../messages/letter-table.ts'
-import { outcomeText, restText } from './outcome-letter.ts'
 import type { RunFiles } from '../messages/run-files.ts'
 import type { RunPlaces } from './run-places.ts'
+import type { RunOutcome } from '@flotilla/protocol/run'
+import type { ConversationPlace } from '../adapter.ts'
+import { tellableDetail } from './owner-figures.ts'
 
 export interface DeliverOutcomes {
   /** Writes the letter to the person who requested the run, in the transaction that settles the run. */
@@ -58,4 +60,18 @@ export function createDeliverOutcomes(deps: {
         else outbox.markFor(note, 'undeliverable', detail)
       }),
   }
+}
+
+/** Returns the text about the end of a run for the person who requested it, as recorded in the ledger. Pure. */
+function outcomeText({ status, text, code }: RunOutcome, place: ConversationPlace): string {
+  const detail = tellableDetail({ code, detail: text.trim() }, place)
+  if (status === 'done') return detail === '' ? '(Done, without a text.)' : detail
+  const how = code === undefined || code === status ? status : `${status}: ${code}`
+  return detail === '' ? `(${how})` : `(${how}) ${detail}`
+}
+
+/** Returns the note about files that are not sent with an answer. Pure. */
+function restText(count: number): string {
+  if (count <= 0) return ''
+  return `\n\n(${count} more file${count === 1 ? '' : 's'}: in the dashboard, under Artifacts.)`
 }

@@ -10,9 +10,12 @@ import type { ProviderReply } from '../llm-provider.ts'
 import { eventsOrNormal } from './events-or-normal.ts'
 import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, AskedCall, OpenCallDeps, Opened } from './open-call.ts'
-import { pacedCall } from './paced-call.ts'
-import type { PacedCallDeps } from './paced-call.ts'
 import { refusalInBody } from './provider-problem.ts'
+import type { CacheTime } from '../formats/prompt-cache.ts'
+import { prefixOf } from '../formats/prompt-prefix.ts'
+import type { PrefixBreak } from '../formats/prompt-prefix.ts'
+import type { PromptPace } from './prompt-pace.ts'
+import type { RunChoiceDeps } from './run-choice.ts'
 
 export interface ReadForDeps extends OpenCallDeps, PacedCallDeps {
   readonly newId: NewId
@@ -92,4 +95,29 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
     cache,
     ...(fitted === forwarded ? {} : { parameters: { ...parameters, forwarded: fitted } }),
   }
+}
+
+interface PacedCallDeps extends Pick<RunChoiceDeps, 'workOf'>, Pick<OpenCallDeps, 'onShareOf' | 'clock'> {
+  readonly pace: PromptPace
+}
+
+/**
+ * Chooses how long the provider caches the prompt of a call, and says why its cache of the previous prompt may not
+ * apply. Calls of sub-agents, whose conversations are short, get five minutes.
+ */
+function pacedCall(
+  deps: PacedCallDeps,
+  caller: AgentCaller,
+  { model, parameters, purpose }: AskedCall,
+): { readonly keep: CacheTime; readonly broken: PrefixBreak | null } {
+  const runId = caller.run?.runId
+  const work = runId === undefined || purpose !== 'loop' ? null : (deps.workOf?.(runId) ?? null)
+  if (runId === undefined || work === null) return { keep: '5m', broken: null }
+  const { forwarded } = parameters
+  const prefix = deps.onShareOf(caller.agentId, () =>
+    prefixOf(model.id, forwarded, { withOptions: model.promptCache.by === 'marks' }),
+  )
+  const { agentId } = caller
+  const conversation = `${agentId} ${work.conversation}`
+  return deps.pace.sees({ agentId, conversation, runId, prefix, willWait: work.willWait() }, deps.clock.now())
 }

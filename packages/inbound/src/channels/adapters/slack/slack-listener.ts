@@ -1,15 +1,15 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { ChannelListener } from '../../adapter.ts'
+import type { ChannelListener, ReceivedMessage } from '../../adapter.ts'
 import { createRecentIds } from '../../recent-ids.ts'
 import type { ChannelMarks } from '../channel-marks.ts'
 import type { EventLanes } from '../event-lanes.ts'
-import { completeSaid } from './complete-said.ts'
 import { readEnvelope, readMoved } from './read-envelope.ts'
 import type { SlackSaid, SlackSelf } from './read-envelope.ts'
 import type { SlackCalls } from './slack-calls.ts'
 import { createSlackHistory } from './slack-history.ts'
 import type { SlackMemory } from './slack-memory.ts'
 import type { SlackEnvelope } from './slack-socket.ts'
+import { receivedFile } from './slack-files.ts'
 
 /** The number of processed messages that are remembered. */
 const takenMax = 2000
@@ -76,5 +76,33 @@ export function createSlackListener(deps: SlackListenerDeps) {
       })
       if (!isTaken) history.failed(received.at.ts)
     },
+  }
+}
+
+/** Returns the message with what only Slack's API knows: the sender's name, and whether the bot is in the thread. */
+async function completeSaid(
+  received: SlackSaid,
+  known: SlackMemory,
+  signal: AbortSignal,
+): Promise<ReceivedMessage> {
+  const { channelId, isPrivate } = received
+  const { threadTs, ts } = received.at
+  const addressed =
+    received.isForUs || (threadTs !== null && (await known.isOurThread({ channelId, threadTs }, signal)))
+  // The bot's reply to a top-level message in a channel starts a thread, which is the session of that message.
+  const threadId = threadTs ?? (addressed && !isPrivate ? ts : null)
+  if (addressed && threadId !== null) known.joined({ channelId, threadTs: threadId })
+  return {
+    id: received.id,
+    senderId: `${received.teamId}:${received.userId}`,
+    senderName: received.userName || (await known.nameOf(received.userId, signal)),
+    place: { conversationId: channelId, threadId, isPrivate },
+    text: received.text,
+    pressed: received.pressed,
+    addressed,
+    attachments: received.files.map(receivedFile),
+    ...(received.shared === null
+      ? {}
+      : { forwarded: { ...received.shared, attachments: received.shared.files.map(receivedFile) } }),
   }
 }

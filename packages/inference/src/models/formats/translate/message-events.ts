@@ -6,9 +6,9 @@ import type { AnswerEnd, SaidNews } from '../answer/answer-reader.ts'
 import type { NormalEnd } from '../answer/end-reasons.ts'
 import type { normalCalls } from '../answer/write-normal.ts'
 import type { UsageRule } from '../usage.ts'
-import { messagesUsage } from './chat-usage.ts'
 import { blockFromReasoning, readReasoningDetails, sealedSignature } from './reasoning-details.ts'
 import type { ReasoningDetail } from './reasoning-details.ts'
+import { billedUsage, usageFrom } from '../usage.ts'
 
 /** Writes the events of a message stream from an answer in the normal form. One per stream. */
 interface MessageEvents {
@@ -155,4 +155,22 @@ function inputText(text: string): string {
 
 function event(type: string, data: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`
+}
+
+/**
+ * Converts a usage to the Messages API, where the prompt excludes cached tokens (read or written), and the output
+ * includes all billed tokens. Pure.
+ */
+function messagesUsage(value: unknown, rule: UsageRule): Record<string, number> {
+  const reported = usageFrom(value)
+  if (reported === null) return { input_tokens: 0, output_tokens: 0 }
+  const usage = billedUsage(reported, rule)
+  const written = usage.cacheWriteTokens ?? 0
+  return {
+    input_tokens: Math.max(0, usage.promptTokens - usage.cachedTokens - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: usage.cachedTokens,
+    output_tokens: usage.completionTokens,
+    ...(usage.statedUsd === undefined ? {} : { cost: usage.statedUsd }),
+  }
 }
