@@ -1,19 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../tests/verifies.ts'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { person } from '../../testing/src/ledger-harness.ts'
 import { aBrowserHarness } from '../../testing/src/browser-harness.ts'
 import type { BrowserHarness } from '../../testing/src/browser-harness.ts'
 
-const opened: BrowserHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.end()))
-})
-
 /** Each of `agents` works on a person's request. */
 async function atWork(agents: readonly string[] = ['ada'], options: { readonly maxLive?: number } = {}) {
   const harness = await aBrowserHarness(options)
-  opened.push(harness)
+  onTestFinished(() => harness.end())
   harness.ledger.start()
   await harness.clock.settle()
   const runs = agents.map((agentId) => harness.chat(agentId, 'look it up'))

@@ -1,17 +1,12 @@
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { person } from '../../testing/src/ledger-harness.ts'
 import { aBrowserHarness, openShop } from '../../testing/src/browser-harness.ts'
 import type { BrowserHarness } from '../../testing/src/browser-harness.ts'
 
-const opened: BrowserHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.end()))
-})
-
 async function adaAtWork() {
   const harness = await aBrowserHarness()
-  opened.push(harness)
+  onTestFinished(() => harness.end())
   const run = await openShop(harness)
   return { harness, run }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { walletLimits } from '@flotilla/protocol/wallet-api'
 import fc from 'fast-check'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createManualClock } from '../../protocol/src/testing/manual-clock.ts'
 import type { Caller } from '../../identity/src/access/index.ts'
 import { defaultSettings } from '../../foundation/src/config/settings-file.ts'
@@ -23,15 +23,10 @@ const agent: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: nul
 const abandon = `${'abandon '.repeat(11)}about`
 const junk = `${'test '.repeat(11)}junk`
 
-const folders: string[] = []
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
-})
-
 /** A home whose rows and files survive a restart; `start` starts the next process. */
 async function aHome(seedName = 'wallet-seed') {
   const folder = await mkdtemp(join(tmpdir(), 'wallet-'))
-  folders.push(folder)
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
   const clock = createManualClock()

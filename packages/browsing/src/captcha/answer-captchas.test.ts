@@ -1,14 +1,9 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aBrowserHarness, openShop } from '../../../testing/src/browser-harness.ts'
 import type { BrowserHarness } from '../../../testing/src/browser-harness.ts'
 import { person } from '../../../testing/src/ledger-harness.ts'
 import { fakeCaptchaToken } from '../../../testing/src/fake-captcha-api.ts'
 import { createSolverStateTable } from './solver-state-table.ts'
-
-const opened: BrowserHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.end()))
-})
 
 const env = { CAPTCHA_SOLVER_KEY: 'primary-key-0123' }
 const both = { ...env, CAPTCHA_SOLVER_KEY_SECONDARY: 'secondary-key-0123' }
@@ -21,7 +16,7 @@ const refused = { errorId: 1, errorCode: 'ERROR_ZERO_BALANCE' }
 
 async function atShop(options: Parameters<typeof aBrowserHarness>[0] = { env }) {
   const harness = await aBrowserHarness(options)
-  opened.push(harness)
+  onTestFinished(() => harness.end())
   const run = await openShop(harness)
   const browser = harness.containers.running.get('ada')
   if (!browser) throw new Error('no browser')

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { Problem } from '@flotilla/protocol/problem'
 import { createInTurn } from '@flotilla/protocol/turns'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEventBus } from '../../../foundation/src/events/create-event-bus.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
@@ -22,18 +22,13 @@ const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'do
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const saved = (name: string, text: string) => ({ name, contentBase64: base64(text), description: '' })
 
-const homes: string[] = []
-afterEach(async () => {
-  for (const home of homes.splice(0)) await rm(home, { recursive: true, force: true })
-})
-
 async function aStore() {
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
   const time = { ms: 1000 }
   const clock = { now: () => time.ms, sleep: async () => {} }
   const home = await mkdtemp(join(tmpdir(), 'flotilla-artifacts-'))
-  homes.push(home)
+  onTestFinished(() => rm(home, { recursive: true, force: true }))
   const folder = join(home, 'artifacts')
   const events: FleetEventBody[] = []
   const bus = createEventBus({ database, clock, log: silentLog })

@@ -1,6 +1,6 @@
 import { watchLimits } from '@flotilla/protocol/blackboard-limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Action } from '../../../identity/src/access/action.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
@@ -12,17 +12,12 @@ import { createNotifyWatchers } from './tell-watchers.ts'
 import { createBlackboardWatchTable } from './watch-table.ts'
 import { ownLoop } from '../../../testing/src/own-loop.ts'
 
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
-
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 
 /** Creates a blackboard with watches on a ledger with fake agents. */
 async function aBoard(before?: LedgerHarness) {
   const harness = before ?? aLedgerHarness()
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   const hidden = new Set<string>()

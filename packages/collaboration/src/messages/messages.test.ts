@@ -1,7 +1,7 @@
 import { messageLimits } from '@flotilla/protocol/message-limits'
 import type { Person } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import { authorize } from '../../../identity/src/access/index.ts'
 import type { Action, Caller, HumanCaller } from '../../../identity/src/access/index.ts'
@@ -10,11 +10,6 @@ import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
 import { createMessages } from './messages.ts'
 import type { Messages } from './messages.ts'
 import { runLimits } from '@flotilla/work/runs'
-
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
 
 type Harness = LedgerHarness & {
   readonly messages: Messages
@@ -27,7 +22,7 @@ type Harness = LedgerHarness & {
 }
 
 function around(ledger: LedgerHarness): Harness {
-  opened.push(ledger)
+  onTestFinished(() => ledger.ledger.close())
   const may = new Set(['ada', 'bob', 'cleo', 'dan', 'operator'])
   const archived = new Set<string>()
   const failed: Harness['failed'] = new Map()

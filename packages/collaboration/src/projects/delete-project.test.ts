@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { collectJournal, countingIds } from '../../../../tests/support/collected-ports.ts'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import type { Action } from '../../../identity/src/access/action.ts'
@@ -42,11 +42,6 @@ const agent = (agentId: string): Caller => ({
 })
 const [scout, auditor] = [agent('scout'), agent('auditor')]
 
-const homes: string[] = []
-afterEach(async () => {
-  for (const home of homes.splice(0)) await rm(home, { recursive: true, force: true })
-})
-
 /** Everything that stores data of a project, with the real rules; `red` has much, `redder` a little. */
 async function aHarness({ mayDropBudget = true } = {}) {
   const database = migrated()
@@ -83,7 +78,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
     randomToken: countingIds().bind(null, 'msg'),
   } as unknown as CollaborationKernel
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-projects-'))
-  homes.push(folder)
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const agents = {
     registry: {
       find: (id: string) => rows.get(id) ?? null,

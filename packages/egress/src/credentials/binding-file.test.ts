@@ -1,24 +1,18 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createFileEditor } from '../../../foundation/src/config/atomic-file.ts'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { systemClock } from '../../../foundation/src/platform/system-clock.ts'
 import { createBindingFile } from './binding-file.ts'
-import type { BindingStore } from './binding-file.ts'
-
-const open: BindingStore[] = []
-afterEach(async () => {
-  for (const store of open.splice(0)) await store.close()
-})
 
 async function aStore(text: string | null) {
   const path = join(await mkdtemp(join(tmpdir(), 'bindings-')), 'credentials.json')
   if (text !== null) await writeFile(path, text)
   const clock = { ...systemClock, sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(5, signal) }
   const store = await createBindingFile({ path, editor: createFileEditor(), clock, log: silentLog })
-  open.push(store)
+  onTestFinished(() => store.close())
   return { path, store }
 }
 

@@ -1,19 +1,14 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../platform/system-clock.ts'
 import { createFileEditor } from './atomic-file.ts'
 import { watchSettings } from './watch-settings.ts'
 
-const folders: string[] = []
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
-})
-
 test('an unreadable settings file is reported once, and the last valid settings stay in effect', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-settings-'))
-  folders.push(folder)
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const config = join(folder, 'config')
   await mkdir(join(folder, 'whole'))
   await symlink('whole', config)

@@ -1,21 +1,15 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import type { ClientRequest } from 'node:http'
-import { afterEach, expect, test } from 'vitest'
-import type { FastifyInstance } from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { clientGone } from './client-gone.ts'
 import { createServer } from './server.ts'
 
-const servers: FastifyInstance[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close()
-})
-
 /** An API with a slow answer, which records its abort signals. */
 async function aSlowServer(answerMs: number) {
   const server = createServer(silentLog)
-  servers.push(server)
+  onTestFinished(() => server.close())
   const signals: AbortSignal[] = []
   const socketListeners: number[] = []
   server.post('/slow', async (raw, reply) => {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import type { Caller } from '../access/index.ts'
 import { isAtTerminal } from '../access/at-terminal.ts'
@@ -12,12 +12,6 @@ import { silentLog } from '../../../foundation/src/platform/log.ts'
 import { channelCaller, personNow } from './index.ts'
 import { createManagePeople } from './manage-people.ts'
 import { createPeopleFile, digestOf } from './people-file.ts'
-import type { PeopleFile } from './people-file.ts'
-
-const opened: PeopleFile[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((file) => file.close()))
-})
 
 const owner: Caller = { kind: 'human', channel: 'cli', role: 'owner' }
 
@@ -34,7 +28,7 @@ async function aHome(text?: string) {
     log: silentLog,
     onChange: (_now, _before, byHand) => void changes.push(byHand),
   })
-  opened.push(file)
+  onTestFinished(() => file.close())
   let tokens = 0
   const left: string[] = []
   const manage = createManagePeople(

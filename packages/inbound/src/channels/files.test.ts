@@ -1,6 +1,6 @@
 import { attachmentsMax } from '@flotilla/protocol/chat-attachments'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aChannelHarness, ann } from '../../../testing/src/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../../../testing/src/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../../../testing/src/fake-channel.ts'
@@ -9,17 +9,10 @@ import { ChannelFailure, albumByTime } from './adapter.ts'
 import type { ReceivedAttachment } from './adapter.ts'
 import { channelLimits, fileBackoff } from './channel-limits.ts'
 
-type Harness = Awaited<ReturnType<typeof aChannelHarness>>
-
 const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1])
-const opened: Harness[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.stop()
-})
-
 async function open(more: Partial<ChannelHarnessOptions> = {}, fake: FakeChannel = createFakeAdapter()) {
   const harness = await aChannelHarness({ adapters: [fake.adapter], ...more })
-  opened.push(harness)
+  onTestFinished(() => harness.stop())
   let count = 0
   const say = async (text: string, fields: Parameters<typeof aReceived>[0] = {}) => {
     await fake.hear(aReceived({ id: `said-${++count}`, text, ...fields }))

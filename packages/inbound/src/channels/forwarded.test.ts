@@ -1,20 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aChannelHarness, issuer } from '../../../testing/src/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../../../testing/src/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../../../testing/src/fake-channel.ts'
 import type { ReceivedAttachment, ReceivedMessage } from './adapter.ts'
 
-type Harness = Awaited<ReturnType<typeof aChannelHarness>>
-
-const opened: Harness[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.stop()
-})
-
 async function open(more: Partial<ChannelHarnessOptions> = {}) {
   const fake = createFakeAdapter({ editEveryMs: null })
   const harness = await aChannelHarness({ adapters: [fake.adapter], ...more })
-  opened.push(harness)
+  onTestFinished(() => harness.stop())
   let count = 0
   const say = async (fields: Partial<ReceivedMessage>) => {
     await fake.hear(aReceived({ id: `said-${++count}`, text: '', ...fields }))

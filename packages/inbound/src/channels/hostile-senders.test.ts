@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aChannelHarness, ann, issuer } from '../../../testing/src/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../../../testing/src/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../../../testing/src/fake-channel.ts'
@@ -6,15 +6,10 @@ import { channelLimits, sendBackoff } from './channel-limits.ts'
 
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 
-const opened: Harness[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.stop()
-})
-
 async function open(more: Partial<ChannelHarnessOptions> = {}) {
   const fake = createFakeAdapter({ editEveryMs: null })
   const harness = await aChannelHarness({ adapters: [fake.adapter], ...more })
-  opened.push(harness)
+  onTestFinished(() => harness.stop())
   let count = 0
   /** A direct message of one person. */
   const say = (senderId: string, text: string) => {

@@ -1,22 +1,15 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { aChannelHarness, ann } from '../../../testing/src/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../../../testing/src/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../../../testing/src/fake-channel.ts'
 
-type Harness = Awaited<ReturnType<typeof aChannelHarness>>
-
 const bob = { name: 'bob', role: 'member' as const, agents: ['scout'], identities: ['whatsapp:491700000001'] }
 const change = { id: 'wamid.1', from: '491700000001', to: '491700000002' }
-
-const opened: Harness[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.stop()
-})
 
 async function open(more: Partial<ChannelHarnessOptions> = {}) {
   const fake = createFakeAdapter()
   const harness = await aChannelHarness({ adapters: [fake.adapter], people: [ann, bob], ...more })
-  opened.push(harness)
+  onTestFinished(() => harness.stop())
   await fake.hear(aReceived({ id: 'said-1', text: '/help' }))
   await harness.clock.settle()
   const sentTexts = () => fake.messages().slice(1)

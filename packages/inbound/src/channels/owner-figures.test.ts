@@ -1,25 +1,18 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { aChannelHarness, ann } from '../../../testing/src/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../../../testing/src/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../../../testing/src/fake-channel.ts'
 import type { ReceivedMessage } from './adapter.ts'
 import { channelCommands } from './commands/command-table.ts'
 
-type Harness = Awaited<ReturnType<typeof aChannelHarness>>
-
 const group = { conversationId: '-5', threadId: null, isPrivate: false }
 const names = /operator|scout|auditor|USD|\d+ agents/
-
-const opened: Harness[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.stop()
-})
 
 async function open(more: Partial<ChannelHarnessOptions> = {}) {
   const fake = createFakeAdapter({ editEveryMs: null })
   const harness = await aChannelHarness({ adapters: [fake.adapter], ...more })
-  opened.push(harness)
+  onTestFinished(() => harness.stop())
   let count = 0
   const say = async (text: string, fields: Partial<ReceivedMessage> = {}) => {
     await fake.hear(aReceived({ id: `said-${++count}`, text, ...fields }))

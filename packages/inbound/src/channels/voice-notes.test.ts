@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aChannelHarness, ann } from '../../../testing/src/channel-harness.ts'
 import { voiceLimits } from '../../../inference/src/models/index.ts'
 import type { ChannelHarnessOptions } from '../../../testing/src/channel-harness.ts'
@@ -8,19 +8,12 @@ import type { ReceivedAttachment } from './adapter.ts'
 import { ChannelFailure } from './adapter.ts'
 import { channelLimits, fileBackoff } from './channel-limits.ts'
 
-type Harness = Awaited<ReturnType<typeof aChannelHarness>>
-
 const voice = { model: 'own/whisper', usd_per_minute: 0.006 }
 const marked = (words: string) => `[Transcript of a voice note] ${words}`
 
-const opened: Harness[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0)) await one.stop()
-})
-
 async function open(more: Partial<ChannelHarnessOptions> = {}, fake = createFakeAdapter()) {
   const harness = await aChannelHarness({ adapters: [fake.adapter], voice, ...more })
-  opened.push(harness)
+  onTestFinished(() => harness.stop())
   let count = 0
   const say = async (text: string, attachments: readonly ReceivedAttachment[]) => {
     await fake.hear(aReceived({ id: `said-${++count}`, text, attachments }))

@@ -82,3 +82,20 @@ export async function chooseRuntime({ context, homeId, paths, log }: RuntimePart
     log,
   })
 }
+
+/**
+ * Deletes everything of this home that runtimes have. Plain processes of an earlier mesh may exist, whatever the runtime
+ * is now, so both runtimes are erased.
+ */
+export async function eraseAgents(parts: RuntimeParts, progress: (step: string) => void): Promise<void> {
+  const { context } = parts
+  for (const runtime of new Set(['process', context.environment.runtime] as const)) {
+    const environment = { ...context.environment, runtime }
+    const adapter = await chooseRuntime({ ...parts, context: { ...context, environment } })
+    try {
+      await adapter.erase({ progress, signal: context.stopped })
+    } finally {
+      await adapter.close()
+    }
+  }
+}

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import { authorize } from '../../../identity/src/access/index.ts'
@@ -13,14 +13,9 @@ import type { BackupRequest, BackupEnd } from './backup-program.ts'
 import { createHomeBackups, nameAt } from './home-backups.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'dashboard' }
-const folders: string[] = []
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
-})
-
 async function aFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-home-backups-'))
-  folders.push(folder)
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 

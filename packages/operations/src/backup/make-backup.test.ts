@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { dataPaths } from '../../../foundation/src/config/data-paths.ts'
 import { openDatabase } from '../../../foundation/src/storage/index.ts'
 import { listHomeFiles } from './list-home-files.ts'
@@ -9,14 +9,9 @@ import { makeBackup } from './make-backup.ts'
 import type { RoomIn } from './require-room.ts'
 
 const mb = 1024 * 1024
-const folders: string[] = []
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
-})
-
 async function aHome() {
   const folder = await mkdtemp(join(tmpdir(), 'make-backup-'))
-  folders.push(folder)
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const paths = dataPaths(join(folder, 'home'))
   await mkdir(join(paths.home, 'data'), { recursive: true })
   await mkdir(join(paths.home, 'config'), { recursive: true })

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@flotilla/protocol/limits'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { operatorMayChange } from '../../../identity/src/access/operator-ceiling.ts'
 import { workerDefaultRecord } from '../../../identity/src/access/default-records.ts'
 import { isDeep, parseTemplate } from './template-file.ts'
@@ -12,14 +12,9 @@ const shipped = join(import.meta.dirname, '../../../../templates')
 const agent = '{ id: a, role: r, instructions: i }'
 const withAgents = (agents: string, more = '') => `name: t\ndescription: d\nagents:\n  - ${agents}\n${more}`
 
-const folders: string[] = []
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
-})
-
 async function aFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-templates-'))
-  folders.push(folder)
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 

@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness, LedgerHarnessOptions } from '../../../testing/src/ledger-harness.ts'
@@ -7,14 +7,9 @@ import { turnMaxMs } from './dispatch/expire-runs.ts'
 import { silenceMaxMs } from './dispatch/run-pulses.ts'
 import { runLimits } from './run-limits.ts'
 
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
-
 async function aStartedHarness(options: LedgerHarnessOptions = {}): Promise<LedgerHarness> {
   const harness = aLedgerHarness(options)
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   return harness
@@ -415,7 +410,7 @@ describe('a mesh that starts again', () => {
     const run = before.chat('operator')
     await before.clock.settle()
     const harness = await before.restarted()
-    opened.push(harness)
+    onTestFinished(() => harness.ledger.close())
     harness.ledger.start()
     await harness.clock.settle()
     expect(harness.agents.sent.map((sending) => sending.fence)).toEqual([1, 1])
@@ -431,7 +426,7 @@ describe('a mesh that starts again', () => {
     await before.ledger.close()
     before.agents.finish('operator', { response: 'while you were away' })
     const harness = await before.restarted()
-    opened.push(harness)
+    onTestFinished(() => harness.ledger.close())
     harness.ledger.start()
     await harness.clock.settle()
     expect(harness.ledger.queries.find(run.id)?.outcome?.text).toBe('while you were away')
@@ -445,7 +440,7 @@ describe('a mesh that starts again', () => {
     await before.ledger.close()
     before.agents.die('operator')
     const harness = await before.restarted()
-    opened.push(harness)
+    onTestFinished(() => harness.ledger.close())
     harness.ledger.start()
     for (let count = 0; count < 12; count++) {
       await harness.clock.advance(3000)
@@ -461,7 +456,7 @@ describe('time limits', () => {
     const harness = aLedgerHarness()
     const run = harness.chat('operator')
     await harness.clock.leap(runLimits.queuedMaxMs - 1)
-    opened.push(harness)
+    onTestFinished(() => harness.ledger.close())
     harness.agents.startFault = new Problem('fleet-paused')
     harness.ledger.start()
     await harness.clock.settle()

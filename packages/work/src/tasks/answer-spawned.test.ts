@@ -1,17 +1,12 @@
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Action } from '../../../identity/src/access/action.ts'
 import { authorize } from '../../../identity/src/access/authorize.ts'
 import type { Caller } from '../../../identity/src/access/caller.ts'
 import { workerDefaultRecord } from '../../../identity/src/access/default-records.ts'
 import { aLedgerHarness } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
-
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
 
 const work = { title: 'count', description: 'all of them', data: {} }
 const records = new Map<string, PermissionRecord>()
@@ -30,7 +25,7 @@ async function aQuestion() {
     if (!decision.allowed) throw new Problem('denied', { detail: decision.reason })
   }
   const harness = aLedgerHarness({ guard, decide })
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.identityEvents.makersOf.subscribe((agentId) => (agentId.startsWith('spawn_') ? ['boss'] : []))
   harness.workEvents.reasonsToGiveNoWork.subscribe((agentId) =>
     agentId.startsWith('spawn_') ? [`${agentId} was spawned for one task`] : [],

@@ -1,21 +1,16 @@
 import { isUnconfirmed } from '@flotilla/protocol/task-actions'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createListInbox, createListTasks } from './list-tasks.ts'
 import { runLimits } from '../runs/index.ts'
 
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
-
 async function aStartedHarness(): Promise<LedgerHarness> {
   const harness = aLedgerHarness()
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   return harness
@@ -218,7 +213,7 @@ describe('a hand-off', () => {
     await harness.clock.settle()
     expect(harness.ledger.queries.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
     const again = await harness.restarted()
-    opened.push(again)
+    onTestFinished(() => again.ledger.close())
     again.agents.ensureRunning = ensureRunning
     again.ledger.start()
     await again.clock.advance(10_000)

@@ -1,15 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Action, Caller, HumanCaller } from '../../../identity/src/access/index.ts'
 import { authorize } from '../../../identity/src/access/index.ts'
 import type { PersonNow } from '../../../identity/src/events/index.ts'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness, LedgerHarnessOptions } from '../../../testing/src/ledger-harness.ts'
-
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
 
 const records = { broken: null, recordOf: () => undefined }
 
@@ -23,7 +18,7 @@ function aHarness(options: LedgerHarnessOptions = {}): LedgerHarness {
     },
     ...options,
   })
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   return harness
 }
 

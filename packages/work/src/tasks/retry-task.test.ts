@@ -1,13 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { taskLimits } from '@flotilla/protocol/task-actions'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
-
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
 
 const work = { title: 'count licences', description: 'all of them', data: {} }
 const retry = (harness: LedgerHarness, taskId: string) =>
@@ -25,7 +20,7 @@ const problemOf = (act: () => unknown): Problem | null => {
 /** A failed task with limits whose run has used a part of them. */
 async function aFailedTask() {
   const harness = aLedgerHarness()
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   const tokenBudget = { max_cost_usd: 1, max_tokens: 1000 }

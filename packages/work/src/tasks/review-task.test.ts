@@ -1,15 +1,9 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
 import { taskLimits } from '@flotilla/protocol/task-actions'
 import type { TaskOutcome } from '@flotilla/protocol/task-actions'
 import type { Action, Caller } from '../../../identity/src/access/index.ts'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
-import type { LedgerHarness } from '../../../testing/src/ledger-harness.ts'
-
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
 
 /** A task of the operator that the worker ended. `refused` is used for each permission check from then on. */
 async function aDoneTask(work: { readonly description?: string } = {}) {
@@ -21,7 +15,7 @@ async function aDoneTask(work: { readonly description?: string } = {}) {
       if (refusing.has(action.do)) throw new Problem('denied', { detail: action.do })
     },
   })
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   harness.chat('operator')

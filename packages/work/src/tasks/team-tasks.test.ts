@@ -1,19 +1,14 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { taskLimits } from '@flotilla/protocol/task-actions'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Caller } from '../../../identity/src/access/caller.ts'
 import { aLedgerHarness, person } from '../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness, LedgerHarnessOptions } from '../../../testing/src/ledger-harness.ts'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
-
 async function aStartedHarness(options: LedgerHarnessOptions = {}): Promise<LedgerHarness> {
   const harness = aLedgerHarness(options)
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   return harness
@@ -279,7 +274,7 @@ describe('a task with needs', () => {
     // The rows after the commit and before its follow-up work.
     harness.database.exec(`UPDATE tasks SET state = 'done', completed_at = 1 WHERE id = '${first}'`)
     const again = await harness.restarted()
-    opened.push(again)
+    onTestFinished(() => again.ledger.close())
     again.ledger.start()
     again.tasks.sweep()
     await again.clock.settle()

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { httpRequestSchema } from '@flotilla/protocol/mesh-agent-api'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
 import { aCredentialRoom } from '../../../../../tests/support/credential-room.ts'
 import type { CredentialRoom } from '../../../../../tests/support/credential-room.ts'
@@ -17,15 +17,10 @@ import { ownLoop } from '../../../../testing/src/own-loop.ts'
 const canary = 'canary-5f1e+/="9 ä'
 const headerCanary = 'canary-header-77aa'
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
-const running: WebServer[] = []
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((server) => server.close()))
-})
 
 async function aWeb(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = await startWebServer(answer)
-  running.push(server)
+  onTestFinished(() => server.close())
   return server
 }
 

@@ -2,12 +2,11 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { httpReplySchema, httpRequestSchema } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
 import { aCredentialRoom } from '../../../../../tests/support/credential-room.ts'
 import { aLine } from '../../../../../tests/support/open-line.ts'
 import { startWebServer } from '../../../../../tests/support/web-server.ts'
-import type { WebServer } from '../../../../../tests/support/web-server.ts'
 import { verifies } from '../../../../../tests/verifies.ts'
 import type { Guard } from '../../../../identity/src/access/action.ts'
 import type { Caller } from '../../../../identity/src/access/caller.ts'
@@ -19,7 +18,6 @@ import { createPinnedFetch } from './pinned-fetch.ts'
 import { ownLoop } from '../../../../testing/src/own-loop.ts'
 
 const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
-const running: WebServer[] = []
 
 function refusing(problem: Problem): Guard {
   return () => {
@@ -27,13 +25,9 @@ function refusing(problem: Problem): Guard {
   }
 }
 
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((server) => server.close()))
-})
-
 async function aWeb(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = await startWebServer(answer)
-  running.push(server)
+  onTestFinished(() => server.close())
   return server
 }
 

@@ -1,27 +1,22 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { eventually } from '../../../../../tests/support/eventually.ts'
 import { aFarEnd, aProxy, proxyAuthorization } from '../../../../testing/src/proxy-harness.ts'
 import type { ProxyHarness, ProxyHarnessOptions } from '../../../../testing/src/proxy-harness.ts'
 import { agentShareLimits } from '@flotilla/foundation/intake'
 
-const running: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const one of running.splice(0).toReversed()) await one.close()
-})
-
 async function harness(options: ProxyHarnessOptions = {}): Promise<ProxyHarness> {
   const made = await aProxy(options)
-  running.push(made)
+  onTestFinished(() => made.close())
   return made
 }
 
 async function farEnd(serve: (socket: Socket) => void) {
   const made = await aFarEnd(serve)
-  running.push(made)
+  onTestFinished(() => made.close())
   return made
 }
 

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toolApi, webSearchBounds, webSearchRequestSchema } from '@flotilla/protocol/tool-api'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
 import { startWebServer } from '../../../../../tests/support/web-server.ts'
-import type { WebServer } from '../../../../../tests/support/web-server.ts'
 import { settingsSchema } from '../../../../foundation/src/config/settings-file.ts'
 import type { Caller } from '../../../../identity/src/access/caller.ts'
 import { systemClock } from '../../../../foundation/src/platform/system-clock.ts'
@@ -19,11 +18,6 @@ import { ownLoop } from '../../../../testing/src/own-loop.ts'
 
 const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
 const key = 'key-of-the-owner-1234567890'
-const running: WebServer[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((server) => server.close()))
-})
-
 /** Example answers of each provider, in the format of its documentation. */
 const replies: Readonly<Record<SearchProviderName, (count: number) => unknown>> = {
   brave: (count) => ({
@@ -103,7 +97,7 @@ async function aSearch(
   more: Partial<WebSearchDeps> = {},
 ) {
   const web = await startWebServer(answer)
-  running.push(web)
+  onTestFinished(() => web.close())
   const journal = collectJournal()
   const settings: WebSearchSettings = { provider, url: `http://search.test:${web.port}/here` }
   const search = createWebSearch({

@@ -21,16 +21,11 @@ import {
   readTextFile,
 } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
-import {
-  createLog,
-  freshBytes,
-  productVersion,
-  systemClock,
-  openCommandOutput,
-} from '@flotilla/foundation/platform'
+import { freshBytes, productVersion, systemClock } from '@flotilla/foundation/platform'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
+import { commandLog } from './command-context.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** How often a backup retries while the mesh reads an agent for another backup: a mesh reads one at a time. */
@@ -167,7 +162,7 @@ async function openResting(
   const inKind = { ...context, environment: { ...context.environment, runtime: kind } }
   // Preparing the runtime opens the agents' network to this machine, so no mesh may run on another machine.
   await requireNoMesh({ context: inKind, homeId, paths })
-  const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
+  const log = commandLog(context)
   const runtime = await chooseRuntime({ context: inKind, homeId, paths, log })
   try {
     const settings = await readSettingsFile(paths.settingsFile)

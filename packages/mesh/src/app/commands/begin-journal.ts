@@ -5,10 +5,11 @@ import { composeJournal, journalTrust, secretPlaces } from '../open-journal.ts'
 import { dataPaths, lockHome } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
 import { createJournalKeeper } from '@flotilla/foundation/journal'
-import { createLog, randomToken, systemClock, openCommandOutput } from '@flotilla/foundation/platform'
+import { randomToken, systemClock } from '@flotilla/foundation/platform'
 import type { Database } from '@flotilla/foundation/storage'
 import { openStorage } from '@flotilla/foundation/storage'
 import { createSecret, meshSecretName, placeOfOurs, writeSecretFile } from '@flotilla/egress/credentials'
+import { commandLog } from './command-context.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** How many file names with the same timestamp are tried before the command gives up. */
@@ -28,7 +29,7 @@ export async function beginJournal({ environment, env, print, pid }: CommandCont
   }
   const lock = await lockHome(paths.home, { pid, deed: 'beginning-anew' })
   try {
-    const log = createLog(environment.logLevel, openCommandOutput(pid))
+    const log = commandLog({ environment, pid })
     const { database } = openStorage({
       path: paths.database,
       folder: paths.dataFolder,

@@ -1,4 +1,6 @@
 import type { Environment } from '@flotilla/foundation/config'
+import { createLog, openCommandOutput } from '@flotilla/foundation/platform'
+import type { Log } from '@flotilla/foundation/platform'
 
 /** What each command of the mesh program receives. */
 export interface CommandContext {
@@ -29,4 +31,9 @@ export interface CommandContext {
   readonly lost?: readonly string[]
   /** True to prepare also what browsers of agents need. */
   readonly browsers?: boolean
+}
+
+/** Returns the log of a command. It shares standard output with the lines of `print`. */
+export function commandLog({ environment, pid }: Pick<CommandContext, 'environment' | 'pid'>): Log {
+  return createLog(environment.logLevel, openCommandOutput(pid))
 }

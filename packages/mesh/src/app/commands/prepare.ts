@@ -1,6 +1,6 @@
 import { chooseRuntime } from '../choose-runtime.ts'
 import { dataPaths, openHomeFolder } from '@flotilla/foundation/config'
-import { createLog, openCommandOutput } from '@flotilla/foundation/platform'
+import { commandLog } from './command-context.ts'
 import type { CommandContext } from './command-context.ts'
 import { printStep } from './print-step.ts'
 
@@ -15,7 +15,7 @@ export async function prepare(context: CommandContext): Promise<number> {
     context,
     homeId,
     paths,
-    log: createLog(context.environment.logLevel, openCommandOutput(context.pid)),
+    log: commandLog(context),
   })
   const progress = printStep(context.print)
   try {

@@ -3,21 +3,16 @@ import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { dataPaths } from '../../../../foundation/src/config/data-paths.ts'
 import { readEnvironment } from '../../../../foundation/src/config/environment.ts'
 import { openHomeFolder } from '../../../../foundation/src/config/home-folder.ts'
 import { startTicksOf, writeRecord } from '../../../../fleet/src/sandbox/process/process-record.ts'
 import { reset } from './reset.ts'
 
-const folders: string[] = []
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
-})
-
 async function aFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-reset-'))
-  folders.push(folder)
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 

@@ -2,11 +2,12 @@ import { readdir, rmdir } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
-import { chooseRuntime } from '../choose-runtime.ts'
+import { eraseAgents } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
 import { dataPaths, homeIdPath, lockHome, openHomeFolder, readTextFile } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
-import { createLog, openCommandOutput, removeTree } from '@flotilla/foundation/platform'
+import { removeTree } from '@flotilla/foundation/platform'
+import { commandLog } from './command-context.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
@@ -44,17 +45,7 @@ async function removeHome(
   const { homeId } = await openHomeFolder(paths)
   await requireNoMesh({ context, homeId, paths })
   const progress = (step: string) => context.print({ progress: step })
-  const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
-  // Plain processes of an earlier mesh may exist, whatever the runtime is now, so both runtimes are erased.
-  for (const runtime of new Set(['process', context.environment.runtime] as const)) {
-    const environment = { ...context.environment, runtime }
-    const adapter = await chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
-    try {
-      await adapter.erase({ progress, signal: context.stopped })
-    } finally {
-      await adapter.close()
-    }
-  }
+  await eraseAgents({ context, homeId, paths, log: commandLog(context) }, progress)
   for (const name of ours) await removeTree(`${paths.home}${sep}${name}`)
   // The folder cannot be removed if it contains other files or is a mount point; then it is kept.
   await rmdir(paths.home).catch(() =>

@@ -22,14 +22,14 @@ import {
   wipeUnfinishedRestore,
 } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
-import { createLog, openCommandOutput } from '@flotilla/foundation/platform'
 import { SandboxError } from '@flotilla/fleet/sandbox'
 import { newestSchemaStep } from '@flotilla/foundation/storage'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
-import { chooseRuntime } from '../choose-runtime.ts'
+import { chooseRuntime, eraseAgents } from '../choose-runtime.ts'
 import { holdLedger, requireNoMesh } from '../hold-ledger.ts'
 import type { HeldLedger } from '../hold-ledger.ts'
 import { passphraseOf, requireFile } from './backup.ts'
+import { commandLog } from './command-context.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
@@ -81,7 +81,7 @@ export async function restore(context: CommandContext): Promise<number> {
       agentsElsewhere: runtime === 'kubernetes',
       openHome: async () => {
         const home = await openHomeFolder(paths)
-        const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
+        const log = commandLog(context)
         // With this lease, until the restore ends, no mesh can start and another machine cannot restore the home.
         held.ledger = await holdLedger({ context: inRuntime, homeId: home.homeId, paths, log })
         return home
@@ -135,7 +135,7 @@ async function openAgents(
     context,
     homeId,
     paths,
-    log: createLog(context.environment.logLevel, openCommandOutput(context.pid)),
+    log: commandLog(context),
   })
   let ready: Promise<void> | null = null
   const prepare = () =>
@@ -167,17 +167,6 @@ async function startOver(context: CommandContext, paths: DataPaths): Promise<voi
   const progress = (step: string) => context.print({ progress: step })
   progress('An earlier restore of this home was interrupted: deleting its incomplete files')
   const homeId = await homeIdOf(paths)
-  if (homeId !== null) {
-    const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
-    for (const runtime of new Set(['process', context.environment.runtime] as const)) {
-      const environment = { ...context.environment, runtime }
-      const adapter = await chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
-      try {
-        await adapter.erase({ progress, signal: context.stopped })
-      } finally {
-        await adapter.close()
-      }
-    }
-  }
+  if (homeId !== null) await eraseAgents({ context, homeId, paths, log: commandLog(context) }, progress)
   await wipeUnfinishedRestore(paths)
 }

@@ -1,12 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { dataPaths, homeIdPath, lockHome, readTextFile } from '@flotilla/foundation/config'
 import type { DataPaths } from '@flotilla/foundation/config'
-import { createLog, openCommandOutput, systemClock } from '@flotilla/foundation/platform'
+import { systemClock } from '@flotilla/foundation/platform'
 import { homeLabel } from '@flotilla/fleet/sandbox'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import { agentsCluster, notedCluster, runtimeKind, usualKubeconfig } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
+import { commandLog } from './command-context.ts'
 import type { CommandContext } from './command-context.ts'
 import { queryOf } from './prune.ts'
 
@@ -46,7 +47,7 @@ async function endAgents(
   const { environment } = context
   const noted = notedCluster(paths.clusterFile)
   const kind = runtimeKind(environment, noted)
-  const log = createLog(environment.logLevel, openCommandOutput(context.pid))
+  const log = commandLog(context)
   if (kind === 'process') {
     return { ended: await endAll(await chooseRuntime({ context, homeId, paths, log })), left: null }
   }

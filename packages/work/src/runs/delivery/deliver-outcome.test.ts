@@ -1,17 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { aLedgerHarness, person } from '../../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../../testing/src/ledger-harness.ts'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
-
 async function aStartedHarness(): Promise<LedgerHarness> {
   const harness = aLedgerHarness()
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   return harness

@@ -1,16 +1,10 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { aLedgerHarness } from '../../../../testing/src/ledger-harness.ts'
-import type { LedgerHarness } from '../../../../testing/src/ledger-harness.ts'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
-
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
 
 test('an agent that floods writes at most 50 rows a second, and its next message and its end still arrive', async () => {
   const harness = aLedgerHarness()
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   const run = harness.chat('operator')

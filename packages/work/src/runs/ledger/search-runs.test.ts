@@ -1,17 +1,12 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aLedgerHarness } from '../../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../../testing/src/ledger-harness.ts'
 import type { RunSearch } from './search-runs.ts'
 
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
-
 function aHarness(): LedgerHarness & { readonly found: (asked?: Partial<RunSearch>) => readonly string[] } {
   const harness = aLedgerHarness()
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   const messageOf = (run: ReturnType<typeof harness.chat>) =>
     run.input.kind === 'chat' ? run.input.message : run.input.kind
   return {

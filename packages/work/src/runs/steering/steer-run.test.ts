@@ -1,18 +1,13 @@
 import { steerLimits } from '@flotilla/protocol/steer-limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aLedgerHarness, person } from '../../../../testing/src/ledger-harness.ts'
 import type { LedgerHarness } from '../../../../testing/src/ledger-harness.ts'
 import { runLimits } from '../run-limits.ts'
 
-const opened: LedgerHarness[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
-})
-
 async function started(): Promise<LedgerHarness> {
   const harness = aLedgerHarness()
-  opened.push(harness)
+  onTestFinished(() => harness.ledger.close())
   harness.ledger.start()
   await harness.clock.settle()
   return harness
@@ -203,7 +198,7 @@ describe('a steer to an agent at work', () => {
     const { harness } = await atWork()
     const steer = harness.steer('ada')
     const again = await harness.restarted()
-    opened.push(again)
+    onTestFinished(() => again.ledger.close())
     again.ledger.start()
     await again.clock.settle()
     expect(heard(again)).toEqual([steer.id])
