@@ -93,6 +93,12 @@ it.runIf(hasBrowser)(
 it.runIf(hasBrowser).each([
   ['a frame in the page of another origin', (at: string) => `<iframe src="${at}"></iframe>`],
   ['a frame in a sandbox', (at: string) => `<iframe sandbox="allow-scripts" src="${at}"></iframe>`],
+  ['a frame without scripts', (at: string) => `<iframe sandbox="allow-forms" src="${at}"></iframe>`],
+  [
+    'a frame without scripts in another one',
+    (at: string) =>
+      `<iframe sandbox src="data:text/html,${encodeURIComponent(`<iframe src='${at}'></iframe>`)}"></iframe>`,
+  ],
 ] as const)('nothing is copied or dragged from %s', async (_what, embedding) => {
   const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
   const context = await browser.newContext()
@@ -100,7 +106,7 @@ it.runIf(hasBrowser).each([
   await context.route(`${other}**`, (route) =>
     route.fulfill({ contentType: 'text/html', body: embedding(origin) }),
   )
-  await createCopyGuard({
+  const guard = await createCopyGuard({
     context,
     secrets: createSecrets(),
     clearSelections: async () => undefined,
@@ -108,6 +114,7 @@ it.runIf(hasBrowser).each([
   })
   const page = await context.newPage()
   await page.goto(other)
+  await guard.settle(page)
   const inner = page.frames().find((frame) => frame.url().startsWith(origin))
   await inner?.click('#shown')
   expect(await inner?.evaluate(prevented)).toEqual({ copy: true, cut: true, dragstart: true })

@@ -36,6 +36,15 @@ const pages: Readonly<Record<string, string>> = {
   '/secret': `<title>Secret</title><input aria-label="Card" oninput="document.getElementById('copy').textContent = this.value; fetch('/seen?card=' + this.value)">
     <p id="copy"></p><iframe src="http://other.test/field"></iframe>`,
   '/search': `<title>Search</title><form action="/results"><input aria-label="Search" name="q"><button>Find</button></form>`,
+  // A hostile page around a site, which gives the focus to the frame and takes it back all the time.
+  '/around': `<title>empty</title><style>iframe, textarea { position: fixed; left: 0; width: 600px; height: 150px }</style>
+    <iframe id="inner" style="top: 0"></iframe><textarea aria-label="Paste" style="top: 200px"
+    oninput="if (this.value) document.title = 'got ' + this.value.length"></textarea><script>
+    const asked = new URLSearchParams(location.search)
+    if (asked.has('sandbox')) inner.sandbox = asked.get('sandbox')
+    inner.src = asked.get('src')
+    const places = [inner.contentWindow, document.querySelector('textarea')]
+    setInterval(() => places.reverse()[0].focus(), 7)</script>`,
   // A page that displays its search words in every way in which pages do.
   '/results': `<title>Results</title><body style="font: 16px monospace"><p>Results for: <b id="whole"></b></p>
     <p id="split"></p><input id="again" aria-label="Again" style="font: inherit; width: 20em">
@@ -89,6 +98,16 @@ function serve(incoming: IncomingMessage, response: ServerResponse): void {
     }
     response.on('drain', more)
     more()
+    return
+  }
+  // Needs no script, as a page of a server that renders itself.
+  if (path === '/said') {
+    const said = new URLSearchParams((incoming.url ?? '').split('?')[1] ?? '').get('q') ?? ''
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+    response.end(
+      `<!doctype html><title>Said</title><form><input aria-label="Search" name="q"><button>Find</button></form>
+      <p>Results for: ${said.replaceAll('<', '&lt;')}</p>`,
+    )
     return
   }
   // The page runs its query as a script.

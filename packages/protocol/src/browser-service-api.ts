@@ -101,6 +101,17 @@ const upload = z.strictObject({
   content_base64: base64(browserLimits.uploadMaxBytes),
 })
 
+/**
+ * One key, with modifier keys if wanted: `Enter`, `Control+A`, `Control++`. Selecting, copying and pasting are
+ * therefore three actions, and the browser service empties the clipboard between them where it must.
+ */
+const oneKey = someText(50).check(
+  z.regex(
+    /^(?:(?:Control|ControlOrMeta|Shift|Alt|AltGraph|Meta)(?:Left|Right)?\+)*(?:[^+]+|\+)$/,
+    'one key, with modifier keys if wanted, such as Enter or Control+A',
+  ),
+)
+
 /** Parameters of each action, by its name. */
 export const browserActionParams = {
   navigate: z.strictObject({
@@ -122,7 +133,7 @@ export const browserActionParams = {
     clear: z.optional(z.boolean()),
     secret: z.optional(secretSchema),
   }),
-  press_key: z.strictObject({ key: someText(50) }),
+  press_key: z.strictObject({ key: oneKey }),
   hover: z.strictObject({ ref }),
   scroll: z.strictObject({
     direction: z.enum(['up', 'down', 'left', 'right']),

@@ -97,7 +97,7 @@ export const browserTools: Readonly<Record<BrowserAction, BrowserTool>> = {
     deadlineMs: shortMs,
   },
   press_key: {
-    description: 'Presses a key, or several at once, such as Enter, Tab, Escape or Control+A.',
+    description: 'Presses one key, with modifier keys if wanted, such as Enter, Tab, Escape or Control+A.',
     parameters: {
       key: { kind: 'text', description: 'Names as in KeyboardEvent.key', minChars: 1, maxChars: 50 },
     },

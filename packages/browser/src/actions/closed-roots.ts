@@ -1,4 +1,5 @@
-import type { CDPSession, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { openSessions } from '../tabs/debugging-sessions.ts'
 import type { Secrets } from '../tabs/secrets.ts'
 
 /** Marks the host of a closed shadow root that shows a secret. Scripts cannot look inside, so the host is hidden. */
@@ -34,7 +35,7 @@ export interface ClosedEchoes {
  * if the browser does not answer.
  */
 export async function findClosedEchoes(page: Page, secrets: Secrets): Promise<ClosedEchoes> {
-  const sessions = await sessionsOf(page)
+  const sessions = await openSessions(page)
   const found = await Promise.all(
     sessions.map(async (session) => {
       const { root } = await session.send('DOM.getDocument', { depth: -1, pierce: true })
@@ -65,17 +66,6 @@ export async function findClosedEchoes(page: Page, secrets: Secrets): Promise<Cl
     },
     close,
   }
-}
-
-async function sessionsOf(page: Page): Promise<readonly CDPSession[]> {
-  const context = page.context()
-  const [first, ...others] = page.frames()
-  const own = await context.newCDPSession(page)
-  const further = await Promise.all(
-    // A frame in the page's process shares the page's session, so requesting its own session fails.
-    others.filter((frame) => frame !== first).map((frame) => context.newCDPSession(frame).catch(() => null)),
-  )
-  return [own, ...further.flatMap((session) => session ?? [])]
 }
 
 /** Returns the outermost hosts only, because hiding a host hides its content. Pure. */

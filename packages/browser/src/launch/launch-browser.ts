@@ -103,6 +103,9 @@ function chromiumArguments(relayPort: number): readonly string[] {
     // Chromium's own requests to Google go to a name that does not exist, and the relay rejects them.
     `--gaia-url=https://${nowhere}`,
     `--component-updater=url-source=https://${nowhere}/`,
+    // A middle click pastes nothing: an agent has no use for the primary selection of X, which holds what was last
+    // selected anywhere.
+    '--blink-settings=middleClickPasteAllowed=false',
     '--no-pings',
     '--disable-crash-reporter',
     '--disable-domain-reliability',

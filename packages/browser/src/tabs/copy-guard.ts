@@ -1,6 +1,7 @@
 import type { BrowserContext, Frame, Page, Request } from 'playwright-core'
 import { ActionProblem } from '../actions/action-problem.ts'
 import type { Secrets } from './secrets.ts'
+import { guardScript, guardWithoutScripts } from './guard-script.ts'
 import { findShownSecrets } from './shown-secrets.ts'
 
 /**
@@ -10,7 +11,7 @@ import { findShownSecrets } from './shown-secrets.ts'
  *    there, or one of its pages shows one before or after an action in any tab (checked as for secrets in
  *    output).
  * 2. A page of a guarded origin cannot copy, cut or drag, neither by keys and menus nor by its own scripts. This
- *    holds for its sandboxed documents and for all frames inside it as well.
+ *    holds for its sandboxed documents, with or without scripts, and for all frames inside it as well.
  * 3. The clipboard and the primary selection are emptied before and after each action while a guarded page is in
  *    front, and once more after it was left, so that a selection is never pasted elsewhere.
  * 4. Once a secret was typed, both are also emptied when the front page has another origin than before, and around
@@ -54,21 +55,19 @@ export async function createCopyGuard(deps: {
       )
     origins.add(origin)
     mayHold = true
-    await context.addInitScript(guardScript(origin))
+    await context.addInitScript(guardScript([origin]))
     await Promise.all(context.pages().map(installIn))
   }
 
-  /** Installs the guard in documents that were loaded before their origin was guarded. */
+  /** Installs the guard in documents that were loaded before their origin was guarded, or that run no scripts. */
   async function installIn(page: Page): Promise<void> {
-    await Promise.all(
-      page
-        .frames()
-        .map(async (frame) => {
-          const origin = await guardedOriginOf(frame)
-          if (origin !== null) await frame.evaluate(guardScript(origin))
-        })
-        .map((installed) => installed.catch(() => undefined)),
+    const works = await Promise.all(
+      page.frames().map(async (frame): Promise<unknown> => {
+        const origin = await guardedOriginOf(frame)
+        return origin === null || frame.evaluate(guardScript([origin])).catch(() => true)
+      }),
     )
+    if (works.includes(false)) await guardWithoutScripts(page, [...origins])
   }
 
   /** The guarded origin of a frame or of a frame around it; null without one. */
@@ -162,28 +161,4 @@ export function originOf(address: string): string | null {
   if (!URL.canParse(address)) return null
   const { origin, protocol } = new URL(address)
   return protocol === 'http:' || protocol === 'https:' ? origin : null
-}
-
-/**
- * Runs in a page, if possible before the page's scripts, so that its listener is called first. It also disables the
- * clipboard functions of scripts, because these cause no event.
- */
-function guardScript(origin: string): string {
-  return `(() => {
-    const mark = Symbol.for('flotilla.copy-guard')
-    // A sandboxed document has no origin of its own; its address, or a document around it, says whose text it shows.
-    const origins = [self.origin, location.origin, ...(location.ancestorOrigins ?? [])]
-    if (!origins.includes(${JSON.stringify(origin)}) || self[mark]) return
-    Object.defineProperty(self, mark, { value: true })
-    const stop = (event) => {
-      event.preventDefault()
-      event.stopImmediatePropagation()
-      event.clipboardData?.clearData()
-    }
-    for (const kind of ['copy', 'cut', 'dragstart']) addEventListener(kind, stop, true)
-    const refuse = () => Promise.reject(new DOMException('Nothing is copied from this page.', 'NotAllowedError'))
-    if (self.Clipboard)
-      for (const name of ['write', 'writeText'])
-        Object.defineProperty(Clipboard.prototype, name, { value: refuse, configurable: false, writable: false })
-  })()`
 }
