@@ -63,11 +63,13 @@ const complete: MeshAnswer = ({ path }) =>
   path === '/mesh/tasks/task_1/complete' ? { id: 'task_1' } : undefined
 const given: MeshAnswer = ({ path }) => (path === '/mesh/tasks' ? { task_id: 'task_2' } : undefined)
 const lease: MeshAnswer = ({ path }) => (path === '/mesh/lease' ? { lease_until: 0 } : undefined)
-const stale: MeshAnswer = ({ path }, response) => {
-  if (path !== '/mesh/notify') return undefined
-  response.writeHead(409, { 'content-type': 'application/problem+json' }).end('{"code":"stale-fence"}')
-  return undefined
-}
+const refusedWith =
+  (status: number, code: string): MeshAnswer =>
+  ({ path }, response) => {
+    if (path !== '/mesh/notify') return undefined
+    response.writeHead(status, { 'content-type': 'application/problem+json' }).end(JSON.stringify({ code }))
+    return undefined
+  }
 
 /** A mesh and an agent for one test, both ended after it. */
 async function withFleet<T>(
@@ -431,9 +433,13 @@ describe('a real agent process at work', () => {
     })
   })
 
-  test('a run that the mesh calls stale stops', async () => {
+  test.each([
+    [409, 'stale-fence'],
+    // The mesh has started the agent anew, so the token of this process is no longer valid.
+    [401, 'unauthenticated'],
+  ])('a run that the mesh refuses with %d (%s) stops and leaves no outcome', async (status, code) => {
     const script = [{ calls: [{ name: 'notify_user', arguments: { message: 'x' } }] }, { text: 'never' }]
-    await withFleet([modelAnswers(script), stale], async ({ agent }) => {
+    await withFleet([modelAnswers(script), refusedWith(status, code)], async ({ agent }) => {
       const ended = result(await agent.call('POST', '/chat', { body: chat('run_1', 1) }))
       expect(ended).toMatchObject({ status: 'cancelled', error: { code: 'stale-fence' } })
       expect((await agent.call('GET', '/result?run_id=run_1')).json()).toEqual({ state: 'unknown' })

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { oneKeySchema } from './browser-keys.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /**
@@ -89,7 +90,6 @@ const url = someText(browserLimits.urlMaxChars)
 const ref = z.string().check(z.regex(/^e[1-9]\d{0,5}$/, 'a reference is e1, e2 ... of the last snapshot'))
 const coordinate = z.number().check(z.minimum(0), z.maximum(10_000))
 const base64 = (maxBytes: number) => z.base64().check(z.maxLength(Math.ceil(maxBytes / 3) * 4))
-
 /** A value that is typed and never returned, with the exact origins where it may be typed: `https://shop.example`. */
 const secretSchema = z.strictObject({
   value: someText(4096),
@@ -100,17 +100,6 @@ const upload = z.strictObject({
   name: someText(200),
   content_base64: base64(browserLimits.uploadMaxBytes),
 })
-
-/**
- * One key, with modifier keys if wanted: `Enter`, `Control+A`, `Control++`. Selecting, copying and pasting are
- * therefore three actions, and the browser service empties the clipboard between them where it must.
- */
-const oneKey = someText(50).check(
-  z.regex(
-    /^(?:(?:Control|ControlOrMeta|Shift|Alt|AltGraph|Meta)(?:Left|Right)?\+)*(?:[^+]+|\+)$/,
-    'one key, with modifier keys if wanted, such as Enter or Control+A',
-  ),
-)
 
 /** Parameters of each action, by its name. */
 export const browserActionParams = {
@@ -133,7 +122,7 @@ export const browserActionParams = {
     clear: z.optional(z.boolean()),
     secret: z.optional(secretSchema),
   }),
-  press_key: z.strictObject({ key: oneKey }),
+  press_key: z.strictObject({ key: oneKeySchema }),
   hover: z.strictObject({ ref }),
   scroll: z.strictObject({
     direction: z.enum(['up', 'down', 'left', 'right']),

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { Problem } from '@flotilla/protocol/problem'
 import type { MeshCall, MeshHttp, RunTicket } from './mesh-http.ts'
 
+const takenOverCodes: ReadonlySet<string> = new Set(['stale-fence', 'unauthenticated'])
+
 export type RunMeshCall = Omit<MeshCall, 'ticket'>
 
 /** The mesh client of one run: every call carries the run and its fencing token (ledger invariant R3). */
@@ -12,7 +14,11 @@ export interface RunMesh {
   readonly ended?: AbortSignal
 }
 
-/** `onTakenOver` is called once when the mesh rejects our fencing token as stale: this attempt must stop. */
+/**
+ * `onTakenOver` is called when the mesh rejects our fencing token as stale, or the token of this process, as it does
+ * once it has started the agent anew: this attempt must stop, because another one continues the run. An outcome that it
+ * stored would end the run as failed when the next process of the agent is asked for it.
+ */
 export function createRunMesh(
   mesh: MeshHttp,
   ticket: RunTicket & { readonly ended?: AbortSignal },
@@ -23,7 +29,7 @@ export function createRunMesh(
     try {
       return await answer
     } catch (error) {
-      if (error instanceof Problem && error.code === 'stale-fence') onTakenOver()
+      if (error instanceof Problem && takenOverCodes.has(error.code)) onTakenOver()
       throw error
     }
   }

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import * as z from 'zod/mini'
-import { browserActionParams } from './browser-service-api.ts'
+import { oneKeySchema } from './browser-keys.ts'
 
-const isPressed = (key: string) => z.safeParse(browserActionParams.press_key, { key }).success
+const isPressed = (key: string) => z.safeParse(oneKeySchema, key).success
 
 it.each([
   'Enter',
