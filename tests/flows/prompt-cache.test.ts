@@ -16,7 +16,7 @@ import { editPermissions } from '../support/edit-permissions.ts'
 
 const costShareMax = 0.25
 
-test.each(['anthropic', 'openai'] as const)(
+test.each(['anthropic', 'openai', 'openai-marks'] as const)(
   'a conversation with %s costs a fraction of its tokens, because the provider has cached them',
   async (wire) => {
     const provider = await startCachingProvider(wire)
@@ -110,7 +110,7 @@ test.each(['operator', 'worker'] as const)('the first prompt of the %s is small'
   expect(JSON.stringify(body['messages'])).toMatch(/More tools of yours.*- blackboard: .*write_blackboard/)
 })
 
-test.each(['anthropic', 'openai'] as const)(
+test.each(['anthropic', 'openai', 'openai-marks'] as const)(
   'tools that are found and called in a conversation with %s leave its cached beginning valid',
   async (wire) => {
     const provider = await startCachingProvider(wire)

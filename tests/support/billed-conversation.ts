@@ -8,10 +8,20 @@ import type { PromptBill } from './prompt-prices.ts'
 export const commandsByTurn: readonly number[] = [2, 1, 2, 1, 2, 1, 2, 1]
 
 export const wires: Readonly<
-  Record<Wire, { readonly kind: string; readonly model: string; readonly label: string }>
+  Record<
+    Wire,
+    { readonly kind: string; readonly provider: string; readonly model: string; readonly label: string }
+  >
 > = {
-  anthropic: { kind: 'anthropic', model: 'claude-sonnet-5', label: 'Anthropic' },
-  openai: { kind: 'openai-compatible', model: 'gpt-5-mini', label: 'OpenAI' },
+  anthropic: { kind: 'anthropic', provider: 'bench', model: 'claude-sonnet-5', label: 'Anthropic' },
+  openai: { kind: 'openai-compatible', provider: 'bench', model: 'gpt-5-mini', label: 'OpenAI' },
+  'openai-marks': {
+    kind: 'openai-compatible',
+    // On loopback only this provider may be asked for the marks that OpenAI's own API also takes.
+    provider: 'openrouter',
+    model: 'openai/gpt-5.6',
+    label: 'OpenAI GPT-5.6',
+  },
 }
 
 /** Settings of the mesh, and the models that the settings choose for a purpose, whose calls are billed too. */
@@ -25,7 +35,7 @@ export async function startBilledMesh(
   { port }: CachingProvider,
   { chosen = {}, ...settings }: BilledSettings = {},
 ): Promise<MeshProcess> {
-  const { kind, model } = wires[wire]
+  const { kind, provider, model } = wires[wire]
   const price = { input_per_mtok: 3, cached_input_per_mtok: 0.3, output_per_mtok: 15 }
   // The window is large, so that the agent makes no extra call to extract facts.
   const billed = { context: 1_000_000, price }
@@ -33,12 +43,12 @@ export async function startBilledMesh(
     environment: { FLOTILLA_LOG_LEVEL: 'warn' },
     settings: {
       ...settings,
-      default_model: `bench/${model}`,
-      providers: { bench: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
+      default_model: `${provider}/${model}`,
+      providers: { [provider]: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
       models: {
         ...chosen,
         ...Object.fromEntries(Object.values(chosen).map((name) => [name, billed])),
-        [`bench/${model}`]: billed,
+        [`${provider}/${model}`]: billed,
       },
     },
   })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { anthropicPrices, openaiPrices } from './prompt-prices.ts'
+import { anthropicPrices, openaiMarkPrices, openaiPrices } from './prompt-prices.ts'
 import type { PromptBill } from './prompt-prices.ts'
 
 /** A scripted answer: a command to run, another call, or a text that ends the turn. */
@@ -21,13 +21,20 @@ export interface CachingProvider {
   close(): Promise<void>
 }
 
-export type Wire = 'anthropic' | 'openai'
+/** `openai-marks` is OpenAI from GPT-5.6 on, which caches up to marks. */
+export type Wire = 'anthropic' | 'openai' | 'openai-marks'
 
 export type Body = Readonly<Record<string, unknown>>
 
+const pricesOf = {
+  anthropic: anthropicPrices,
+  openai: openaiPrices,
+  'openai-marks': openaiMarkPrices,
+} as const
+
 /** A provider on loopback that plays a script and bills each prompt according to its cached part. */
 export async function startCachingProvider(wire: Wire): Promise<CachingProvider> {
-  const prices = wire === 'anthropic' ? anthropicPrices() : openaiPrices()
+  const prices = pricesOf[wire]()
   const bills: PromptBill[] = []
   const bodies: Body[] = []
   let script: ScriptedAnswer[] = []
@@ -122,7 +129,7 @@ function openaiEvents({ answer, round, bill }: Said): readonly string[] {
     prompt_tokens: bill.tokens,
     completion_tokens: outputTokens,
     total_tokens: bill.tokens + outputTokens,
-    prompt_tokens_details: { cached_tokens: bill.read },
+    prompt_tokens_details: { cached_tokens: bill.read, cache_write_tokens: bill.written },
   }
   const said =
     'words' in answer

@@ -15,15 +15,36 @@ export interface PricedPrompts {
   bill(body: Readonly<Record<string, unknown>>): PromptBill
 }
 
-/** Prices of cached tokens, as factors of the full price. */
-const anthropic = {
+/** How a provider caches up to marks. Prices are factors of the full price. */
+interface MarkRules {
+  readonly mark: 'cache_control' | 'prompt_cache_breakpoint'
+  readonly read: number
+  readonly write: number
+  readonly writeHour: number
+  readonly breakpointsMax: number
+  readonly lookBackBlocks: number
+  readonly minTokens: number
+  readonly keptMinutes: number
+}
+
+const anthropic: MarkRules = {
+  mark: 'cache_control',
   read: 0.1,
   write: 1.25,
   writeHour: 2,
   breakpointsMax: 4,
   lookBackBlocks: 20,
   minTokens: 1024,
-} as const
+  keptMinutes: 5,
+}
+/** From GPT-5.6 on, a prefix is found only where a mark is. */
+const openaiMarks: MarkRules = {
+  ...anthropic,
+  mark: 'prompt_cache_breakpoint',
+  writeHour: 1.25,
+  lookBackBlocks: 1,
+  keptMinutes: 30,
+}
 const openai = { read: 0.1, minTokens: 1024, stepTokens: 128 } as const
 
 type Members = Readonly<Record<string, unknown>>
@@ -32,8 +53,10 @@ interface Block {
   readonly bytes: number
   /** The prefix that ends with this block. */
   readonly prefix: string
-  readonly mark: { readonly ttl?: string } | null
+  readonly mark: BlockMark | null
 }
+
+type BlockMark = { readonly ttl?: string }
 
 /**
  * Anthropic: tools, system and messages in this order. A prefix is cached at each breakpoint that is long enough,
@@ -41,32 +64,44 @@ interface Block {
  * messages' prefix.
  */
 export function anthropicPrices(now: () => number = Date.now): PricedPrompts {
+  return markedPrices(anthropic, now)
+}
+
+/**
+ * OpenAI from GPT-5.6 on: up to four marks, of which the provider sets one itself, at the end, if the request does not
+ * say `explicit`.
+ */
+export function openaiMarkPrices(now: () => number = Date.now): PricedPrompts {
+  return markedPrices(openaiMarks, now)
+}
+
+function markedPrices(rules: MarkRules, now: () => number): PricedPrompts {
   const stored: Stored = new Map()
   return {
     bill(body) {
-      const blocks = blocksOf(body)
+      const blocks = blocksOf(body, rules)
       const ends: number[] = []
       let bytes = 0
       for (const block of blocks) ends.push((bytes += block.bytes))
       const tokensAt = (index: number) => Math.ceil((ends[index] ?? 0) / bytesPerToken)
       const marked = blocks.flatMap(({ mark }, index) => (mark === null ? [] : [index]))
-      if (marked.length > anthropic.breakpointsMax) throw new Error(`${marked.length} breakpoints`)
+      if (marked.length > rules.breakpointsMax) throw new Error(`${marked.length} breakpoints`)
       refuseWrongOrder(marked.map((at) => blocks[at]?.mark ?? {}))
-      const found = marked.map((at) => lookBack(blocks, at, { stored, now: now() }))
+      const found = marked.map((at) => lookBack(blocks, at, { stored, now: now(), blocksMax: rules.lookBackBlocks }))
       const hit = Math.max(-1, ...found)
-      const long = marked.filter((at) => tokensAt(at) >= anthropic.minTokens)
+      const long = marked.filter((at) => tokensAt(at) >= rules.minTokens)
       const read = hit === -1 ? 0 : tokensAt(hit)
       const tokens = tokensAt(blocks.length - 1)
       let written = 0
-      let cost = read * anthropic.read
+      let cost = read * rules.read
       let from = read
       for (const at of long) {
-        const keptMs = blocks[at]?.mark?.ttl === '1h' ? 60 * minuteMs : 5 * minuteMs
+        const keptMs = (blocks[at]?.mark?.ttl === '1h' ? 60 : rules.keptMinutes) * minuteMs
         stored.set(blocks[at]?.prefix ?? '', { keptMs, until: now() + keptMs })
         const part = Math.max(0, tokensAt(at) - from)
         from += part
         written += part
-        cost += part * (blocks[at]?.mark?.ttl === '1h' ? anthropic.writeHour : anthropic.write)
+        cost += part * (blocks[at]?.mark?.ttl === '1h' ? rules.writeHour : rules.write)
       }
       return { tokens, read, written, cost: cost + (tokens - from) }
     },
@@ -88,9 +123,9 @@ function refuseWrongOrder(marks: readonly { readonly ttl?: string }[]): void {
 function lookBack(
   blocks: readonly Block[],
   at: number,
-  { stored, now }: { readonly stored: Stored; readonly now: number },
+  { stored, now, blocksMax }: { readonly stored: Stored; readonly now: number; readonly blocksMax: number },
 ): number {
-  for (let index = at; index >= 0 && at - index < anthropic.lookBackBlocks; index -= 1) {
+  for (let index = at; index >= 0 && at - index < blocksMax; index -= 1) {
     const prefix = blocks[index]?.prefix ?? ''
     const entry = stored.get(prefix)
     if (entry === undefined || entry.until < now) continue
@@ -100,11 +135,11 @@ function lookBack(
   return -1
 }
 
-function blocksOf(body: Members): readonly Block[] {
+function blocksOf(body: Members, { mark: member }: MarkRules): readonly Block[] {
   const blocks: Block[] = []
   let prefix = `${String(body['model'])}\n`
   const push = (where: string, value: unknown) => {
-    const { cache_control: mark = null, ...rest } = value as Members
+    const { [member]: mark = null, ...rest } = value as Members
     const text = `${where} ${JSON.stringify(rest)}`
     prefix += text
     blocks.push({ bytes: Buffer.byteLength(text), prefix, mark: mark as Block['mark'] })
@@ -113,9 +148,14 @@ function blocksOf(body: Members): readonly Block[] {
   for (const block of partsOf(body['system'])) push('system', block)
   prefix += JSON.stringify([body['tool_choice'], body['thinking']])
   for (const message of listOf(body['messages'])) {
-    const { role, content } = message as Members
+    const { role, content, ...rest } = message as Members
+    if (Object.keys(rest).length > 0) push(String(role), rest)
     for (const part of partsOf(content)) push(String(role), part)
   }
+  const options = body['prompt_cache_options'] as Members | undefined
+  const last = blocks.at(-1)
+  if (member === 'prompt_cache_breakpoint' && options?.['mode'] !== 'explicit' && last !== undefined)
+    blocks[blocks.length - 1] = { ...last, mark: {} }
   return blocks
 }
 

@@ -50,7 +50,7 @@ export const freePrice: Price = {
  */
 export function priceOf(model: PricedModel, now: number): Price {
   if (model.free) return freePrice
-  if (model.price) return ownPrice(model.price, writesDear(model))
+  if (model.price) return ownPrice(model.price, writeFactors(model))
   const listed = listedPrice(model, now)
   if (listed) return listed
   throw new Problem('model-unpriced', {
@@ -79,25 +79,30 @@ export function createPriceList(clock: Clock): (model: PricedModel) => Price {
 const cacheWriteFactor = 1.25
 const cacheWriteLongFactor = 2
 
-/** True for models whose providers charge more for tokens that are written to the cache than for other input. */
-function writesDear({ model, promptCache }: PricedModel): boolean {
+/**
+ * Returns the price factors of tokens that are written to the cache, for minutes and for an hour; 1 for providers
+ * that charge for them as for other input.
+ */
+function writeFactors({ model, promptCache }: PricedModel): { readonly short: number; readonly long: number } {
+  const mark = promptCache?.by === 'marks' ? promptCache.mark : null
+  if (mark === 'prompt_cache_breakpoint') return { short: cacheWriteFactor, long: cacheWriteFactor }
   // Behind a provider that speaks Anthropic's protocol, Claude may have any name.
-  return /claude/i.test(model) || (promptCache?.by === 'marks' && promptCache.onTools)
+  const isClaude = /claude/i.test(model) || (promptCache?.by === 'marks' && promptCache.onTools)
+  return isClaude ? { short: cacheWriteFactor, long: cacheWriteLongFactor } : { short: 1, long: 1 }
 }
 
-function ownPrice(price: OwnPrice, chargesWrites: boolean): Price {
+function ownPrice(price: OwnPrice, factors: ReturnType<typeof writeFactors>): Price {
   const inputNano = nanoPerToken(price.input_per_mtok)
   const cachedNano = nanoPerToken(price.cached_input_per_mtok ?? price.input_per_mtok)
   const outputNanoPerToken = nanoPerToken(price.output_per_mtok)
-  const writeFactor = chargesWrites ? cacheWriteFactor : 1
-  const longFactor = chargesWrites ? cacheWriteLongFactor : 1
   return {
-    inputNanoPerToken: Math.max(inputNano * longFactor, cachedNano),
+    inputNanoPerToken: Math.max(inputNano * factors.long, cachedNano),
     outputNanoPerToken,
     callNano: 0,
     costNano: (usage) => {
       const { read, written, long } = cacheParts(usage)
-      const full = usage.promptTokens - read + written * (writeFactor - 1) + long * (longFactor - writeFactor)
+      const full =
+        usage.promptTokens - read + written * (factors.short - 1) + long * (factors.long - factors.short)
       const input = full * inputNano + read * cachedNano
       return Math.ceil(input + usage.completionTokens * outputNanoPerToken - 1e-3)
     },
@@ -124,7 +129,7 @@ function listedPrice(model: PricedModel, now: number): Price | null {
     if (listedUsd === null) continue
     // Amazon and OpenRouter charge for an hour as Anthropic does, but the list has the price for minutes only.
     const isLongUnlisted =
-      writesDear(model) &&
+      writeFactors(model).long > cacheWriteFactor &&
       prices['cache_write_mtok'] !== undefined &&
       prices['cache_write_1h_mtok'] === undefined
     const plainUsd = dearest(prices, ['input_mtok']) ?? 0

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { withoutMember } from '../refusals/optional-members.ts'
 import { asksForAnHour, promptCacheOf, withPromptCache } from './prompt-cache.ts'
 
 const scout = { agentId: 'scout', keep: '5m' } as const
-const marks = { by: 'marks', onTools: true, forAnHour: true, minTokens: 0 } as const
+const marks = { by: 'marks', mark: 'cache_control', takesKey: false, onTools: true, forAnHour: true, minTokens: 0 } as const
 const at = { model: 'm', kind: 'openai-compatible', baseUrl: 'https://example.com/v1', takesMarks: false }
 
 test.each([
@@ -42,12 +43,34 @@ test.each([
   ],
   [{ model: 'anthropic/claude-sonnet-4.5' }, { by: 'prefix', takesKey: false }],
   [{ baseUrl: 'https://api.openai.com/v1' }, { by: 'prefix', takesKey: true }],
+  [{ baseUrl: 'https://api.openai.com/v1', model: 'gpt-5.5' }, { by: 'prefix', takesKey: true }],
+  [
+    { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5.6-terra' },
+    { by: 'marks', mark: 'prompt_cache_breakpoint', onTools: false, forAnHour: false, takesKey: true },
+  ],
+  [
+    { takesMarks: true, model: 'openai/gpt-5.10' },
+    { by: 'marks', mark: 'prompt_cache_breakpoint', takesKey: false },
+  ],
+  // Azure and others that speak this protocol may reject the marks.
+  [
+    { baseUrl: 'https://example.openai.azure.com/openai/v1', model: 'gpt-5.6' },
+    { by: 'prefix', takesKey: false },
+  ],
+  [
+    { kind: 'anthropic', model: 'claude-opus-5' },
+    { by: 'marks', minTokens: 512 },
+  ],
+  [
+    { kind: 'anthropic', model: 'claude-opus-4-8' },
+    { by: 'marks', minTokens: 1024 },
+  ],
   [
     { kind: 'scripted', baseUrl: null },
     { by: 'prefix', takesKey: false },
   ],
 ])('%j is cached %j', (one, cache) => {
-  expect(promptCacheOf({ ...at, ...one })).toEqual(cache)
+  expect(promptCacheOf({ ...at, ...one })).toMatchObject(cache)
 })
 
 test('a key is the same for all calls of one agent, another for another, and hides its id', () => {
@@ -87,6 +110,28 @@ test('a beginning that is too short for the model takes no mark, and each later 
   const long = withPromptCache({ messages: instructed(8000), tools }, cache, scout)
   expect(long['tools']).toEqual(tools)
   expect((long['messages'] as unknown[]).map(markOf)).toEqual([{ type: 'ephemeral' }, { type: 'ephemeral' }])
+})
+
+test('OpenAI from GPT-5.6 on gets its own marks, with the option that only they are written, and a key', () => {
+  const cache = { ...marks, mark: 'prompt_cache_breakpoint', takesKey: true, onTools: false } as const
+  const call = { messages: [...instructed(9), { role: 'system', content: 'a notice' }] }
+  const sent = withPromptCache(call, cache, { agentId: 'scout', keep: '1h' })
+  const part = (text: string) => [{ type: 'text', text, prompt_cache_breakpoint: { mode: 'explicit' } }]
+  expect(sent).toEqual({
+    messages: [
+      { role: 'system', content: part('x'.repeat(9)) },
+      { role: 'user', content: part('hi') },
+      { role: 'system', content: 'a notice' },
+    ],
+    prompt_cache_options: { mode: 'explicit' },
+    prompt_cache_key: expect.stringMatching(/^flotilla-/),
+  })
+  // With the option and without a mark, nothing would be cached.
+  const short = withPromptCache(call, { ...cache, minTokens: 1024 }, scout)
+  expect(short).not.toHaveProperty('prompt_cache_options')
+  // A server that rejects one of the members gets neither.
+  const plain = withoutMember(sent, 'prompt_cache_breakpoint')
+  expect(JSON.stringify(plain)).not.toMatch(/prompt_cache_(?:options|breakpoint)/)
 })
 
 test('marks for an hour are used only where the provider has them', () => {

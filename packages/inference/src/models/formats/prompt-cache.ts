@@ -7,6 +7,10 @@ export type PromptCache =
   /** The provider caches up to each mark in the request, on a tool or on the text of a message. */
   | {
       readonly by: 'marks'
+      /** The member of a part that marks it. OpenAI's models from GPT-5.6 on have a member of their own. */
+      readonly mark: 'cache_control' | 'prompt_cache_breakpoint'
+      /** True if the provider uses a key to route calls with the same beginning to the same machine. */
+      readonly takesKey: boolean
       readonly onTools: boolean
       /** True if a prompt can be kept for an hour instead of five minutes. */
       readonly forAnHour: boolean
@@ -22,12 +26,19 @@ const cachedAtAmazon =
 
 /** The Claude models for which Amazon can cache a prompt for an hour. */
 const forAnHourAtAmazon = /anthropic\.claude-(?:opus|sonnet|haiku)-4-[5-9]/
-/** The minimum number of tokens that providers cache, for Claude models that differ from the usual minimum. */
+/**
+ * The minimum number of tokens that providers cache, for Claude models that differ from the usual minimum. Where
+ * sources differ, the lowest: providers ignore a mark on a beginning that is too short.
+ */
 const minTokensOf: readonly (readonly [model: RegExp, tokens: number])[] = [
-  [/claude-(?:opus-4[.-][5-9]|haiku-4[.-][5-9])/, 4096],
-  [/claude-(?:sonnet-4[.-][6-9]|3[.-]5-haiku|3-haiku)/, 2048],
+  [/claude-(?:opus-4[.-][56]|haiku-4[.-][5-9])/, 4096],
+  [/claude-(?:opus-4[.-]7|3[.-]5-haiku|3-haiku)/, 2048],
+  [/claude-(?:opus|fable|mythos)-[5-9]/, 512],
 ]
 const minTokensUsual = 1024
+
+/** From GPT-5.6 on, a cache entry is found only where a mark is, and a write costs 1.25 times the price of a token. */
+const markedAtOpenAi = /^(?:openai\/)?gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/
 
 /** Pure. */
 export function promptCacheOf(at: {
@@ -39,13 +50,16 @@ export function promptCacheOf(at: {
 }): PromptCache {
   const { model, kind, baseUrl } = at
   const minTokens = minTokensOf.find(([pattern]) => pattern.test(model))?.[1] ?? minTokensUsual
-  const marks = { by: 'marks', onTools: false, forAnHour: true, minTokens } as const
+  const takesKey = baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
+  const byMarks = { by: 'marks', mark: 'cache_control', onTools: false, forAnHour: true } as const
+  const marks = { ...byMarks, minTokens, takesKey: false }
   if (kind === 'anthropic') return { ...marks, onTools: true }
   // The mark on the system prompt covers the tools, which come before it.
   if (kind === 'bedrock' && cachedAtAmazon.test(model))
     return { ...marks, forAnHour: forAnHourAtAmazon.test(model) }
   if (at.takesMarks && model.startsWith('anthropic/')) return marks
-  const takesKey = baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
+  if ((takesKey || at.takesMarks) && markedAtOpenAi.test(model))
+    return { ...marks, mark: 'prompt_cache_breakpoint', forAnHour: false, takesKey }
   return { by: 'prefix', takesKey }
 }
 
@@ -67,10 +81,10 @@ export function withPromptCache(
   cache: PromptCache,
   by: { readonly agentId: string; readonly keep: CacheTime },
 ): JsonObject {
-  if (cache.by === 'prefix') return cache.takesKey ? { ...call, prompt_cache_key: keyOf(by.agentId) } : call
+  const keyed = cache.takesKey ? { ...call, prompt_cache_key: keyOf(by.agentId) } : call
   const { messages, tools } = call
-  if (!Array.isArray(messages)) return call
-  const mark: Mark = { type: 'ephemeral', ...(keptFor(cache, by.keep) === '1h' ? { ttl: '1h' } : {}) }
+  if (cache.by === 'prefix' || !Array.isArray(messages)) return keyed
+  const mark = markOf(cache, by.keep)
   const isLong = (bytes: number) => bytes >= cache.minTokens * bytesPerTokenMin
   const toolBytes = bytesOf(tools ?? null)
   const ends = [toolBytes]
@@ -79,8 +93,12 @@ export function withPromptCache(
     [systemEnd(messages), ...conversationEnds(messages)].filter((at) => isLong(ends[at + 1] ?? 0)),
   )
   return {
-    ...call,
+    ...keyed,
     messages: messages.map((message, at) => (marked.has(at) ? markedMessage(message, mark) : message)),
+    // Else the provider would also write the notices at the end, which the next call lacks, at the price of a write.
+    ...(cache.mark === 'prompt_cache_breakpoint' && marked.size > 0
+      ? { prompt_cache_options: { mode: 'explicit' } }
+      : {}),
     ...(cache.onTools && Array.isArray(tools) && tools.length > 0 && isLong(toolBytes)
       ? { tools: markedLast(tools, mark) }
       : {}),
@@ -120,9 +138,12 @@ function keyOf(agentId: string): string {
   return `flotilla-${createHash('sha256').update(agentId).digest('hex').slice(0, 32)}`
 }
 
-interface Mark extends Readonly<Record<string, JsonValue>> {
-  readonly type: 'ephemeral'
-  readonly ttl?: '1h'
+/** The member that marks a part. */
+type Mark = Readonly<Record<string, JsonValue>>
+
+function markOf(cache: Extract<PromptCache, { by: 'marks' }>, keep: CacheTime): Mark {
+  if (cache.mark === 'prompt_cache_breakpoint') return { prompt_cache_breakpoint: { mode: 'explicit' } }
+  return { cache_control: { type: 'ephemeral', ...(keptFor(cache, keep) === '1h' ? { ttl: '1h' } : {}) } }
 }
 
 function systemEnd(messages: readonly JsonValue[]): number {
@@ -159,7 +180,7 @@ function markedMessage(message: JsonValue, mark: Mark): JsonValue {
   if (typeof content === 'string')
     return content.trim() === ''
       ? message
-      : { ...message, content: [{ type: 'text', text: content, cache_control: mark }] }
+      : { ...message, content: [{ type: 'text', text: content, ...mark }] }
   if (!Array.isArray(content) || isBlank(content.at(-1))) return message
   return { ...message, content: markedLast(content, mark) }
 }
@@ -172,6 +193,6 @@ function isBlank(part: JsonValue | undefined): boolean {
 
 function markedLast(values: readonly JsonValue[], mark: Mark): JsonValue[] {
   return values.map((value, at) =>
-    at === values.length - 1 && isJsonObject(value) ? { ...value, cache_control: mark } : value,
+    at === values.length - 1 && isJsonObject(value) ? { ...value, ...mark } : value,
   )
 }

@@ -11,6 +11,7 @@ const byMarks: readonly { wire: WireKind; model: string }[] = [
   { wire: 'anthropic', model: 'anthropic/claude-haiku-4-5' },
   { wire: 'bedrock', model: 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0' },
   { wire: 'openai', model: 'openrouter/anthropic/claude-sonnet-4.5' },
+  { wire: 'openai', model: 'openrouter/openai/gpt-5.6' },
 ]
 const byPrefix: readonly { wire: WireKind; model: string }[] = [
   { wire: 'openai', model: 'groq/m' },
@@ -32,12 +33,12 @@ interface Piece {
 function piecesOf(body: Members): readonly Piece[] {
   const pieces: Piece[] = []
   const push = (value: unknown) => {
-    const { cache_control: mark, ...rest } = value as Members
+    const { cache_control: mark, prompt_cache_breakpoint: breakpoint = mark, ...rest } = value as Members
     // Amazon's cache mark is a separate block after the part that it marks.
     if ('cachePoint' in rest) {
       const last = pieces.pop()
       if (last) pieces.push({ ...last, isMarked: true })
-    } else pieces.push({ text: JSON.stringify(rest), isMarked: mark !== undefined })
+    } else pieces.push({ text: JSON.stringify(rest), isMarked: breakpoint !== undefined })
   }
   for (const tool of listOf(body['tools'] ?? (body['toolConfig'] as Members)?.['tools'])) push(tool)
   for (const part of listOf(body['system'])) push(part)

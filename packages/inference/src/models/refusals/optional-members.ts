@@ -41,6 +41,8 @@ export const members: Readonly<Record<string, Member>> = {
   reasoning_details: { named: ['reasoning_details'], of: 'messages' },
   thinking_blocks: { named: ['thinking_blocks'], of: 'messages' },
   cache_control: { named: ['cache_control'], of: 'messages' },
+  // With the option and without a mark, nothing would be cached: they are removed together.
+  prompt_cache_breakpoint: { named: ['prompt_cache_breakpoint', 'prompt_cache_options'], of: 'messages' },
   developer: { named: ['developer'], of: 'messages' },
 }
 
@@ -56,6 +58,8 @@ export function withoutMember(request: JsonObject, name: string): JsonObject {
     const plain = mapped(request, 'messages', (one) => withoutInMessage(one, name))
     return mapped(plain, 'tools', (tool) => without(tool, name))
   }
+  if (name === 'prompt_cache_breakpoint')
+    return mapped(without(request, 'prompt_cache_options'), 'messages', (one) => withoutInMessage(one, name))
   if (of === 'messages') return mapped(request, 'messages', (one) => withoutInMessage(one, name))
   if (of === 'functions') return withLooseFormat(mapped(request, 'tools', withoutStrict))
   const value = request[name]
@@ -73,7 +77,8 @@ function mapped(request: JsonObject, list: string, change: (one: JsonObject) => 
 
 function withoutInMessage(message: JsonObject, name: string): JsonObject {
   if (name === 'developer') return message['role'] === 'developer' ? { ...message, role: 'system' } : message
-  const parts = name === 'cache_control' ? mapped(message, 'content', (part) => without(part, name)) : message
+  const isMark = name === 'cache_control' || name === 'prompt_cache_breakpoint'
+  const parts = isMark ? mapped(message, 'content', (part) => without(part, name)) : message
   return without(parts, name)
 }
 
