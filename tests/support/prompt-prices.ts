@@ -87,7 +87,9 @@ function markedPrices(rules: MarkRules, now: () => number): PricedPrompts {
       const marked = blocks.flatMap(({ mark }, index) => (mark === null ? [] : [index]))
       if (marked.length > rules.breakpointsMax) throw new Error(`${marked.length} breakpoints`)
       refuseWrongOrder(marked.map((at) => blocks[at]?.mark ?? {}))
-      const found = marked.map((at) => lookBack(blocks, at, { stored, now: now(), blocksMax: rules.lookBackBlocks }))
+      const found = marked.map((at) =>
+        lookBack(blocks, at, { stored, now: now(), blocksMax: rules.lookBackBlocks }),
+      )
       const hit = Math.max(-1, ...found)
       const long = marked.filter((at) => tokensAt(at) >= rules.minTokens)
       const read = hit === -1 ? 0 : tokensAt(hit)

@@ -111,7 +111,7 @@ describe('every tool', () => {
     const { definition, timeoutMs } = find(name)
     expect(definition.name).toMatch(/^[a-z][a-z0-9_]{1,63}$/)
     expect(definition.description.length).toBeGreaterThan(10)
-    expect(definition.parameters).toMatchObject({ type: 'object', additionalProperties: false })
+    expect(definition.parameters).toMatchObject({ type: 'object', properties: {} })
     expect(timeoutMs).toBeGreaterThan(0)
     expect(timeoutMs).toBeLessThanOrEqual(30 * 60_000)
   })

@@ -1,5 +1,5 @@
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import type { PromptMessage } from '../llm/language-model.ts'
+import type { ImageRef, PromptMessage } from '../llm/language-model.ts'
 import { imageMaxBytes, imagesMax } from '@flotilla/protocol/image-type'
 
 const leftOut = sanitizeForPrompt(
@@ -40,17 +40,33 @@ function answersAfter(messages: readonly PromptMessage[], at: number): number {
   return messages.slice(at + 1).filter(({ role }) => role === 'assistant').length
 }
 
-/** Keeps the newest pictures, as many as a conversation may hold; each result keeps all of its own or none. Pure. */
+/**
+ * Keeps the pictures of a conversation within their limits. Once there are too many, the newest within half of the
+ * limits are kept, and always those of the newest result: if each new picture replaced the oldest one, no call would
+ * find the conversation in the provider's cache. Each result keeps all of its pictures or none. Pure.
+ */
 export function boundImages(messages: readonly PromptMessage[]): PromptMessage[] {
+  const pictures = messages.flatMap((message) => imagesOf(message))
+  const isWithin = pictures.length <= imagesMax && bytesOf(pictures) <= imageMaxBytes
+  if (isWithin) return [...messages]
   let count = 0
   let bytes = 0
-  let isFull = false
   const kept = messages.toReversed().map((message) => {
-    if (message.role !== 'tool' || message.images === undefined) return message
-    count += message.images.length
-    bytes += message.images.reduce((sum, image) => sum + image.sizeBytes, 0)
-    isFull ||= count > imagesMax || bytes > imageMaxBytes
-    return isFull ? withoutImages(message) : message
+    const images = imagesOf(message)
+    if (images.length === 0) return message
+    const isNewest = count === 0
+    count += images.length
+    bytes += bytesOf(images)
+    const hasRoom = count <= imagesMax / 2 && bytes <= imageMaxBytes / 2
+    return isNewest || hasRoom ? message : withoutImages(message)
   })
   return kept.toReversed()
+}
+
+function imagesOf(message: PromptMessage): readonly ImageRef[] {
+  return message.role === 'tool' ? (message.images ?? []) : []
+}
+
+function bytesOf(images: readonly ImageRef[]): number {
+  return images.reduce((sum, image) => sum + image.sizeBytes, 0)
 }

@@ -85,13 +85,29 @@ describe('a picture', () => {
 })
 
 describe('pictures in a conversation', () => {
-  test('pictures in a conversation are the newest four, and no more bytes than one may have', () => {
-    const many = Array.from({ length: 6 }, (_, index) => result(`r${index}`, [ref()]))
+  test('pictures in a conversation are at most four, and no more bytes than one may have', () => {
+    const shown = (messages: readonly PromptMessage[]) => messages.map((message) => hasImages([message]))
+    const many = Array.from({ length: 5 }, (_, index) => result(`r${index}`, [ref()]))
+    expect(boundImages(many.slice(0, 4))).toEqual(many.slice(0, 4))
     const kept = boundImages(many)
-    expect(kept.map((message) => hasImages([message]))).toEqual([false, false, true, true, true, true])
+    expect(shown(kept)).toEqual([false, false, false, true, true])
     expect(kept[0]?.content).toContain('no longer shown')
     const large = [result('a', [ref(imageMaxBytes)]), result('b', [ref(1)])]
-    expect(boundImages(large).map((message) => hasImages([message]))).toEqual([false, true])
+    expect(shown(boundImages(large))).toEqual([false, true])
+    const four = [result('a', [ref()]), result('b', [ref(), ref(), ref(), ref()])]
+    expect(shown(boundImages(four))).toEqual([false, true])
+  })
+
+  test('a conversation with a picture in each round repeats its beginning in two rounds of three', () => {
+    let messages: readonly PromptMessage[] = []
+    let repeated = 0
+    for (let round = 0; round < 30; round += 1) {
+      const id = `r${round}`
+      const next = boundImages([...messages, calling(id), result(id, [ref()])])
+      if (messages.every((message, at) => message === next[at])) repeated += 1
+      messages = next
+    }
+    expect(repeated).toBeGreaterThanOrEqual(20)
   })
 
   test('a picture that was sent in many rounds leaves, with all of half that age, and changes nothing before', () => {

@@ -4,14 +4,16 @@ import type { PromptMessage } from '../llm/language-model.ts'
 const historyMaxChars = 12_000
 
 /**
- * Pure. Returns the newest part of a conversation that fits. It begins with a user message, so that no result
- * is without its call.
+ * Pure. Returns the whole conversation if it fits, else the newest part within half of the limit: if the beginning
+ * moved with each heartbeat, no heartbeat would find its prompt in the provider's cache. The part begins with a user
+ * message, so that no result is without its call.
  */
 export function recentMessages(
   messages: readonly PromptMessage[],
   maxChars: number = historyMaxChars,
 ): PromptMessage[] {
-  let room = maxChars
+  const chars = messages.reduce((sum, message) => sum + sizeOf(message), 0)
+  let room = chars <= maxChars ? maxChars : maxChars / 2
   let start = messages.length
   for (let index = messages.length - 1; index >= 0; index -= 1) {
     const message = messages[index]

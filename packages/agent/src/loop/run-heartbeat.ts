@@ -34,8 +34,9 @@ export async function runHeartbeat(
   const state = await resumeState(context, request.runId, {
     messages: [
       ...recentMessages(messages),
-      momentMessage(clock.now()),
+      // Most of the message is the same at each heartbeat. The time comes behind it, so that caches apply to it.
       { role: 'user', content: sanitizeForPrompt(request.message), by: 'other' },
+      momentMessage(clock.now()),
     ],
     rounds: { turn: used, session: used, continues: 0 },
   })

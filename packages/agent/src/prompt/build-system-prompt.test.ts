@@ -1,5 +1,7 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { expect, test } from 'vitest'
+import { promptParts } from '@flotilla/protocol/prompt-parts'
+import { withPromptNotes } from '../tools/withheld-tools.ts'
 import { buildSystemPrompt } from './build-system-prompt.ts'
 
 const parts = {
@@ -34,6 +36,25 @@ test('what was learnt comes after the files and before the day', () => {
   const prompt = buildSystemPrompt({ ...parts, mode: 'task' })
   expect(prompt.indexOf('be kind')).toBeLessThan(prompt.indexOf('the sea is wet'))
   expect(prompt.indexOf('the sea is wet')).toBeLessThan(prompt.indexOf('Today is'))
+})
+
+test('the notes of tools are part of what runs of every kind share', () => {
+  const tools = [{ promptNote: sanitizeForPrompt('More tools.') }] as unknown as Parameters<
+    typeof withPromptNotes
+  >[1]
+  const prompts = (['chat', 'task', 'heartbeat'] as const).map((mode) =>
+    withPromptNotes(buildSystemPrompt({ ...parts, mode }), tools),
+  )
+  const shared = new Set(prompts.map((prompt) => prompt.slice(0, prompt.lastIndexOf(promptParts.kind))))
+  expect([...shared]).toEqual([expect.stringMatching(/be kind\n\nMore tools\.\n\n$/)])
+  expect(withPromptNotes(sanitizeForPrompt('be good'), tools)).toBe('be good\n\nMore tools.')
+})
+
+test('an operator with a SYSTEM.md is not told twice how to work', () => {
+  const operator = { ...parts, kind: 'operator' } as const
+  expect(buildSystemPrompt(operator)).toContain('hand_off')
+  const told = { ...operator, bootstrap: sanitizeForPrompt('[SYSTEM.md]\n# Who you are') }
+  expect(buildSystemPrompt(told)).not.toContain('hand_off')
 })
 
 test('runs of every kind share the prompt up to the end of the bootstrap files', () => {

@@ -1,6 +1,7 @@
 import { heartbeatOkToken } from '@flotilla/protocol/heartbeat-reply'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { promptParts } from '@flotilla/protocol/prompt-parts'
 
 /** The kind of work: a turn of a conversation, a task, a heartbeat, or a part of any as a sub-agent. */
 export type PromptMode = 'chat' | 'task' | 'heartbeat' | 'subagent'
@@ -23,16 +24,15 @@ export interface SystemPromptParts {
 }
 
 /**
- * The system prompt. Pure. What all runs of the agent share comes first, up to the bootstrap files, so that a
- * provider's prompt cache of one run also serves runs of other kinds. Then come the rules of this kind, the
- * learnings, and last, for work without timed messages, the date. The time of a message is not part of it
- * (`moment-message`).
+ * The system prompt. Pure. What all runs of the agent share comes first, up to the bootstrap files and the notes of
+ * tools (`withPromptNotes`), so that a provider's prompt cache of one run also serves runs of other kinds. Then come
+ * the rules of this kind, the learnings, and last, for work without timed messages, the date. The time of a message
+ * is not part of it (`moment-message`).
  */
 export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
   const sections: PromptText[] = [
     identity(parts),
-    // Its sub-agents cannot hand work off.
-    parts.kind === 'operator' && parts.mode !== 'subagent' ? operatorRules : workerRules,
+    rulesOf(parts),
     commonRules,
     parts.bootstrap,
     modeRules[parts.mode],
@@ -46,6 +46,13 @@ export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
     sections.filter((section) => section !== ''),
     '\n\n',
   )
+}
+
+function rulesOf({ kind, mode, bootstrap }: SystemPromptParts): PromptText {
+  // Its sub-agents cannot hand work off.
+  if (kind === 'worker' || mode === 'subagent') return workerRules
+  // An operator's SYSTEM.md has these rules in more detail.
+  return bootstrap.startsWith('[SYSTEM.md]') ? sanitizeForPrompt('') : operatorRules
 }
 
 function identity({ agentId, kind, role, bootstrap }: SystemPromptParts): PromptText {
@@ -75,19 +82,19 @@ const commonRules = sanitizeForPrompt(
 )
 
 const chatRules = sanitizeForPrompt(
-  'You are in a conversation. When you have what you need, answer briefly in plain words.',
+  `${promptParts.kind}a turn of a conversation. When you have what you need, answer briefly in plain words.`,
 )
 
 const taskRules = sanitizeForPrompt(
-  'You work on a task that another agent or a person gave you. No one reads your messages or answers questions while you work. When the task is done, call complete_task with a summary and the result. When it cannot be done, call it with status "failed" or "blocked" and the reason. Only that call ends the task.',
+  `${promptParts.kind}work on a task that another agent or a person gave you. No one reads your messages or answers questions while you work. When the task is done, call complete_task with a summary and the result. When it cannot be done, call it with status "failed" or "blocked" and the reason. Only that call ends the task.`,
 )
 
 const heartbeatRules = sanitizeForPrompt(
-  `This is a periodic heartbeat: no one asked you anything, and no one reads your answer live. Check what the message names, follow your heartbeat rules, then stop. Use notify_user for what a person must know now: once for each matter, and again only when it changed. When there is nothing to do and nothing to report, answer with ${heartbeatOkToken} and nothing else.`,
+  `${promptParts.kind}a periodic heartbeat: no one asked you anything, and no one reads your answer live. The message says what to check. With nothing to do and nothing to report, answer with ${heartbeatOkToken} and nothing else.`,
 )
 
 const subagentRules = sanitizeForPrompt(
-  'You are a sub-agent. Your parent agent gave you one goal, and you know nothing else about its work. You share its disk with other sub-agents that run now. No one answers questions, and your rounds and time are limited. Your parent reads only your last answer, the one without a tool call: say what you found or did, with names and numbers, and what is missing.',
+  `${promptParts.kind}the work of a sub-agent. Your parent agent gave you one goal, and you know nothing else about its work. You share its disk with other sub-agents that run now. No one answers questions, and your rounds and time are limited. Your parent reads only your last answer, the one without a tool call: say what you found or did, with names and numbers, and what is missing.`,
 )
 
 const modeRules: Readonly<Record<PromptMode, PromptText>> = {

@@ -48,7 +48,7 @@ export function createToolFinder(): ToolFinder {
     list.filter((tool) => tool.deferred === true && tool.withheld !== true)
   const find = defineTool({
     name: findToolName,
-    description: 'Describes tools that are not in your list. The end of your instructions names them.',
+    description: 'Describes tools that are not in your list. Your instructions name them.',
     parameters: {
       query: text('Names of groups or tools, or words for what you need', {
         minChars: 1,

@@ -19,7 +19,11 @@ export interface Parameters<S extends Shape> {
   read(input: JsonObject): Values<S>
 }
 
-/** The single source of the schema that models read and of the check of their input. Unknown names are rejected. */
+/**
+ * The single source of the schema that models read and of the check of their input. Unknown names are rejected.
+ * Definitions are part of each prompt, so the schema leaves out what a model cannot use: lengths, which it cannot
+ * count, very large bounds, and that other names are not allowed. The errors of the check state all of them.
+ */
 export function parameters<S extends Shape>(shape: S): Parameters<S> {
   const fields = Object.entries(shape)
   return {
@@ -27,7 +31,6 @@ export function parameters<S extends Shape>(shape: S): Parameters<S> {
       type: 'object',
       properties: Object.fromEntries(fields.map(([name, field]) => [name, field.schema])),
       required: fields.filter(([, field]) => field.required).map(([name]) => name),
-      additionalProperties: false,
     },
     read: (input) => {
       const unknown = Object.keys(input).filter((name) => !Object.hasOwn(shape, name))
@@ -42,7 +45,7 @@ export function parameters<S extends Shape>(shape: S): Parameters<S> {
 export function text(description: string, bounds: { minChars?: number; maxChars: number }): Field<string> {
   const { minChars = 0, maxChars } = bounds
   const least = minChars <= 1 ? {} : { minLength: minChars }
-  return field({ type: 'string', description, ...least, maxLength: maxChars }, (value, name) => {
+  return field({ type: 'string', description, ...least }, (value, name) => {
     if (typeof value === 'string' && value.length >= minChars && value.length <= maxChars) return value
     throw wrong(name, `a text of ${minChars} to ${maxChars} characters`)
   })
@@ -50,7 +53,7 @@ export function text(description: string, bounds: { minChars?: number; maxChars:
 
 export function integer(description: string, bounds: { min: number; max: number }): Field<number> {
   const { min, max } = bounds
-  return field({ type: 'integer', description, minimum: min, maximum: max }, (value, name) => {
+  return field({ type: 'integer', description, ...boundsOf(min, max) }, (value, name) => {
     // Models sometimes write numbers as text; the meaning is unambiguous.
     const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value
     if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)
@@ -61,12 +64,19 @@ export function integer(description: string, bounds: { min: number; max: number 
 
 export function number(description: string, bounds: { min: number; max: number }): Field<number> {
   const { min, max } = bounds
-  return field({ type: 'number', description, minimum: min, maximum: max }, (value, name) => {
+  return field({ type: 'number', description, ...boundsOf(min, max) }, (value, name) => {
     const read =
       typeof value === 'string' && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value
     if (typeof read === 'number' && Number.isFinite(read) && read >= min && read <= max) return read
     throw wrong(name, `a number from ${min} to ${max}`)
   })
+}
+
+/** A larger bound is left out of the schema. */
+const statedMax = 100_000
+
+function boundsOf(minimum: number, max: number): { readonly minimum: number; readonly maximum?: number } {
+  return { minimum, ...(max <= statedMax ? { maximum: max } : {}) }
 }
 
 export function flag(description: string): Field<boolean> {
@@ -105,7 +115,7 @@ export function textList(
   bounds: { maxItems: number; maxChars: number },
 ): Field<readonly string[]> {
   const { maxItems, maxChars } = bounds
-  const schema = { type: 'array', description, maxItems, items: { type: 'string', maxLength: maxChars } }
+  const schema = { type: 'array', description, items: { type: 'string' } }
   return field(schema, (value, name) => {
     const found = typeof value === 'string' ? [value] : value
     const texts = Array.isArray(found) ? found.filter((item) => typeof item === 'string') : []

@@ -1,5 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
-import { joinPromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { promptParts } from '@flotilla/protocol/prompt-parts'
+import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import type { RunMesh } from '../mesh/run-mesh.ts'
@@ -56,8 +57,14 @@ export function offeredDefinitions(tools: readonly Tool[]): readonly ToolDefinit
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** The system prompt with the notes of these tools behind it. Pure. */
+/** The system prompt with the notes of these tools, before the rules of this kind of run. Pure. */
 export function withPromptNotes(systemPrompt: PromptText, tools: readonly Tool[]): PromptText {
   const notes = tools.flatMap(({ promptNote }) => promptNote ?? []).filter((note) => note !== '')
-  return joinPromptText([systemPrompt, ...notes], '\n\n')
+  const at = systemPrompt.lastIndexOf(`\n\n${promptParts.kind}`)
+  if (at === -1) return joinPromptText([systemPrompt, ...notes], '\n\n')
+  const [shared, own] = [
+    truncatePromptText(systemPrompt, at, ''),
+    sanitizeForPrompt(systemPrompt.slice(at + 2)),
+  ]
+  return joinPromptText([shared, ...notes, own], '\n\n')
 }

@@ -6,6 +6,14 @@
 export const defaultHeartbeats: readonly [string, ...string[]] = [
   `# HEARTBEAT
 
+- Continue open tasks that were given to you; report what blocks the others.
+- Act on unread signals that concern you, and keep promises of the last days.
+- Delete files that are no longer needed before the disk is full.
+
+Write your own rules here. While this text is unchanged, a heartbeat runs only when there is something to check.
+`,
+  `# HEARTBEAT
+
 What you check at each heartbeat.
 
 - Open tasks that were given to you: continue with what you can do, and report what blocks the others.

@@ -22,7 +22,14 @@ const priced: Readonly<Record<string, Price>> = Object.fromEntries(
     modelOf('gateway/large', { price: own }),
     modelOf('gateway/alias', {
       price: own,
-      promptCache: { by: 'marks', mark: 'cache_control', takesKey: false, onTools: true, forAnHour: true, minTokens: 1024 },
+      promptCache: {
+        by: 'marks',
+        mark: 'cache_control',
+        takesKey: false,
+        onTools: true,
+        forAnHour: true,
+        minTokens: 1024,
+      },
     }),
     modelOf('here/free', { free: true }),
   ].map((model) => [model.id, priceOf(model, now)] as const),

@@ -83,7 +83,10 @@ const cacheWriteLongFactor = 2
  * Returns the price factors of tokens that are written to the cache, for minutes and for an hour; 1 for providers
  * that charge for them as for other input.
  */
-function writeFactors({ model, promptCache }: PricedModel): { readonly short: number; readonly long: number } {
+function writeFactors({ model, promptCache }: PricedModel): {
+  readonly short: number
+  readonly long: number
+} {
   const mark = promptCache?.by === 'marks' ? promptCache.mark : null
   if (mark === 'prompt_cache_breakpoint') return { short: cacheWriteFactor, long: cacheWriteFactor }
   // Behind a provider that speaks Anthropic's protocol, Claude may have any name.

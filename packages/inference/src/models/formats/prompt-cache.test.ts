@@ -1,9 +1,17 @@
+import { promptParts } from '@flotilla/protocol/prompt-parts'
 import { expect, test } from 'vitest'
 import { withoutMember } from '../refusals/optional-members.ts'
 import { asksForAnHour, promptCacheOf, withPromptCache } from './prompt-cache.ts'
 
 const scout = { agentId: 'scout', keep: '5m' } as const
-const marks = { by: 'marks', mark: 'cache_control', takesKey: false, onTools: true, forAnHour: true, minTokens: 0 } as const
+const marks = {
+  by: 'marks',
+  mark: 'cache_control',
+  takesKey: false,
+  onTools: true,
+  forAnHour: true,
+  minTokens: 0,
+} as const
 const at = { model: 'm', kind: 'openai-compatible', baseUrl: 'https://example.com/v1', takesMarks: false }
 
 test.each([
@@ -43,7 +51,10 @@ test.each([
   ],
   [{ model: 'anthropic/claude-sonnet-4.5' }, { by: 'prefix', takesKey: false }],
   [{ baseUrl: 'https://api.openai.com/v1' }, { by: 'prefix', takesKey: true }],
-  [{ baseUrl: 'https://api.openai.com/v1', model: 'gpt-5.5' }, { by: 'prefix', takesKey: true }],
+  [
+    { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5.5' },
+    { by: 'prefix', takesKey: true },
+  ],
   [
     { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5.6-terra' },
     { by: 'marks', mark: 'prompt_cache_breakpoint', onTools: false, forAnHour: false, takesKey: true },
@@ -110,6 +121,29 @@ test('a beginning that is too short for the model takes no mark, and each later 
   const long = withPromptCache({ messages: instructed(8000), tools }, cache, scout)
   expect(long['tools']).toEqual(tools)
   expect((long['messages'] as unknown[]).map(markOf)).toEqual([{ type: 'ephemeral' }, { type: 'ephemeral' }])
+})
+
+test('the part of the instructions that runs of all kinds share has a mark of its own, before one on the tools', () => {
+  const content = `You are scout.\n\n${promptParts.kind}a heartbeat.`
+  const tools = [{ type: 'function', function: { name: 'look' } }]
+  const marksOf = (messages: object[]) => {
+    const sent = withPromptCache({ messages, tools } as never, marks, scout)
+    const parts = [
+      ...(sent['tools'] as object[]),
+      ...(sent['messages'] as { content: unknown }[]).flatMap(({ content: said }) => said),
+    ]
+    return parts.map((part) => typeof part === 'object' && part !== null && 'cache_control' in part)
+  }
+  const system = { role: 'system', content }
+  // On the tools, both parts of the instructions and the question.
+  expect(marksOf([system, question])).toEqual([true, true, true, true])
+  const answer = { role: 'assistant', content: 'hello' }
+  // There are four marks at most: the tools come before the shared part, which covers them.
+  expect(marksOf([system, question, answer, question])).toEqual([false, true, true, true, false, true])
+  const [sent] = withPromptCache({ messages: [system, question] }, marks, scout)['messages'] as {
+    content: { text: string }[]
+  }[]
+  expect(sent?.content.map(({ text }) => text).join('')).toBe(content)
 })
 
 test('OpenAI from GPT-5.6 on gets its own marks, with the option that only they are written, and a key', () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { promptParts } from '@flotilla/protocol/prompt-parts'
 
 /** How a provider caches the beginning of a prompt. */
 export type PromptCache =
@@ -66,11 +67,13 @@ export function promptCacheOf(at: {
 /**
  * Adds what makes the provider cache the conversation: a key, or at most four marks, as many as providers accept:
  *
- * - on the last tool, and on the system prompt, which other conversations of the agent share;
+ * - on the part of the system prompt that runs of all kinds share, and on its end, which other conversations of this
+ *   kind share;
  * - on the end of the conversation in the previous call, where the provider finds its cache entry. The provider
  *   looks back a limited number of blocks, so the last mark alone would miss the entry after an answer with many
  *   calls;
- * - on the current end of the conversation. Later system messages are not part of the next call.
+ * - on the current end of the conversation. Later system messages are not part of the next call;
+ * - if one mark is left, on the last tool, where the provider allows it.
  *
  * A beginning that is surely too short for the model gets no mark. All marks of a call have the same lifetime,
  * because a provider rejects a longer one behind a shorter one, and because its report does not separate them.
@@ -82,27 +85,54 @@ export function withPromptCache(
   by: { readonly agentId: string; readonly keep: CacheTime },
 ): JsonObject {
   const keyed = cache.takesKey ? { ...call, prompt_cache_key: keyOf(by.agentId) } : call
-  const { messages, tools } = call
-  if (cache.by === 'prefix' || !Array.isArray(messages)) return keyed
+  if (cache.by === 'prefix' || !Array.isArray(call['messages'])) return keyed
+  const messages = call['messages'].map(withKindApart)
+  const { tools } = call
   const mark = markOf(cache, by.keep)
   const isLong = (bytes: number) => bytes >= cache.minTokens * bytesPerTokenMin
   const toolBytes = bytesOf(tools ?? null)
   const ends = [toolBytes]
   for (const message of messages) ends.push((ends.at(-1) ?? 0) + bytesOf(message))
+  const system = systemEnd(messages)
   const marked = new Set(
-    [systemEnd(messages), ...conversationEnds(messages)].filter((at) => isLong(ends[at + 1] ?? 0)),
+    [system, ...conversationEnds(messages)].filter((at) => at >= 0 && isLong(ends[at + 1] ?? 0)),
   )
+  const isShared =
+    partsOf(messages[system]).length > 1 &&
+    isLong((ends[system] ?? 0) + bytesOf(partsOf(messages[system])[0] ?? null))
+  const isToolMarked =
+    cache.onTools && marked.size + Number(isShared) < marksMax && tools !== undefined && isLong(toolBytes)
   return {
     ...keyed,
-    messages: messages.map((message, at) => (marked.has(at) ? markedMessage(message, mark) : message)),
+    messages: messages.map((message, at) => {
+      const whole = marked.has(at) ? markedMessage(message, mark) : message
+      return at === system && isShared ? markedFirst(whole, mark) : whole
+    }),
     // Else the provider would also write the notices at the end, which the next call lacks, at the price of a write.
-    ...(cache.mark === 'prompt_cache_breakpoint' && marked.size > 0
+    ...(cache.mark === 'prompt_cache_breakpoint' && (marked.size > 0 || isShared)
       ? { prompt_cache_options: { mode: 'explicit' } }
       : {}),
-    ...(cache.onTools && Array.isArray(tools) && tools.length > 0 && isLong(toolBytes)
-      ? { tools: markedLast(tools, mark) }
-      : {}),
+    ...(isToolMarked && Array.isArray(tools) && tools.length > 0 ? { tools: markedLast(tools, mark) } : {}),
   }
+}
+
+/** The maximum number of marks that providers accept in a call. */
+const marksMax = 4
+
+/**
+ * Divides the instructions of the agent into two parts: what runs of all kinds share, and the rules of this kind of run.
+ */
+function withKindApart(message: JsonValue): JsonValue {
+  if (!isJsonObject(message) || !isSystem(message)) return message
+  const { content } = message
+  const at = typeof content === 'string' ? content.lastIndexOf(`\n\n${promptParts.kind}`) + 2 : 1
+  if (typeof content !== 'string' || at <= 2) return message
+  const parts = [content.slice(0, at), content.slice(at)].map((text) => ({ type: 'text', text }))
+  return { ...message, content: parts }
+}
+
+function partsOf(message: JsonValue | undefined): readonly JsonValue[] {
+  return isJsonObject(message) && Array.isArray(message['content']) ? message['content'] : []
 }
 
 /** How long a provider keeps a prompt in its cache after each use: five minutes or an hour. */
@@ -189,6 +219,13 @@ function isBlank(part: JsonValue | undefined): boolean {
   if (!isJsonObject(part)) return true
   const { text } = part
   return part['type'] === 'text' && (typeof text !== 'string' || text.trim() === '')
+}
+
+/** Marks the first part of a message. */
+function markedFirst(message: JsonValue, mark: Mark): JsonValue {
+  if (!isJsonObject(message)) return message
+  const [first, ...others] = partsOf(message)
+  return isJsonObject(first) ? { ...message, content: [{ ...first, ...mark }, ...others] } : message
 }
 
 function markedLast(values: readonly JsonValue[], mark: Mark): JsonValue[] {

@@ -70,6 +70,7 @@ const fileNames = workspaceFiles.map(({ name }) => name)
 /** The text with which each part of a system prompt begins; the text before the first part is the rules. */
 const beginnings: readonly (readonly [part: string, begin: string])[] = [
   ...fileNames.map((name) => [name, `[${name}]\n`] as const),
+  ['kind of run', promptParts.kind],
   ['learnings', promptParts.learnings],
   ['tool groups', promptParts.tools],
   ['skills', '- skill: '],

@@ -108,7 +108,14 @@ describe('how long a provider keeps a prompt', () => {
     const pace = createPromptPace()
     const prices = anthropicPrices(() => now)
     const messages: { role: string; content: string }[] = [{ role: 'system', content: 's'.repeat(12_000) }]
-    const marks = { by: 'marks', mark: 'cache_control', takesKey: false, onTools: true, forAnHour: true, minTokens: 1024 } as const
+    const marks = {
+      by: 'marks',
+      mark: 'cache_control',
+      takesKey: false,
+      onTools: true,
+      forAnHour: true,
+      minTokens: 1024,
+    } as const
     let cost = 0
     for (let turn = 0; turn < 8; turn += 1) {
       for (let round = 0; round < 3; round += 1) {
