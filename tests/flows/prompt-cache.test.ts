@@ -5,6 +5,7 @@ import { estimateFrame, estimateMessage } from '../../packages/agent/src/context
 import {
   askCalling,
   askScripted,
+  beat,
   commandsByTurn,
   converse,
   startBilledMesh,
@@ -79,6 +80,41 @@ test('heartbeats and summaries are answered by the models that the settings choo
   const listed = await flotilla(mesh, 'models')
   expect(listed.out).toMatch(/gpt-5-nano .*\(heartbeats of all\) \(summaries of all\)/)
 })
+
+/**
+ * What the conversation of the bench and its heartbeats cost before prompts were marked and tools deferred, in tokens
+ * at the full input price, and the largest share of it that they may cost now. OpenAI cached beginnings before too, so
+ * there all but the reads of the prompt's stable part is paid once either way (`docs/operations/measures.md`).
+ */
+const costBefore = {
+  anthropic: {
+    operator: { rounds: [434_523, 0.35], first: [11_242, 0.4], later: [11_226, 0.4] },
+    worker: { rounds: [337_228, 0.35], first: [6248, 0.4], later: [6248, 0.4] },
+  },
+  openai: {
+    operator: { rounds: [74_496, 0.72], first: [2998, 0.4], later: [1177, 0.4] },
+    worker: { rounds: [59_268, 0.86], first: [1836, 0.4], later: [684, 0.4] },
+  },
+} as const
+
+test.each(['anthropic', 'openai'] as const)(
+  'a conversation with %s and its heartbeats cost at most their share of what they cost before',
+  async (wire) => {
+    const provider = await startCachingProvider(wire)
+    onTestFinished(() => provider.close())
+    const mesh = await startBilledMesh(wire, provider)
+    onTestFinished(() => mesh.stop())
+    for (const agent of ['operator', 'worker'] as const) {
+      const sum = (bills: readonly { readonly cost: number }[]) =>
+        bills.reduce((total, { cost }) => total + cost, 0)
+      const { rounds, first, later } = costBefore[wire][agent]
+      expect(sum(await converse(mesh, provider, agent)) / rounds[0]).toBeLessThanOrEqual(rounds[1])
+      const beats = await beat(mesh, provider, { agent, times: 3 })
+      expect(sum(beats.slice(0, 1)) / first[0]).toBeLessThanOrEqual(first[1])
+      expect(sum(beats.slice(1)) / 2 / later[0]).toBeLessThanOrEqual(later[1])
+    }
+  },
+)
 
 /** Tokens of a first prompt, by the agent's own count. */
 const firstPromptMax = { operator: 4000, worker: 2500 } as const

@@ -10,7 +10,12 @@ const task = { id: 'task_1', title: 'count the fish', creator: 'operator', state
 const nothing = { count: 0, oldest: [] }
 const parts: HeartbeatMessageParts = {
   kind: 'worker',
-  context: { heartbeat_rules: 'look at the tide', daily_logs: 'I swam', heartbeat_logs: 'I looked' },
+  context: {
+    heartbeat_rules: 'look at the tide',
+    is_default_heartbeat: false,
+    daily_logs: 'I swam (run_0123456789abcdef)',
+    heartbeat_logs: 'I looked',
+  },
   alerts: runProbes({
     diskUsedPercent: 91,
     signals: { count: 1, newest: [signal] },
@@ -70,6 +75,7 @@ describe('the message of a heartbeat', () => {
   test('the message has at most 4,000 characters of logs, the newest', () => {
     const context = {
       heartbeat_rules: '',
+      is_default_heartbeat: false,
       daily_logs: `OLD${'x'.repeat(8000)}NEW`,
       heartbeat_logs: `OLDER${'y'.repeat(2000)}NEWER`,
     }
@@ -97,7 +103,12 @@ describe('the message of a heartbeat', () => {
 
   test('the message contains no invisible characters', () => {
     const hidden = { ...signal, text: 'be\u200B \u{E0041}good', topic: 'a\u202Eb' }
-    const context = { heartbeat_rules: 'c\u2066d', daily_logs: 'e\u2069f', heartbeat_logs: '' }
+    const context = {
+      heartbeat_rules: 'c\u2066d',
+      is_default_heartbeat: false,
+      daily_logs: 'e\u2069f',
+      heartbeat_logs: '',
+    }
     const text = told({ context, signals: { count: 1, newest: [hidden] } })
     expect(text).toContain('"be good"')
     expect(text).toContain('"ab"')
@@ -105,12 +116,26 @@ describe('the message of a heartbeat', () => {
     expect(text).toContain('ef')
   })
 
+  test('the message leaves out ids of runs, and what the default file says to people', () => {
+    expect(told()).toContain('I swam\n')
+    const rules = '# HEARTBEAT\n\n- look\n\nWrite your own rules here.'
+    const context = { heartbeat_rules: rules, is_default_heartbeat: true, daily_logs: '', heartbeat_logs: '' }
+    expect(told({ context })).toContain('- look')
+    expect(told({ context })).not.toContain('Write your own')
+    expect(told({ context: { ...context, is_default_heartbeat: false } })).toContain('Write your own')
+  })
+
   test('the message says if the context was not available', () => {
     expect(told({ context: null })).toContain('Context was not available')
   })
 
   test("the message fits the agent's limit, however long its rules are", () => {
-    const context = { heartbeat_rules: 'r'.repeat(900_000), daily_logs: '', heartbeat_logs: '' }
+    const context = {
+      heartbeat_rules: 'r'.repeat(900_000),
+      is_default_heartbeat: false,
+      daily_logs: '',
+      heartbeat_logs: '',
+    }
     expect(told({ context }).length).toBeLessThan(70_000)
     expect(told({ context })).toContain('read the rest in workspace/HEARTBEAT.md')
   })

@@ -25,7 +25,10 @@ const rulesCut = '\n[cut here: read the rest in workspace/HEARTBEAT.md]'
 export interface HeartbeatMessageParts {
   readonly kind: 'operator' | 'worker'
   /** The facts that the agent reported; null if the agent could not be asked. */
-  readonly context: Pick<HeartbeatContext, 'heartbeat_rules' | 'daily_logs' | 'heartbeat_logs'> | null
+  readonly context: Pick<
+    HeartbeatContext,
+    'heartbeat_rules' | 'is_default_heartbeat' | 'daily_logs' | 'heartbeat_logs'
+  > | null
   readonly alerts: readonly ProbeAlert[]
   readonly signals: UnreadSummary
   readonly tasks: OpenTasks
@@ -41,7 +44,7 @@ export function heartbeatMessage(parts: HeartbeatMessageParts): PromptText {
   const { context, alerts } = parts
   const sections = [
     section('Hard rules', hardRules(parts.kind)),
-    section('Your rules (HEARTBEAT.md)', context ? rules(context.heartbeat_rules) : unknownContext),
+    section('Your rules (HEARTBEAT.md)', context ? rules(context) : unknownContext),
     section('Recent daily logs', context ? recentLogs(context) : unknownLogs),
     section('Alerts', alerts.length === 0 ? none : alertLines(alerts)),
     ...(parts.kind === 'operator'
@@ -70,7 +73,7 @@ const unknownLogs = sanitizeForPrompt(
   'Context was not available: look into workspace/memory where it matters.',
 )
 const closing = sanitizeForPrompt(
-  `Act where your rules or the alerts ask for it, and end. If there is nothing to do and nothing to report, answer with ${heartbeatOkToken} alone.`,
+  `If there is nothing to do and nothing to report, answer with ${heartbeatOkToken} alone.`,
 )
 
 const commonRules: readonly string[] = [
@@ -100,8 +103,14 @@ export function rulesLeftOut(context: HeartbeatMessageParts['context']): number 
   return clean.length <= rulesMaxChars ? 0 : clean.length - (rulesMaxChars - rulesCut.length)
 }
 
-function rules(text: string): PromptText {
-  const clean = sanitizeForPrompt(text.trim())
+function rules({
+  heartbeat_rules: text,
+  is_default_heartbeat: isDefault,
+}: NonNullable<HeartbeatMessageParts['context']>): PromptText {
+  const all = text.trim()
+  // The last paragraph of the default explains the file to people.
+  const end = isDefault ? all.lastIndexOf('\n\nWrite your own rules') : -1
+  const clean = sanitizeForPrompt(end === -1 ? all : all.slice(0, end))
   return clean === '' ? none : truncatePromptText(clean, rulesMaxChars, rulesCut)
 }
 
@@ -112,8 +121,13 @@ function recentLogs({
   const heading = '\n\n## What your heartbeats did\n'
   const ofHeartbeats =
     own.trim() === '' ? '' : `${heading}${newest(own, heartbeatLogsMaxChars - heading.length)}`
-  const text = `${newest(daily, logsMaxChars - ofHeartbeats.length)}${ofHeartbeats}`.trim()
+  const text = `${newest(withoutRunIds(daily), logsMaxChars - ofHeartbeats.length)}${ofHeartbeats}`.trim()
   return text === '' ? none : sanitizeForPrompt(text)
+}
+
+/** Removes the id of the run from each line of a log: the agent finds it in the file where it needs it. Pure. */
+function withoutRunIds(log: string): string {
+  return log.replaceAll(/ \(run_[0-9a-f]{16}\)$/gm, '')
 }
 
 /** Returns the end of a text, sanitized again: the cut may have divided a surrogate pair. */
