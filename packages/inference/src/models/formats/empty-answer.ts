@@ -3,6 +3,9 @@ import { Problem } from '@flotilla/protocol/problem'
 /** Ends that explain an answer without words: the caller's own bound, or the provider's filter. */
 const explainedEnds: readonly unknown[] = ['length', 'content_filter']
 
+/** Members of a choice itself that some servers use in place of its message. */
+const sayingMembers = ['text', 'tool_calls', 'function_call'] as const
+
 /**
  * Whether no choice of this answer, or of this piece of a stream, has a word, a call or a finish reason. Any member
  * but the role counts as a word, so that new members of newer models do not make an answer count as empty. Pure.
@@ -13,8 +16,10 @@ export function saysNothing(answer: Readonly<Record<string, unknown>>): boolean 
   return choices.every((choice: unknown) => {
     if (!isRecord(choice)) return false
     if (explainedEnds.includes(choice['finish_reason'])) return false
-    const messages = [choice['delta'], choice['message']].filter(isRecord)
-    return !isFilled(choice['text']) && messages.every((one) => Object.entries(one).every(isSilent))
+    if (sayingMembers.some((name) => isFilled(choice[name]))) return false
+    return [choice['delta'], choice['message']].every((one) =>
+      isRecord(one) ? Object.entries(one).every(isSilent) : !isFilled(one),
+    )
   })
 }
 

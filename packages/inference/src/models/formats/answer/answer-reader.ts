@@ -10,7 +10,7 @@ import { excerptOf } from './answer-frames.ts'
 import type { Frame } from './event-lines.ts'
 import { chatWireSchema, plainParts } from './chat-wire.ts'
 import type { WireCall, WireChunk, WireSaid } from './chat-wire.ts'
-import { endOf } from './end-reasons.ts'
+import { endOf, laterEnd } from './end-reasons.ts'
 import type { NormalEnd } from './end-reasons.ts'
 import { createCallCollector } from './collect-calls.ts'
 import type { CallPiece, CollectedCall, CallCollector } from './collect-calls.ts'
@@ -164,7 +164,9 @@ export function createAnswerReader({
     }
     if (message.refusal !== '') {
       so.isRefused = true
-      text += message.refusal
+      // Some gateways fill the content from the refusal.
+      const said = message.content.map((part) => part.text).join('')
+      if (message.refusal !== said) text += message.refusal
     }
     return { ...deltaOf(so, { text, thoughts }), retracts }
   }
@@ -246,15 +248,46 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   }
   so.isTold = so.isOneText && choice.message != null && !choice.delta
   if (so.choice === null) so.choice = choice.index
+  const all = [choice, ...choices.filter((one) => one !== choice && belongsTo(choice, one))]
+  return { ...all.map((one) => takeChoice(so, one, by)).reduce(joinNews), usage }
+}
+
+/**
+ * Whether a further choice of the same event belongs to the choice that is read: it has the same index, or it has the
+ * calls with which the first choice says that it ended (Claude at GitHub Copilot).
+ */
+function belongsTo(choice: WireChoice, other: WireChoice): boolean {
+  if (other.index !== null && other.index === choice.index) return true
+  if (endOf(choice.finish_reason) !== 'tool_calls' || callsIn(choice) > 0) return false
+  return callsIn(other) > 0 && (other.delta ?? other.message)?.content.length === 0
+}
+
+function callsIn({ delta, message }: WireChoice): number {
+  const said = delta ?? message
+  return (said?.tool_calls.length ?? 0) + (said?.function_call ? 1 : 0)
+}
+
+function takeChoice(so: ReadSoFar, choice: WireChoice, by: Taking): SaidNews {
   const isWhole = !choice.delta || (choice.message != null && isSilent(choice.delta))
   const message = isWhole ? choice.message : choice.delta
+  if (!message && choice.text === '') so.strange ??= strangeChoice(by.value)
   const news = message ? by.say(message, isWhole) : deltaOf(so, { text: choice.text, thoughts: [] })
   // A whole message after the streamed pieces repeats their tool calls.
   if (message && !(isWhole && by.calls.hasAny()))
     for (const piece of piecesIn(message, isWhole)) by.calls.take(piece)
   if (by.calls.hasAny()) so.said.chars += 1
-  so.reason = endOf(choice.finish_reason) ?? so.reason
-  return { ...news, usage }
+  so.reason = laterEnd(so.reason, endOf(choice.finish_reason))
+  return news
+}
+
+/** Members of a choice that have no content. */
+const silentMembers = /^(?:index|delta|message|text|logprobs|seed|usage|error|.*(?:reason|finish|stop|filter).*)$/i
+
+/** Describes a choice whose content stands under an unknown name; null if it has none. */
+function strangeChoice(value: Usage): string | null {
+  const choice: unknown = Array.isArray(value['choices']) ? value['choices'][0] : null
+  if (!isRecord(choice) || Object.keys(choice).every((name) => silentMembers.test(name))) return null
+  return `a choice of ${namesOf(choice)}`
 }
 
 /** Whether the object belongs to another API, whose answers also have a usage. */

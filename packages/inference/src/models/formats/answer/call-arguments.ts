@@ -16,7 +16,7 @@ const encodingsMax = 3
  * several calls. Each is the text of a JSON object exactly as it was written, or, where no rule below finds one, the
  * pieces joined, which the agent rejects with an error for the model. The first rule that finds an object wins:
  *
- * 1. the joined pieces are an object; nothing, `null` and `""` are the empty object;
+ * 1. the joined pieces are an object; nothing, `null`, `""` and an empty list are the empty object;
  * 2. they are a JSON text that holds an object (encoded twice);
  * 3. each piece repeats all earlier pieces, and the last one is an object;
  * 4. they are several objects in a row: equal and empty objects count once, each other object is a separate call;
@@ -42,17 +42,22 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
   return [mended ?? joined]
 }
 
+/** How servers and templates print that a call has no arguments; PHP prints an empty object as a list. */
+const nothings: ReadonlySet<string> = new Set(['', 'null', '[]', 'None', 'undefined'])
+/** Blanks, zero characters and zero-width characters at the edges of arguments. */
+const invisibleEdges = /^[\s\0\u200B-\u200D\u2060\uFEFF]+|[\s\0\u200B-\u200D\u2060\uFEFF]+$/gu
+
 /** Returns the JSON text of an object, given as JSON or as a string that contains it; null otherwise. */
 function objectIn(text: string): string | null {
-  let inner = text.trim()
+  let inner = text.replace(invisibleEdges, '')
   for (let depth = 0; depth < encodingsMax; depth++) {
-    if (inner === '' || inner === 'null') return '{}'
+    if (nothings.has(inner)) return '{}'
     const value = readJsonQuietly(inner, jsonLimits.modelAnswer)
     if (isJsonObject(value)) return inner
     // Some models wrap the single arguments object in a list.
     if (Array.isArray(value) && value.length === 1 && isJsonObject(value[0])) return inner.slice(1, -1).trim()
     if (typeof value !== 'string') return null
-    inner = wellFormedJson(value).trim()
+    inner = wellFormedJson(value).replace(invisibleEdges, '')
   }
   return null
 }
@@ -66,5 +71,5 @@ function severalIn(text: string): readonly string[] | null {
   return filled.length === 0 ? distinct.slice(0, 1) : filled
 }
 
-/** Leftovers of servers after an object: brackets, and end marks such as `</tool_call>` and `<|im_end|>`. */
-const templateMarks = /^(?:[\s}\]]|<\/[a-z_]{1,40}>|<\|[^|<>]{1,40}\|>)*$/
+/** Leftovers of servers after an object: brackets, empty texts, and end marks such as `</tool_call>` and `<|im_end|>`. */
+const templateMarks = /^(?:[\s}\]]|""|<\/[a-z_]{1,40}>|<\|[^|<>]{1,40}\|>)*$/

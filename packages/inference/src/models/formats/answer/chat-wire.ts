@@ -1,6 +1,7 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import * as z from 'zod'
 import { readJsonQuietly } from '@flotilla/foundation/intake'
+import { isRecord } from '../empty-answer.ts'
 
 /**
  * The schema of chat completions as providers really write them. A value of any other type in these places makes the
@@ -14,7 +15,10 @@ import { readJsonQuietly } from '@flotilla/foundation/intake'
  *   empty
  * - `index`: a whole number, also as a text; anything else is no index
  * - `finish_reason`: a text, or an object with `type` or `reason`; also `finishReason`, `stop_reason`
- * - `choices`: a list, or one choice
+ * - `choices`: a list, one choice, or choices by their index
+ * - a list of calls: false, an empty text and the text `null` are the same as none
+ * - `delta` and `message`: an object, its content as a text, or an empty list, which PHP prints for an empty object
+ * - a choice: its members `tool_calls` and `function_call` count for a message without calls
  * - a call: `function` or `custom`, or `name` and `arguments` beside the id
  * - refusal, thinking: `false` is the same as none
  * - a choice: `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it
@@ -152,7 +156,8 @@ function byIndex(calls: Readonly<Record<string, WireCall>>): WireCall[] {
 const calls = z
   .union([
     callList,
-    z.literal('').transform(() => []),
+    z.enum(['', 'null', 'None']).transform(() => []),
+    z.literal(false).transform(() => []),
     // The list of calls as a JSON string: some servers encode the list twice.
     z
       .string()
@@ -161,6 +166,9 @@ const calls = z
   ])
   .nullish()
   .transform((list) => list ?? [])
+
+/** What servers write in place of an object for a call that was not made. */
+const noCall = z.union([z.literal(''), z.literal(false), z.tuple([])]).transform(() => null)
 
 /** Accepts `false` in place of a text and reads it as no content. */
 function orFalse<S extends z.ZodType, V>(schema: S, none: V) {
@@ -177,14 +185,22 @@ const messageMembers = z.looseObject({
   thinking_blocks: z.array(z.unknown()).nullish().catch(null),
   reasoning_details: z.array(z.unknown()).nullish().catch(null),
   tool_calls: calls,
-  function_call: functionSchema.nullish(),
+  function_call: z.union([functionSchema, noCall]).nullish(),
   extra_content: callSchema.shape.extra_content,
 })
 /** Some providers write member names in camel case. */
-const messageSchema = z.preprocess(
-  renaming({ toolCalls: 'tool_calls', functionCall: 'function_call', reasoningContent: 'reasoning_content' }),
-  messageMembers,
-)
+const inOneSpelling = renaming({
+  toolCalls: 'tool_calls',
+  functionCall: 'function_call',
+  reasoningContent: 'reasoning_content',
+})
+const messageSchema = z.preprocess((value) => inOneSpelling(asMessage(value)), messageMembers)
+
+/** Returns a message for a text, and an empty message for an empty list. */
+function asMessage(value: unknown): unknown {
+  if (typeof value === 'string') return { content: value }
+  return Array.isArray(value) && value.length === 0 ? {} : value
+}
 export type WireSaid = z.output<typeof messageMembers>
 
 const reason = z
@@ -206,15 +222,32 @@ const choiceMembers = z.looseObject({
   error: z.unknown().optional(),
 })
 
-const choiceSchema = z.preprocess(
-  renaming({ finishReason: 'finish_reason', stop_reason: 'finish_reason', stopReason: 'finish_reason' }),
-  choiceMembers,
-)
+const withReason = renaming({
+  finishReason: 'finish_reason',
+  stop_reason: 'finish_reason',
+  stopReason: 'finish_reason',
+})
+const choiceSchema = z.preprocess((value) => withOwnCalls(withReason(value)), choiceMembers)
 
-const choiceList = z.preprocess(
-  (value) => (typeof value !== 'object' || value === null || Array.isArray(value) ? value : [value]),
-  z.array(choiceSchema.nullable()).nullish(),
-)
+/** Moves calls that stand in the choice itself into its message, unless the message has calls of its own. */
+function withOwnCalls(value: unknown): unknown {
+  if (!isRecord(value)) return value
+  const name = ['tool_calls', 'function_call'].find((one) => isFilled(value[one]))
+  if (name === undefined) return value
+  const place = isRecord(value['delta']) ? 'delta' : 'message'
+  const message = isRecord(value[place]) ? value[place] : {}
+  return isFilled(message[name]) ? value : { ...value, [place]: { ...message, [name]: value[name] } }
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+const choiceList = z.preprocess((value) => {
+  if (!isRecord(value)) return value
+  const isByIndex = isFilled(value) && Object.keys(value).every((name) => /^\d{1,4}$/.test(name))
+  return isByIndex ? Object.values(value) : [value]
+}, z.array(choiceSchema.nullable()).nullish())
 
 /** Copies members with the first name to the second name, unless the second has a value. */
 function renaming(names: Readonly<Record<string, string>>) {

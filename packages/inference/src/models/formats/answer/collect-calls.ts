@@ -140,16 +140,22 @@ function joinedName(call: OpenCall, piece: string): string {
 }
 
 /**
- * Removes the marks of a model's chat template: `functions.` before the name and `<|channel|>…` after it. A call
- * without a name gets a name that no tool has, so that the model receives an error for it.
+ * Removes the marks of a model's chat template: `functions.` and Gemini's `default_api.` before the name, the index
+ * of Kimi, `()` and `<|channel|>…` after it, and a dollar sign, with which a provider could take the call for one of
+ * its own tools. A call without a name gets a name that no tool has, so that the model receives an error for it.
  */
 function plainName(name: string): string {
   const plain = name
     .replace(/<\|[^]*$/, '')
     .trim()
-    .replace(/^functions[.:]/, '')
-  return plain === '' ? 'unnamed_call' : plain
+    .replace(/^[\s$]+/, '')
+  const inner = namespaced.exec(plain)?.groups?.['name'] ?? plain
+  const bare = inner.replace(/\(\)$/, '')
+  return bare === '' ? 'unnamed_call' : bare
 }
+
+/** A name in a namespace, possibly with the index of the call behind it. */
+const namespaced = /^(?:functions|default_api|tools)[.:](?<name>.*?)(?::\d{1,4})?$/s
 
 interface Brackets {
   take(text: string): void

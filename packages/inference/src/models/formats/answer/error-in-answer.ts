@@ -1,3 +1,5 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonQuietly } from '@flotilla/foundation/intake'
 import { saysTooLong } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 import { redact } from '@flotilla/egress/credentials'
@@ -14,10 +16,19 @@ const messageNames = [
   'error_msg',
   'Message',
   'error',
+  'error_message',
+  'error_description',
   'description',
   'reason',
   'errorMessage',
+  'errmsg',
+  'faultstring',
+  'title',
 ] as const
+/** Members that hold an error, besides `error`. */
+const errorNames = ['errors', 'Error', 'fault', 'err', 'exception'] as const
+/** The most nested errors that are searched for a message; an error of another provider may be in the message. */
+const nestedMax = 4
 /** Matches the members that an object may have besides its message if the object is nothing but an error. */
 const besideMessage =
   /^(?:success|status|ok|code|type|data|errorType|stackTrace|time|timestamp|path|(?:request|trace)_?id)$/i
@@ -35,7 +46,7 @@ export function errorInAnswer(
   if (error === null) return null
   const judged = judge?.({ error }) ?? null
   if (judged !== null) return judged
-  const message = redact(messageIn(error), secrets).slice(0, messageMaxChars)
+  const message = redact(messageIn(error) || codesIn(error), secrets).slice(0, messageMaxChars)
   const detail = `the model answered with an error: ${message === '' ? 'without a message' : message}`
   return new Problem(saysTooLong(message) ? 'prompt-too-long' : 'upstream-failed', { detail })
 }
@@ -53,11 +64,13 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   const response = value['Response']
   if (isRecord(response) && isFilled(response['Error'])) return response['Error']
   if (value['type'] === 'error' || value['object'] === 'error') return value
-  const isAnswer = Array.isArray(choices) || isRecord(value['message']) || value['usage'] !== undefined
+  const isAnswer = isFilled(choices) || isRecord(value['message']) || value['usage'] !== undefined
   if (isAnswer) return firstFilled(Array.isArray(choices) ? choices : [])
   // Cloudflare reports a list of errors beside an empty result.
-  if (isFilled(value['errors'])) return value['errors']
-  const hasWords = messageNames.some((name) => typeof value[name] === 'string' && value[name] !== '')
+  const named = errorNames.find((name) => isFilled(value[name]))
+  if (named !== undefined) return value[named]
+  if (value['success'] === false || value['ok'] === false) return value
+  const hasWords = messageIn(value) !== ''
   const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'detail'].some((name) =>
     isFilled(value[name]),
   )
@@ -82,15 +95,28 @@ function isFilled(value: unknown): boolean {
   return !isRecord(value) || Object.keys(value).length > 0
 }
 
-function messageIn(error: unknown): string {
-  if (typeof error === 'string') return error
-  if (Array.isArray(error)) return messageIn(error[0])
+function messageIn(error: unknown, depth = 1): string {
+  if (depth > nestedMax) return ''
+  if (typeof error === 'string') return messageInText(error, depth)
+  if (Array.isArray(error)) return messageIn(error[0], depth + 1)
   if (!isRecord(error)) return ''
   for (const name of messageNames) {
     const value = error[name]
-    if (typeof value === 'string' && value !== '') return value
-    if (isRecord(value)) return messageIn(value)
+    const message =
+      typeof value === 'string' ? messageInText(value, depth) : isFilled(value) ? messageIn(value, depth + 1) : ''
+    if (message !== '') return message
   }
-  const { code, type } = error
+  return ''
+}
+
+/** Returns the text, or the message of the error that it holds as JSON, as routers write the error of a provider. */
+function messageInText(text: string, depth: number): string {
+  const inner = /^\s*\{/.test(text) ? readJsonQuietly(text, jsonLimits.serverReply) : undefined
+  return (isRecord(inner) && messageIn(inner, depth + 1)) || text
+}
+
+/** Returns the type and the code of an error without a message. */
+function codesIn(error: unknown): string {
+  const { code, type } = isRecord(error) ? error : {}
   return [type, code].filter((part) => typeof part === 'string' || typeof part === 'number').join(' ')
 }

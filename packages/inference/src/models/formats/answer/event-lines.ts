@@ -42,7 +42,6 @@ const strayMaxChars = 16 * 1024
 export function createEventLines(eventMaxChars: number): EventLines {
   let line: string[] = []
   let chars = 0
-  let isFirst = true
   let event = ''
   let data: string[] = []
   /** Whether the first data line is a whole JSON text: determined once, because any number of lines may follow it. */
@@ -74,8 +73,8 @@ export function createEventLines(eventMaxChars: number): EventLines {
 
   function endLine(into: Frame[]): void {
     const joined = line.length === 1 ? (line[0] ?? '') : line.join('')
-    const text = isFirst && joined.startsWith('\uFEFF') ? joined.slice(1) : joined
-    isFirst = false
+    // A proxy that joins streams leaves a byte order mark before each of them.
+    const text = joined.startsWith('\uFEFF') ? joined.slice(1) : joined
     line = []
     if (text === '') return dispatch(into)
     if (!known.test(text)) return outside(text, into)

@@ -11,10 +11,13 @@ const thinkingPairs: readonly (readonly [opening: string, closing: string])[] = 
   ['<seed:think>', '</seed:think>'],
   ['<mm:think>', '</mm:think>'],
   ['<|START_THINKING|>', '<|END_THINKING|>'],
+  ['<|channel>thought', '<channel|>'],
+  ['<|begin_of_thought|>', '<|end_of_thought|>'],
+  ['<longcat_think>', '</longcat_think>'],
 ]
 
 /** Marks that some models write between thinking and words. */
-const beginnings = ['<|START_RESPONSE|>', '<|START_TEXT|>']
+const beginnings = ['<|START_RESPONSE|>', '<|START_TEXT|>', '<|begin_of_solution|>']
 
 /** Marks that end a turn. */
 const ends = [
@@ -31,6 +34,9 @@ const ends = [
   '<|END_OF_TURN_TOKEN|>',
   '<｜end▁of▁sentence｜>',
   '<end_of_turn>',
+  '<turn|>',
+  '<|end_of_solution|>',
+  '<|fim_pad|>',
   '<|user|>',
   '<|observation|>',
   '<eos>',

@@ -5,6 +5,7 @@ import { redact } from '@flotilla/egress/credentials'
 import type { Secret } from '@flotilla/egress/credentials'
 import { isRecord } from '../empty-answer.ts'
 import { excerptOf } from './answer-frames.ts'
+import { jsonTextsIn } from './json-texts.ts'
 import { mendJson } from './mend-json.ts'
 import { unreadable } from './unreadable.ts'
 
@@ -57,9 +58,32 @@ function parsedOrMended(text: string): { text: string; value: unknown } | null {
   } catch (error) {
     if (error instanceof Problem && error.code === 'body-too-large') throw unreadable(error.detail)
   }
-  const mended = mendJson(text, { numbers: true })
-  const value = mended === text ? undefined : readJsonQuietly(mended, jsonLimits.modelAnswer)
-  return value === undefined ? null : { text: mended, value }
+  for (const mended of [joinedEvents(text), mendJson(text, { numbers: true })]) {
+    const value = mended === text ? undefined : readJsonQuietly(mended, jsonLimits.modelAnswer)
+    if (value !== undefined) return { text: mended, value }
+  }
+  return null
+}
+
+/** What may stand between two objects of one data line: the field of an event whose line end was lost, or a mark. */
+const lostLineEnd = /^(?:\s|data:|\[DONE\])+/
+const doneText = /^\[done\]$/i
+/** The most events without a line end between them that are read from one text. */
+const joinedMax = 4096
+
+/** Returns the objects of one text as a list, if nothing but lost line ends stands between them; else the text. */
+function joinedEvents(text: string): string {
+  const all: string[] = []
+  let rest = text
+  for (let pieces = 0; pieces < joinedMax; pieces++) {
+    const { texts, rest: behind } = jsonTextsIn(rest)
+    for (const one of texts) if (!doneText.test(one)) all.push(one)
+    const lost = lostLineEnd.exec(behind)?.[0] ?? ''
+    rest = behind.slice(lost.length)
+    if (rest === '') return `[${all.join(',')}]`
+    if (lost === '') return text
+  }
+  return text
 }
 
 function listed(value: unknown): readonly unknown[] {
