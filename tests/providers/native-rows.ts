@@ -14,6 +14,7 @@ import {
   tool,
 } from './native-events.ts'
 import type { NativeOddity } from './native-events.ts'
+import { replayedStreams } from './native-replayed.ts'
 import { reportedStreams } from './native-reported.ts'
 
 const gem = (candidates: unknown, more: object = {}): string =>
@@ -255,6 +256,7 @@ export const nativeOddities: readonly NativeOddity[] = [
     plain,
   ),
   ...reportedStreams,
+  ...replayedStreams,
   google('a call cannot be read', gem([{ finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }]), {
     problem: 'upstream-failed',
     says: 'MALFORMED_FUNCTION_CALL',

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { text } from '../../packages/agent/src/tools/parameters.ts'
 import { defineTool, succeeded } from '../../packages/agent/src/tools/tool.ts'
@@ -6,11 +7,17 @@ import { startLlmGateway } from '../support/llm-gateway.ts'
 import type { LlmGatewayUnderTest } from '../support/llm-gateway.ts'
 import { wires } from '../support/model-wires.ts'
 import { runAgentAt } from './agent-loop.ts'
+import { bedrockStreams } from './bedrock-rows.ts'
+import type { BinaryOddity } from './bedrock-rows.ts'
 import { nativeOddities } from './native-rows.ts'
 
-const models = { anthropic: 'anthropic/claude-sonnet-4-5', google: 'google/gemini-2.5-flash' } as const
+const models = {
+  anthropic: 'anthropic/claude-sonnet-4-5',
+  google: 'google/gemini-2.5-flash',
+  bedrock: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
+} as const
 
-describe.each(['anthropic', 'google'] as const)('an odd answer on the wire of %s', (kind) => {
+describe.each(['anthropic', 'google', 'bedrock'] as const)('an odd answer on the wire of %s', (kind) => {
   const wire = wires[kind]
   let gateway: LlmGatewayUnderTest
   beforeAll(async () => {
@@ -19,14 +26,17 @@ describe.each(['anthropic', 'google'] as const)('an odd answer on the wire of %s
   })
   afterAll(() => gateway.close())
 
-  const rows = nativeOddities.filter((row) => row.kind === kind)
+  const rows: readonly BinaryOddity[] = [...nativeOddities, ...bedrockStreams].filter(
+    (row) => row.kind === kind,
+  )
   test.each(rows)(
     'an odd answer on a native wire is made or reported by the loop of an agent, where $what',
     async (oddity) => {
       const made: unknown[] = []
       gateway.upstream.answerWith((call, response) => {
-        const isAnswered = /"tool_result"|"functionResponse"/.test(JSON.stringify(call.body))
-        response.writeHead(200, { 'content-type': wire.streamType })
+        const isAnswered = /"tool_result"|"functionResponse"|"toolResult"/.test(JSON.stringify(call.body))
+        const { contentType = wire.streamType } = isAnswered ? {} : oddity
+        response.writeHead(200, { 'content-type': contentType })
         if (!isAnswered) return void response.end(oddity.wire)
         for (const event of wire.events({ text: 'Hello there' })) response.write(wire.frame(event))
         response.end()
@@ -62,6 +72,23 @@ describe.each(['anthropic', 'google'] as const)('an odd answer on the wire of %s
         one.role === 'assistant' ? one.toolCalls.map(({ id }) => id) : [],
       )
       expect(new Set(ids).size).toBe(ids.length)
+    },
+  )
+
+  const whole = rows.filter(({ normal }) => !('problem' in normal) && (normal.text ?? '') !== '')
+  test.each(whole)(
+    'an odd answer on a native wire ends for the official OpenAI client as it ended, where $what',
+    async ({ wire: odd, contentType = wire.streamType, normal }) => {
+      gateway.upstream.answerWith((_call, response) => {
+        response.writeHead(200, { 'content-type': contentType })
+        response.end(odd)
+      })
+      const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+      const messages = [{ role: 'user' as const, content: 'hi' }]
+      const answer = await client.chat.completions
+        .stream({ model: models[kind], messages })
+        .finalChatCompletion()
+      expect(answer.choices[0]?.finish_reason).toBe('end' in normal ? normal.end : 'stop')
     },
   )
 })

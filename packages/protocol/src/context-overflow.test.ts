@@ -155,6 +155,9 @@ describe('a refusal because of length', () => {
   )
 
   test.each([
+    'Too many tokens, please wait before trying again.',
+    'Too many tokens per day, please wait before trying again.',
+    'The number of input tokens exceeds the rate limit of your organization: 30,000 tokens per minute',
     'Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 9000',
     'The maximum tokens you requested exceeds the model limit of 4096. Try again with a maximum tokens value that is lower.',
     'max_tokens: 20000 > 8192, which is the maximum allowed number of output tokens',

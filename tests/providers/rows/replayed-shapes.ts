@@ -165,7 +165,11 @@ export const replayedShapes: readonly Oddity[] = [
   {
     what: 'the thinking of Gemma 4 stands in its channel',
     source: github('lmstudio-ai/lmstudio-bug-tracker/issues/2013'),
-    wire: chunk({ content: '<|channel>thought\nhm' }) + chunk({ content: '\n<channel|>Hello<turn|>' }) + end + done,
+    wire:
+      chunk({ content: '<|channel>thought\nhm' }) +
+      chunk({ content: '\n<channel|>Hello<turn|>' }) +
+      end +
+      done,
     normal: { text: 'Hello', thought: '\nhm\n', end: 'stop' },
   },
   {

@@ -77,6 +77,7 @@ export function createAnswerAssembly(): AnswerAssembly {
       toolCalls: calls,
       ...(thoughts.length > 0 ? { thoughts: joinThoughts(thoughts) } : {}),
       cutOff: finish === 'length',
+      ...(finish === 'content_filter' ? { isFiltered: true } : {}),
       tokens: Math.trunc(tokens),
       promptTokens: Math.trunc(promptTokens),
       answeredBy: null,

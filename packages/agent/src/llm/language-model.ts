@@ -68,6 +68,8 @@ export interface ModelAnswer {
   readonly thoughts?: readonly Thought[]
   /** True when the model was cut off by its own length limit. */
   readonly cutOff: boolean
+  /** True when a filter of the provider, or a refusal of the model, ended the answer. */
+  readonly isFiltered?: boolean
   readonly tokens: number
   /** How many of `tokens` belong to the prompt; 0 when unknown. */
   readonly promptTokens: number

@@ -37,6 +37,11 @@ export const notices = {
   steer: ({ from, text }: SteerMessage): PromptText =>
     clean(`[Said by ${from} while you work on this; take it into account and go on.]\n${text}`),
   roundsUsed: 'All rounds are used. Reset a long conversation, or make the task smaller.',
+  emptyAnswers: 'The model gave empty answers repeatedly.',
+  filtered:
+    'The model or a filter of its provider refused to answer. Change the wording of the message, or use another model.',
+  cutBeforeWords:
+    'The model used all output tokens of its answer before the first word; its thinking counts too. Raise the limit of output tokens, or reduce its thinking.',
 } as const
 
 /** The steer's text without the wrapping sentence; null for other messages. Pure. */

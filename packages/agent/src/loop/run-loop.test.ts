@@ -213,6 +213,25 @@ describe('the loop', () => {
     expect(await runLoop(loopParts(model, []).deps, aState(), signal)).toMatchObject({ text: 'here' })
   })
 
+  test('an empty answer that a filter ended is a failure at once, and its words name the filter', async () => {
+    const model = createScriptedModel([{ isFiltered: true }, { text: 'never asked for' }])
+    expect(await runLoop(loopParts(model, []).deps, aState(), signal)).toMatchObject({
+      kind: 'failed',
+      code: 'model-failed',
+      detail: expect.stringContaining('filter'),
+    })
+    expect(model.asked).toHaveLength(1)
+  })
+
+  test('an empty answer that its limit ended is a failure whose words name the limit', async () => {
+    const model = createScriptedModel([{ cutOff: true }, { cutOff: true }])
+    expect(await runLoop(loopParts(model, []).deps, aState(), signal)).toMatchObject({
+      kind: 'failed',
+      code: 'model-failed',
+      detail: expect.stringContaining('output tokens'),
+    })
+  })
+
   test('two empty answers are a failure of the model', async () => {
     const model = createScriptedModel([{}, {}, { text: 'late' }])
     expect(await runLoop(loopParts(model, []).deps, aState(), signal)).toMatchObject({

@@ -127,12 +127,9 @@ async function askModel(
     const calls = last && deps.work.taskId === null ? [] : usable.toolCalls
     if (answer.text.trim() === '' && calls.length === 0) {
       if (last) return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
-      if (tries < deps.work.emptyRetriesMax) continue
-      return {
-        kind: 'failed',
-        code: 'model-failed',
-        detail: 'The model gave empty answers repeatedly.',
-      }
+      // The same conversation meets the same filter again, and each attempt may be billed.
+      if (answer.isFiltered !== true && tries < deps.work.emptyRetriesMax) continue
+      return { kind: 'failed', code: 'model-failed', detail: whyEmpty(answer) }
     }
     state.step += 1
     state.rounds = countRound(state.rounds)
@@ -147,6 +144,11 @@ async function askModel(
     await deps.saveCheckpoint(state)
     return null
   }
+}
+
+function whyEmpty({ isFiltered, cutOff }: ModelAnswer): string {
+  if (isFiltered === true) return notices.filtered
+  return cutOff ? notices.cutBeforeWords : notices.emptyAnswers
 }
 
 async function answerOf(

@@ -19,6 +19,30 @@ describe('a call of a tool in the words of a model', () => {
     ['Kimi', '<|tool_call_begin|>functions.look:0<|tool_call_argument_begin|>{}<|tool_call_end|>'],
     ['Claude', '<function_calls>\n<invoke name="look">\n</invoke>'],
     ['Harmony', 'to=functions.look {"at":"a"}'],
+    ['GLM', '<tool_call>look\n<arg_key>at</arg_key>\n<arg_value>a</arg_value>\n</tool_call>'],
+    ['newer GLM', '<tool_call>look<arg_key>at</arg_key><arg_value>a</arg_value></tool_call>'],
+    ['Hunyuan', '<tool_calls><tool_call>look<tool_sep><arg_key>at</arg_key></tool_call></tool_calls>'],
+    ['DeepSeek V3.2', '<｜DSML｜function_calls>\n<｜DSML｜invoke name="look">\n</｜DSML｜invoke>'],
+    ['Step', '<｜tool_call_begin｜>function<｜tool_sep｜>look\n{"at":"a"}<｜tool_call_end｜>'],
+    ['MiniMax', '<minimax:tool_call>\n<invoke name="look">\n<parameter name="at">a</parameter>\n</invoke>'],
+    ['Gemma', '```tool_code\nlook(at="a")\n```'],
+    ['Gemini', '```tool_call\ndefault_api.look(at = "a")\n```'],
+    ['newer Gemma', '<|tool_call>call:look{at:<|"|>a<|"|>}<tool_call|>'],
+    ['Nemotron', '<TOOLCALL>[{"name":"look","arguments":{"at":"a"}}]</TOOLCALL>'],
+    ['Jamba', '<tool_calls>[\n{"name":"look","arguments":{"at":"a"}}\n]</tool_calls>'],
+    ['Granite', '<|tool_call|>[{"name": "look", "arguments": {"at": "a"}}]'],
+    ['Phi', 'functools[{"name":"look","arguments":{"at":"a"}}]'],
+    ['InternLM', '<|action_start|><|plugin|>{"name":"look","parameters":{"at":"a"}}<|action_end|>'],
+    ['Command', '<|START_ACTION|>[{"tool_call_id":"0","tool_name":"look","parameters":{}}]<|END_ACTION|>'],
+    ['LFM', '<|tool_call_start|>[look(at="a")]<|tool_call_end|>'],
+    ['Olmo', '<function_calls>look(at="a")</function_calls>'],
+    ['LongCat', '<longcat_tool_call>look\n<longcat_arg_key>at</longcat_arg_key>\n</longcat_tool_call>'],
+    ['ReAct', 'I look.\nAction: look\nAction Input: {"at":"a"}'],
+    ['Python alone', '[look(at="a")]'],
+    ['a JSON list alone', '[{"name":"look","arguments":{"at":"a"}}]'],
+    ['a message alone', '{"tool_calls":[{"function":{"name":"look","arguments":"{}"}}]}'],
+    ['a tool alone', '{"tool":"look","arguments":{"at":"a"}}'],
+    ['an action alone', '{"action":"look","action_input":{"at":"a"}}'],
     ['JSON alone', '```json\n{"name": "look", "arguments": {"at": "a"}}\n```'],
   ])('a call of a tool in the words of a model is found in the form of %s', (_form, text) => {
     expect(writtenCall(text, names)).toBe('look')
@@ -35,8 +59,15 @@ describe('a call of a tool in the words of a model', () => {
   })
 
   test('a call of a tool in the words of a model is looked for in time that grows with the text', () => {
-    const hostile = '<tool_call>{'.repeat(5000)
-    expect(writtenCall(hostile, names)).toBeNull()
+    for (const piece of [
+      '<tool_call>{',
+      '<tool_call>a',
+      'functools[{',
+      '[a(',
+      'Action: a\n',
+      '<|tool_call>call:',
+    ])
+      expect(writtenCall(piece.repeat(5000), names)).toBeNull()
   })
 })
 

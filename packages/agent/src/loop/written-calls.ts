@@ -1,25 +1,41 @@
 /** Finds the tool's name within 300 characters after the beginning of a call. */
-const inJson = String.raw`[^]{0,300}?"name"\s*:\s*"(?<name>[^"\n]{1,128})"`
-const word = String.raw`(?:functions\.)?(?<name>[\w.-]{1,128}?)`
+const inJson = String.raw`[^]{0,300}?"(?:name|tool_name)"\s*:\s*"(?<name>[^"\n]{1,128})"`
+const word = String.raw`(?:functions\.|default_api\.)?(?<name>[\w.-]{1,128}?)`
+/** Marks before a list of calls as JSON: Nemotron, Jamba, Granite, Phi, InternLM, Command. */
+const lists = String.raw`(?:<TOOLCALL>|<tool_calls>|<\|tool_call\|>|functools|<\|plugin\|>|<\|START_ACTION\|>)`
 
-/** How templates write a call as text: Hermes, Qwen, Mistral, Llama, DeepSeek, Kimi, Claude, Harmony. */
+/**
+ * How templates write a call as text: Hermes, Qwen, GLM, Mistral, Llama, DeepSeek, Kimi, Claude, Gemma, LongCat, LFM,
+ * ReAct, Harmony, and those of `lists`.
+ */
 const forms: readonly RegExp[] = [
   new RegExp(String.raw`<tool_call>\s*\{${inJson}`, 'g'),
+  new RegExp(String.raw`<tool_call>\s*${word}\s*<(?:arg_key|tool_sep|/tool_call)`, 'g'),
+  new RegExp(String.raw`${lists}\s*\[?\s*\{${inJson}`, 'g'),
+  new RegExp(String.raw`<\|tool_call>\s*call:${word}\s*\{`, 'g'),
+  new RegExp(String.raw`<longcat_tool_call>\s*${word}\s*<`, 'g'),
+  new RegExp(
+    String.raw`(?:<\|tool_call_start\|>|<function_calls>|\x60{3}tool_c(?:ode|all))\s*\[?${word}\(`,
+    'g',
+  ),
+  new RegExp(String.raw`^Action:\s*${word}\s*\nAction Input:`, 'gm'),
   new RegExp(String.raw`\[TOOL_CALLS\]\s*\[?\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`\[TOOL_CALLS\]\s*${word}\s*(?:\[|\{)`, 'g'),
   new RegExp(String.raw`<\|python_tag\|>\s*\{${inJson}`, 'g'),
   new RegExp(String.raw`<function=${word}>`, 'g'),
-  new RegExp(String.raw`<invoke name="${word}">`, 'g'),
-  new RegExp(String.raw`<｜tool▁sep｜>\s*${word}\s`, 'g'),
+  new RegExp(String.raw`<(?:｜DSML｜)?invoke name="${word}">`, 'g'),
+  new RegExp(String.raw`<｜tool[▁_]sep｜>\s*${word}\s`, 'g'),
   new RegExp(String.raw`<｜tool▁call▁begin｜>\s*${word}\s*<`, 'g'),
   new RegExp(String.raw`<\|tool_call_begin\|>\s*${word}(?::\d+)?\s*<`, 'g'),
   new RegExp(String.raw`^to=${word}\s`, 'gm'),
 ]
 /** A text that is nothing but the JSON of a call. */
 const alone = new RegExp(
-  String.raw`^\s*(?:\x60{3}(?:json)?\s*)?\{\s*"(?:name|type|id)"[^]*\}\s*(?:\x60{3})?\s*$`,
+  String.raw`^\s*(?:\x60{3}(?:json)?\s*)?\[?\s*\{\s*"(?:name|type|id|tool|action|tool_calls)"[^]*\}\s*\]?\s*(?:\x60{3})?\s*$`,
 )
-const nameInside = new RegExp(inJson)
+const nameInside = /[^]{0,300}?"(?:name|tool|action)"\s*:\s*"(?<name>[^"\n]{1,128})"/
+/** A text that is nothing but a list of calls as Python. */
+const pythonAlone = new RegExp(String.raw`^\s*\[${word}\([^]*\)\]\s*$`)
 /** The maximum length of a call written as text, in characters; longer texts are answers with an example. */
 const textMaxChars = 64 * 1024
 
@@ -35,7 +51,9 @@ export function writtenCall(text: string, names: ReadonlySet<string>): string | 
       const name = groups?.['name'] ?? ''
       if (names.has(name)) return name
     }
+  const python = pythonAlone.exec(text)?.groups?.['name'] ?? ''
+  if (names.has(python)) return python
   const name = alone.test(text) ? nameInside.exec(text)?.groups?.['name'] : undefined
-  const hasInput = /"(?:arguments|parameters|input)"\s*:/.test(text)
+  const hasInput = /"(?:arguments|parameters|input|action_input)"\s*:/.test(text)
   return name !== undefined && hasInput && names.has(name) ? name : null
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Problem } from '@flotilla/protocol/problem'
 
 /**
  * The API format of a call and its answer; each is the public API of that name: `/v1/chat/completions`,
@@ -43,8 +44,13 @@ export interface CallBounds {
   readonly spend?: (<T>(work: () => T) => T) | undefined
 }
 
+/** Converts a provider's error to a Problem (temporary or not, next step); null if the error is unknown. */
+export type JudgeError = (answer: { readonly error: unknown }) => Problem | null
+
 export interface ProviderOptions extends CallBounds {
   readonly signal: AbortSignal
+  /** Classifies an error inside an answer that the provider's adapter translates; unknown errors are temporary. */
+  readonly judge?: JudgeError
 }
 
 export interface ProviderRequest {

@@ -3,7 +3,7 @@ import { Problem, withChanges } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { redact } from '@flotilla/egress/credentials'
 import type { Secret } from '@flotilla/egress/credentials'
-import type { ProviderReply } from '../llm-provider.ts'
+import type { JudgeError, ProviderReply } from '../llm-provider.ts'
 import { providerVariable } from '../providers/provider-setup.ts'
 import { judgeRefusal } from '../refusals/judge-refusal.ts'
 import type { IsEchoed, Judged } from '../refusals/judge-refusal.ts'
@@ -105,6 +105,11 @@ export function refusalInBody(
   const message = redact(facts.message, by.secrets).slice(0, messageMaxChars)
   const detail = `the ${where} reported an error: ${message === '' ? 'without a message' : message}`
   return { ...refusal, problem: new Problem('upstream-failed', { detail }) }
+}
+
+/** Returns the classification of errors inside an answer of this provider. */
+export function judgeOf(by: RefusedBy): JudgeError {
+  return (answer) => refusalInBody(answer, { by, where: 'stream' })?.problem ?? null
 }
 
 function placeOf({ provider, baseUrl }: RefusedBy): { readonly provider: string; readonly host: string } {

@@ -10,7 +10,7 @@ import type { ProviderReply } from '../llm-provider.ts'
 import { eventsOrNormal } from './events-or-normal.ts'
 import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, AskedCall, OpenCallDeps, Opened } from './open-call.ts'
-import { refusalInBody } from './provider-problem.ts'
+import { judgeOf } from './provider-problem.ts'
 import type { CacheTime } from '../formats/prompt-cache.ts'
 import { prefixOf } from '../formats/prompt-prefix.ts'
 import type { PrefixBreak } from '../formats/prompt-prefix.ts'
@@ -58,7 +58,7 @@ function normalOptions(deps: ReadForDeps, { model, request, bounds }: Opened): N
     newId: () => deps.newId('call'),
     createdSeconds: Math.floor(deps.clock.now() / 1000),
     bounds,
-    judge: (answer) => refusalInBody(answer, { by: model, where: 'stream' })?.problem ?? null,
+    judge: judgeOf(model),
   }
 }
 

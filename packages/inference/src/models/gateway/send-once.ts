@@ -3,6 +3,7 @@ import { spendIn } from '../wire/collect-reply.ts'
 import type { Failure } from './failover.ts'
 import type { Opened } from './open-call.ts'
 import { failureFromError, failureFromRefusal } from './provider-failure.ts'
+import { judgeOf } from './provider-problem.ts'
 import type { CallWaits } from './report-waits.ts'
 
 /** The answer to an attempt, or its failure. */
@@ -22,7 +23,7 @@ export async function sendOnce<Answer>(
   const waited = waits.asking(model)
   const settleUnseen = () => opened.account.settleUnconfirmed(client.why() ?? 'broken-off')
   try {
-    const options = { ...opened.bounds, signal: client.cut }
+    const options = { ...opened.bounds, signal: client.cut, judge: judgeOf(model) }
     const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
     if (reply.status === 200) {
       const answer = await receive(reply)

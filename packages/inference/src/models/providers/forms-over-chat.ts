@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Secret } from '@flotilla/egress/credentials'
-import type { LlmProvider, ProviderOptions, ProviderReply, ProviderRequest } from '../llm-provider.ts'
+import type { JudgeError, LlmProvider, ProviderOptions, ProviderReply, ProviderRequest } from '../llm-provider.ts'
 import { printedBody } from '../formats/json-body.ts'
 import { chatFromResponse } from '../formats/responses/chat-from-response.ts'
 import { createResponseWriter } from '../formats/responses/response-from-chat.ts'
@@ -29,7 +29,7 @@ interface TranslationOptions {
 /** A request as a chat completion, and the writer that translates its answer back. */
 interface Translation {
   readonly chat: JsonObject
-  readonly writer: () => AnswerWriter
+  readonly writer: (judge: JudgeError | undefined) => AnswerWriter
 }
 
 /**
@@ -60,7 +60,7 @@ export function formsOverChat(provider: LlmProvider, options: TranslationOptions
     return {
       ...reply,
       contentType: request.stream ? 'text/event-stream' : 'application/json',
-      body: rewrittenBody(reply.body, writer(), request.stream ? { spend: bounds.spend } : bounds),
+      body: rewrittenBody(reply.body, writer(bounds.judge), request.stream ? { spend: bounds.spend } : bounds),
     }
   }
 }
@@ -74,7 +74,8 @@ function messagesTranslation(request: ProviderRequest, options: TranslationOptio
   const { stream, model } = request
   return {
     chat: chatFromMessages(printedBody(request)),
-    writer: () => createMessageWriter({ stream, model, rule, secrets, from, newId: () => newId('toolu_') }),
+    writer: (judge) =>
+      createMessageWriter({ stream, model, rule, secrets, from, newId: () => newId('toolu_'), judge }),
   }
 }
 
@@ -85,9 +86,9 @@ function responsesTranslation(request: ProviderRequest, options: TranslationOpti
   const tools = readResponseTools(body['tools'])
   return {
     chat: chatFromResponse(body, tools),
-    writer: () => {
+    writer: (judge) => {
       const head = { id: newId('resp_'), model, createdSeconds: Math.floor(clock.now() / 1000) }
-      return createResponseWriter({ stream, head, tools, rule, secrets, from, newId })
+      return createResponseWriter({ stream, head, tools, rule, secrets, from, newId, judge })
     },
   }
 }

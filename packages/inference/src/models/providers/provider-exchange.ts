@@ -46,7 +46,7 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
       onHead({ status, headers }) {
         body = unpacked(createReplyBytes(flow), { flow, contentEncoding: headers.get('content-encoding') })
         resolve({
-          status,
+          status: answerStatus(status),
           contentType: headers.get('content-type') ?? '',
           ...retryWordsIn((name) => headers.get(name)),
           body: body.stream,
@@ -68,6 +68,11 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
       },
     })
   })
+}
+
+/** Returns 200 for every status of an answer with a body: some gateways answer a POST with 201. */
+function answerStatus(status: number): number {
+  return status > 200 && status < 300 && status !== 204 && status !== 205 ? 200 : status
 }
 
 function abortReason(signal: AbortSignal): Error {

@@ -17,7 +17,7 @@ import type { CallPiece, CollectedCall, CallCollector } from './collect-calls.ts
 import { createThinkingTags, unopenedHeldChars } from './thinking-tags.ts'
 import { thoughtsIn, thoughtOf } from './thoughts.ts'
 import { errorInAnswer } from './error-in-answer.ts'
-import type { JudgeError } from './error-in-answer.ts'
+import type { JudgeError } from '../../llm-provider.ts'
 import { unreadable } from './unreadable.ts'
 import { wireValues } from './wire-values.ts'
 import type { WireValue } from './wire-values.ts'
@@ -281,7 +281,8 @@ function takeChoice(so: ReadSoFar, choice: WireChoice, by: Taking): SaidNews {
 }
 
 /** Members of a choice that have no content. */
-const silentMembers = /^(?:index|delta|message|text|logprobs|seed|usage|error|.*(?:reason|finish|stop|filter).*)$/i
+const silentMembers =
+  /^(?:index|delta|message|text|logprobs|seed|usage|error|.*(?:reason|finish|stop|filter).*)$/i
 
 /** Describes a choice whose content stands under an unknown name; null if it has none. */
 function strangeChoice(value: Usage): string | null {

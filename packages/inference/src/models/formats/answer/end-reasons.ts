@@ -87,8 +87,14 @@ const none: readonly string[] = [
  */
 const parts: readonly (readonly [RegExp, NormalEnd | 'error'])[] = [
   [/^(?:stop|eos|end)(?:_|$)/, 'stop'],
-  [/error|fail|exception|abort|cancel|timeout|timed_out|overload|rate_limit|unavailable|malformed|internal/, 'error'],
-  [/filter|safety|block|moderat|policy|refus|guardrail|prohibit|sensitive|unsafe|toxic|violat/, 'content_filter'],
+  [
+    /error|fail|exception|abort|cancel|timeout|timed_out|overload|rate_limit|unavailable|malformed|internal/,
+    'error',
+  ],
+  [
+    /filter|safety|block|moderat|policy|refus|guardrail|prohibit|sensitive|unsafe|toxic|violat/,
+    'content_filter',
+  ],
   [/length|limit|max_|truncat|window|budget|exceed|incomplete|cut_?off/, 'length'],
 ]
 

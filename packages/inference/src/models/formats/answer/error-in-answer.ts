@@ -5,6 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { redact } from '@flotilla/egress/credentials'
 import type { Secret } from '@flotilla/egress/credentials'
 import { isRecord } from '../empty-answer.ts'
+import type { JudgeError } from '../../llm-provider.ts'
 
 /** How much of an error message inside an answer of a provider is quoted, in characters. */
 const messageMaxChars = 500
@@ -46,13 +47,10 @@ export function errorInAnswer(
   if (error === null) return null
   const judged = judge?.({ error }) ?? null
   if (judged !== null) return judged
-  const message = redact(messageIn(error) || codesIn(error), secrets).slice(0, messageMaxChars)
+  const message = redact(errorWordsIn(error), secrets).slice(0, messageMaxChars)
   const detail = `the model answered with an error: ${message === '' ? 'without a message' : message}`
   return new Problem(saysTooLong(message) ? 'prompt-too-long' : 'upstream-failed', { detail })
 }
-
-/** Converts a provider's error to a Problem (temporary or not, next step); null if the error is unknown. */
-export type JudgeError = (answer: { readonly error: unknown }) => Problem | null
 
 function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   const { error, choices } = value
@@ -95,6 +93,11 @@ function isFilled(value: unknown): boolean {
   return !isRecord(value) || Object.keys(value).length > 0
 }
 
+/** Returns the message of an error in any form; its type and code if it has no message. Pure. */
+export function errorWordsIn(error: unknown): string {
+  return messageIn(error) || codesIn(error)
+}
+
 function messageIn(error: unknown, depth = 1): string {
   if (depth > nestedMax) return ''
   if (typeof error === 'string') return messageInText(error, depth)
@@ -103,7 +106,11 @@ function messageIn(error: unknown, depth = 1): string {
   for (const name of messageNames) {
     const value = error[name]
     const message =
-      typeof value === 'string' ? messageInText(value, depth) : isFilled(value) ? messageIn(value, depth + 1) : ''
+      typeof value === 'string'
+        ? messageInText(value, depth)
+        : isFilled(value)
+          ? messageIn(value, depth + 1)
+          : ''
     if (message !== '') return message
   }
   return ''

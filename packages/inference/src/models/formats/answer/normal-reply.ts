@@ -1,14 +1,13 @@
 import { createByteStream, pipeBytes } from '../../wire/byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from '../../wire/byte-stream.ts'
 import { spendIn } from '../../wire/collect-reply.ts'
-import type { CallBounds, ProviderReply } from '../../llm-provider.ts'
+import type { CallBounds, JudgeError, ProviderReply } from '../../llm-provider.ts'
 import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames } from './answer-frames.ts'
 import type { Frame } from './event-lines.ts'
 import { createAnswerReader } from './answer-reader.ts'
 import type { SaidNews } from './answer-reader.ts'
 import { thoughtOf } from './thoughts.ts'
-import type { JudgeError } from './error-in-answer.ts'
 import { endChunks, firstChunk, newsChunk, normalCalls, wholeNormal } from './write-normal.ts'
 
 export interface NormalReplyOptions {

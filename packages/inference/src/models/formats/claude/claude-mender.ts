@@ -1,5 +1,6 @@
 import { eventsOfMessage, filled, membersOf } from './claude-message.ts'
 import type { Members } from './claude-message.ts'
+import { countIn } from '../usage.ts'
 import { mendedBlock, mendedDelta } from './claude-blocks.ts'
 
 interface MenderOptions {
@@ -176,8 +177,9 @@ const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 
 function filledUsage(usage: Members, keepsUnknown: boolean): Members {
   const numbers = Object.entries(usage).flatMap(([name, value]): (readonly [string, unknown])[] => {
     if (!counts.includes(name)) return keepsUnknown ? [[name, value]] : []
-    const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
-    return typeof count === 'number' ? [[name, count]] : []
+    // Strict readers reject the whole answer for a negative count or one beyond the precision of a float.
+    const count = countIn(value)
+    return count === null ? [] : [[name, count]]
   })
   const plain: Members = Object.fromEntries(numbers)
   return { ...plain, output_tokens: plain['output_tokens'] ?? 0 }
@@ -185,7 +187,7 @@ function filledUsage(usage: Members, keepsUnknown: boolean): Members {
 
 function filledMessage(message: Members, keepsUnknown = true): Members {
   const reported = membersOf(message['usage'])
-  const usage = filledUsage({ input_tokens: 0, output_tokens: 0, ...filled(reported) }, keepsUnknown)
+  const usage = { input_tokens: 0, ...filledUsage(filled(reported), keepsUnknown) }
   const known = { id: '', type: 'message', model: '', role: 'assistant', content: [], ...filled(message) }
   const same = sameMembers(usage, reported)
   const hasAll = ['id', 'type', 'model', 'role'].every((name) => typeof message[name] === 'string')

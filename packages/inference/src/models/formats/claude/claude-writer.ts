@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
-import { errorInAnswer } from '../answer/error-in-answer.ts'
+import { errorInAnswer, errorWordsIn } from '../answer/error-in-answer.ts'
 import { unreadable } from '../answer/unreadable.ts'
 import { wireValues } from '../answer/wire-values.ts'
 import { createClaudeMender } from './claude-mender.ts'
@@ -38,7 +38,7 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
   /** Returns the mended events of one value. `data` is the value's original text, which an unchanged event keeps. */
   function eventsOf(value: Members, written: Members, { event, data }: Frame): readonly Written[] {
     const type = typeof value['type'] === 'string' ? value['type'] : event
-    if (type === 'error') return [{ event: { ...written, type, error: value['error'] ?? value } }]
+    if (type === 'error') return [{ event: { ...written, type, error: errorOf(value) } }]
     const failure = typeof value['type'] === 'string' ? null : errorInAnswer(value, { secrets })
     if (failure !== null)
       return [{ event: { type: 'error', error: { type: 'api_error', message: failure.detail } } }]
@@ -83,6 +83,14 @@ export function createClaudeWriter({ stream, keepsUnknown, seal = '', secrets = 
       return JSON.stringify(messageOfEvents(all))
     },
   }
+}
+
+/** Returns the error in Anthropic's form; compatible servers write a text, or leave out the type or the `error`. */
+function errorOf(value: Members): Members {
+  const error = membersOf(value['error'])
+  if (typeof error['type'] === 'string' && typeof error['message'] === 'string') return error
+  const type = typeof error['type'] === 'string' ? error['type'] : 'api_error'
+  return { ...error, type, message: errorWordsIn(value['error'] ?? value) }
 }
 
 /** Adds the seal before each signature. A signature that comes in pieces is sealed once. */

@@ -28,7 +28,8 @@ export function createGoogleWriter({
   let hasAny = false
   let strange = ''
 
-  function answerOf(value: Members, written: Members): readonly Members[] {
+  function answerOf(given: Members, asWritten: Members): readonly Members[] {
+    const [value, written] = [unwrapped(given), unwrapped(asWritten)]
     const failure = 'candidates' in value ? null : errorInAnswer(value, { secrets })
     if (failure !== null) return [{ error: errorOf(value, failure.detail) }]
     if (!knownMembers.some((name) => name in value)) {
@@ -63,6 +64,12 @@ export function createGoogleWriter({
       return JSON.stringify(whole)
     },
   }
+}
+
+/** Returns the answer without the member `response`, in which Google's Code Assist API puts it. */
+function unwrapped(value: Members): Members {
+  const inner = membersOf(value['response'])
+  return 'candidates' in inner && !('candidates' in value) ? inner : value
 }
 
 const knownMembers = ['candidates', 'usageMetadata', 'promptFeedback'] as const
@@ -118,8 +125,11 @@ function mendedCandidate({ content, finishReason, finishMessage }: Members): Mem
 
 /** Returns the part without members that the package does not know; an empty list if nothing remains. */
 function mendedPart(part: Members): readonly Members[] {
-  const { text, thought, inlineData, functionCall } = part
-  const seal = part['thoughtSignature']
+  const { text, thought } = part
+  // Gateways that read Google's protocol buffers write names with underscores.
+  const inlineData = part['inlineData'] ?? part['inline_data']
+  const functionCall = part['functionCall'] ?? part['function_call']
+  const seal = part['thoughtSignature'] ?? part['thought_signature']
   const more = {
     ...(thought === true ? { thought } : {}),
     ...(typeof seal === 'string' && seal !== '' ? { thoughtSignature: seal } : {}),
@@ -127,7 +137,9 @@ function mendedPart(part: Members): readonly Members[] {
   if (isRecord(functionCall)) return [{ functionCall: mendedCall(functionCall), ...more }]
   if (typeof text === 'string') return [{ text, ...more }]
   if (typeof text === 'number' || typeof text === 'boolean') return [{ text: String(text), ...more }]
-  const { mimeType, data } = membersOf(inlineData)
+  const media = membersOf(inlineData)
+  const mimeType = media['mimeType'] ?? media['mime_type']
+  const { data } = media
   if (typeof mimeType === 'string' && typeof data === 'string')
     return [{ inlineData: { mimeType, data }, ...more }]
   return 'thoughtSignature' in more ? [{ text: '', ...more }] : []

@@ -17,10 +17,14 @@ export const functionName: Rule = (value, reading) => {
   )
 }
 
-/** The name of a tool that a model called; any name but a name with `$`, which a provider might run. */
+/**
+ * The name of a tool that a model called. The model may have invented it, so no name ends the conversation. A leading
+ * `$` is removed, because a provider might run such a name.
+ */
 export const calledName: Rule = (value, reading) => {
-  if (typeof value === 'string' && !value.normalize('NFKC').trimStart().startsWith('$')) return value
-  throw refused(reading, `${shown(value)} is not a valid name of a function`)
+  if (typeof value !== 'string') throw refused(reading, `${shown(value)} is not a valid name of a function`)
+  const plain = value.normalize('NFKC').trimStart()
+  return plain.startsWith('$') ? plain.replace(/^[\s$]+/, '') || 'unnamed_call' : value
 }
 
 /** The name of an offered tool; recorded, so that a tool choice may name it. */

@@ -1,6 +1,7 @@
 import { joinThoughts } from '@flotilla/protocol/thoughts'
 import type { Thought } from '@flotilla/protocol/normal-answer'
 import type { Secret } from '@flotilla/egress/credentials'
+import type { JudgeError } from '../../llm-provider.ts'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
 import { createAnswerReader } from '../answer/answer-reader.ts'
 import type { AnswerEnd, SaidNews } from '../answer/answer-reader.ts'
@@ -22,15 +23,16 @@ interface ResponseOptions {
   /** The name of the provider. */
   readonly from: string
   readonly newId: (start: string) => string
+  readonly judge?: JudgeError | undefined
 }
 
 /**
  * Converts the bytes of a chat completion to those of a response: events of a stream, or one JSON text at the end.
  * Throws the Problems of the answer reader.
  */
-export function createResponseWriter({ stream, head, tools, rule, secrets, from, newId }: ResponseOptions) {
+export function createResponseWriter({ stream, head, tools, rule, secrets, from, newId, judge }: ResponseOptions) {
   const frames = createAnswerFrames()
-  const reader = createAnswerReader({ secrets, from, takesBack: false })
+  const reader = createAnswerReader({ secrets, from, judge, takesBack: false })
   const events = createResponseEvents({ head, tools, rule, newId })
   let text = ''
   const thoughts: Thought[] = []

@@ -3,6 +3,7 @@ import type { Thought } from '@flotilla/protocol/normal-answer'
 import type { Secret } from '@flotilla/egress/credentials'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
 import type { Frame } from '../answer/event-lines.ts'
+import type { JudgeError } from '../../llm-provider.ts'
 import { createAnswerReader } from '../answer/answer-reader.ts'
 import { thoughtOf } from '../answer/thoughts.ts'
 import { normalCalls } from '../answer/write-normal.ts'
@@ -18,6 +19,7 @@ export interface MessageOptions {
   /** The name of the provider. */
   readonly from?: string
   readonly newId: () => string
+  readonly judge?: JudgeError | undefined
 }
 
 /** Tool call ids that Anthropic's clients and servers accept. */
@@ -34,9 +36,10 @@ export function createMessageWriter({
   secrets = [],
   from = '',
   newId,
+  judge,
 }: MessageOptions) {
   const frames = createAnswerFrames()
-  const reader = createAnswerReader({ secrets, from, takesBack: false })
+  const reader = createAnswerReader({ secrets, from, judge, takesBack: false })
   const events = createMessageEvents(model, rule)
   let text = ''
   const thoughts: Thought[] = []

@@ -20,10 +20,11 @@ export function finishReasonOf(reason: LanguageModelV4FinishReason, hasCalls: bo
   if (reason.unified === 'interrupted' || hasNoReason) {
     throw new Problem('upstream-failed', { detail: 'the model ended its answer early' })
   }
-  // Throws for errors that the package reports as `other`, such as a call of a tool that was not offered.
-  if (reason.unified === 'other' && reason.raw !== undefined) endOf(reason.raw)
+  // The package reports as `other` every reason that it does not know. Throws for those that are errors.
+  const known = reason.unified === 'other' && reason.raw !== undefined ? endOf(reason.raw) : null
+  const end = known ?? finishReasons[reason.unified]
   // Some providers report `stop` also for an answer with tool calls.
-  return hasCalls && reason.unified === 'stop' ? 'tool_calls' : finishReasons[reason.unified]
+  return hasCalls && end === 'stop' ? 'tool_calls' : end
 }
 
 /** Converts a usage of the AI SDK to that of a chat completion. Pure. */

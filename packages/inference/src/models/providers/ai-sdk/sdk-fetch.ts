@@ -3,6 +3,8 @@ import { withMarkedNumbers } from '@flotilla/protocol/json-as-written'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { measureJson, readJsonQuietly } from '@flotilla/foundation/intake'
+import { excerptOf } from '../../formats/answer/answer-frames.ts'
+import { unreadable } from '../../formats/answer/unreadable.ts'
 import { isRecord } from '../../formats/empty-answer.ts'
 import type { CallBounds, ProviderReply } from '../../llm-provider.ts'
 import { collect } from '../../wire/collect-reply.ts'
@@ -99,6 +101,14 @@ async function answerFor(
     }
     const text = await measured(reply, host, (read) => writer.take(Buffer.from(read)) + writer.end())
     return { status: statusIn(text), contentType: 'application/json', body: text }
+  }
+  if (status === 200 && answerForm === 'stream' && /^(?:text\/html|application\/json)/.test(contentType)) {
+    // An error or a page comes where a binary stream was asked for.
+    const whole = createWriter?.({ stream: false }) ?? null
+    const text = await measured(reply, host, (read) =>
+      whole === null ? read : whole.take(Buffer.from(read)) + whole.end(),
+    )
+    throw unreadable(`a whole answer came in place of a stream: ${excerptOf(text)}`)
   }
   if (status === 200 && contentType.includes('json'))
     return { status, contentType, body: await measured(reply, host, (text) => text) }
