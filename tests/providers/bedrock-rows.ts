@@ -15,12 +15,13 @@ const frames = (...events: object[]): Uint8Array =>
       Buffer.from(wires.bedrock.frame(event)),
     ),
   )
-const bedrock = (
+type Row = readonly [
   what: string,
   wire: string | Uint8Array,
   normal: NativeOddity['normal'],
   contentType?: string,
-): BinaryOddity => ({
+]
+const bedrock = (...[what, wire, normal, contentType]: Row): BinaryOddity => ({
   what,
   source: 'docs.aws.amazon.com, Amazon Bedrock API reference, ConverseStream',
   kind: 'bedrock',

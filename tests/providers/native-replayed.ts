@@ -17,12 +17,8 @@ import type { NativeOddity } from './native-events.ts'
 
 const github = (thread: string) => `https://github.com/${thread}`
 
-const claude = (
-  what: string,
-  source: string,
-  wire: string,
-  normal: NativeOddity['normal'],
-): NativeOddity => ({
+type Row = readonly [what: string, source: string, wire: string, normal: NativeOddity['normal']]
+const claude = (...[what, source, wire, normal]: Row): NativeOddity => ({
   ...anthropic(what, wire, normal),
   source,
 })
@@ -30,12 +26,7 @@ const gem = (candidates: unknown): string =>
   `data: ${JSON.stringify({ candidates, usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 } })}\n\n`
 const said = (parts: unknown, finishReason = 'STOP'): string =>
   gem([{ content: { role: 'model', parts }, index: 0, finishReason }])
-const google = (
-  what: string,
-  source: string,
-  wire: string,
-  normal: NativeOddity['normal'],
-): NativeOddity => ({
+const google = (...[what, source, wire, normal]: Row): NativeOddity => ({
   what,
   source,
   kind: 'google',

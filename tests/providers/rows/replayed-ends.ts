@@ -10,7 +10,7 @@ const endsAs = (reason: string, source: string, normal: Oddity['normal']): Oddit
   wire: hello + chunk({}, reason) + done,
   normal,
 })
-const failsAs = (what: string, source: string, body: unknown, says: string): Oddity => ({
+const failsAs = (...[what, source, body, says]: readonly [string, string, unknown, string]): Oddity => ({
   what,
   source,
   wire: JSON.stringify(body),

@@ -4,6 +4,7 @@ import { mcpServerToolsMax } from '@flotilla/protocol/mcp-api'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
+import { mendedSchema } from './mend-schema.ts'
 
 /** Limits for what a server may say of its tools. All of it is untrusted text in an agent's prompt. */
 export const toolBounds = {
@@ -90,8 +91,9 @@ function describeParameters(schema: JsonValue | undefined): ToolDefinition['para
   if (!isJsonObject(schema)) return anyParameters
   const clean = cleaned(schema, toolBounds.schemaDepthMax)
   if (!isJsonObject(clean)) return anyParameters
-  const properties = isJsonObject(clean['properties']) ? clean['properties'] : {}
-  const { $schema: _dialect, ...rest } = clean
+  const mended = mendedSchema(clean)
+  const properties = isJsonObject(mended['properties']) ? mended['properties'] : {}
+  const { items: _items, ...rest } = mended
   const parameters = { ...rest, type: 'object' as const, properties }
   return JSON.stringify(parameters).length <= toolBounds.schemaMaxChars ? parameters : anyParameters
 }

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { isDeepStrictEqual } from 'node:util'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 
 /** Number of blocks of one result that are read; the caller cuts the text for the model. */
@@ -9,13 +10,38 @@ export function formatResult(result: {
   readonly content?: unknown
   readonly structuredContent?: unknown
 }): string {
-  const blocks = Array.isArray(result.content) ? result.content : []
+  const blocks = blocksIn(result.content)
   const texts = blocks.slice(0, blocksMax).map(formatBlock)
   if (blocks.length > blocksMax) texts.push(`[${blocks.length - blocksMax} more blocks left out]`)
-  // `structuredContent` is ignored beside text: a server that returns both repeats the same content.
-  const filled = texts.filter((word) => word !== '')
-  if (filled.length > 0) return filled.join('\n')
-  return result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent, null, 1)
+  // Most servers repeat `structuredContent` as text; others write only a summary or a picture beside it.
+  const { structuredContent: structured } = result
+  if (structured !== undefined && structured !== null && !blocks.some((block) => repeats(block, structured)))
+    texts.push(JSON.stringify(structured, null, 1))
+  return texts.filter((word) => word !== '').join('\n')
+}
+
+/** Whether the block is the text of this value, as servers repeat it for older clients. */
+function repeats(block: JsonValue, structured: unknown): boolean {
+  const text = isJsonObject(block) && block['type'] === 'text' ? textOf(block['text']).trim() : ''
+  if (!/^[{[]/.test(text)) return false
+  try {
+    const value: unknown = JSON.parse(text)
+    return isDeepStrictEqual(plain(value), plain(structured))
+  } catch {
+    return false
+  }
+}
+
+/** Returns the value as JSON parses it, so that numbers in different notations are equal. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
+
+/** Returns the blocks; some servers write one text or one block in place of a list. */
+function blocksIn(content: unknown): readonly JsonValue[] {
+  if (Array.isArray(content)) return content as readonly JsonValue[]
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return isJsonObject(content) ? [content] : []
 }
 
 function formatBlock(block: JsonValue): string {
@@ -28,7 +54,10 @@ function formatBlock(block: JsonValue): string {
     case 'audio':
       return formatMedia(type, block)
     case 'resource_link':
-      return `[link ${textOf(block['uri'])} ${textOf(block['name'])}]`
+      return `[link ${['uri', 'name', 'mimeType', 'description']
+        .map((name) => textOf(block[name]))
+        .join(' ')
+        .trimEnd()}]`
     case 'resource': {
       const resource = isJsonObject(block['resource']) ? block['resource'] : {}
       if (typeof resource['text'] === 'string')

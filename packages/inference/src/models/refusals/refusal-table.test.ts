@@ -69,6 +69,15 @@ bedrock !AccessDeniedException | 403 | access | {"message":"You don't have acces
 bedrock !UnrecognizedClientException | 403 | key | {"message":"The security token included in the request is invalid."}
 bedrock !ValidationException | 400 | model | {"message":"Invocation of model ID x with on-demand throughput isn’t supported."}
 bedrock !ModelNotReadyException | 429 | overloaded | {"message":"The model is not ready."}
+kimi | 429 | quota | {"error":{"message":"You've reached kimi monthly usage limit for this billing cycle. Your quota will be refreshed in the next cycle.","type":"rate_limit_error"}}
+copilot | 429 | quota | {"error":{"message":"Sorry, you have exceeded your premium request allowance","code":"quota_exceeded"}}
+codex | 429 | quota | {"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus","resets_in_seconds":3600}}
+claude | 429 | quota | {"type":"error","error":{"type":"rate_limit_error","message":"You have reached your 5-hour usage limit. Resets at 3pm (UTC)."}}
+claude | 400 | quota | {"type":"error","error":{"type":"invalid_request_error","message":"Third-party apps now draw from your extra usage, not your plan limits. Add more at claude.ai/settings/usage and keep going."}}
+openrouter | 403 | quota | {"error":{"message":"Key limit exceeded (monthly limit). Manage it using https://openrouter.ai/settings/keys","code":403}}
+litellm | 400 | quota | {"error":{"message":"Budget has been exceeded! Current cost: 1.0, Max budget: 1.0","type":"budget_exceeded","param":null,"code":"400"}}
+cloudcode | 429 | quota | {"error":{"code":429,"message":"You have exhausted your capacity on this model. Your quota will reset after 27h41m36s.","status":"RESOURCE_EXHAUSTED"}}
+bedrock | 400 | null | {"message":"Too many tokens, please wait before trying again."}
 together | 402 | credit | {"error":{"message":"Credit limit exceeded, please navigate to billing.","type":"credit_limit","code":null}}
 together | 404 | model | {"error":{"message":"Unable to access model foo. Please visit the list of models.","code":"model_not_available"}}
 fireworks | 412 | credit | {"error":{"message":"Account x is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices.","code":"PRECONDITION_FAILED"}}

@@ -58,6 +58,7 @@ const quotaRows: readonly RefusalRow[] = [
     code: googleExhausted,
     says: /prepa|credits? .{0,40}depleted|spend(?:ing)? (?:cap|limit)/i,
   },
+  { means: 'quota', code: googleExhausted, says: /quota will reset after \d+h/i },
   { means: 'rate', code: googleExhausted },
   // DashScope uses `insufficient_quota`, OpenAI's code for no credit, also for limits per minute.
   { means: 'quota', code: /^(?:AllocationQuota\.FreeTierOnly)$/ },
@@ -71,6 +72,13 @@ const quotaRows: readonly RefusalRow[] = [
   { means: 'quota', says: /reached your specified api usage limits/i },
   // Messages about Cloudflare's daily allocation and about the time windows of MiniMax's plans.
   { means: 'quota', says: /daily free allocation|usage limit exceeded, .{0,40}(?:hour|week|month)/i },
+  // Kimi, GitHub Copilot, Codex, Claude's plans, LiteLLM's budgets and OpenRouter's limits of a key.
+  { means: 'quota', code: /^(?:quota_exceeded|usage_limit_reached|budget_exceeded)$/ },
+  {
+    means: 'quota',
+    status: [400, 402, 403, 429],
+    says: /(?:monthly|weekly|daily|\d+-hour) (?:usage )?limit (?:for this|has been reached|\(|\. )|(?:monthly|weekly|daily|\d+-hour) usage limit|key limit exceeded|premium request allowance|budget has been exceeded|extra usage, not your plan limits/i,
+  },
   // Zhipu's codes for its limit of calls per day and for the time windows of its plans.
   { means: 'quota', code: /^13(?:04|08|09|10)$/, says: /上限|limit|到期|expired/i },
 ]

@@ -5,7 +5,7 @@ import { parseFirst, readJsonQuietly } from '@flotilla/foundation/intake'
 import { redact } from '@flotilla/egress/credentials'
 import type { Secret } from '@flotilla/egress/credentials'
 import { isRecord } from '../empty-answer.ts'
-import { charsIn, inChatNames, usageFrom, withCountedOutput } from '../usage.ts'
+import { charsIn } from '../usage.ts'
 import { excerptOf } from './answer-frames.ts'
 import type { Frame } from './event-lines.ts'
 import { chatWireSchema, plainParts } from './chat-wire.ts'
@@ -19,6 +19,8 @@ import { thoughtsIn, thoughtOf } from './thoughts.ts'
 import { errorInAnswer } from './error-in-answer.ts'
 import type { JudgeError } from '../../llm-provider.ts'
 import { unreadable } from './unreadable.ts'
+import { counted, usageIn } from './written-usage.ts'
+import type { WrittenUsage } from './written-usage.ts'
 import { wireValues } from './wire-values.ts'
 import type { WireValue } from './wire-values.ts'
 
@@ -30,10 +32,8 @@ export interface SaidNews {
   /** True if all text that the reader returned before turned out to be thinking. */
   readonly retracts: boolean
   /** The usage so far as the provider wrote it; null if this frame reports no plausible usage. */
-  readonly usage: Usage | null
+  readonly usage: WrittenUsage | null
 }
-
-type Usage = Readonly<Record<string, unknown>>
 
 /** The last content of an answer, with its tool calls and its finish reason. */
 export interface AnswerEnd extends SaidNews {
@@ -91,7 +91,7 @@ interface ReadSoFar {
   /** True if the answer may be complete: its usage came alone, or it is one message. A later choice sets false. */
   isTold: boolean
   isOneText: boolean
-  usage: Usage | null
+  usage: WrittenUsage | null
   /** A description of the first content that could not be interpreted; null if there was none. */
   strange: string | null
   /** An excerpt of text outside of the event format. */
@@ -284,15 +284,15 @@ function takeChoice(so: ReadSoFar, choice: WireChoice, by: Taking): SaidNews {
 const silentMembers =
   /^(?:index|delta|message|text|logprobs|seed|usage|error|.*(?:reason|finish|stop|filter).*)$/i
 
-/** Describes a choice whose content stands under an unknown name; null if it has none. */
-function strangeChoice(value: Usage): string | null {
+/** Describes a choice whose content has an unknown name; null if it has none. */
+function strangeChoice(value: WrittenUsage): string | null {
   const choice: unknown = Array.isArray(value['choices']) ? value['choices'][0] : null
   if (!isRecord(choice) || Object.keys(choice).every((name) => silentMembers.test(name))) return null
   return `a choice of ${namesOf(choice)}`
 }
 
 /** Whether the object belongs to another API, whose answers also have a usage. */
-function isForeign(value: Usage): boolean {
+function isForeign(value: WrittenUsage): boolean {
   return value['choices'] === undefined && value['object'] !== undefined
 }
 
@@ -373,32 +373,6 @@ function charsOf(value: unknown): number {
   return typeof value === 'string' ? value.length : 0
 }
 
-function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
-  const groq = value['x_groq']
-  const evaluated = value['prompt_eval_count']
-  const ollama =
-    evaluated === undefined ? null : { prompt_tokens: evaluated, completion_tokens: value['eval_count'] }
-  const first: unknown = Array.isArray(value['choices']) ? value['choices'][0] : null
-  // Moonshot reports the usage inside the first choice.
-  const moonshot = isRecord(first) ? first['usage'] : null
-  for (const usage of [value['usage'], isRecord(groq) ? groq['usage'] : null, moonshot, ollama]) {
-    if (!isRecord(usage)) continue
-    const counted = countsInNumbers(inChatNames(usage))
-    // Only the mesh may set these two members of a usage, so the provider's values are dropped.
-    const { cost_usd: _cost, answer_bound: _bound, ...reported } = counted
-    if (usageFrom(reported) !== null) return reported
-  }
-  return null
-}
-
-/** Estimates the output tokens from the characters if the provider reports none for an answer with words. */
-function counted(usage: Usage, outputChars: number): Usage {
-  const reported = usageFrom(usage)
-  const output = reported && withCountedOutput(reported, outputChars).completionTokens
-  if (reported === null || output === reported.completionTokens) return usage
-  return { ...usage, completion_tokens: output, total_tokens: reported.promptTokens + (output ?? 0) }
-}
-
 function namesOf(value: Readonly<Record<string, unknown>>): string {
   return Object.keys(value).slice(0, 8).join(', ').slice(0, 100)
 }
@@ -411,15 +385,4 @@ function endFor(so: ReadSoFar, calls: readonly CollectedCall[]): NormalEnd {
   if (so.isRefused) return 'content_filter'
   if (so.reason === 'length' || so.reason === 'content_filter') return so.reason
   return calls.length > 0 ? 'tool_calls' : 'stop'
-}
-
-/** Converts counts that a provider writes as strings to numbers; returns the same object if nothing changes. Pure. */
-function countsInNumbers(usage: Usage): Usage {
-  const counted = Object.entries(usage).flatMap(([name, value]): (readonly [string, unknown])[] => {
-    if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return [[name, Number(value)]]
-    if (!isRecord(value)) return []
-    const inner = countsInNumbers(value)
-    return inner === value ? [] : [[name, inner]]
-  })
-  return counted.length === 0 ? usage : { ...usage, ...Object.fromEntries(counted) }
 }

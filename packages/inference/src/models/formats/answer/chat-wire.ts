@@ -229,7 +229,7 @@ const withReason = renaming({
 })
 const choiceSchema = z.preprocess((value) => withOwnCalls(withReason(value)), choiceMembers)
 
-/** Moves calls that stand in the choice itself into its message, unless the message has calls of its own. */
+/** Moves calls of the choice itself into its message, unless the message has calls of its own. */
 function withOwnCalls(value: unknown): unknown {
   if (!isRecord(value)) return value
   const name = ['tool_calls', 'function_call'].find((one) => isFilled(value[one]))

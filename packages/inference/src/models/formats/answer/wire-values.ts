@@ -65,13 +65,13 @@ function parsedOrMended(text: string): { text: string; value: unknown } | null {
   return null
 }
 
-/** What may stand between two objects of one data line: the field of an event whose line end was lost, or a mark. */
+/** What may separate two objects of one data line: the field of an event whose line end was lost, or a mark. */
 const lostLineEnd = /^(?:\s|data:|\[DONE\])+/
 const doneText = /^\[done\]$/i
 /** The most events without a line end between them that are read from one text. */
 const joinedMax = 4096
 
-/** Returns the objects of one text as a list, if nothing but lost line ends stands between them; else the text. */
+/** Returns the objects of one text as a list, if only lost line ends separate them; else the text. */
 function joinedEvents(text: string): string {
   const all: string[] = []
   let rest = text
