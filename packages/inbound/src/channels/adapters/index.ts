@@ -56,12 +56,13 @@ export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
 export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   telegram: {
     needs: ['telegram_bot_token'],
-    create: async ({ secret, clock, proxies, menu, settings }) => {
+    create: async ({ secret, clock, proxies, marks, menu, settings }) => {
       const { createTelegramAdapter } = await import('./telegram/index.ts')
       return createTelegramAdapter({
         token: secret('telegram_bot_token'),
         clock,
         proxies,
+        marks,
         menu,
         apiRoot: platformRootsOf(settings).telegram,
       })

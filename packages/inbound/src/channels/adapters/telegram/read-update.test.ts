@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { readUpdate } from './read-update.ts'
 
-const self = { id: 777, username: 'fleet_bot' }
+const self = {
+  id: 777,
+  username: 'fleet_bot',
+  ids: { of: (chat: number | string, messageNumber: number) => `${chat}:${messageNumber}` },
+}
 const ann = { id: 1000, is_bot: false, first_name: 'Ann' }
 const robot = { id: 999, is_bot: true, first_name: 'Robot', username: 'other_bot' }
 const alone = { id: 1000, type: 'private', first_name: 'Ann' }

@@ -1,5 +1,6 @@
 import type { Message, Update, User } from 'grammy/types'
 import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
+import type { TelegramIds } from './message-ids.ts'
 
 /** Twice Telegram's limit for a message, in UTF-16 code units. */
 const textCharsMax = 8192
@@ -19,6 +20,7 @@ const forwardMarks = [
 export interface TelegramSelf {
   readonly id: number
   readonly username: string
+  readonly ids: Pick<TelegramIds, 'of'>
 }
 
 export interface ReadUpdate extends ReceivedMessage {
@@ -54,7 +56,7 @@ function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
   if (content.text === '' && files.length === 0) return null
   const answersUs = message.reply_to_message?.from?.id === self.id
   return {
-    id: `${chat.id}:${message.message_id}`,
+    id: self.ids.of(chat.id, message.message_id),
     ...senderOf(from),
     place: placeOf(message),
     ...authoredParts(message, { text: content.text, files }),

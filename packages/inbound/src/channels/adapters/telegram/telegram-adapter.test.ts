@@ -19,13 +19,16 @@ import type {
 } from '../../adapter.ts'
 import { channelLimits } from '../../channel-limits.ts'
 import { createPatientReceive } from '../../intake/pass-over.ts'
+import { createMemoryMarks } from '../channel-marks.ts'
+import type { ChannelMarks } from '../channel-marks.ts'
 import { createTelegramAdapter } from './index.ts'
 
 const never = new AbortController().signal
 const token = createSecret('telegram_bot_token', '777:secret-part')
 
-const anAdapter = (apiRoot: string) =>
+const anAdapter = (apiRoot: string, marks: ChannelMarks = createMemoryMarks()) =>
   createTelegramAdapter({
+    marks,
     proxies: noProxies,
     token,
     clock: systemClock,
@@ -295,6 +298,29 @@ describe('the Telegram adapter', () => {
     platform.say({ place: places.alone, text: 'behind it', by: 'person', addressed: true })
     await vi.waitFor(() => expect(heard.map(({ text }) => text)).toEqual(['behind it']))
     expect(passed).toEqual([{ id: 'update:1', detail: expect.stringContaining('form') }])
+  })
+
+  test('Telegram: the messages of a bot that replaces another are not taken for those of the other bot', async () => {
+    const platform = await startFakeTelegram()
+    closing.push(platform.close)
+    const marks = createMemoryMarks()
+    marks.write('telegram:account', '111')
+    const adapter = anAdapter(platform.root, marks)
+    closing.push(adapter.close)
+    const { heard } = await listen(adapter)
+    platform.say({ place: places.alone, text: 'hello', by: 'person', addressed: true })
+    await vi.waitFor(() => expect(heard).toMatchObject([{ id: expect.stringMatching(/^1000:\d+@777$/) }]))
+    const own = heard[0]?.id ?? ''
+    await adapter.send(message('an answer', { replyToId: own }), never)
+    await adapter.send(
+      message('to a message of the other bot', { replyToId: own.replace('@777', '') }),
+      never,
+    )
+    const sent = platform.calls.filter(({ method }) => method === 'sendMessage').map(({ body }) => body)
+    expect(sent).toMatchObject([{ reply_parameters: expect.anything() }, {}])
+    expect(sent[1]).not.toHaveProperty('reply_parameters')
+    const edit = { place: places.alone, messageId: '1000:1', text: 'changed', buttons: [] }
+    await expect(adapter.edit?.(edit, never)).rejects.toMatchObject({ kind: 'gone' })
   })
 
   test('Telegram: a message that always causes an internal error does not block later ones', async () => {

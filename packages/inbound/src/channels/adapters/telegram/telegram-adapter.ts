@@ -13,7 +13,11 @@ import type {
 } from '../../adapter.ts'
 import { httpAgentThrough } from '@flotilla/foundation/platform'
 import type { OutboundProxies } from '@flotilla/foundation/platform'
+import { createMemoryMarks } from '../channel-marks.ts'
+import type { ChannelMarks } from '../channel-marks.ts'
 import { createPlatformHttp } from '../platform-http.ts'
+import { createTelegramIds } from './message-ids.ts'
+import type { TelegramIds } from './message-ids.ts'
 import { createFetchFile } from './fetch-file.ts'
 import { pollBackoff, pollUpdates, refused, stateAfter } from './poll-updates.ts'
 import type { GrammySignal } from './poll-updates.ts'
@@ -26,6 +30,8 @@ export interface TelegramConfig {
   readonly proxies: OutboundProxies
   readonly token: Secret
   readonly clock: Clock
+  /** Stores the id of the bot. Without marks, messages to a bot that replaces another may be dropped as repeated. */
+  readonly marks?: ChannelMarks
   /** The commands for Telegram's menu: lower-case names without the slash. */
   readonly menu: readonly { readonly command: string; readonly description: string }[]
   /** The base URL of the Bot API, set by tests and by owners with their own Bot API server. */
@@ -52,7 +58,7 @@ const traits: ChannelTraits = {
 
 /** The Telegram adapter, over the Bot API with long polling. */
 export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
-  const { token, clock, menu, proxies, apiRoot = publicRoot } = config
+  const { token, clock, menu, proxies, marks = createMemoryMarks(), apiRoot = publicRoot } = config
   const protocol = apiRoot.startsWith('https:') ? 'https:' : 'http:'
   const agent = httpAgentThrough(proxies, protocol, { keepAlive: true })
   const api = new Api(token.reveal(), {
@@ -66,6 +72,15 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   const ending = new AbortController()
   let polling: Promise<void> = Promise.resolve()
   let currentListener: ChannelListener | null = null
+  let ids: TelegramIds | null = null
+
+  function numberIn(chat: string, id: string | null): number | null {
+    return id === null ? null : (ids?.numberIn(chat, id) ?? null)
+  }
+
+  function idOf(chat: string, messageNumber: number): string {
+    return ids?.of(chat, messageNumber) ?? `${chat}:${messageNumber}`
+  }
 
   /** Returns the bot's own user once Telegram answered. Rejects if the token is rejected. */
   async function greet(listener: ChannelListener): Promise<TelegramSelf> {
@@ -76,7 +91,8 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
         const { id, username } = await api.getMe(signal)
         // Telegram refuses polls while a webhook is set.
         await api.deleteWebhook({ drop_pending_updates: false }, signal)
-        return { id, username }
+        ids = createTelegramIds(marks, id)
+        return { id, username, ids }
       } catch (error) {
         ending.signal.throwIfAborted()
         const { state, waitMs } = stateAfter(error)
@@ -143,41 +159,44 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     },
     send: ({ place, text, buttons, replyToId }, signal) =>
       callAtPlace(place, signal, async (chat, signal) => {
+        const repliedNumber = numberIn(chat, replyToId)
         const sent = await api.sendMessage(
           chat,
           text,
           {
             ...written(place, buttons),
-            ...(replyToId === null || !isMessageIn(chat, replyToId)
+            ...(repliedNumber === null
               ? {}
               : {
                   reply_parameters: {
-                    message_id: messageNumber(replyToId),
+                    message_id: repliedNumber,
                     allow_sending_without_reply: true,
                   },
                 }),
           },
           signal,
         )
-        return { id: `${chat}:${sent.message_id}` }
+        return { id: idOf(chat, sent.message_id) }
       }),
     edit: ({ place, messageId, text, buttons }, signal) =>
       callAtPlace(place, signal, async (chat, signal) => {
-        if (!isMessageIn(chat, messageId))
-          throw new ChannelFailure('gone', 'the message belongs to the group before it became a supergroup')
+        const editedNumber = numberIn(chat, messageId)
+        if (editedNumber === null)
+          throw new ChannelFailure(
+            'gone',
+            'the message belongs to another bot, or to the group before it became a supergroup',
+          )
         const { message_thread_id: _thread, ...options } = written(place, buttons)
-        await api
-          .editMessageText(chat, messageNumber(messageId), text, options, signal)
-          .catch((error: unknown) => {
-            if (!(error instanceof Error && error.message.includes('message is not modified'))) throw error
-          })
+        await api.editMessageText(chat, editedNumber, text, options, signal).catch((error: unknown) => {
+          if (!(error instanceof Error && error.message.includes('message is not modified'))) throw error
+        })
       }),
     download,
     upload: ({ place, name, bytes }, signal) =>
       callAtPlace(place, signal, async (chat, signal) => {
         const document = new InputFile(bytes, plainName(name))
         const sent = await api.sendDocument(chat, document, threadOf(place), signal)
-        return { id: `${chat}:${sent.message_id}` }
+        return { id: idOf(chat, sent.message_id) }
       }),
     showTyping: async (place) => {
       await api.sendChatAction(place.conversationId, 'typing', threadOf(place), ending.signal as GrammySignal)
@@ -230,15 +249,6 @@ function written(place: ConversationPlace, buttons: readonly ChannelButton[]) {
 
 function threadOf({ threadId }: ConversationPlace): { message_thread_id?: number } {
   return threadId === null ? {} : { message_thread_id: Number(threadId) }
-}
-
-/** True if the message id belongs to this chat: message numbers restart when a group becomes a supergroup. */
-function isMessageIn(chat: string, id: string): boolean {
-  return /^-?\d+:\d+$/.test(id) && id.startsWith(`${chat}:`)
-}
-
-function messageNumber(id: string): number {
-  return Number(id.slice(id.indexOf(':') + 1))
 }
 
 /** Returns a safe file name, because grammY writes the name into a header without escaping. */
