@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { programNodeFlags } from '@flotilla/protocol/built-program'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
@@ -62,7 +62,7 @@ export async function startMeshGateway(options: {
   await writeFile(join(home, 'config', 'settings.json'), JSON.stringify(written), { mode: 0o600 })
   const ports = [await freePort(), await freePort()]
   const contender = startContender({
-    nodeArgs: meshNodeFlags,
+    nodeArgs: programNodeFlags,
     script: meshProgram(),
     args: [
       'serve',

@@ -10,6 +10,7 @@ import {
   buildNames,
   builtProgram,
   programFile,
+  programNodeFlags,
   programsFolder,
 } from '../packages/protocol/src/built-program.mjs'
 import { enginePackages } from '../packages/fleet/src/sandbox/engine/engine-packages.mjs'
@@ -126,9 +127,8 @@ function mayBuild() {
   }
 }
 
-// Another program of this user could send a signal that opens an inspector in the process.
 const file = script === 'packages/cli/src/main.ts' ? programFile(fs, root, 'cli') : join(root, script)
-const child = spawn(node, ['--disable-sigusr1', file, ...rest], {
+const child = spawn(node, [...programNodeFlags, file, ...rest], {
   stdio: 'inherit',
   env: environment,
 })

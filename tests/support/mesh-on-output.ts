@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import process from 'node:process'
-import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { programNodeFlags } from '@flotilla/protocol/built-program'
 import { onTestFinished } from 'vitest'
 import { meshCalls } from './mesh-calls.ts'
 import type { MeshCalls } from './mesh-calls.ts'
@@ -24,7 +24,7 @@ export async function startMeshOnOutput(options: {
   const { home, output } = options
   const words = meshArguments('serve', '--home', home, '--port', '0', '--runtime', 'process')
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('FLOTILLA_'))
-  const child = spawn(pinnedNode, [...meshNodeFlags, ...words], {
+  const child = spawn(pinnedNode, [...programNodeFlags, ...words], {
     stdio: ['ignore', output, output, 'ipc'],
     env: { ...Object.fromEntries(inherited), ...options.environment },
   })

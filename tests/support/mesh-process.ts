@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { programNodeFlags } from '@flotilla/protocol/built-program'
 import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { onTestFinished } from 'vitest'
 import type { Cassette } from '../../packages/inference/src/models/recording/cassette.ts'
@@ -149,7 +149,7 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
     const [program, ...given] = [
       ...(options.startedBy ?? []),
       pinnedNode,
-      ...meshNodeFlags,
+      ...programNodeFlags,
       ...argumentsFor('serve'),
     ]
     const child = spawn(program ?? pinnedNode, given, {
@@ -230,7 +230,7 @@ export async function runMeshCommand(
   argumentList: readonly string[],
   environment: NodeJS.ProcessEnv = environmentOf({}),
 ): Promise<CommandEnd> {
-  const child = spawn(pinnedNode, [...meshNodeFlags, ...argumentList], {
+  const child = spawn(pinnedNode, [...programNodeFlags, ...argumentList], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,5 +1,6 @@
 import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { MeshClient } from '@flotilla/client/mesh-client'
+import { nodeFetch } from '@flotilla/client/node-fetch'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Command } from 'commander'
 import * as z from 'zod/mini'
@@ -93,6 +94,7 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
       token,
       home,
       clock: deps.clock,
+      fetch: nodeFetch,
       userAgent: 'flotilla-cli',
     })
     return silent ? client : telling(client, terminal)

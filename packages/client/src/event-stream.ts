@@ -4,6 +4,7 @@ import { createServerSentEventParser } from '@flotilla/protocol/server-sent-even
 import type { ServerSentEvent } from '@flotilla/protocol/server-sent-events'
 import { reach } from './mesh-call.ts'
 import type { MeshConnection } from './mesh-call.ts'
+import type { MeshReader, MeshReply } from './mesh-reply.ts'
 import { meshUnreachable } from './unreachable.ts'
 
 /** A stream is dead after this many missed keep-alive comments. */
@@ -22,7 +23,7 @@ export interface StreamDeps {
  */
 export async function* readServerSentEvents(
   deps: StreamDeps,
-  reply: Response,
+  reply: MeshReply,
   signal?: AbortSignal,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   if (reply.body === null) return
@@ -48,11 +49,9 @@ export function nextWaitMs(previousMs: number | null): number {
   return previousMs === null ? backoff.firstMs : Math.min(backoff.maxMs, previousMs * 2)
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
-
 async function readWithin(
   deps: StreamDeps,
-  reader: Reader,
+  reader: MeshReader,
   signal?: AbortSignal,
 ): Promise<Uint8Array | null> {
   const bound = new AbortController()

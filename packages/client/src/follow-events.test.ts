@@ -5,6 +5,8 @@ import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { describe, expect, it } from 'vitest'
 import { startLoopbackServer } from './loopback-server.ts'
 import { createMeshClient } from './mesh-client.ts'
+import type { MeshClientOptions } from './mesh-client.ts'
+import { nodeFetch } from './node-fetch.ts'
 import { isMeshUnreachable } from './unreachable.ts'
 
 const event = (seq: number): FleetEvent => ({
@@ -43,13 +45,18 @@ async function take(events: AsyncIterable<FleetEvent>, count: number): Promise<n
   return seqs
 }
 
-describe('followed events', () => {
+describe.each([
+  ['the fetch of Node', globalThis.fetch],
+  ['node:http', nodeFetch],
+])('followed events over %s', (_name, fetch) => {
+  const clientOf = (options: MeshClientOptions) => createMeshClient({ fetch, ...options })
+
   it('followed events go on from the last one seen after a broken connection, each once', async () => {
     await using server = await startLoopbackServer((_call, reply, nth) => {
       send(reply, nth === 1 ? [4, 5] : [5, 6])
       if (nth === 1) setTimeout(() => reply.destroy(), 20)
     })
-    const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
+    const client = clientOf({ baseUrl: server.url, clock: hastyClock })
     const signal = new AbortController().signal
     expect(await take(client.events({ onDropped, since: 3, signal }), 3)).toEqual([4, 5, 6])
     expect(server.calls.map((call) => call.url)).toEqual(['/api/events?since=3', '/api/events?since=5'])
@@ -61,7 +68,7 @@ describe('followed events', () => {
       send(reply, nth === 2 ? [] : [nth])
       reply.end()
     })
-    const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
+    const client = clientOf({ baseUrl: server.url, clock: hastyClock })
     const { signal } = new AbortController()
     // A stream that ends regularly does not count as a failure.
     expect(await take(client.events({ onDropped, signal, failuresMax: 1 }), 3)).toEqual([1, 3, 4])
@@ -80,7 +87,7 @@ describe('followed events', () => {
         setTimeout(() => reply.destroy(), 20)
       } else reply.write(`id: 41\ndata: ${JSON.stringify(event(41))}\n\n`)
     })
-    const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
+    const client = clientOf({ baseUrl: server.url, clock: hastyClock })
     const dropped: EventsDropped[] = []
     const told = { onDropped: (one: EventsDropped) => dropped.push(one) }
     const { signal } = new AbortController()
@@ -91,7 +98,7 @@ describe('followed events', () => {
 
   it('end quietly when the signal aborts', async () => {
     await using server = await startLoopbackServer((_call, reply) => send(reply, [1]))
-    const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
+    const client = clientOf({ baseUrl: server.url, clock: hastyClock })
     const stop = new AbortController()
     const seqs: number[] = []
     for await (const one of client.events({ onDropped, signal: stop.signal })) {
@@ -104,7 +111,7 @@ describe('followed events', () => {
   it('followed events give up with a Problem after the named number of failures', async () => {
     const server = await startLoopbackServer(() => undefined)
     await server[Symbol.asyncDispose]()
-    const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
+    const client = clientOf({ baseUrl: server.url, clock: hastyClock })
     const signal = new AbortController().signal
     const error = await take(client.events({ onDropped, signal, failuresMax: 3 }), 1).catch(
       (reason: unknown) => reason,
@@ -125,7 +132,7 @@ describe('followed events', () => {
           : hastyClock.sleep(ms, signal)
       },
     }
-    const client = createMeshClient({ baseUrl: server.url, clock })
+    const client = clientOf({ baseUrl: server.url, clock })
     expect(await take(client.events({ onDropped, signal: new AbortController().signal }), 2)).toEqual([1, 2])
     expect(server.calls).toHaveLength(2)
   })
@@ -134,7 +141,7 @@ describe('followed events', () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(401).end('{"code":"unauthenticated","detail":"no cookie"}'),
     )
-    const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
+    const client = clientOf({ baseUrl: server.url, clock: hastyClock })
     await expect(
       take(client.events({ onDropped, signal: new AbortController().signal }), 1),
     ).rejects.toMatchObject({

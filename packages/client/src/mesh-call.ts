@@ -2,6 +2,7 @@ import { fillPath } from '@flotilla/protocol/endpoint'
 import type { EndpointSchemas } from '@flotilla/protocol/endpoint'
 import { headers as headerNames, sessionCookieName } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
+import type { MeshFetch, MeshReply } from './mesh-reply.ts'
 import { peopleApi, peopleEndpoints } from './people-api.ts'
 import type { PeopleEndpointName } from './people-api.ts'
 import { replyProblem } from './reply-problem.ts'
@@ -36,7 +37,7 @@ export interface CallParts<N extends PeopleEndpointName> {
 export interface MeshConnection {
   /** The address of the mesh without a slash at the end, e.g. `http://127.0.0.1:8420`. */
   readonly baseUrl: string
-  readonly fetch: typeof globalThis.fetch
+  readonly fetch: MeshFetch
   /** Value of the session cookie, for a hosted mesh. */
   readonly cookie?: string | undefined
   /** A personal token. */
@@ -60,7 +61,7 @@ export async function sendCall<N extends PeopleEndpointName>(
   connection: MeshConnection,
   name: N,
   parts: CallParts<N>,
-): Promise<Response> {
+): Promise<MeshReply> {
   const endpoint = peopleEndpoints[name]
   const url = new URL(connection.baseUrl + fillPath(endpoint.path, parts.params ?? {}))
   for (const [key, value] of Object.entries(parts.query ?? {})) {
@@ -100,7 +101,7 @@ function inWords({ home, baseUrl }: MeshConnection, problem: Problem): Problem {
 /** Reads a JSON reply through the schema of its endpoint. */
 export async function readReply<N extends PeopleEndpointName>(
   connection: MeshConnection,
-  reply: { readonly of: N; readonly response: Response },
+  reply: { readonly of: N; readonly response: MeshReply },
   signal?: AbortSignal,
 ): Promise<Reply<N>> {
   const text = await reach(connection, () => reply.response.text(), signal)
@@ -153,7 +154,7 @@ function parseReply<N extends PeopleEndpointName>(name: N, value: unknown): Repl
 }
 
 /** True for a 503 of `readyz` with a JSON body, which describes a mesh that is not ready and is no error. */
-function carriesReply(name: PeopleEndpointName, reply: Response): boolean {
+function carriesReply(name: PeopleEndpointName, reply: MeshReply): boolean {
   return (
     name === 'readyz' &&
     reply.status === 503 &&

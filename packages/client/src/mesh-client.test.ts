@@ -3,6 +3,8 @@ import { problemJson } from '@flotilla/protocol/problem-json'
 import { describe, expect, it } from 'vitest'
 import { answerJson, startLoopbackServer } from './loopback-server.ts'
 import { createMeshClient } from './mesh-client.ts'
+import type { MeshClientOptions } from './mesh-client.ts'
+import { nodeFetch } from './node-fetch.ts'
 import { isMeshUnreachable } from './unreachable.ts'
 
 async function problemOf(work: Promise<unknown>): Promise<Problem> {
@@ -14,12 +16,17 @@ async function problemOf(work: Promise<unknown>): Promise<Problem> {
   return error as Problem
 }
 
-describe('mesh client', () => {
+describe.each([
+  ['the fetch of Node', globalThis.fetch],
+  ['node:http', nodeFetch],
+])('mesh client over %s', (_name, fetch) => {
+  const clientOf = (options: MeshClientOptions) => createMeshClient({ fetch, ...options })
+
   it('the mesh client fills the path, encodes the query and parses the reply', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       answerJson(reply, 200, { runs: [], older: null }),
     )
-    const reply = await createMeshClient({ baseUrl: `${server.url}/` }).call('runs', {
+    const reply = await clientOf({ baseUrl: `${server.url}/` }).call('runs', {
       query: { agent: 'a b', limit: 7 },
     })
     expect(reply).toEqual({ runs: [], older: null })
@@ -30,7 +37,7 @@ describe('mesh client', () => {
     await using server = await startLoopbackServer((_call, reply) =>
       answerJson(reply, 200, { recording: true, runs: [], older: null }),
     )
-    const client = createMeshClient({ baseUrl: server.url })
+    const client = clientOf({ baseUrl: server.url })
     await client.bytes('runs')
     await client.bytes('recordingStart')
     expect(server.calls.map((call) => call.headers['x-requested-with'])).toEqual([undefined, 'flotilla'])
@@ -40,7 +47,7 @@ describe('mesh client', () => {
     await using server = await startLoopbackServer((_call, reply) =>
       answerJson(reply, 200, { path: 'a/b c.txt', size: 2 }),
     )
-    await createMeshClient({ baseUrl: server.url, cookie: 'v1.abc' }).call('fileWrite', {
+    await clientOf({ baseUrl: server.url, cookie: 'v1.abc' }).call('fileWrite', {
       params: { id: 'auditor', path: 'a/b c.txt' },
       bytes: new Uint8Array([104, 105]),
       idempotencyKey: 'k-1',
@@ -56,7 +63,7 @@ describe('mesh client', () => {
       reply.setHeader('retry-after', '3')
       answerJson(reply, 429, { ...sent, repair: 'Cancel some.' })
     })
-    const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('status'))
+    const problem = await problemOf(clientOf({ baseUrl: server.url }).call('status'))
     expect(problem).toMatchObject({ code: 'lane-full', detail: '100 runs are queued', retryAfterSeconds: 3 })
     expect(problem.repair).toBe('Cancel some.')
   })
@@ -72,7 +79,7 @@ describe('mesh client', () => {
     await using server = await startLoopbackServer((_call, reply) =>
       answerJson(reply, status, { code: 'from-the-future', detail: 'words' }),
     )
-    const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('status'))
+    const problem = await problemOf(clientOf({ baseUrl: server.url }).call('status'))
     expect(problem).toMatchObject({ code, detail: 'words' })
   })
 
@@ -80,7 +87,7 @@ describe('mesh client', () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(502).end('<h1>Bad gateway</h1>'),
     )
-    const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('status'))
+    const problem = await problemOf(clientOf({ baseUrl: server.url }).call('status'))
     expect(problem).toMatchObject({
       code: 'upstream-failed',
       detail: 'the mesh answered 502: <h1>Bad gateway</h1>',
@@ -92,7 +99,7 @@ describe('mesh client', () => {
     ['no JSON', 'hello'],
   ])('the mesh client refuses a reply with %s as another version', async (_what, body) => {
     await using server = await startLoopbackServer((_call, reply) => reply.end(body))
-    const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('runs'))
+    const problem = await problemOf(clientOf({ baseUrl: server.url }).call('runs'))
     expect(problem.code).toBe('upstream-failed')
     expect(problem.repair).toContain('flotilla stop')
     expect(isMeshUnreachable(problem)).toBe(false)
@@ -101,7 +108,7 @@ describe('mesh client', () => {
   it('the mesh client says how to start a mesh where none answers', async () => {
     const server = await startLoopbackServer(() => undefined)
     await server[Symbol.asyncDispose]()
-    const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('status'))
+    const problem = await problemOf(clientOf({ baseUrl: server.url }).call('status'))
     expect(isMeshUnreachable(problem)).toBe(true)
     expect(problem.detail).toContain('ECONNREFUSED')
     expect(problem.repair).toContain('flotilla start')
@@ -113,7 +120,7 @@ describe('mesh client', () => {
       reply.write('{"runs":')
       setImmediate(() => reply.destroy())
     })
-    const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('runs'))
+    const problem = await problemOf(clientOf({ baseUrl: server.url }).call('runs'))
     expect(isMeshUnreachable(problem)).toBe(true)
   })
 
@@ -122,13 +129,13 @@ describe('mesh client', () => {
     await using server = await startLoopbackServer((_call, reply) => {
       reply.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     })
-    expect(await createMeshClient({ baseUrl: server.url }).call('readyz')).toEqual(body)
+    expect(await clientOf({ baseUrl: server.url }).call('readyz')).toEqual(body)
   })
 
   it('the mesh client keeps the reason of an abort', async () => {
     await using server = await startLoopbackServer(() => undefined)
     const signal = AbortSignal.timeout(30)
-    const error = await createMeshClient({ baseUrl: server.url })
+    const error = await clientOf({ baseUrl: server.url })
       .call('status', { signal })
       .catch((reason: unknown) => reason)
     expect(error).toMatchObject({ name: 'TimeoutError' })
@@ -138,7 +145,7 @@ describe('mesh client', () => {
     await using server = await startLoopbackServer(() => undefined)
     const stop = new AbortController()
     setTimeout(() => stop.abort(new Error('interrupted')), 30)
-    const asked = createMeshClient({ baseUrl: server.url }).call('status', { signal: stop.signal })
+    const asked = clientOf({ baseUrl: server.url }).call('status', { signal: stop.signal })
     await expect(asked).rejects.toThrow('interrupted')
   })
 
@@ -146,7 +153,7 @@ describe('mesh client', () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(302, { location: '/elsewhere' }).end(),
     )
-    await problemOf(createMeshClient({ baseUrl: server.url }).call('status'))
+    await problemOf(clientOf({ baseUrl: server.url }).call('status'))
     expect(server.calls).toHaveLength(1)
   })
 })

@@ -5,6 +5,7 @@ import { followEvents } from './follow-events.ts'
 import type { FollowOptions } from './follow-events.ts'
 import { reach, readReply, sendCall } from './mesh-call.ts'
 import type { CallParts, MeantHome, MeshConnection, Reply } from './mesh-call.ts'
+import type { MeshFetch } from './mesh-reply.ts'
 import type { PeopleEndpointName } from './people-api.ts'
 import { streamChat } from './stream-chat.ts'
 import type { ChatOptions } from './stream-chat.ts'
@@ -12,7 +13,7 @@ import { systemClock } from './system-clock.ts'
 
 export interface MeshClientOptions {
   readonly baseUrl: string
-  readonly fetch?: typeof globalThis.fetch
+  readonly fetch?: MeshFetch
   readonly cookie?: string | undefined
   /** The personal token of a person in the mesh's people file. */
   readonly token?: string | undefined

@@ -1,12 +1,13 @@
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { Problem } from '@flotilla/protocol/problem'
+import type { MeshReply } from './mesh-reply.ts'
 
 /** How much is quoted of a reply that is no problem document, in characters. */
 const quotedMaxChars = 300
 
 /** The Problem in an error response. An unknown code is replaced by the code for the HTTP status. */
-export function replyProblem(reply: Response, text: string): Problem {
+export function replyProblem(reply: MeshReply, text: string): Problem {
   const body = parseObject(text)
   const code = typeof body?.['code'] === 'string' ? body['code'] : ''
   const retryAfter = Number(reply.headers.get('retry-after') ?? Number.NaN)
@@ -60,7 +61,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function quoted(reply: Response, text: string): string {
+function quoted(reply: MeshReply, text: string): string {
   const excerpt = text.trim().slice(0, quotedMaxChars)
   return excerpt === ''
     ? `the mesh answered ${reply.status}`

@@ -3,6 +3,8 @@ import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import { describe, expect, it } from 'vitest'
 import { startLoopbackServer } from './loopback-server.ts'
 import { createMeshClient } from './mesh-client.ts'
+import type { MeshClientOptions } from './mesh-client.ts'
+import { nodeFetch } from './node-fetch.ts'
 import { isMeshUnreachable } from './unreachable.ts'
 
 const accepted = { type: 'accepted', run_id: 'run_1' } as const
@@ -46,13 +48,18 @@ async function typesOf(frames: AsyncIterable<ChatStreamFrame>): Promise<string[]
   return types
 }
 
-describe('chat stream', () => {
+describe.each([
+  ['the fetch of Node', globalThis.fetch],
+  ['node:http', nodeFetch],
+])('chat stream over %s', (_name, fetch) => {
+  const clientOf = (options: MeshClientOptions) => createMeshClient({ fetch, ...options })
+
   it('a chat stream gives frames in order and ends with the outcome, whatever follows', async () => {
     await using server = await startLoopbackServer((_call, reply) => {
       send(reply, [accepted, text, ended, text])
       reply.end()
     })
-    const client = createMeshClient({ baseUrl: server.url })
+    const client = clientOf({ baseUrl: server.url })
     expect(await typesOf(client.chatStream('operator', 'Hi'))).toEqual(['accepted', 'event', 'ended'])
     expect(JSON.parse(server.calls[0]?.body ?? '')).toEqual({ message: 'Hi' })
   })
@@ -62,7 +69,7 @@ describe('chat stream', () => {
       send(reply, nth === 1 ? [accepted, text] : [accepted, ended])
       if (nth === 1) setTimeout(() => reply.destroy(), 20)
     })
-    const client = createMeshClient({ baseUrl: server.url })
+    const client = clientOf({ baseUrl: server.url })
     const types = await typesOf(client.chatStream('operator', 'Hi', { idempotencyKey: 'key-1' }))
     expect(types).toEqual(['accepted', 'event', 'ended'])
     expect(server.calls.map((call) => call.headers['idempotency-key'])).toEqual(['key-1', 'key-1'])
@@ -73,7 +80,7 @@ describe('chat stream', () => {
       send(reply, [accepted])
       reply.end()
     })
-    const client = createMeshClient({ baseUrl: server.url })
+    const client = clientOf({ baseUrl: server.url })
     const error = await typesOf(client.chatStream('operator', 'Hi')).catch((reason: unknown) => reason)
     expect(isMeshUnreachable(error)).toBe(true)
     expect(server.calls).toHaveLength(1)
@@ -83,7 +90,7 @@ describe('chat stream', () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(429).end('{"code":"lane-full","detail":"full"}'),
     )
-    const client = createMeshClient({ baseUrl: server.url })
+    const client = clientOf({ baseUrl: server.url })
     await expect(typesOf(client.chatStream('operator', 'Hi', { idempotencyKey: 'k' }))).rejects.toMatchObject(
       {
         code: 'lane-full',
@@ -94,7 +101,7 @@ describe('chat stream', () => {
 
   it('a chat stream refuses a frame of another form', async () => {
     await using server = await startLoopbackServer((_call, reply) => send(reply, [{ type: 'surprise' }]))
-    const client = createMeshClient({ baseUrl: server.url })
+    const client = clientOf({ baseUrl: server.url })
     await expect(typesOf(client.chatStream('operator', 'Hi', { idempotencyKey: 'k' }))).rejects.toMatchObject(
       {
         code: 'upstream-failed',
@@ -104,7 +111,7 @@ describe('chat stream', () => {
 
   it('a chat stream stops when the signal aborts', async () => {
     await using server = await startLoopbackServer((_call, reply) => send(reply, [accepted]))
-    const client = createMeshClient({ baseUrl: server.url })
+    const client = clientOf({ baseUrl: server.url })
     const stop = new AbortController()
     const seen: string[] = []
     const read = async () => {

@@ -11,11 +11,11 @@ export type ProgramName = 'mesh' | 'cli'
 export type BuildName = ProgramName | 'dashboard' | 'agent'
 
 /**
- * Node flags before the program of the mesh. Without the first, a signal from any program of this user opens an
+ * Node flags before a program of this project, also in `bin/flotilla`. Without the first, a signal from any program of this user opens an
  * inspector in the process that holds every key. With the second, the young generation starts at its final 16 MB
  * instead of growing: a start takes a sixth less CPU time, for 15 MB.
  */
-export const meshNodeFlags: readonly string[]
+export const programNodeFlags: readonly string[]
 
 /** What of a file tells that it was written again: bytes, and milliseconds since 1970 with their fraction. */
 export type FileStamp = readonly [sizeBytes: number, modifiedMs: number]

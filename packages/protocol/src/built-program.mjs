@@ -6,7 +6,7 @@ export const buildNames = ['mesh', 'cli', 'dashboard', 'agent']
 /** Builds lie here, below the root of the checkout: what they leave to be found lies in its `node_modules`. */
 export const programsFolder = 'dist/programs'
 
-export const meshNodeFlags = ['--disable-sigusr1', '--min-semi-space-size=16']
+export const programNodeFlags = ['--disable-sigusr1', '--min-semi-space-size=16']
 
 export const packageFolder = 'dist/package'
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { programNodeFlags } from '@flotilla/protocol/built-program'
 import { CommandFailed } from '../command-failed.ts'
 import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
 import type { MeshLine } from './mesh-lines.ts'
@@ -47,7 +47,7 @@ const changing: readonly AskOptions['verb'][] = [
 export async function askMeshProgram(options: AskOptions): Promise<unknown> {
   const child = spawn(
     process.execPath,
-    [...meshNodeFlags, meshMain(), options.verb, '--home', options.home, ...(options.extra ?? [])],
+    [...programNodeFlags, meshMain(), options.verb, '--home', options.home, ...(options.extra ?? [])],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: options.environment,

@@ -5,7 +5,7 @@ import * as fs from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { meshNodeFlags, programFile } from '@flotilla/protocol/built-program'
+import { programNodeFlags, programFile } from '@flotilla/protocol/built-program'
 import type { Clock } from '@flotilla/protocol/clock'
 import { CommandFailed } from '../command-failed.ts'
 import { runtimeWords } from '../runtime-options.ts'
@@ -123,7 +123,7 @@ function spawnMesh(options: StartMeshOptions, log: FileHandle | null): ChildProc
   const output = log?.fd ?? 'ignore'
   const words = meshArguments(options)
   const supervised = [programFile(fs, repositoryRoot, 'cli'), superviseWord, options.home, ...words]
-  return spawn(process.execPath, options.detached ? supervised : [...meshNodeFlags, ...words], {
+  return spawn(process.execPath, options.detached ? supervised : [...programNodeFlags, ...words], {
     stdio: ['ignore', output, output, 'ipc'],
     env: options.environment,
     detached: options.detached,

@@ -4,7 +4,7 @@ import { statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { systemClock } from '@flotilla/client/system-clock'
-import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { programNodeFlags } from '@flotilla/protocol/built-program'
 import { alreadySupervised } from './other-supervisor.ts'
 import { endWords, nextStep } from './restart-pace.ts'
 import type { MeshEnd } from './restart-pace.ts'
@@ -75,7 +75,7 @@ interface MeshStart {
 /** Never throws: a start that the system refuses, at once or with an event, is an end of the mesh like any other. */
 function startMesh(words: readonly string[]): MeshStart {
   try {
-    const child = spawn(process.execPath, [...meshNodeFlags, ...words], {
+    const child = spawn(process.execPath, [...programNodeFlags, ...words], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     return { child, ended: endOf(child) }

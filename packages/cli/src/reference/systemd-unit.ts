@@ -1,4 +1,4 @@
-import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { programNodeFlags } from '@flotilla/protocol/built-program'
 
 import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
 
@@ -35,7 +35,7 @@ export function homeInUnit(unit: string): string | null {
  * container engine, sets network rules and mounts volumes; it may not install packages. Pure.
  */
 export function systemdUnit({ node, mesh, home, path, system }: UnitPlace): string {
-  const command = [node, ...meshNodeFlags, mesh, 'serve', '--home', home].map(word).join(' ')
+  const command = [node, ...programNodeFlags, mesh, 'serve', '--home', home].map(word).join(' ')
   return `[Unit]
 Description=Flotilla, the mesh of ${home.replaceAll('%', '%%')}
 Documentation=man:flotilla(1)

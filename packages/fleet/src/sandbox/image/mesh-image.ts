@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { programNodeFlags } from '@flotilla/protocol/built-program'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import { tarDirectory } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
@@ -8,7 +8,7 @@ import type { TarEntry } from '../tar-archive.ts'
 /** The parts of the installed npm package that the mesh image contains, relative to the package's root. */
 const packageParts = ['dist/package', 'images/agent', 'templates', 'cassettes', 'package.json'] as const
 const place = '/usr/local/lib/flotilla'
-const program = [...meshNodeFlags, `${place}/dist/package/mesh/main.mjs`]
+const program = [...programNodeFlags, `${place}/dist/package/mesh/main.mjs`]
 
 /**
  * Returns the recipe of the mesh image: the npm package on the layers of the agent image, which every node has
