@@ -231,6 +231,29 @@ describe('commands on a channel', () => {
     expect(setup.told()).toContainEqual(expect.stringContaining('Stopped: scout'))
   })
 
+  test('/stop names the messages that the stopped run had not read, since they start no run', async () => {
+    const setup = await open()
+    await setup.say('@scout go')
+    await setup.say('/steer @scout to the left')
+    await setup.say('/stop')
+    const told = setup.told().at(-1)
+    expect(told).toContain('Stopped: scout')
+    expect(told).toContain('1 of your messages was not read before the stop')
+    expect(told).toContain('scout: “to the left”')
+    expect(runCount(setup)).toBe(1)
+  })
+
+  test('/stop in a group counts the unread messages and does not quote them', async () => {
+    const group = { conversationId: '-77', threadId: null, isPrivate: false }
+    const setup = await open()
+    await setup.say('@scout go', { place: group })
+    await setup.say('/steer @scout my secret')
+    await setup.say('/stop', { place: group })
+    const told = setup.told().find((text) => text.includes('Stopped: scout'))
+    expect(told).toContain('1 of your messages was not read before the stop')
+    expect(setup.told().join('\n')).not.toContain('my secret')
+  })
+
   test('/steer writes to a running agent, and starts a run of an idle one, which is answered here', async () => {
     const setup = await open()
     await setup.say('@scout go')

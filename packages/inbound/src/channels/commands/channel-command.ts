@@ -16,7 +16,7 @@ export interface CommandDeps {
   readonly runs: Pick<RunQueue, 'submitRun'> &
     Pick<RunSteering, 'steerRun'> &
     Pick<RunLifecycle, 'cancelRun'> &
-    Pick<RunQueries, 'find'> &
+    Pick<RunQueries, 'find' | 'view'> &
     Pick<Runs, 'sessions'>
   readonly agents: () => readonly AgentView[]
   readonly approvals: {
