@@ -104,7 +104,7 @@ const changes: readonly string[] = [
     '',
     'unarchive delete heartbeat cancel fork eval record pause resume confirm edit undo backup restore',
   ),
-  ...named('', 'image upgrade reset uninstall'),
+  ...named('', 'image upgrade reset uninstall install-command'),
   ...named('agent', 'add'),
   ...named('mcp', 'add remove'),
   ...named('models', 'price'),

@@ -310,6 +310,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/systemd.ts')).addServiceCommand,
       },
       {
+        commands: { 'install-command': 'make flotilla a command of this machine' },
+        load: async () => (await import('./commands/install-command.ts')).addInstallCommand,
+      },
+      {
         commands: { completion: 'complete commands in a shell' },
         load: async () => (await import('./commands/completion.ts')).addCompletionCommand,
       },

@@ -17,6 +17,8 @@ export interface Environment {
   readonly colors: Colors
   /** True if a graphical display is available that can show a browser. */
   readonly hasDisplay: boolean
+  /** The folders in which the shell looks for programs. */
+  readonly programFolders: readonly string[]
   /** The text editor: `VISUAL`, `EDITOR`, or one that every machine has. */
   readonly editor: string
   /** `XDG_CACHE_HOME`. */
@@ -77,6 +79,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     personToken: value('FLOTILLA_TOKEN'),
     colors: colorsOf(value),
     hasDisplay: value('DISPLAY') !== undefined || value('WAYLAND_DISPLAY') !== undefined,
+    programFolders: (value('PATH') ?? '').split(':').filter((folder) => folder !== ''),
     editor: value('VISUAL') ?? value('EDITOR') ?? 'vi',
     cacheHome: value('XDG_CACHE_HOME'),
     command: commandOf(value),

@@ -156,13 +156,13 @@ describe('flotilla, as a process', () => {
     expect(JSON.parse(out)).toEqual({
       error: {
         code: 'mesh-not-running',
-        detail: expect.stringContaining(`No mesh runs in ${home}`),
-        repair: expect.stringContaining('flotilla start -d'),
+        detail: `No fleet yet in ${home}.`,
+        repair: expect.stringContaining('flotilla init'),
       },
     })
-    expect(err).toContain(`No mesh runs in ${home}`)
+    expect(err).toContain(`No fleet yet in ${home}`)
     expect(err).toContain('code mesh-not-running')
-    expect(err).toContain('flotilla start -d')
+    expect(err).toContain('flotilla init')
   })
 
   it('flotilla, as a process ends with 3 where the named port does not answer', async () => {

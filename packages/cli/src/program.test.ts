@@ -144,6 +144,8 @@ it('the program names its own word where another program has another', async () 
   expect(error).toMatchObject({ exitCode: 1 })
   expect(err).toContain('flotilla resume')
   expect((await run('stauts')).err).toContain('Did you mean status?')
+  expect((await run('cron', 'ad')).err).toContain('Did you mean add?')
+  expect((await run('status', '--jsno')).err).toContain('Did you mean --json?')
 })
 
 describe('a noun without a verb', () => {
@@ -172,11 +174,18 @@ describe('operands of chat', () => {
     [[], { agentId: 'operator', message: '' }],
     [['auditor'], { agentId: 'auditor', message: '' }],
     [['auditor', 'how', 'many?'], { agentId: 'auditor', message: 'how many?' }],
-    [['my agent', 'hi'], { agentId: 'my agent', message: 'hi' }],
+    [['Hello'], { agentId: 'operator', message: 'Hello' }],
+    [['What can you do?'], { agentId: 'operator', message: 'What can you do?' }],
+    [['Sum', 'up', 'the', 'news'], { agentId: 'operator', message: 'Sum up the news' }],
+    [['aud'], { agentId: 'operator', message: 'aud' }],
     [['operator', '-'], { agentId: 'operator', message: '-' }],
     [['-'], { agentId: 'operator', message: '-' }],
   ])('%j mean %j', (operands, expected) => {
-    expect(readChatOperands(operands)).toEqual(expected)
+    expect(readChatOperands(operands, ['auditor'])).toEqual(expected)
+  })
+
+  it('a first word that resembles the id of an agent is refused, and costs no model call', () => {
+    expect(() => readChatOperands(['audtior', 'how many?'], ['auditor'])).toThrow('Did you mean auditor?')
   })
 })
 

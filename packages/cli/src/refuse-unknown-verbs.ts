@@ -1,3 +1,4 @@
+import { nearestName } from '@flotilla/protocol/nearest-name'
 import type { Command } from 'commander'
 
 /**
@@ -48,5 +49,9 @@ function refuse(group: Command): void {
   const [word] = group.args
   const verbs = group.commands.flatMap((verb) => [verb.name(), ...verb.aliases()])
   if (word === undefined || word.startsWith('-') || verbs.includes(word)) return
-  group.error(`error: unknown command '${word}'\nflotilla ${group.name()} takes: ${verbs.join(', ')}.`)
+  const meant = nearestName(word, verbs)
+  const question = meant === null ? '' : `\n(Did you mean ${meant}?)`
+  group.error(
+    `error: unknown command '${word}'${question}\nflotilla ${group.name()} takes: ${verbs.join(', ')}.`,
+  )
 }

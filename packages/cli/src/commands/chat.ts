@@ -1,30 +1,43 @@
 import { text } from 'node:stream/consumers'
 import { terminalSession } from '@flotilla/protocol/chat-history'
-import { operatorAgentId } from '@flotilla/protocol/ids'
+import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
+import { nearestName } from '@flotilla/protocol/nearest-name'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Command } from 'commander'
-import { commandAction, textOption } from '../command-action.ts'
+import { commandAction, numberOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodeOfProblem } from '../exit-code-of.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { ExitCode } from '../exit-codes.ts'
+import { wholeNumber } from '../number-argument.ts'
 import { chatSession } from '../repl/chat-session.ts'
 import { askLive } from '../repl/live-run.ts'
-import { requireAgent } from '../require-agent.ts'
+import { createPatience, timeoutMaxSeconds } from '../repl/patience.ts'
 import { confirmRead } from '../confirm-read.ts'
+import { oneLine } from '../terminal/color.ts'
+
+const nameColumnsMax = 64
+/** A shorter word resembles too many ids to count as a mistyped one. */
+const comparedMinChars = 4
 
 export function addChatCommand(program: Command, deps: CliDeps): void {
   program
     .command('chat')
     .description(
-      'Talks to an agent, by default the operator. Without a message it opens a conversation. With a message it asks, shows progress on standard error, prints the answer and exits.',
+      'Talks to an agent, by default the operator. Without a message it opens a conversation. With a message it asks, shows progress on standard error, prints the answer and exits. Without a terminal it does not wait for your approval: the run goes on, and the exit code is 5.',
     )
-    .argument('[agent]', 'id of the agent')
+    .argument('[agent]', 'id of the agent; a first word that is no id of an agent is part of the message')
     .argument('[message...]', 'what to ask; - reads it from standard input')
     .option('--session <name>', 'conversation that the agent remembers', terminalSession)
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for the answer; the run goes on, and the exit code is 5',
+      wholeNumber(1, timeoutMaxSeconds),
+    )
     .addHelpText(
       'after',
       `
@@ -32,18 +45,23 @@ Examples:
   $ flotilla chat                                a conversation with the operator
   $ flotilla chat auditor                        … with a worker
   $ flotilla chat auditor --session release      … about something else: it remembers each by itself
-  $ flotilla chat operator "What can you do?"    one question, the answer on standard output
+  $ flotilla chat "What can you do?"             one question to the operator, the answer on standard output
+  $ flotilla chat auditor "Check it" --timeout 60   … to a worker, for at most a minute
   $ git diff | flotilla chat reviewer -          the question from a pipe
-  $ flotilla chat operator "Sum up" --json | jq -r .outcome.text`,
+  $ flotilla chat "Sum up" --json | jq -r .outcome.text`,
     )
     .action(commandAction(deps, chat))
 }
 
 async function chat(context: CommandContext, line: CommandLine): Promise<void> {
-  const { agentId, message } = readChatOperands(line.operands)
   // No status line is needed, because streamed text and the prompt show progress themselves.
   const client = await context.mesh({ silent: true })
-  await requireAgent(context, client, agentId)
+  const agents =
+    line.operands.length === 0 ? [] : (await client.call('status', { signal: context.signal })).agents
+  const { agentId, message } = readChatOperands(
+    line.operands,
+    agents.map(({ id }) => id),
+  )
   const session = textOption(line, 'session') ?? terminalSession
   if (message === '') return chatSession(context, client, { agentId, session })
   const prompt = message === '-' ? (await text(context.input)).trim() : message
@@ -52,15 +70,23 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const giveBack = context.onInterrupt(() => {
     if (runId !== null) client.call('runCancel', { params: { id: runId } }).catch(() => undefined)
   })
+  const patience = createPatience(context, client, numberOption(line, 'timeout'))
   const run = await askLive(client, context.terminal, {
     agentId,
     message: prompt,
     session,
     idempotencyKey: context.newKey(),
-    signal: context.signal,
+    signal: patience.signal,
     eventsBeside: true,
-    onAccepted: (id) => (runId = id),
-  }).finally(giveBack)
+    onAccepted: (id) => {
+      runId = id
+      patience.begin(id)
+    },
+    onEvent: patience.onEvent,
+  }).finally(() => {
+    giveBack()
+    patience.end()
+  })
   context.terminal.printJson(run)
   await confirmRead(client, run)
   context.setExitCode(exitCodeOfRun(run))
@@ -77,12 +103,28 @@ function refuseTooLong(message: string): void {
   })
 }
 
-/** Parses the operands: the first is always the agent; only a lone `-` is a question to the operator. */
-export function readChatOperands(operands: readonly string[]): { agentId: string; message: string } {
+/**
+ * Parses the operands. The first names the agent if an agent has this id; else all of them are a message to the
+ * operator. Throws CommandFailed if the first resembles the id of an agent: the person probably meant that agent.
+ * Pure.
+ */
+export function readChatOperands(
+  operands: readonly string[],
+  agentIds: readonly string[],
+): { agentId: string; message: string } {
   const [first, ...rest] = operands
   if (first === undefined) return { agentId: operatorAgentId, message: '' }
-  if (first === '-') return { agentId: operatorAgentId, message: operands.join(' ') }
-  return { agentId: first, message: rest.join(' ') }
+  const known = [...new Set([...agentIds, operatorAgentId])]
+  if (known.includes(first)) return { agentId: first, message: rest.join(' ') }
+  const looksTyped = first.length >= comparedMinChars && agentIdSchema.safeParse(first).success
+  const meant = looksTyped ? nearestName(first, known) : null
+  if (meant === null) return { agentId: operatorAgentId, message: operands.join(' ') }
+  throw new CommandFailed('unknown-agent', {
+    detail: `There is no agent “${oneLine(first, nameColumnsMax)}”. Did you mean ${meant}?`,
+    repair:
+      'List the agents with flotilla agents. To send the word to the operator: flotilla chat operator "...".',
+    exitCode: exitCodes.usage,
+  })
 }
 
 /** Returns exit code 0 for an answer, 4 if a permission or a budget denied the run, else 1. */

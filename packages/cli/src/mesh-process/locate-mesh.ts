@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs'
 import { CommandFailed } from '../command-failed.ts'
 import type { Environment } from '../environment.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from './mesh-file.ts'
-import { meshLogPath } from './mesh-paths.ts'
+import { homeIdPath, meshLogPath } from './mesh-paths.ts'
 import { askSupervisor } from './supervisor-socket.ts'
 import type { SupervisorState } from './supervisor-socket.ts'
 import { serviceCommand, serviceLog, serviceOf } from './systemd-control.ts'
@@ -33,6 +34,7 @@ export async function locateMesh(place: Place, environment: Environment): Promis
   if (service !== null && (service.active !== 'inactive' || service.pid !== 0)) {
     throw keptBySystemd(place.home, service)
   }
+  if (found === null && !existsSync(homeIdPath(place.home))) throw noFleetYet(place.home)
   throw new CommandFailed('mesh-not-running', {
     detail:
       found === null
@@ -42,6 +44,15 @@ export async function locateMesh(place: Place, environment: Environment): Promis
       found === null
         ? `Start it with: ${environment.command} start -d`
         : `Start it with: ${environment.command} start -d (see the end of its log: ${meshLogPath(place.home)})`,
+    exitCode: exitCodes.meshNotRunning,
+  })
+}
+
+/** The error for a home that no mesh has used yet. */
+function noFleetYet(home: string): CommandFailed {
+  return new CommandFailed('mesh-not-running', {
+    detail: `No fleet yet in ${home}.`,
+    repair: 'Run: flotilla init',
     exitCode: exitCodes.meshNotRunning,
   })
 }

@@ -11,6 +11,11 @@ export function meshFilePath(home: string): string {
   return join(home, 'data', 'mesh.json')
 }
 
+/** The file that the first start of a mesh writes: a home without it has no fleet. */
+export function homeIdPath(home: string): string {
+  return join(home, 'data', 'home-id')
+}
+
 /** Whether the home contains the seed of a wallet: deleting it would lose the funds of its addresses. */
 export function holdsWallet(home: string): boolean {
   return fs.existsSync(join(home, 'data', 'wallet-seed'))

@@ -17,6 +17,8 @@ export interface LiveAsk {
   readonly signal?: AbortSignal
   /** Called with the run's id as soon as the mesh has created the run, so that it can be cancelled. */
   readonly onAccepted?: (runId: string) => void
+  /** Called with every event of the run and its descendants. */
+  readonly onEvent?: (event: FleetEventBody) => void
   /** True prints event lines on standard error instead of in the result. */
   readonly eventsBeside: boolean
 }
@@ -41,6 +43,7 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
     }
     if (frame.type === 'event') {
       const { event } = frame
+      ask.onEvent?.(event)
       if (event.type === 'text.streamed' && event.agent_id === ask.agentId) screen.text(event.content)
       else if (event.type === 'model.delayed') screen.wait(event)
       else screen.event(event)

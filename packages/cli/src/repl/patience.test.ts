@@ -1,0 +1,88 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { describe, expect, it } from 'vitest'
+import type { CommandContext } from '../context.ts'
+import { createPatience } from './patience.ts'
+
+const waits = {
+  type: 'run.changed',
+  agent_id: 'operator',
+  run_id: 'run_child',
+  parent_id: 'run_1',
+  state: 'waiting',
+  outcome: null,
+} as const satisfies FleetEventBody
+
+interface Setup {
+  readonly waitingOn?: readonly string[]
+  readonly isTTY?: boolean
+  readonly timeout?: number
+}
+
+/** A command that asked for `run_1`; `pass` lets the time of `--timeout` pass. */
+function aWaitingCommand({ waitingOn = [], isTTY = false, timeout }: Setup) {
+  const passed = Promise.withResolvers<void>()
+  const sleeps: number[] = []
+  const answered = Promise.withResolvers<void>()
+  const context = {
+    signal: new AbortController().signal,
+    clock: {
+      sleep: (ms: number) => {
+        sleeps.push(ms)
+        return passed.promise
+      },
+    },
+    input: { isTTY },
+    terminal: { json: false },
+  } as unknown as CommandContext
+  const calls: unknown[] = []
+  const client = {
+    call: async (name: string, parts: { readonly params: unknown }) => {
+      calls.push([name, parts.params])
+      queueMicrotask(answered.resolve)
+      return { state: 'waiting', waiting_on: waitingOn }
+    },
+  } as unknown as MeshClient
+  const patience = createPatience(context, client, timeout)
+  patience.begin('run_1')
+  return { patience, calls, sleeps, pass: passed.resolve, answered: answered.promise }
+}
+
+describe('a command that waits for an answer', () => {
+  it('without a terminal it ends when a run waits for a person, and names the run that it asked for', async () => {
+    const { patience, calls, answered } = aWaitingCommand({ waitingOn: ['appr_1'] })
+    patience.onEvent(waits)
+    await answered
+    await Promise.resolve()
+    expect(calls).toEqual([['run', { id: 'run_child' }]])
+    expect(patience.signal.reason).toMatchObject({ code: 'unfinished', exitCode: 5 })
+    expect(String(patience.signal.reason)).toContain('run_1 waits for you')
+  })
+
+  it('it goes on waiting for another agent', async () => {
+    const { patience, answered } = aWaitingCommand({ waitingOn: ['task_1'] })
+    patience.onEvent(waits)
+    await answered
+    await Promise.resolve()
+    expect(patience.signal.aborted).toBe(false)
+  })
+
+  it.each([
+    ['at a terminal', { isTTY: true }],
+    ['with --timeout', { timeout: 60 }],
+  ])('%s it waits for the person', (_where, setup) => {
+    const { patience, calls } = aWaitingCommand({ ...setup, waitingOn: ['appr_1'] })
+    patience.onEvent(waits)
+    expect(calls).toEqual([])
+    expect(patience.signal.aborted).toBe(false)
+  })
+
+  it('it ends after the time of --timeout', async () => {
+    const { patience, sleeps, pass } = aWaitingCommand({ timeout: 60 })
+    expect(sleeps).toEqual([60_000])
+    pass()
+    await Promise.resolve()
+    await Promise.resolve()
+    expect(patience.signal.reason).toMatchObject({ code: 'unfinished', exitCode: 5 })
+  })
+})

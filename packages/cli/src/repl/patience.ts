@@ -1,0 +1,71 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { CommandFailed } from '../command-failed.ts'
+import type { CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+
+/** The longest time that a command may be told to wait for an answer: a week, after which a waiting run expires. */
+export const timeoutMaxSeconds = 604_800
+
+/** What a run waits for is a task of another agent, or something that a person decides. */
+const taskPrefix = 'task_'
+
+/** How long a command waits for an answer. */
+export interface Patience {
+  /** Aborts when the command is interrupted or waits no longer; its reason is then a CommandFailed. */
+  readonly signal: AbortSignal
+  /** Starts the time of `--timeout`. */
+  begin(runId: string): void
+  /** To be called with each event of the run and its descendants. */
+  onEvent(event: FleetEventBody): void
+  end(): void
+}
+
+/**
+ * Without a terminal and without `--timeout`, the command ends as soon as its run waits for a person: a script would
+ * wait for days. The run goes on.
+ */
+export function createPatience(
+  { signal, clock, input, terminal }: CommandContext,
+  client: MeshClient,
+  timeoutSeconds: number | undefined,
+): Patience {
+  const ended = new AbortController()
+  const given = new AbortController()
+  const waitsAtTerminal = input.isTTY === true && !terminal.json
+
+  let asked = ''
+
+  async function checkWait(runId: string): Promise<void> {
+    const run = await client.call('run', { params: { id: runId }, signal: ended.signal })
+    const waitsForPerson = run.state === 'waiting' && run.waiting_on.some((id) => !id.startsWith(taskPrefix))
+    if (waitsForPerson) given.abort(unfinished(asked, 'waits for you'))
+  }
+
+  return {
+    signal: AbortSignal.any([signal, given.signal]),
+    begin(runId) {
+      asked = runId
+      if (timeoutSeconds === undefined) return
+      clock.sleep(timeoutSeconds * 1000, ended.signal).then(
+        () => given.abort(unfinished(runId, `has not ended within ${timeoutSeconds} s`)),
+        () => undefined,
+      )
+    },
+    onEvent(event) {
+      if (event.type !== 'run.changed' || event.state !== 'waiting') return
+      if (waitsAtTerminal || timeoutSeconds !== undefined) return
+      // An error here changes nothing: the stream of the answer reports a mesh that is gone.
+      checkWait(event.run_id).catch(() => undefined)
+    },
+    end: () => ended.abort(),
+  }
+}
+
+function unfinished(runId: string, what: string): CommandFailed {
+  return new CommandFailed('unfinished', {
+    detail: `The run ${runId} ${what}; it goes on without this command.`,
+    repair: `See what waits for you: flotilla pending. Its answer later: flotilla runs ${runId}`,
+    exitCode: exitCodes.unfinished,
+  })
+}
