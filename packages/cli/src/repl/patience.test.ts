@@ -49,7 +49,7 @@ function aWaitingCommand({ waitingOn = [], isTTY = false, timeout }: Setup) {
 }
 
 describe('a command that waits for an answer', () => {
-  it('without a terminal it ends when a run waits for a person, and names the run that it asked for', async () => {
+  it('without a terminal ends when a run waits for a person, and names the run that it asked for', async () => {
     const { patience, calls, answered } = aWaitingCommand({ waitingOn: ['appr_1'] })
     patience.onEvent(waits)
     await answered
@@ -59,7 +59,7 @@ describe('a command that waits for an answer', () => {
     expect(String(patience.signal.reason)).toContain('run_1 waits for you')
   })
 
-  it('it goes on waiting for another agent', async () => {
+  it('goes on waiting for another agent', async () => {
     const { patience, answered } = aWaitingCommand({ waitingOn: ['task_1'] })
     patience.onEvent(waits)
     await answered
@@ -70,14 +70,14 @@ describe('a command that waits for an answer', () => {
   it.each([
     ['at a terminal', { isTTY: true }],
     ['with --timeout', { timeout: 60 }],
-  ])('%s it waits for the person', (_where, setup) => {
+  ])('%s waits for the person', (_where, setup) => {
     const { patience, calls } = aWaitingCommand({ ...setup, waitingOn: ['appr_1'] })
     patience.onEvent(waits)
     expect(calls).toEqual([])
     expect(patience.signal.aborted).toBe(false)
   })
 
-  it('it ends after the time of --timeout', async () => {
+  it('ends after the time of --timeout', async () => {
     const { patience, sleeps, pass } = aWaitingCommand({ timeout: 60 })
     expect(sleeps).toEqual([60_000])
     pass()
