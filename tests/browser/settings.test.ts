@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     await open('/settings/providers')
     await page.getByRole('combobox', { name: 'Provider', exact: true }).selectOption('openai')
-    await page.getByRole('textbox', { name: /^Address/ }).fill(provider.baseUrl)
+    await page.getByRole('textbox', { name: /^Address \(/ }).fill(provider.baseUrl)
     await page.getByRole('combobox', { name: 'Model', exact: true }).fill('hello')
     const key = page.getByLabel('Key', { exact: true })
     await key.fill('sk-wrong-0123456789abcdef')
@@ -124,9 +124,9 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await page.getByText('openai/hello answered').waitFor()
     expect(provider.asked).toEqual(['hello'])
     expect(await key.inputValue()).toBe('')
-    await page.getByText('Stored keys').waitFor()
+    await page.getByText('Servers, stored keys').waitFor()
     await page.reload()
-    await page.getByText('Stored keys').waitFor()
+    await page.getByText('Servers, stored keys').waitFor()
     expect(await page.content()).not.toContain(rightKey)
     expect((await mesh.ask('Anybody there?', { agent: 'courier' })).outcome?.text).toBe('Hello there')
     expect(faults).toEqual([])
@@ -154,6 +154,50 @@ describe.skipIf(!hasBrowser)('the settings', () => {
       expect(faults).toEqual([])
     } finally {
       await own.close()
+      await context.close()
+    }
+  })
+
+  it('the settings add servers of one’s own by name, show them under it, and remove one', async () => {
+    const [one, two] = await Promise.all([
+      startKeyedProvider({ key: rightKey, models: ['small', 'large'] }),
+      startKeyedProvider({ models: ['other'] }),
+    ])
+    const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
+    try {
+      await open('/settings/providers')
+      const form = page.getByRole('form', { name: 'Add a server' })
+      await form.getByLabel('Name of the server').fill('GPU box')
+      expect(await form.getByLabel('Name of the server').inputValue()).toBe('gpu-box')
+      await form.getByLabel('Address of the server').fill(one.baseUrl)
+      await form.getByLabel(/^Key of the server/).fill(rightKey)
+      await form.getByRole('button', { name: 'List models of the server' }).click()
+      await form.getByText('2 models are known there.').waitFor()
+      await form.getByRole('combobox', { name: 'Model', exact: true }).fill('small')
+      await picture('add-server')
+      await form.getByRole('button', { name: 'Check and add' }).click()
+      await giveProof(mesh, page)
+      await page.getByText('gpu-box/small answered').waitFor()
+      await form.getByLabel('Name of the server').fill('second')
+      await form.getByLabel('Address of the server').fill(two.baseUrl)
+      await form.getByRole('combobox', { name: 'Model', exact: true }).fill('other')
+      await form.getByRole('button', { name: 'Check and add' }).click()
+      await page.getByText('second/other answered').waitFor()
+      for (const [name, { baseUrl }] of [
+        ['gpu-box', one],
+        ['second', two],
+      ] as const) {
+        const row = page.getByRole('listitem').filter({ hasText: baseUrl })
+        await row.getByText(name, { exact: true }).waitFor()
+      }
+      await page.getByRole('region', { name: 'Table of models' }).getByText('second/other').waitFor()
+      await page.getByRole('listitem').filter({ hasText: one.baseUrl }).getByRole('button').click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+      await page.getByRole('listitem').filter({ hasText: one.baseUrl }).waitFor({ state: 'detached' })
+      expect(await page.content()).not.toContain(rightKey)
+      expect(faults).toEqual([])
+    } finally {
+      await Promise.all([one.close(), two.close()])
       await context.close()
     }
   })

@@ -44,6 +44,7 @@ const withProvider = () => {
   return ['init', ...place, ...agentWords]
 }
 const envFile = () => readFile(join(home, '.env'), 'utf8').catch(() => '')
+const settingsText = () => readFile(join(home, 'config', 'settings.json'), 'utf8').catch(() => '')
 
 it('flotilla init without a terminal and options says what to give, and begins nothing', async () => {
   const { code, out, err } = await typed(['init'])
@@ -244,10 +245,12 @@ it('a provider that is not there is said before its model is asked for', async (
   await screen.shows(/Provider \[openai\]:$/)
   screen.type('opnai\r')
   await screen.shows(/There is no provider “opnai”/)
-  // A custom server would replace a provider whose key is stored.
+  // The name of a known provider is not that of an own server, which would get its key.
   await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
   screen.type(`${/(\d+) {2}Your own server/.exec(screen.rows().join('\n'))?.[1]}\r`)
-  await screen.shows(/A key of openai is stored here/)
+  await screen.shows(/^Name of the server \[my-server\]:$/)
+  screen.type('openai\r')
+  await screen.shows(/openai is the name of a known provider/)
   // The program repeats the question before, and does not go on to the model.
   await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
   screen.type('\u0003')
@@ -269,6 +272,8 @@ describe('a server of one’s own', () => {
     await question(screen, /^Number \[1\]:$/)
     const number = /(\d+) {2}Your own server/.exec(screen.rows().join('\n'))?.[1]
     screen.type(`${number}\r`)
+    await question(screen, /^Name of the server \[my-server\]:$/)
+    screen.type('gpu-box\r')
     await question(screen, /^Address, such as/)
     return screen
   }
@@ -282,6 +287,8 @@ describe('a server of one’s own', () => {
       await screen.shows(/Write the full address: http:\/\/ or https:\/\//)
       await question(screen, /^Number \[1\]:$/)
       screen.type(`${/(\d+) {2}Your own server/.exec(screen.rows().join('\n'))?.[1]}\r`)
+      await question(screen, /^Name of the server/)
+      screen.type('gpu-box\r')
       await question(screen, /^Address, such as/)
       screen.type(`${own.baseUrl}\r`)
       await question(screen, /^Model name on the server:$/)
@@ -290,15 +297,15 @@ describe('a server of one’s own', () => {
       screen.type('\r')
       expect(await screen.ended).toBe(0)
       expect(screen.rows().join('\n')).toContain(
-        'Agents use the model openai/vendor/own; the test call succeeded.',
+        'Agents use the model gpu-box/vendor/own; the test call succeeded.',
       )
-      expect(await envFile()).toContain(own.baseUrl)
+      expect(await settingsText()).toContain(own.baseUrl)
       expect(await typed(['chat', 'helper', 'Are you there?'])).toMatchObject({
         code: 0,
         out: 'Hello there\n',
       })
       // A home that has no limit because a person removed it does not get one.
-      const words = ['--provider', 'openai', '--base-url', own.baseUrl, '--model', 'vendor/own']
+      const words = ['--provider', 'gpu-box', '--base-url', own.baseUrl, '--model', 'vendor/own']
       expect(await typed(['init', ...words])).toMatchObject({ code: 0 })
     } finally {
       await own.close()
@@ -311,10 +318,10 @@ describe('a server of one’s own', () => {
     expect({ code, err }).toEqual({
       code: 2,
       err: expect.stringContaining(
-        'replaces the model openai/vendor/own with the scripted model, and there is no terminal',
+        'replaces the model gpu-box/vendor/own with the scripted model, and there is no terminal',
       ) as unknown,
     })
-    expect(before).toMatchObject({ name: 'openai/vendor/own' })
+    expect(before).toMatchObject({ name: 'gpu-box/vendor/own' })
     expect(await chosenModel()).toEqual(before)
   })
 
@@ -334,9 +341,6 @@ describe('a server of one’s own', () => {
     const screen = newcomer('init')
     await choose(screen, 'A provider, with your key')
     await question(screen, /^Provider \[openai\]:$/)
-    screen.type('\r')
-    await screen.shows(/^The current address of openai is http:\/\/127\.0\.0\.1:\d+\/v1\.$/)
-    await question(screen, /^Address \[https:\/\/api\.openai\.com\/v1\]:$/)
     screen.type('\r')
     await question(screen, /^Model \[.*\]:$/)
     screen.type('\r')
@@ -361,6 +365,8 @@ describe('a server of one’s own', () => {
 
       const again = newcomer('init', '--agent', 'again', '--role', 'Helps.')
       await choose(again, 'Your own server')
+      await question(again, /^Name of the server \[gpu-box\]:$/)
+      again.type('\r')
       await question(again, new RegExp(`^Address \\[http://${host}/v1\\]:$`))
       again.type('\r')
       await question(again, /^Model name on/)
@@ -372,6 +378,8 @@ describe('a server of one’s own', () => {
 
       const elsewhere = newcomer('init', '--agent', 'elsewhere', '--role', 'Helps.')
       await choose(elsewhere, 'Your own server')
+      await question(elsewhere, /^Name of the server \[gpu-box\]:$/)
+      elsewhere.type('\r')
       await question(elsewhere, /^Address \[/)
       elsewhere.type(`${moved.baseUrl}\r`)
       await question(elsewhere, /^Model name on/)
@@ -380,7 +388,7 @@ describe('a server of one’s own', () => {
       elsewhere.type('sk-moved\r')
       expect(await elsewhere.ended).toBe(0)
       expect(await envFile()).toMatch(/sk-moved/)
-      expect(await envFile()).toContain(moved.baseUrl)
+      expect(await settingsText()).toContain(moved.baseUrl)
       expect(await envFile()).not.toContain(rightKey)
     } finally {
       await Promise.all([own.close(), moved.close()])
@@ -405,14 +413,16 @@ describe('a server of one’s own', () => {
       screen.type(`${own.baseUrl.replace('127.0.0.1', '0.0.0.0')}\r`)
       await question(screen, /^Model/)
       screen.type('own-unpriced\r')
+      await question(screen, /^Are calls to gpu-box free/)
+      screen.type('n\r')
       await question(screen, /^Key of/)
       screen.type('\r')
       expect(await screen.ended).toBe(0)
       const said = screen.rows().join('')
       expect(said).toContain(
-        'openai/own-unpriced cannot be called yet: the price of openai/own-unpriced is unknown',
+        'gpu-box/own-unpriced cannot be called yet: the price of gpu-box/own-unpriced is unknown',
       )
-      expect(said).toContain('flotilla models price openai/own-unpriced --input')
+      expect(said).toContain('models price gpu-box/own-unpriced --input')
     } finally {
       await own.close()
     }
@@ -430,7 +440,8 @@ describe('a server of one’s own', () => {
     screen.type('\r')
     await question(screen, /^Number \[1\]:$/)
     expect(screen.rows().join('\n')).toContain('Nothing was saved.')
-    expect(await envFile()).not.toMatch(/OPENAI/)
+    expect(await settingsText()).not.toContain('gpu-box')
+    expect(await envFile()).not.toMatch(/SERVER/)
     screen.type('\u0003')
     expect(await screen.ended).toBe(1)
   })

@@ -21,7 +21,8 @@ export const setupEndpoints = {
   setupProvider: {
     method: 'POST',
     path: '/api/setup/provider',
-    summary: 'Check a provider and store its key. Its model can become the default.',
+    summary:
+      'Check a provider and store its key; with a new name and an address, add an own server. Its model can become the default.',
   },
   setupProviderRemove: {
     method: 'DELETE',
@@ -79,6 +80,8 @@ const usualModel = z.nullable(z.string())
 
 export const providerOfferSchema = z.strictObject({
   name: z.string(),
+  /** Whether it is a server that an owner added with a name and an address, and no known provider. */
+  own_server: z.boolean(),
   /** Null if an address must be given. */
   base_url: z.nullable(z.string()),
   /** The current address, if it is not the default; the set-up stores `file`, and no page can change the others. */
@@ -129,6 +132,9 @@ const candidate = {
   model: z.optional(modelName),
 }
 
+/** Whether calls of an own server cost nothing. Valid only for a server that is added or changed with it. */
+const costsNothing = z.optional(z.boolean())
+
 export const setupApi = {
   setup: {
     response: z.strictObject({
@@ -151,7 +157,11 @@ export const setupApi = {
     }),
   },
   setupProvider: {
-    request: z.strictObject({ ...candidate, make_default: z._default(z.boolean(), true) }),
+    request: z.strictObject({
+      ...candidate,
+      make_default: z._default(z.boolean(), true),
+      costs_nothing: costsNothing,
+    }),
     response: z.strictObject({ provider: z.string(), model: z.string(), default_model: defaultModel }),
   },
   setupProviderRemove: { response: z.strictObject({ removed: z.string() }) },

@@ -30,9 +30,9 @@ export function addInitCommand(program: Command, deps: CliDeps): void {
     .description(
       'Sets up a fleet: a model, tested before it is saved, and a first agent. Starts the mesh in the background if none runs. Without a terminal nothing is asked: use options; the key is read from standard input.',
     )
-    .option('--provider <name>', 'provider of the model')
+    .option('--provider <name>', 'provider of the model, or a name for your own server')
     .option('--model <name>', 'its model; default: the usual one of the provider')
-    .option('--base-url <url>', 'address of the provider, if not the usual one')
+    .option('--base-url <url>', 'address of your own server, or of a provider if not the usual one')
     .option('--demo', 'use the scripted model (a recorded conversation), without a key')
     .option('-y, --yes', 'do not ask before the scripted model replaces a working model')
     .option('--agent <name>', 'create a first agent with this name')
@@ -44,7 +44,7 @@ Examples:
   $ flotilla init
   $ flotilla init --provider anthropic --agent scout --role "Looks things up." < key.txt
   $ flotilla init --provider ollama --model qwen3
-  $ flotilla init --provider openai --base-url http://10.0.0.5:8000/v1 --model llama3.1 < /dev/null
+  $ flotilla init --provider gpu-box --base-url http://10.0.0.5:8000/v1 --model llama3.1 < /dev/null
   $ flotilla init --demo`,
     )
     .action(commandAction(deps, init))

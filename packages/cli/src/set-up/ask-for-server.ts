@@ -5,29 +5,33 @@ import type { CommandContext } from '../context.ts'
 import { askLine } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatError } from '../terminal/format-error.ts'
-import { keepProvider, namedOffer } from './keep-provider.ts'
+import { keepProvider } from './keep-provider.ts'
 import type { ModelChoice } from './model-choice.ts'
-import { askAddress } from './provider-address.ts'
+import { requireWebAddress } from './provider-address.ts'
 
 const nameColumnsMax = 60
 
-/** Any server with an OpenAI-compatible API is stored as this provider, in place of OpenAI itself. */
-const ownServer = 'openai'
+/** The name of an own server if the person enters none. */
+const usualName = 'my-server'
 
-/** Asks for a server on another machine, or for another key, model or address of the configured one. */
+/** Asks for a server on another machine, or for another key, model or address of one that was added before. */
 export async function askForServer(
   context: CommandContext,
   client: MeshClient,
   providers: readonly ProviderOffer[],
 ): Promise<ModelChoice> {
-  const offer = namedOffer(providers, ownServer)
-  if (offer.key !== 'none' && offer.address === null) {
+  const own = providers.filter(({ own_server: isOwn }) => isOwn)
+  const standard = own[0]?.name ?? usualName
+  const typed = await askLine(context, `Name of the server [${standard}]: `)
+  const name = typed === '' ? standard : typed
+  const known = providers.find((offer) => offer.name === name)
+  if (known?.own_server === false) {
     throw new CommandFailed('conflict', {
-      detail: `A key of ${ownServer} is stored here, and your own server would replace it.`,
-      repair: 'Write the server under providers in config/settings.json; docs/guide/models.md shows how.',
+      detail: `${name} is the name of a known provider.`,
+      repair: 'Give your server another name, such as gpu-box.',
     })
   }
-  const baseUrl = await askAddress(context, offer, offer.address?.url ?? null)
+  const { baseUrl } = await askServerAddress(context, known)
   const model = await askLine(context, 'Model name on the server: ')
   if (model === '') {
     throw new CommandFailed('no-model', {
@@ -35,9 +39,34 @@ export async function askForServer(
       repair: `Name one of its models; ${baseUrl.replace(/\/$/, '')}/models lists them.`,
     })
   }
-  const choice = await keepProvider(context, client, { provider: ownServer, model, baseUrl, anew: true })
-  await printUnpriced(context, client, `${ownServer}/${model}`)
+  const costsNothing = await askIsFree(context, name, baseUrl)
+  const wanted = { provider: name, model, baseUrl, anew: true, ...costsNothing }
+  const choice = await keepProvider(context, client, wanted)
+  await printUnpriced(context, client, `${name}/${model}`)
   return choice
+}
+
+/** Enter keeps the address of a server that was added before. */
+async function askServerAddress(
+  context: CommandContext,
+  known: ProviderOffer | undefined,
+): Promise<{ readonly baseUrl: string }> {
+  const now = known?.address?.url ?? null
+  if (now !== null) context.terminal.note(`The current address of ${known?.name ?? ''} is ${now}.`)
+  const example = now === null ? ', such as http://10.0.0.5:8000/v1' : ` [${now}]`
+  const typed = await askLine(context, `Address${example}: `)
+  return { baseUrl: typed === '' && now !== null ? now : requireWebAddress(typed) }
+}
+
+/** Asks whether calls are free, unless the address decides: a server on this machine costs nothing. */
+async function askIsFree(
+  context: CommandContext,
+  name: string,
+  baseUrl: string,
+): Promise<{ readonly costsNothing?: boolean }> {
+  if (/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(baseUrl).hostname)) return {}
+  const typed = await askLine(context, `Are calls to ${name} free, as on a machine of yours? [Y/n]: `)
+  return { costsNothing: !/^n/i.test(typed) }
 }
 
 /**

@@ -9,6 +9,7 @@ import { keepProvider } from './keep-provider.ts'
 const usual = 'https://api.openai.com/v1'
 const openai: ProviderOffer = {
   name: 'openai',
+  own_server: false,
   base_url: usual,
   address: null,
   needs_key: true,

@@ -17,6 +17,8 @@ export interface WantedModel {
   readonly baseUrl: string | undefined
   /** Asks for another key even if a usable one exists. */
   readonly anew?: boolean
+  /** Whether calls of an own server are free. */
+  readonly costsNothing?: boolean
 }
 
 const nameColumnsMax = 60
@@ -35,7 +37,7 @@ export async function keepProvider(
   choice: WantedModel,
 ): Promise<ModelChoice> {
   const { providers } = await client.call('setup', { signal: context.signal })
-  const offer = namedOffer(providers, choice.provider)
+  const offer = offerOfChoice(providers, choice)
   const there = { ...choice, baseUrl: choice.baseUrl ?? fixedAddress(offer) }
   const enter = enterMeans(offer, there)
   if (enter === null) return tryAndKeep(context, client, choice)
@@ -54,7 +56,7 @@ export async function keepProvider(
 async function tryAndKeep(
   { terminal, signal }: CommandContext,
   client: MeshClient,
-  { provider, model, baseUrl, key }: WantedModel & { readonly key?: string },
+  { provider, model, baseUrl, key, costsNothing }: WantedModel & { readonly key?: string },
 ): Promise<ModelChoice> {
   terminal.progress.step(`Testing ${provider} with a short question`)
   const kept = await client
@@ -65,6 +67,7 @@ async function tryAndKeep(
         ...(key === undefined ? {} : { key }),
         ...(model === undefined ? {} : { model }),
         ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
+        ...(costsNothing === undefined ? {} : { costs_nothing: costsNothing }),
       },
       signal,
     })
@@ -85,9 +88,29 @@ export function namedOffer(providers: readonly ProviderOffer[], providerName: st
   if (offer !== undefined) return offer
   throw new CommandFailed('unknown-provider', {
     detail: `There is no provider “${oneLine(providerName, nameColumnsMax)}”.`,
-    repair: `Name one of ${providers.map(({ name }) => name).join(', ')}.`,
+    repair: `Name one of ${providers.map(({ name }) => name).join(', ')}; or add the address of your own server with --base-url URL.`,
     exitCode: exitCodes.usage,
   })
+}
+
+/** A name that is not known becomes that of the owner's own server if its address is given. Pure. */
+function offerOfChoice(
+  providers: readonly ProviderOffer[],
+  { provider, baseUrl }: WantedModel,
+): ProviderOffer {
+  const isNew = baseUrl !== undefined && providers.every(({ name }) => name !== provider)
+  if (!isNew) return namedOffer(providers, provider)
+  return {
+    name: provider,
+    own_server: true,
+    base_url: null,
+    address: null,
+    needs_key: true,
+    key: 'none',
+    ready: false,
+    fingerprint: null,
+    usual_model: null,
+  }
 }
 
 /** What an empty answer to the question for a key means. */
@@ -97,7 +120,7 @@ type Enter = 'nothing' | 'no key' | 'the stored key'
  * Returns what an empty answer means; null if no key is asked for, as none is needed or the stored one fits. Pure.
  */
 function enterMeans(offer: ProviderOffer, { baseUrl, anew }: WantedModel): Enter | null {
-  if (!offer.needs_key) return null
+  if (!offer.needs_key && !(offer.own_server && anew === true)) return null
   const staysThere = baseUrl === undefined || isSamePlace(baseUrl, offer.address?.url ?? offer.base_url)
   if (offer.key !== 'none' && staysThere)
     return anew === true && offer.key === 'file' ? 'the stored key' : null

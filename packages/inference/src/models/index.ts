@@ -57,10 +57,11 @@ export type { StandIn } from './gateway/stand-in.ts'
 export { priceOf } from './catalog/price-list.ts'
 export { namesMany, resolveModel, searchesByItself } from './catalog/resolve-model.ts'
 export { presetModel } from './catalog/preset-model.ts'
+export { ownServerEntry } from './gateway/try-provider.ts'
 export type { ProviderCandidate, TryProvider } from './gateway/try-provider.ts'
 export { isModelList, modelNamesIn } from './providers/list-provider-models.ts'
 export { providerPresets } from './providers/provider-presets.ts'
-export { credentialNamesOf } from './providers/provider-setup.ts'
+export { credentialNamesOf, isOwnServer, ownServerKey } from './providers/provider-setup.ts'
 
 /** Models and providers, which exist before the agents that use them. */
 export interface KnownModels {

@@ -1,7 +1,8 @@
 import type { LocalServer, ProviderOffer } from '@flotilla/protocol/setup-api'
 import { modelEntries } from '@flotilla/foundation/config'
+import type { Settings } from '@flotilla/foundation/config'
 import type { Caller } from '@flotilla/identity/access'
-import { credentialNamesOf, providerPresets } from '@flotilla/inference/models'
+import { credentialNamesOf, isOwnServer, providerPresets } from '@flotilla/inference/models'
 import { findLocalServers } from './find-local-servers.ts'
 import { addressSourceOf, isSameAddress, plainAddress } from './provider-candidate.ts'
 import { recordedDemo } from './recorded-demo.ts'
@@ -16,7 +17,9 @@ export function readSetup(context: SetupContext, caller: Caller) {
     default_model: context.catalog.preset(),
     default_model_locked: defaultLocked(context.environment),
     demo: context.catalog.preset()?.name === recordedDemo.model ? { agent, question } : null,
-    providers: offeredProviders().map((name) => offerOf(context, name)),
+    providers: [...offeredProviders(), ...ownServers(context.settings())].map((name) =>
+      offerOf(context, name),
+    ),
   }
 }
 
@@ -86,21 +89,35 @@ async function makeDefault(context: SetupContext, caller: Caller, model: string 
   recordSetup(context, caller, { action: 'default-model.set', subject: model ?? 'none', detail: {} })
 }
 
+/** The names of the servers that the settings define, which no other list knows. Pure. */
+function ownServers(settings: Settings): readonly string[] {
+  return Object.keys(settings.providers).filter((name) => isOwnServer(settings, name))
+}
+
 function offerOf(context: SetupContext, name: string): ProviderOffer {
   const { vault, settings, fingerprint, tryProvider } = context
-  const { apiKey } = credentialNamesOf(settings(), name)
-  const secret = vault.system(apiKey)
+  const isOwn = isOwnServer(settings(), name)
+  const apiKey = keyInUse(settings(), name)
+  const secret = apiKey === null ? undefined : vault.system(apiKey)
   const preset = providerPresets[name]
   return {
     name,
+    own_server: isOwn,
     base_url: preset?.baseUrl ?? null,
     address: ownAddressOf(context, name),
-    needs_key: preset?.needsNoKey !== true,
-    key: vault.systemSourceOf(apiKey) ?? 'none',
+    needs_key: isOwn ? apiKey !== null : preset?.needsNoKey !== true,
+    key: (apiKey === null ? null : vault.systemSourceOf(apiKey)) ?? 'none',
     ready: tryProvider.isReady(name),
     fingerprint: secret ? fingerprint(secret) : null,
     usual_model: preset?.usualModel ?? null,
   }
+}
+
+/** The credential that calls of the provider carry; null for an own server without a key. Pure. */
+function keyInUse(settings: Settings, name: string): string | null {
+  const own = Object.hasOwn(settings.providers, name) ? settings.providers[name] : undefined
+  const isKeyless = isOwnServer(settings, name) && !(own && 'api_key' in own && own.api_key !== undefined)
+  return isKeyless ? null : credentialNamesOf(settings, name).apiKey
 }
 
 function ownAddressOf(context: SetupContext, name: string): ProviderOffer['address'] {

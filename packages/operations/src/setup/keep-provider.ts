@@ -1,9 +1,16 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { requireProof } from '@flotilla/identity/access'
 import type { Caller } from '@flotilla/identity/access'
-import { credentialNamesOf, providerPresets } from '@flotilla/inference/models'
+import {
+  credentialNamesOf,
+  isOwnServer,
+  ownServerEntry,
+  ownServerKey,
+  providerPresets,
+} from '@flotilla/inference/models'
 import {
   addressSourceOf,
+  isAddedServer,
   isFirstProvider,
   isSameAddress,
   providerCandidate,
@@ -11,7 +18,7 @@ import {
 } from './provider-candidate.ts'
 import type { ProviderCandidate } from './provider-candidate.ts'
 import { recordSetup, requireOwnDefault, usualModelOf } from './setup-context.ts'
-import type { ProviderInput, SetupContext } from './setup-context.ts'
+import type { ProviderInput, SetupContext, StoredInput } from './setup-context.ts'
 
 /** Tests a provider with the entered values and stores nothing. */
 export async function checkProvider(
@@ -39,13 +46,10 @@ export async function checkProvider(
 export async function storeProvider(
   context: SetupContext,
   caller: Caller,
-  {
-    input,
-    signal,
-  }: { readonly input: ProviderInput & { readonly make_default: boolean }; readonly signal: AbortSignal },
+  { input, signal }: { readonly input: StoredInput; readonly signal: AbortSignal },
 ) {
   const candidate = permittedCandidate(context, caller, input)
-  const requireUntouched = standingOf(context, input.provider)
+  let requireUntouched = standingOf(context, input.provider)
   const model = input.model ?? usualModelOf(input.provider)
   if (model === null) {
     throw new Problem('unprocessable', {
@@ -53,10 +57,18 @@ export async function storeProvider(
     })
   }
   await context.tryProvider.ask(candidate, model, signal)
+  if (movesServer(context, candidate)) {
+    requireUntouched()
+    // First without a key: neither is the old key sent to the new address, nor the new one to the old address.
+    await storeServer(context, { ...candidate, key: null }, input.costs_nothing)
+    requireUntouched = standingOf(context, input.provider)
+  }
   await context.vault.changeSystem(() => {
     requireUntouched()
     return keptOf(context, permittedCandidate(context, caller, input))
   })
+  // The key is stored first: until the settings name it, no call uses it.
+  await storeServer(context, candidate, input.costs_nothing)
   const id = `${input.provider}/${model}`
   recordSetup(context, caller, {
     action: 'provider.stored',
@@ -77,16 +89,18 @@ export async function storeProvider(
 export async function removeProvider(context: SetupContext, caller: Caller, provider: string) {
   context.guard(caller, { do: 'manage-credentials' })
   const { vault, settings, settingsFile } = context
-  const names = credentialNamesOf(settings(), provider)
-  const kept = [names.apiKey, names.baseUrl].filter((name) => vault.systemSourceOf(name) !== null)
-  if (kept.length === 0) {
+  const isServer = isOwnServer(settings(), provider) && Object.hasOwn(settings().providers, provider)
+  const kept = storedNames(context, provider)
+  if (kept.length === 0 && !isServer) {
     throw new Problem('not-found', {
       detail: `the fleet has no stored key or address of ${provider}`,
       repair: 'flotilla models lists the models of the providers that are set up.',
     })
   }
   for (const name of kept) requireOurs(context, name)
-  await vault.changeSystem(() => Object.fromEntries(kept.map((name) => [name, null])))
+  // The address is removed first: a key without an address is sent nowhere.
+  if (isServer) await settingsFile.edit(['providers', provider], undefined)
+  if (kept.length > 0) await vault.changeSystem(() => Object.fromEntries(kept.map((name) => [name, null])))
   recordSetup(context, caller, { action: 'provider.removed', subject: provider, detail: {} })
   const usual = settings().default_model
   // A default model without a key would fail at each call; without a default model the error names the setup.
@@ -94,14 +108,50 @@ export async function removeProvider(context: SetupContext, caller: Caller, prov
   return { removed: provider }
 }
 
-function permittedCandidate(
-  context: SetupContext,
-  caller: Caller,
-  input: ProviderInput & { readonly make_default: boolean },
-): ProviderCandidate {
+/** The credentials to delete with a provider. One that the owner named for a server may belong to others too. */
+function storedNames({ settings, vault }: SetupContext, provider: string): readonly string[] {
+  const { apiKey, baseUrl } = credentialNamesOf(settings(), provider)
+  const names = isOwnServer(settings(), provider) ? [ownServerKey(provider)] : [apiKey, baseUrl]
+  return names.filter((name) => vault.systemSourceOf(name) !== null)
+}
+
+/** True if the request gives an added server another address. */
+function movesServer(
+  { settings }: Pick<SetupContext, 'settings'>,
+  { provider, baseUrl }: ProviderCandidate,
+): boolean {
+  const stored = settings().providers[provider]
+  return (
+    baseUrl !== null &&
+    isAddedServer(settings(), provider) &&
+    stored?.kind === 'openai-compatible' &&
+    !isSameAddress(stored.base_url, baseUrl)
+  )
+}
+
+/** Writes an own server into the settings: its address and the name of its key. */
+async function storeServer(
+  { settings, settingsFile }: Pick<SetupContext, 'settings' | 'settingsFile'>,
+  candidate: ProviderCandidate,
+  costsNothing: boolean | undefined,
+): Promise<void> {
+  const { provider } = candidate
+  if (!isOwnServer(settings(), provider)) return
+  const entry = ownServerEntry(settings(), candidate)
+  if (entry === null) return
+  const isFree = costsNothing === undefined ? {} : { local: costsNothing }
+  await settingsFile.edit(['providers', provider], { ...entry, ...isFree })
+}
+
+function permittedCandidate(context: SetupContext, caller: Caller, input: StoredInput): ProviderCandidate {
   context.guard(caller, { do: 'manage-credentials' })
   if (input.make_default) requireOwnDefault(context)
   const candidate = providerCandidate(context, caller, input)
+  if (input.costs_nothing !== undefined && !isOwnServer(context.settings(), input.provider)) {
+    throw new Problem('unprocessable', {
+      detail: `only calls of an own server can be declared free, and ${input.provider} is a known provider`,
+    })
+  }
   if (!isFirstProvider(context, input))
     requireProof(caller, 'change the address that receives prompts and keys')
   return candidate
@@ -146,7 +196,7 @@ function keptOf(
   const usual = providerPresets[provider]?.baseUrl ?? null
   const changes: Record<string, string | null> = {}
   if (key !== null) changes[names.apiKey] = key
-  if (baseUrl === null) return changes
+  if (baseUrl === null || isOwnServer(settings(), provider)) return changes
   if (usual === null || !isSameAddress(baseUrl, usual)) changes[names.baseUrl] = baseUrl
   else if (vault.systemSourceOf(names.baseUrl) === 'file') changes[names.baseUrl] = null
   return changes

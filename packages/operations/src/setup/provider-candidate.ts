@@ -1,7 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
+import type { Settings } from '@flotilla/foundation/config'
 import { requireOwner } from '@flotilla/identity/access'
 import type { Caller } from '@flotilla/identity/access'
-import { credentialNamesOf, providerPresets } from '@flotilla/inference/models'
+import { credentialNamesOf, isOwnServer, ownServerKey, providerPresets } from '@flotilla/inference/models'
 import { recordedDemo } from './recorded-demo.ts'
 import { offeredProviders } from './setup-context.ts'
 import type { ProviderInput, SetupContext } from './setup-context.ts'
@@ -20,11 +21,7 @@ export function providerCandidate(
   caller: Caller,
   { provider, key, base_url: baseUrl }: ProviderInput,
 ): ProviderCandidate {
-  if (!isKnown(context, provider)) {
-    throw new Problem('unprocessable', {
-      detail: `there is no provider ${provider}: choose one of ${offeredProviders().join(', ')}, or openai with the address of your own server`,
-    })
-  }
+  if (!isKnown(context, provider)) requireNewServer(context, provider, baseUrl)
   const trimmed = key?.trim() ?? null
   if (trimmed !== null && (trimmed === '' || /\p{Cc}/u.test(trimmed))) {
     throw new Problem('unprocessable', { detail: 'the key of a provider must be one line of text' })
@@ -55,6 +52,13 @@ export function addressSourceOf(
   const own = Object.hasOwn(providers, provider) ? providers[provider] : undefined
   if (own && 'base_url' in own && own.base_url !== undefined) return 'settings'
   return vault.systemSourceOf(credentialNamesOf(settings(), provider).baseUrl)
+}
+
+/** True for an own server as the set-up writes it, so that the set-up may also move it. Pure. */
+export function isAddedServer(settings: Settings, provider: string): boolean {
+  const own = Object.hasOwn(settings.providers, provider) ? settings.providers[provider] : undefined
+  if (own?.kind !== 'openai-compatible' || !isOwnServer(settings, provider)) return false
+  return own.api_key === undefined || own.api_key === ownServerKey(provider)
 }
 
 /** True if two addresses are equal without trailing slashes and without query. Pure. */
@@ -97,7 +101,7 @@ export function requireOurs({ vault }: Pick<SetupContext, 'vault'>, name: string
 function requireFreeAddress(context: SetupContext, provider: string, now: string | null): void {
   const source = addressSourceOf(context, provider)
   if (source === 'environment') requireOurs(context, credentialNamesOf(context.settings(), provider).baseUrl)
-  if (source !== 'settings') return
+  if (source !== 'settings' || isAddedServer(context.settings(), provider)) return
   throw new Problem('conflict', {
     detail: `config/settings.json sets the address of ${provider}${now === null ? '' : ` (${plainAddress(now)})`}, which overrides the address in this request`,
     repair: `Send that address, or change base_url under providers.${provider} in config/settings.json.`,
@@ -149,6 +153,29 @@ function requireUsualPlace({ tryProvider }: Pick<SetupContext, 'tryProvider'>, p
   throw new Problem('unprocessable', {
     detail: `the address of ${provider} is set to ${new URL(now).host}; a new key is sent there only if the request names that address`,
     repair: `Enter the address together with the key: ${usual}, or that of ${new URL(now).host}.`,
+  })
+}
+
+/** Throws the Problem `unprocessable` unless the name and the address can be those of a new server of the owner. */
+function requireNewServer(
+  { settings }: Pick<SetupContext, 'settings'>,
+  provider: string,
+  baseUrl: string | undefined,
+): void {
+  if (baseUrl === undefined || !isOwnServer(settings(), provider)) {
+    throw new Problem('unprocessable', {
+      detail: `there is no provider ${provider}: choose one of ${offeredProviders().join(', ')}, or give the address of your own server with the name ${provider}`,
+    })
+  }
+  const { apiKey } = credentialNamesOf(settings(), provider)
+  // Names that differ in - and _ alone would share one key.
+  const twin = Object.keys(settings().providers).find(
+    (other) => other !== provider && credentialNamesOf(settings(), other).apiKey === apiKey,
+  )
+  if (twin === undefined) return
+  throw new Problem('unprocessable', {
+    detail: `the name ${provider} is too similar to that of the server ${twin}`,
+    repair: 'Choose a name that differs in more than - and _.',
   })
 }
 

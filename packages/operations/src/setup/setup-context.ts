@@ -40,6 +40,13 @@ export interface ProviderInput {
   readonly model?: string | undefined
 }
 
+/** What is stored of a provider. */
+export interface StoredInput extends ProviderInput {
+  readonly make_default: boolean
+  /** Whether calls of an own server are free. */
+  readonly costs_nothing?: boolean | undefined
+}
+
 export function recordSetup(
   { journal }: Pick<SetupContext, 'journal'>,
   caller: Caller,

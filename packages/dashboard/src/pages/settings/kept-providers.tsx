@@ -13,11 +13,12 @@ export function KeptProviders({ providers }: { readonly providers: readonly Prov
   })
   const kept = providers.filter(({ key, address }) => key !== 'none' || address !== null)
   if (kept.length === 0) return null
+  const isServer = kept.some(({ name, own_server: isOwn }) => isOwn && name === removing)
   return (
-    <Card title="Stored keys and addresses">
+    <Card title="Servers, stored keys and addresses">
       <ul className="body stack">
         {kept.map((offer) => {
-          const { name, fingerprint, address } = offer
+          const { name, fingerprint, address, own_server: isOwn } = offer
           const elsewhere = keptElsewhere(offer)
           return (
             <li key={name} className="row apart">
@@ -38,7 +39,8 @@ export function KeptProviders({ providers }: { readonly providers: readonly Prov
               </span>
               {elsewhere === null ? (
                 <button type="button" className="button small" onClick={() => setRemoving(name)}>
-                  Forget<span className="hidden-words"> what is kept of {name}</span> …
+                  {isOwn ? 'Remove' : 'Forget'}
+                  <span className="hidden-words"> what is stored of {name}</span> …
                 </button>
               ) : (
                 <Badge>{elsewhere}</Badge>
@@ -50,7 +52,7 @@ export function KeptProviders({ providers }: { readonly providers: readonly Prov
       {removing !== null && (
         <Confirm
           title={`Delete the stored key and address of ${removing}?`}
-          action="Forget"
+          action={isServer ? 'Remove' : 'Forget'}
           busy={remove.isPending}
           onClose={() => setRemoving(null)}
           onConfirm={() =>
@@ -66,7 +68,7 @@ export function KeptProviders({ providers }: { readonly providers: readonly Prov
 }
 
 /** Says where a provider is configured if this page cannot change it; null if it can. Pure. */
-function keptElsewhere({ key, address }: ProviderOffer): string | null {
+function keptElsewhere({ key, address, own_server: isOwn }: ProviderOffer): string | null {
   if (key === 'environment' || address?.from === 'environment') return 'set in the environment'
-  return key === 'none' && address?.from === 'settings' ? 'set in config/settings.json' : null
+  return !isOwn && key === 'none' && address?.from === 'settings' ? 'set in config/settings.json' : null
 }

@@ -1,8 +1,9 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import type { ProviderOffer } from '@flotilla/protocol/setup-api'
 import { useAction } from '../../data/use-mesh.ts'
 import { ChoiceField, TextField } from '../../design/fields.tsx'
 import { Failed } from '../../design/parts.tsx'
+import { ModelField } from './model-field.tsx'
 
 /** Asks for a key; the mesh tests it with a one-word call and stores it. The page forgets the key. */
 export function ProviderForm({
@@ -20,7 +21,6 @@ export function ProviderForm({
   const [baseUrl, setBaseUrl] = useState(known?.baseUrl ?? '')
   const [model, setModel] = useState(known?.models[0] ?? '')
   const [names, setNames] = useState<readonly string[]>(known?.models ?? [])
-  const list = useId()
   const stale = ['setup', 'models', 'status'] as const
   const check = useAction('setupCheck')
   const store = useAction('setupProvider', { failsInPlace: true, stale })
@@ -101,24 +101,7 @@ export function ProviderForm({
             : {})}
         />
       )}
-      <TextField
-        label="Model"
-        value={model}
-        onChange={setModel}
-        list={list}
-        placeholder={usual ?? 'the name of one of its models'}
-        required={usual === null}
-        hint={
-          names.length > 0
-            ? `${names.length === 1 ? '1 model is' : `${names.length} models are`} known there.`
-            : 'Leave this empty for the usual model; “List models” asks the provider.'
-        }
-      />
-      <datalist id={list}>
-        {names.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      <ModelField value={model} onChange={setModel} names={names} usual={usual} />
       {store.error !== null && <Failed error={store.error} />}
       {store.isPending && (
         <p className="muted" role="status">

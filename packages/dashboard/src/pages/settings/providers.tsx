@@ -7,11 +7,13 @@ import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 import { KeptProviders } from './kept-providers.tsx'
 import { LocalServers } from './local-servers.tsx'
+import { OwnServerForm } from './own-server-form.tsx'
 import { ProviderForm } from './provider-form.tsx'
 
 export function Providers() {
   const setup = useMesh('setup')
   const { toasts } = useServices()
+  const known = setup.data?.providers.filter(({ own_server: isOwn }) => !isOwn) ?? []
   const onDone = (model: string) => toasts.tell(`${model} answered; agents use it from now on.`)
   return (
     <>
@@ -38,13 +40,18 @@ export function Providers() {
           </Card>
           <Card title="Add a provider">
             <div className="body">
-              <ProviderForm offers={setup.data.providers} onDone={onDone} />
+              <ProviderForm offers={known} onDone={onDone} />
+            </div>
+          </Card>
+          <Card title="Add a server of your own">
+            <div className="body">
+              <OwnServerForm onDone={onDone} />
             </div>
           </Card>
           <KeptProviders providers={setup.data.providers} />
           <Card title="Local model servers">
             <div className="body">
-              <LocalServers offers={setup.data.providers} onDone={onDone} />
+              <LocalServers offers={known} onDone={onDone} />
             </div>
           </Card>
         </>

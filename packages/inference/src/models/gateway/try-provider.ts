@@ -1,13 +1,19 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem, withChanges } from '@flotilla/protocol/problem'
-import type { ProxyRules, Settings } from '@flotilla/foundation/config'
+import type { ProviderSettings, ProxyRules, Settings } from '@flotilla/foundation/config'
 import { createSecret } from '@flotilla/egress/credentials'
 import type { Vault } from '@flotilla/egress/credentials'
 import { problemFromRefusal } from './provider-problem.ts'
 import { listProviderModels } from '../providers/list-provider-models.ts'
 import { proxyOf } from '../providers/make-provider.ts'
 import type { MakeProvider } from '../providers/make-provider.ts'
-import { boundFieldAt, credentialNamesOf, setupOf } from '../providers/provider-setup.ts'
+import {
+  boundFieldAt,
+  credentialNamesOf,
+  isOwnServer,
+  ownServerKey,
+  setupOf,
+} from '../providers/provider-setup.ts'
 import type { ProviderSetup } from '../providers/provider-setup.ts'
 import { readReplyText } from '../providers/read-reply-text.ts'
 
@@ -48,8 +54,10 @@ export function createTryProvider(deps: {
   readonly clock: Clock
   readonly proxies?: Pick<ProxyRules, 'of'>
 }): TryProvider {
-  function setupFor({ provider, key, baseUrl }: ProviderCandidate): ProviderSetup {
-    const names = credentialNamesOf(deps.settings(), provider)
+  function setupFor(candidate: ProviderCandidate): ProviderSetup {
+    const { provider, key, baseUrl } = candidate
+    const settings = withOwnServer(deps.settings(), candidate)
+    const names = credentialNamesOf(settings, provider)
     const given = new Map(
       [
         [names.apiKey, key],
@@ -57,7 +65,7 @@ export function createTryProvider(deps: {
       ].flatMap(([name, value]) => (name && value ? [[name, createSecret(name, value)] as const] : [])),
     )
     return setupOf(
-      { settings: deps.settings, system: (name) => given.get(name) ?? deps.vault.system(name) },
+      { settings: () => settings, system: (name) => given.get(name) ?? deps.vault.system(name) },
       provider,
     )
   }
@@ -107,6 +115,34 @@ export function createTryProvider(deps: {
           await llm.close()
         }
       }),
+  }
+}
+
+/**
+ * Returns the settings with the own server as they will be stored. A server without a key names no credential, so that
+ * a key left from a removed server of this name is never sent to it. Pure.
+ */
+function withOwnServer(settings: Settings, { provider, key, baseUrl }: ProviderCandidate): Settings {
+  const entry = isOwnServer(settings, provider) ? ownServerEntry(settings, { provider, key, baseUrl }) : null
+  return entry === null ? settings : { ...settings, providers: { ...settings.providers, [provider]: entry } }
+}
+
+/** Returns the entry of an own server in the settings; null without an address. Pure. */
+export function ownServerEntry(
+  { providers }: Pick<Settings, 'providers'>,
+  { provider, key, baseUrl }: ProviderCandidate,
+): Extract<ProviderSettings, { kind: 'openai-compatible' }> | null {
+  const stored = Object.hasOwn(providers, provider) ? providers[provider] : undefined
+  // An entry for another address is replaced as a whole, so that no key follows it to this address.
+  const isSame = stored?.kind === 'openai-compatible' && (baseUrl ?? stored.base_url) === stored.base_url
+  const own = isSame ? stored : undefined
+  const address = baseUrl ?? own?.base_url ?? null
+  if (address === null) return null
+  const apiKey = own?.api_key ?? (key === null ? undefined : ownServerKey(provider))
+  return {
+    ...(own ?? { kind: 'openai-compatible' }),
+    base_url: address,
+    ...(apiKey === undefined ? {} : { api_key: apiKey }),
   }
 }
 

@@ -180,7 +180,25 @@ export function credentialNamesOf(
   const own = Object.hasOwn(providers, provider) ? providers[provider] : undefined
   const prefix = credentialPrefix(provider)
   const named = own && 'api_key' in own ? own.api_key : undefined
-  return { apiKey: named ?? `${prefix}_api_key`, baseUrl: `${prefix}_base_url` }
+  const usual = isOwnServer({ providers }, provider) ? ownServerKey(provider) : `${prefix}_api_key`
+  return { apiKey: named ?? usual, baseUrl: `${prefix}_base_url` }
+}
+
+/** True for a server that only its settings define: an address under a name that is not a known provider. Pure. */
+export function isOwnServer({ providers }: Pick<Settings, 'providers'>, provider: string): boolean {
+  if (Object.hasOwn(providerPresets, provider) || builtInProviders.has(provider)) return false
+  return !Object.hasOwn(providers, provider) || providers[provider]?.kind === 'openai-compatible'
+}
+
+/** Providers that the mesh itself plays. */
+const builtInProviders: ReadonlySet<string> = new Set(['scripted', 'offline'])
+
+/**
+ * The credential that the set-up stores for an own server. No other part of the mesh reads credentials of this prefix,
+ * so that a server with the name of a search or chat service gets no key of that service, and the reverse. Pure.
+ */
+export function ownServerKey(provider: string): string {
+  return `server_${credentialPrefix(provider)}_api_key`
 }
 
 /** Replaces dashes: provider names may contain them, credential names may not. */
