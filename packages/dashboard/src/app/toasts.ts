@@ -7,6 +7,8 @@ export interface Toast {
   readonly title: string
   /** What the person can do now. */
   readonly repair?: string | undefined
+  /** The code of the problem, for the page that repairs it. */
+  readonly code?: string | undefined
   /** Undoes the reported change; resolves to the message that is shown afterwards. */
   readonly undo?: (() => Promise<string>) | undefined
 }
@@ -75,7 +77,11 @@ export function createToastStore(): ToastStore {
 }
 
 /** Converts an error to text for a person. */
-export function describeError(error: unknown): { readonly title: string; readonly repair?: string } {
-  if (error instanceof Problem) return { title: error.detail, repair: repairHere(error) }
+export function describeError(error: unknown): {
+  readonly title: string
+  readonly repair?: string
+  readonly code?: string
+} {
+  if (error instanceof Problem) return { title: error.detail, repair: repairHere(error), code: error.code }
   return { title: error instanceof Error ? error.message : 'Something failed.' }
 }

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { describeError } from '../app/toasts.ts'
 import { formatDistance, formatDuration, formatMoment } from '../data/format.ts'
 import { useNow } from '../data/use-now.ts'
+import { RepairLink } from './repair.tsx'
 import type { Tone } from '../live/state-tone.ts'
 
 export function Badge({
@@ -60,16 +61,19 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 /** Shows an error with the mesh's detail and repair. */
 export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => unknown }) {
-  const { title, repair } = describeError(error)
+  const { title, repair, code } = describeError(error)
   return (
     <div className="note bad" role="alert">
       <strong>{title}</strong>
       {repair !== undefined && <span>{repair}</span>}
-      {retry && (
-        <div>
-          <button type="button" className="button small" onClick={() => void retry()}>
-            Try again
-          </button>
+      {(retry || code !== undefined) && (
+        <div className="row">
+          {code !== undefined && <RepairLink code={code} />}
+          {retry && (
+            <button type="button" className="button small" onClick={() => void retry()}>
+              Try again
+            </button>
+          )}
         </div>
       )}
     </div>

@@ -5,6 +5,7 @@ import { formatDuration, formatMoment, formatTokens, formatUsd } from '../data/f
 import { useAction, useMesh } from '../data/use-mesh.ts'
 import { Act } from '../design/act.tsx'
 import { Markdown } from '../design/markdown.tsx'
+import { FailureNote } from '../design/repair.tsx'
 import { Badge, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { drawEvent, runTone } from '../live/draw-event.ts'
 import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
@@ -54,7 +55,16 @@ export function RunPage({ id }: { readonly id: string }) {
                 more={run.outcome.code === undefined ? null : <Badge tone="bad">{run.outcome.code}</Badge>}
               >
                 <div className="body stack">
-                  <Markdown text={run.outcome.text} />
+                  {run.outcome.status === 'done' ? (
+                    <Markdown text={run.outcome.text} />
+                  ) : (
+                    <FailureNote
+                      text={run.outcome.text}
+                      code={run.outcome.code}
+                      of={{ agent: run.agent_id }}
+                      tone={run.outcome.status === 'cancelled' ? 'warn' : 'bad'}
+                    />
+                  )}
                   {run.outcome.result !== undefined && <Code value={run.outcome.result} label="Result" />}
                 </div>
               </Card>

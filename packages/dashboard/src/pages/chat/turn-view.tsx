@@ -9,6 +9,7 @@ import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { settledText } from './settled-text.ts'
 import { Badge, Code, Dot, Failed } from '../../design/parts.tsx'
+import { FailureNote } from '../../design/repair.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { SeenPictures } from '../seen-pictures.tsx'
 import { ArtifactView } from './artifact-view.tsx'
@@ -161,7 +162,12 @@ function TurnEnd({
     <>
       {isStopped && <div className="note warn">Stopped before the answer was complete.</div>}
       {failed && !isStopped && run.outcome && (
-        <div className={`note ${run.state === 'cancelled' ? 'warn' : 'bad'}`}>{run.outcome.text}</div>
+        <FailureNote
+          text={run.outcome.text}
+          code={run.outcome.code}
+          of={{ agent, run: run.id }}
+          tone={run.state === 'cancelled' ? 'warn' : 'bad'}
+        />
       )}
       <div className="turn-end number">
         <Badge tone={runTone(run.state)}>{run.state}</Badge>

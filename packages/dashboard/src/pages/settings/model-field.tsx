@@ -3,11 +3,13 @@ import { TextField } from '../../design/fields.tsx'
 
 /** The name of a model at its provider, with the names that the provider lists. */
 export function ModelField({
+  label,
   value,
   onChange,
   names,
   usual,
 }: {
+  readonly label: string
   readonly value: string
   readonly onChange: (model: string) => void
   readonly names: readonly string[]
@@ -23,7 +25,7 @@ export function ModelField({
   return (
     <>
       <TextField
-        label="Model"
+        label={label}
         value={value}
         onChange={onChange}
         list={list}

@@ -70,7 +70,7 @@ export function OwnServerForm({ onDone }: { readonly onDone: (model: string) => 
         onChange={setKey}
         hint="The key is sent only to this address, and never shown again."
       />
-      <ModelField value={model} onChange={setModel} names={names} usual={null} />
+      <ModelField label="Model of the server" value={model} onChange={setModel} names={names} usual={null} />
       <TickField
         label="Calls are free, because the server is mine. Otherwise set the prices of its models below."
         checked={isFree}

@@ -101,7 +101,7 @@ export function ProviderForm({
             : {})}
         />
       )}
-      <ModelField value={model} onChange={setModel} names={names} usual={usual} />
+      <ModelField label="Model" value={model} onChange={setModel} names={names} usual={usual} />
       {store.error !== null && <Failed error={store.error} />}
       {store.isPending && (
         <p className="muted" role="status">

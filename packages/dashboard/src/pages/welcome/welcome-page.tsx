@@ -5,11 +5,12 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { Badge, Card, Failed, Loading, PageHead } from '../../design/parts.tsx'
 import { LocalServers } from '../settings/local-servers.tsx'
+import { OwnServerForm } from '../settings/own-server-form.tsx'
 import { ProviderForm } from '../settings/provider-form.tsx'
 import '../settings/settings.css'
 import './welcome.css'
 
-type Way = 'key' | 'local' | 'demo'
+type Way = 'key' | 'local' | 'server' | 'demo'
 const firstFleet = 'starter'
 const firstQuestion = 'Who is in this fleet, and what could you do for me today? Answer in three sentences.'
 
@@ -21,6 +22,7 @@ export function WelcomePage() {
   const model = setup.data?.default_model ?? null
   // If the demo is selected, its question is suggested, also after a reload of the page.
   const played = setup.data?.demo ?? null
+  const known = setup.data?.providers.filter(({ own_server: isOwn }) => !isOwn) ?? []
   const ask = played ?? { agent: operatorAgentId, question: firstQuestion }
   return (
     <div className="page welcome">
@@ -45,15 +47,17 @@ export function WelcomePage() {
                 <div className="row" role="group" aria-label="Ways to begin">
                   <Choice way="key" now={way} choose={setWay} words="I have a key" />
                   <Choice way="local" now={way} choose={setWay} words="A model runs on this machine" />
+                  <Choice way="server" now={way} choose={setWay} words="I have a server of my own" />
                   <Choice way="demo" now={way} choose={setWay} words="Show me a recording" />
                 </div>
                 {way === 'key' && (
                   <ProviderForm
-                    offers={setup.data.providers.filter(({ needs_key }) => needs_key)}
+                    offers={known.filter(({ needs_key }) => needs_key)}
                     onDone={() => undefined}
                   />
                 )}
-                {way === 'local' && <LocalServers offers={setup.data.providers} onDone={() => undefined} />}
+                {way === 'local' && <LocalServers offers={known} onDone={() => undefined} />}
+                {way === 'server' && <OwnServerForm onDone={() => undefined} />}
                 {way === 'demo' && (
                   <div className="stack">
                     <p>

@@ -6,6 +6,7 @@ import { formatMoment, formatUsd } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Markdown } from '../../design/markdown.tsx'
 import { Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
+import { FailureNote } from '../../design/repair.tsx'
 import { TaskButtons } from './task-buttons.tsx'
 import { givenAnew, outcomeTone, taskTone } from './task-offers.ts'
 import { tasksListed } from './tasks-view.tsx'
@@ -43,6 +44,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
               </div>
             </Card>
           )}
+          <WhyRunFailed task={task} />
           {task.feedback !== null && task.feedback !== '' && (
             <Card title="Review">
               <p className="body plain-text">{task.feedback}</p>
@@ -53,6 +55,29 @@ export function TaskDetail({ id }: { readonly id: string }) {
         <Facts detail={found.data} />
       </div>
     </>
+  )
+}
+
+/** The failure of the run that worked on an unfinished task, with its repair. */
+function WhyRunFailed({ task }: { readonly task: TaskDetailView['task'] }) {
+  const isOpen = task.state === 'blocked' || task.state === 'failed'
+  const found = useMesh(
+    'run',
+    { params: { id: task.run_id ?? '' } },
+    { enabled: isOpen && task.run_id !== null },
+  )
+  const outcome = found.data?.outcome
+  if (!isOpen || outcome === undefined || outcome === null || outcome.code === undefined) return null
+  return (
+    <Card title="Why its run did not finish">
+      <div className="body">
+        <FailureNote
+          text={outcome.text}
+          code={outcome.code}
+          of={{ agent: task.assignee, run: task.run_id ?? undefined }}
+        />
+      </div>
+    </Card>
   )
 }
 
