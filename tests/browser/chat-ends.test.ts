@@ -69,6 +69,8 @@ describe.skipIf(!hasBrowser)('the end of a turn in the browser', () => {
     const live = await shownText(turn)
     expect(live).toContain('One, two, three')
     expect(live).toContain(why)
+    // The provider did not report what the call used, so the reserved tokens are a bound.
+    expect(live).toMatch(/up to [\d.]+k? tokens/)
     await picture(`chat-${state}`)
     // The agent stores the end of a stopped run shortly after the mesh has ended the run; the page requests the
     // history again.

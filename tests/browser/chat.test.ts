@@ -8,6 +8,9 @@ import { hostileText } from './dashboard-cassette.ts'
 import { startDashboardFleet } from './dashboard-fleet.ts'
 import { hasBrowser, openBrowser, openPage } from './open-browser.ts'
 
+const isFocused = (element: unknown) =>
+  (globalThis as { document?: { activeElement: unknown } }).document?.activeElement === element
+
 describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
   let mesh: MeshProcess
   let browser: Browser
@@ -47,7 +50,11 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     const [run] = await mesh.runs(1)
     expect(run).toMatchObject({ state: 'done', origin: { kind: 'human', channel: 'dashboard' } })
     await end.getByRole('link', { name: 'Details' }).click()
-    await page.getByRole('heading', { name: run?.id ?? '' }).waitFor()
+    await page.getByRole('heading', { name: 'audit the licences' }).waitFor()
+    await page
+      .getByText(run?.id ?? '')
+      .first()
+      .waitFor()
     await page.goBack()
     // The conversation is still there after the page was loaded again.
     await log.getByRole('table').waitFor()
@@ -84,6 +91,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
 
   it('a conversation in the browser is steered while it works, stopped, and asked again', async () => {
     const { page, say, log, faults, context } = await chatWith('scribe')
+    await expect.poll(() => page.getByRole('textbox').last().evaluate(isFocused)).toBe(true)
     await say('slow work')
     await log.locator('details.tool').last().waitFor()
     await page.getByRole('textbox', { name: /while it works/ }).waitFor()
@@ -111,7 +119,15 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await page.getByRole('textbox').last().fill('')
     await stopped.getByRole('button', { name: 'Ask again' }).click()
     await expect.poll(async () => (await mesh.runs(1))[0]?.input).toMatchObject({ message: 'slow work' })
-    await page.getByRole('button', { name: 'Stop' }).click()
+    // A message to the run that does not reach the mesh goes back into the input field, with what was typed since.
+    await page.route('**/steer', (route) => route.fulfill({ status: 500, body: 'not now' }))
+    const busyField = page.getByRole('textbox', { name: /while it works/ })
+    await busyField.fill('do not lose this')
+    await busyField.press('Enter')
+    await expect.poll(() => busyField.inputValue()).toBe('do not lose this')
+    await page.unroute('**/steer')
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    await busyField.press('Escape')
     await stopped.locator('.turn-end').getByText('cancelled').nth(1).waitFor()
     expect(faults).toEqual([])
     await context.close()

@@ -74,7 +74,7 @@ export const dashboardCassette = aCassette(
     when: '^look at the chart$',
     turns: [calls('view_image', { path: 'chart.png' }), says('It goes up.')],
   },
-  { agents: ['scribe'], when: 'slow', turns: [runs('sleep 20'), says(slowWords)] },
+  { agents: ['scribe'], when: 'slow', turns: [runs('sleep infinity'), says(slowWords)] },
   {
     agent_kind: 'operator',
     when: '^remove tryout$',

@@ -58,6 +58,8 @@ const aRun = {
   outcome: { status: 'done', text: 'Hello' },
   tokens_used: 3,
   cost_usd: 0,
+  unconfirmed_tokens: 0,
+  unconfirmed_usd: 0,
 }
 
 const nothing = Object.fromEntries(

@@ -60,5 +60,11 @@ export const runViewSchema = z.strictObject({
   outcome: z.nullable(runOutcomeSchema),
   tokens_used: z.number(),
   cost_usd: z.number(),
+  /**
+   * The parts of `tokens_used` and `cost_usd` that were reserved for calls that broke off: the real usage is unknown, and
+   * at most this. 0 if the provider reported the usage of each call.
+   */
+  unconfirmed_tokens: z.number(),
+  unconfirmed_usd: z.number(),
 })
 export type RunView = z.infer<typeof runViewSchema>

@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import { cacheHitRate, costDaysMax, costKeys, hasCacheUse } from '@flotilla/protocol/money-api'
 import type { CostKey } from '@flotilla/protocol/money-api'
 import type { Reply } from '@flotilla/client/mesh-call'
@@ -42,7 +43,7 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   const { terminal } = context
   terminal.printJson({ ...report, budgets })
   terminal.print(
-    `${report.from} to ${report.to} (UTC): ${formatUsd(report.total.usd)}, ${formatCount(report.total.calls, 'call')}, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
+    `${report.from} to ${report.to} (UTC): ${upTo(formatUsd(report.total.usd), report.total.unconfirmed_usd)}, ${formatCount(report.total.calls, 'call')}, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
     ...cacheWords(report.total),
     ...unconfirmedWords(report.total.unconfirmed_usd),
     '',
@@ -110,7 +111,7 @@ function costTable(report: Reply<'costReport'>): string[] {
     ],
     report.rows.map((row) => [
       row.key === '' ? '(none)' : row.key,
-      formatUsd(row.usd),
+      upTo(formatUsd(row.usd), row.unconfirmed_usd),
       ...(isUnsure ? [row.unconfirmed_usd > 0 ? formatUsd(row.unconfirmed_usd) : ''] : []),
       share(row.usd, report.by === 'day' ? largest : report.total.usd),
       `${row.calls}`,

@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { RunView } from '@flotilla/protocol/run'
@@ -61,8 +62,8 @@ export function runRows(runs: readonly RunView[], titles?: TaskTitles): string[]
       run.kind,
       run.outcome?.code === undefined ? run.state : `${run.state}: ${run.outcome.code}`,
       run.started_at === null || run.ended_at === null ? '' : formatDuration(run.ended_at - run.started_at),
-      `${run.tokens_used}`,
-      formatUsd(run.cost_usd),
+      upTo(`${run.tokens_used}`, run.unconfirmed_tokens),
+      upTo(formatUsd(run.cost_usd), run.unconfirmed_usd),
       aboutRun(run, titles),
     ]),
   )

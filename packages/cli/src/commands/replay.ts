@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { Comparison, Difference, RunRecordView } from '@flotilla/protocol/replay-api'
 import { isTerminal } from '@flotilla/protocol/run'
@@ -114,7 +115,7 @@ async function fork(context: CommandContext, line: CommandLine): Promise<void> {
   terminal.print(
     '',
     ...comparisonRows(comparison),
-    `Run ${run.id} took ${run.tokens_used} tokens and ${formatUsd(run.cost_usd)}.`,
+    `Run ${run.id} took ${upTo(`${run.tokens_used}`, run.unconfirmed_tokens)} tokens and ${upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}.`,
   )
   context.setExitCode(exitCodeOfRun(run))
 }

@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
@@ -74,7 +75,7 @@ async function showRun(context: CommandContext, id: string): Promise<void> {
     ...(run.started_at !== null && run.ended_at !== null
       ? [`took       ${formatDuration(run.ended_at - run.started_at)}`]
       : []),
-    `spent      ${run.tokens_used} tokens, ${formatUsd(run.cost_usd)}`,
+    `spent      ${upTo(`${run.tokens_used}`, run.unconfirmed_tokens)} tokens, ${upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}`,
     ...(run.parent_id === null ? [] : [`parent     ${run.parent_id}`]),
     ...(run.task_id === null ? [] : [`task       ${run.task_id}`]),
     ...(run.waiting_on.length === 0 ? [] : [`waits for  ${run.waiting_on.join(', ')}`]),

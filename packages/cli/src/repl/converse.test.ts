@@ -48,6 +48,8 @@ const ended = (message: string, steers: SteerView[]): ChatStreamFrame => ({
     outcome: { status: 'done', text: `answer to ${message}` },
     tokens_used: 3,
     cost_usd: 0,
+    unconfirmed_tokens: 0,
+    unconfirmed_usd: 0,
   } satisfies RunView,
 })
 

@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { oneLine } from '../terminal/color.ts'
 import type { Color } from '../terminal/color.ts'
@@ -77,14 +78,16 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
       return line(color, event.actor, `project ${event.project} is ${event.action}`)
     case 'artifact.saved':
       return line(color, event.agent_id, `saved artifact ${event.name}, ${formatBytes(event.size_bytes)}`)
-    case 'model.called':
+    case 'model.called': {
+      const unsure = event.unconfirmed === undefined ? 0 : 1
       return line(
         color,
         event.agent_id,
         color.faint(
-          `model ${event.model}: ${event.tokens} tokens, ${formatUsd(event.cost_usd)}, ${formatDuration(event.duration_ms)}`,
+          `model ${event.model}: ${upTo(`${event.tokens}`, unsure)} tokens, ${upTo(formatUsd(event.cost_usd), unsure)}, ${formatDuration(event.duration_ms)}`,
         ),
       )
+    }
     case 'model.delayed':
       return event.state === 'silent' && event.seconds < silentLineSeconds ? null : waitLine(event, color)
     case 'model.cooling':

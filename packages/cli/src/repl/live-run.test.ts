@@ -37,6 +37,8 @@ const ended = (outcome: RunOutcome): ChatStreamFrame => ({
     outcome,
     tokens_used: 3,
     cost_usd: 0,
+    unconfirmed_tokens: 0,
+    unconfirmed_usd: 0,
   },
 })
 

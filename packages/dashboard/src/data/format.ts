@@ -87,6 +87,14 @@ export function formatMoment(at: number, now = systemClock.now()): string {
   })
 }
 
+/** A time of day in the reader's time zone, with the date if it is not today's. */
+export function formatClock(at: number, now = systemClock.now()): string {
+  const [moment, today] = [new Date(at), new Date(now)]
+  const clock = moment.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  if (moment.toDateString() === today.toDateString()) return clock
+  return `${moment.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${clock}`
+}
+
 /** A date in the reader's time zone, such as a distant end date. */
 export function formatDay(at: number): string {
   return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })

@@ -1,5 +1,6 @@
-import { useId, useState } from 'react'
+import { useId } from 'react'
 import type { ReactNode } from 'react'
+import { CopyButton } from './copy-button.tsx'
 
 interface Labelled {
   readonly label: string
@@ -171,7 +172,6 @@ export function SecretOnce({
   readonly children?: ReactNode
   readonly onClose: () => void
 }) {
-  const [copied, setCopied] = useState(false)
   return (
     <div className="note warn" role="status">
       <strong>{title}</strong>
@@ -179,15 +179,7 @@ export function SecretOnce({
       <code className="secret mono">{secret}</code>
       {children}
       <div className="row">
-        {window.isSecureContext && (
-          <button
-            type="button"
-            className="button small"
-            onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}
-          >
-            {copied ? 'Copied' : 'Copy'}
-          </button>
-        )}
+        <CopyButton text={secret} />
         <button type="button" className="button small" onClick={onClose}>
           I have it
         </button>

@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { stateTone } from './state-tone.ts'
 import type { Tone } from './state-tone.ts'
@@ -89,7 +90,7 @@ export const eventDrawings: EventDrawings = {
   'model.called': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `asked ${e.model}: ${formatTokens(e.tokens)} tokens, ${formatUsd(e.cost_usd)}, ${formatDuration(e.duration_ms)}`,
+    what: `asked ${e.model}: ${upTo(formatTokens(e.tokens), unsure(e))} tokens, ${upTo(formatUsd(e.cost_usd), unsure(e))}, ${formatDuration(e.duration_ms)}`,
     runId: e.run_id ?? undefined,
   }),
   'model.delayed': (e) => ({
@@ -240,3 +241,8 @@ const returnedWords = {
   expired: 'no longer waits for a person in its browser',
   lost: 'lost its browser: it was closed',
 } as const
+
+/** Above 0 for a call that broke off: its tokens and cost are bounds. */
+function unsure({ unconfirmed }: { readonly unconfirmed?: string | undefined }): number {
+  return unconfirmed === undefined ? 0 : 1
+}

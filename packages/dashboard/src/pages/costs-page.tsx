@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import { Suspense, lazy } from 'react'
 import { cacheHitRate, hasCacheUse } from '@flotilla/protocol/money-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
@@ -58,7 +59,10 @@ export function CostsPage() {
       {data && (
         <>
           <div className="figures">
-            <Figure label={`Spent in ${days} days`} value={formatUsd(data.total.usd)} />
+            <Figure
+              label={`Spent in ${days} days`}
+              value={upTo(formatUsd(data.total.usd), data.total.unconfirmed_usd)}
+            />
             <Figure label="Model calls" value={formatTokens(data.total.calls)} />
             <Figure label="Tokens read" value={formatTokens(data.total.prompt_tokens)} />
             <Figure label="Tokens written" value={formatTokens(data.total.completion_tokens)} />
@@ -170,7 +174,7 @@ function Rows({ by, rows }: { readonly by: string; readonly rows: readonly CostR
               <tr key={row.key}>
                 <td>{row.key === '' ? 'none' : row.key}</td>
                 <td className="right" data-label="Dollars">
-                  {formatUsd(row.usd)}
+                  {upTo(formatUsd(row.usd), row.unconfirmed_usd)}
                   {row.unconfirmed_usd > 0 && (
                     <div className="small muted">{formatUsd(row.unconfirmed_usd)} unconfirmed</div>
                   )}

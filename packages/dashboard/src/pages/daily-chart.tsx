@@ -1,6 +1,7 @@
 import { BarController, BarElement, CategoryScale, Chart, Legend, LinearScale, Tooltip } from 'chart.js'
 import { useEffect, useRef } from 'react'
 import { themeChanged } from '../app/theme.ts'
+import { axisUsd } from '../data/axis-usd.ts'
 import { formatUsd } from '../data/format.ts'
 
 Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip, Legend)
@@ -69,7 +70,12 @@ function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
         x: { stacked: true, ticks, grid: { display: false }, border: { color: color('--line') } },
         y: {
           stacked: true,
-          ticks: { ...ticks, callback: (value) => formatUsd(Number(value)), maxTicksLimit: 5 },
+          ticks: {
+            ...ticks,
+            callback: (value, _index, all) =>
+              axisUsd(Number(value), (all[1]?.value ?? 0) - (all[0]?.value ?? 0) || Number(value)),
+            maxTicksLimit: 5,
+          },
           grid: { color: color('--line') },
           border: { display: false },
         },

@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import { Link } from 'wouter'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
@@ -14,13 +15,16 @@ import { TraceCard } from './run/trace-card.tsx'
 import { inputWords } from './runs-page.tsx'
 import { formatOrigin } from '@flotilla/protocol/format-actor'
 
+/** The longest part of the question in the title of its run, in characters; a card shows it whole. */
+const titleMaxChars = 120
+
 export function RunPage({ id }: { readonly id: string }) {
   const found = useMesh('run', { params: { id } })
   const cancel = useAction('runCancel', { stale: ['run', 'runs'] })
   const run = found.data
   return (
     <div className="page">
-      <PageHead title={<span className="mono">{id}</span>}>
+      <PageHead title={<span className="clip">{run ? inputWords(run).slice(0, titleMaxChars) : id}</span>}>
         {run && <Badge tone={runTone(run.state)}>{run.state}</Badge>}
         {run && !isTerminal(run.state) && (
           <Act
@@ -99,6 +103,7 @@ function Facts({ run }: { readonly run: RunView }) {
   const { started_at: started, ended_at: ended, origin } = run
   const facts: readonly (readonly [string, React.ReactNode])[] = [
     ['Agent', <Link href={`/chat/${run.agent_id}`}>{run.agent_id}</Link>],
+    ['Run', <span className="mono small">{run.id}</span>],
     ['Kind', run.kind],
     ['From', formatOrigin(origin)],
     ['Asked', formatMoment(run.created_at)],
@@ -106,7 +111,7 @@ function Facts({ run }: { readonly run: RunView }) {
     ['Took', started === null || ended === null ? 'not ended' : formatDuration(ended - started)],
     [
       'Cost',
-      `${formatUsd(run.cost_usd)} for ${formatTokens(run.tokens_used)} ${run.tokens_used === 1 ? 'token' : 'tokens'}`,
+      `${upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)} for ${upTo(formatTokens(run.tokens_used), run.unconfirmed_tokens)} ${run.tokens_used === 1 ? 'token' : 'tokens'}`,
     ],
     ['Attempt', String(run.attempt)],
     ...(run.input.kind === 'chat' ? [['Session', run.input.session] as const] : []),

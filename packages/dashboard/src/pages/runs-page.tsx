@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import { keepPreviousData } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef, useState } from 'react'
@@ -169,8 +170,11 @@ function RunList({
                 <span className="muted number only-wide">
                   {run.started_at === null ? '' : formatDuration((run.ended_at ?? now) - run.started_at)}
                 </span>
-                <span className="number" title={`${formatTokens(run.tokens_used)} tokens`}>
-                  {formatUsd(run.cost_usd)}
+                <span
+                  className="number"
+                  title={`${upTo(formatTokens(run.tokens_used), run.unconfirmed_tokens)} tokens`}
+                >
+                  {upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}
                 </span>
                 <span className="muted only-wide">
                   <Ago at={run.created_at} />

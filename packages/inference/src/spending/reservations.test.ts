@@ -116,8 +116,29 @@ describe('a call that is over', () => {
     await clock.advance(50)
     expect(total()).toMatchObject({ spentNano: 150, openNano: 0, calls: 1, tokens: 5 })
     expect(also).toBe(1)
-    expect(runCosts).toEqual([{ runId: 'run_1', costUsd: usdFromNano(150), tokens: 5 }])
+    const usage = { costUsd: usdFromNano(150), tokens: 5, unconfirmedUsd: 0, unconfirmedTokens: 0 }
+    expect(runCosts).toEqual([{ runId: 'run_1', ...usage }])
     expect(clock.sleepers()).toBe(0)
+  })
+
+  test('a call of unknown usage adds its whole cost and its tokens to the unconfirmed part of its run', async () => {
+    const { reservations, clock, settle, runCosts } = aLedger()
+    settle(await reservations.reserve(aWish({ run: ofTask })))
+    reservations.settle(
+      await reservations.reserve(aWish({ run: ofTask })),
+      { costNano: 200, promptTokens: 30, completionTokens: 10, unconfirmed: 'broken-off' },
+      () => {},
+    )
+    await clock.advance(50)
+    expect(runCosts).toEqual([
+      {
+        runId: 'run_1',
+        costUsd: usdFromNano(350),
+        tokens: 45,
+        unconfirmedUsd: usdFromNano(200),
+        unconfirmedTokens: 40,
+      },
+    ])
   })
 
   test('a settlement that fails to be written stays reserved and is reported, and the others of its batch are written', async () => {

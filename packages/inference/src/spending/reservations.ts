@@ -1,3 +1,4 @@
+import type { RunCost } from '@flotilla/work/runs'
 import type { Kernel } from '@flotilla/identity/kernel'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '@flotilla/foundation/journal'
@@ -65,7 +66,7 @@ interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> 
   /** Returns a run and all its descendants: they share its caps. */
   readonly treeOf: (runId: string) => readonly string[]
   /** Called inside the settling transaction for calls that belong to a run; many calls may come as one sum. */
-  readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
+  readonly addRunCost: (runId: string, cost: RunCost) => void
   readonly warnings?: BudgetWarnings
   readonly journal?: Journal
   readonly log?: Log

@@ -1,3 +1,4 @@
+import type { RunCost } from '@flotilla/work/runs'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Journal } from '@flotilla/foundation/journal'
 import type { Log } from '@flotilla/foundation/platform'
@@ -23,7 +24,7 @@ interface SettleLedgerDeps {
   readonly spend: SpendTable
   readonly clock: Clock
   readonly life: string
-  readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
+  readonly addRunCost: (runId: string, cost: RunCost) => void
   readonly journal?: Journal
   readonly log: Log
 }
@@ -45,7 +46,8 @@ export function settleLedger(deps: SettleLedgerDeps): SettledLedger {
       if (!deps.spend.settleOpen(row, deps.clock.now())) continue
       leftOpen++
       if (row.runId === null) continue
-      deps.addRunCost(row.runId, { costUsd: usdFromNano(row.reservedNano), tokens: 0 })
+      const costUsd = usdFromNano(row.reservedNano)
+      deps.addRunCost(row.runId, { costUsd, tokens: 0, unconfirmedUsd: costUsd })
     }
     return { leftOpen, ...corrections }
   })

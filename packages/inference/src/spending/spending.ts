@@ -86,7 +86,7 @@ export function createSpending(
     turnsOf: (taskId) => tasks.capsOf(taskId).maxTurns,
     callsBefore: (taskId) => tasks.capsOf(taskId).callsBefore,
     warnings: createBudgetWarnings(kernel),
-    addRunCost: (runId, { costUsd, tokens }) => runs.lifecycle.addRunCost(runId, costUsd, tokens),
+    addRunCost: runs.lifecycle.addRunCost,
   })
   const costs = createAgentCosts({ ...kernel, spend, budgetOf, treeOf, agents })
   const editing = {

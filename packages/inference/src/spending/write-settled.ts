@@ -1,3 +1,4 @@
+import type { RunCost } from '@flotilla/work/runs'
 import type { Clock } from '@flotilla/protocol/clock'
 import { limitsFor } from './budget-limits.ts'
 import type { BudgetOf } from './budget-limits.ts'
@@ -25,7 +26,7 @@ export interface WriteDeps {
   readonly taskCalls: Pick<TaskCalls, 'written'>
   readonly budgetOf: BudgetOf
   readonly treeOf: (runId: string) => readonly string[]
-  readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
+  readonly addRunCost: (runId: string, cost: RunCost) => void
   readonly warnings?: BudgetWarnings
 }
 
@@ -34,6 +35,7 @@ interface Sum {
   readonly hold: Hold | null
   costNano: number
   unconfirmedNano: number
+  unconfirmedTokens: number
   calls: number
   promptTokens: number
   completionTokens: number
@@ -62,7 +64,15 @@ export function writeSettled(deps: WriteDeps, batch: readonly SettledCall[]): vo
     const tokens = sum.promptTokens + sum.completionTokens
     const change = { openNano: -releasedNano, spentNano: costNano, unconfirmedNano, calls, tokens }
     deps.spend.pay(row, hold?.row.id ?? null, change)
-    if (row.runId !== null) deps.addRunCost(row.runId, { costUsd: usdFromNano(costNano), tokens })
+    if (row.runId !== null) {
+      const [costUsd, unconfirmedUsd] = [usdFromNano(costNano), usdFromNano(unconfirmedNano)]
+      deps.addRunCost(row.runId, {
+        costUsd,
+        tokens,
+        unconfirmedUsd,
+        unconfirmedTokens: sum.unconfirmedTokens,
+      })
+    }
     if (costNano > 0) {
       const { agentId, project, day } = row
       deps.warnings?.afterSpending(limitsFor(deps, { agentId, project, run: null }, day))
@@ -78,12 +88,22 @@ function add(
   let sum = sums.get(key)
   if (!sum) {
     const { row, hold } = reservation
-    const nothing = { costNano: 0, unconfirmedNano: 0, calls: 0, promptTokens: 0, completionTokens: 0 }
+    const nothing = {
+      costNano: 0,
+      unconfirmedNano: 0,
+      unconfirmedTokens: 0,
+      calls: 0,
+      promptTokens: 0,
+      completionTokens: 0,
+    }
     sum = { row, hold, ...nothing, cache: noCacheUse }
     sums.set(key, sum)
   }
   sum.costNano += closing.costNano
-  if (closing.unconfirmed !== undefined) sum.unconfirmedNano += closing.costNano
+  if (closing.unconfirmed !== undefined) {
+    sum.unconfirmedNano += closing.costNano
+    sum.unconfirmedTokens += closing.promptTokens + closing.completionTokens
+  }
   sum.calls++
   sum.promptTokens += closing.promptTokens
   sum.completionTokens += closing.completionTokens

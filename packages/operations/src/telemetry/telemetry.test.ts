@@ -257,10 +257,10 @@ describe('a trace', () => {
   test('a trace shows the current cost of a run, even if its stored span has an older one', () => {
     const { begin, spans, ledger, follow, clock } = aFollowedLedger()
     const run = begin('a')
-    ledger.lifecycle.addRunCost(run.id, 0.25, 100)
+    ledger.lifecycle.addRunCost(run.id, { costUsd: 0.25, tokens: 100 })
     ledger.lifecycle.cancelRun(person, run.id)
     // The cost of the last call is settled after the run has ended.
-    ledger.lifecycle.addRunCost(run.id, 0.5, 40)
+    ledger.lifecycle.addRunCost(run.id, { costUsd: 0.5, tokens: 40 })
     const read = createReadTrace({
       guard: () => {},
       runs: ledger.queries,

@@ -292,6 +292,8 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
     outcome: null,
     tokensUsed: 0,
     costUsd: 0,
+    unconfirmedUsd: 0,
+    unconfirmedTokens: 0,
   }
 }
 

@@ -26,7 +26,7 @@ async function aFailedTask() {
   const tokenBudget = { max_cost_usd: 1, max_tokens: 1000 }
   const given = harness.handOff(person, { to: 'worker', ...work, tokenBudget, maxTurns: 7 })
   await harness.clock.settle()
-  harness.ledger.lifecycle.addRunCost(given.run_id, 0.25, 400)
+  harness.ledger.lifecycle.addRunCost(given.run_id, { costUsd: 0.25, tokens: 400 })
   await fail(harness, given.task_id)
   return { harness, taskId: given.task_id }
 }
@@ -75,7 +75,7 @@ describe('a failed task', () => {
     const run = harness.ledger.queries.find(second.run_id ?? '')
     expect(run).toMatchObject({ budgetUsd: 0.75, budgetTokens: 600 })
     expect(harness.tasks.capsOf(second.id)).toMatchObject({ maxTurns: 7, callsBefore: 3 })
-    harness.ledger.lifecycle.addRunCost(run?.id ?? '', 0.5, 500)
+    harness.ledger.lifecycle.addRunCost(run?.id ?? '', { costUsd: 0.5, tokens: 500 })
     await fail(harness, second.id)
     const third = retry(harness, second.id)
     expect(harness.ledger.queries.find(third.run_id ?? '')).toMatchObject({
@@ -94,7 +94,7 @@ describe('a failed task', () => {
     const run = harness.ledger.queries.find(rework?.run_id ?? '')
     expect(run).toMatchObject({ budgetUsd: 0.75, budgetTokens: 600 })
     expect(harness.tasks.capsOf(rework?.id ?? '')).toMatchObject({ maxTurns: 7, callsBefore: 3 })
-    harness.ledger.lifecycle.addRunCost(run?.id ?? '', 0.5, 500)
+    harness.ledger.lifecycle.addRunCost(run?.id ?? '', { costUsd: 0.5, tokens: 500 })
     await fail(harness, rework?.id ?? '')
     const again = harness.tasks.reviewTask(person, { taskId: rework?.id ?? '', ...said }).rework
     expect(harness.ledger.queries.find(again?.run_id ?? '')).toMatchObject({

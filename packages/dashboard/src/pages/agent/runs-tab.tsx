@@ -1,3 +1,4 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import { Link } from 'wouter'
 import { formatDuration, formatUsd } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
@@ -46,7 +47,7 @@ export function RunsTab({ agentId }: { readonly agentId: string }) {
                 {run.started_at === null ? '–' : formatDuration((run.ended_at ?? now) - run.started_at)}
               </td>
               <td className="right number" data-label="Cost">
-                {formatUsd(run.cost_usd)}
+                {upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}
               </td>
               <td className="right muted">
                 <Ago at={run.created_at} />

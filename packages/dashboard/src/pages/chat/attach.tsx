@@ -44,6 +44,8 @@ export function useAttachments(agent: string) {
     add: (files: readonly File[]) => void add(files),
     leaveOut: (path: string) => setAttachments((before) => before.filter((one) => one.path !== path)),
     clear: () => setAttachments([]),
+    /** Puts back the files of a message that was not sent. */
+    restore: (unsent: readonly Attachment[]) => setAttachments((now) => [...unsent, ...now]),
   }
 }
 

@@ -38,9 +38,10 @@ export function Composer({
   const message = text.trim()
   const isEmpty = message === '' && attached.attachments.length === 0
 
+  // On a phone, focus would open the keyboard over the conversation; there only an offered question gets it.
   useEffect(() => {
-    if (first !== '' && refusal === null) field.current?.focus()
-  }, [first, refusal])
+    if (refusal === null && (first !== '' || matchMedia('(pointer: fine)').matches)) field.current?.focus()
+  }, [first, refusal, agent, session])
 
   useEffect(() => {
     if (put === null) return
@@ -52,14 +53,37 @@ export function Composer({
     if (isEmpty || attached.busy) return
     const text = withAttachments(message, attached.attachments)
     if (working === null) chats.send(agent, session, text)
-    else steer.mutate({ params: { id: agent }, body: { text, session } })
+    else {
+      // The page shows a steer only once the mesh has it, so a steer that failed goes back into the field.
+      const { attachments } = attached
+      steer.mutate(
+        { params: { id: agent }, body: { text, session } },
+        {
+          onError: () => {
+            setText((now) => (now.trim() === '' ? message : `${message}\n${now}`))
+            attached.restore(attachments)
+          },
+        },
+      )
+    }
     setText('')
     if (first !== '') onFirstAsked()
     attached.clear()
     field.current?.focus()
   }
 
+  function stop(): void {
+    if (working?.runId && refusal === null && !cancel.isPending) {
+      cancel.mutate({ params: { id: working.runId } })
+    }
+  }
+
   function onKey(event: KeyboardEvent): void {
+    if (event.key === 'Escape' && working !== null) {
+      event.preventDefault()
+      stop()
+      return
+    }
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     send()
@@ -95,9 +119,7 @@ export function Composer({
         <div className="row apart">
           <span className="row">
             <AttachButton agent={agent} disabled={attached.busy} onFiles={attached.add} />
-            <span className="small muted only-wide">
-              {attached.busy ? 'Sending files …' : 'Enter sends, Shift+Enter adds a line'}
-            </span>
+            <span className="small muted only-wide">{composerHint(attached.busy, working !== null)}</span>
           </span>
           <div className="row">
             {working?.runId && (
@@ -106,7 +128,7 @@ export function Composer({
                 agent={agent}
                 className="button"
                 disabled={cancel.isPending}
-                onClick={() => cancel.mutate({ params: { id: working.runId ?? '' } })}
+                onClick={stop}
               >
                 Stop
               </Act>
@@ -125,4 +147,10 @@ export function Composer({
       </form>
     </div>
   )
+}
+
+/** Says what the keys of the input field do now. Pure. */
+function composerHint(isUploading: boolean, works: boolean): string {
+  if (isUploading) return 'Sending files …'
+  return works ? 'Enter sends, Esc stops the run' : 'Enter sends, Shift+Enter adds a line'
 }

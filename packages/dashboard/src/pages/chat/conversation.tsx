@@ -1,5 +1,6 @@
 import { useCallback, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
+import type { RunView } from '@flotilla/protocol/run'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { formatCount, formatUsd } from '../../data/format.ts'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
@@ -8,6 +9,7 @@ import { Confirm } from '../../design/confirm.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
+import { conversationNames } from './conversation-names.ts'
 import { Composer } from './composer.tsx'
 import { freshSession } from './panes.ts'
 import { pastTurns } from './past-turns.ts'
@@ -74,7 +76,7 @@ export function Conversation({
           </div>
         </div>
         <div className="row">
-          <SessionChoice agent={agent.id} session={session} onChange={onSession} />
+          <SessionChoice agent={agent.id} session={session} runs={others.ofAgent} onChange={onSession} />
           <Reset
             agent={agent.id}
             session={session}
@@ -155,14 +157,19 @@ export function Conversation({
 function SessionChoice({
   agent,
   session,
+  runs,
   onChange,
 }: {
   readonly agent: string
   readonly session: string
+  readonly runs: readonly RunView[]
   readonly onChange: (session: string) => void
 }) {
   const known = useMesh('chatSessions', { params: { id: agent } })
-  const names = [...new Set([ownSession, session, ...(known.data?.sessions ?? []).map((one) => one.session)])]
+  const named = conversationNames(
+    { sessions: known.data?.sessions ?? [] },
+    { runs, open: [ownSession, session] },
+  )
   return (
     <label className="field">
       <span className="only-wide">Session</span>
@@ -172,12 +179,12 @@ function SessionChoice({
         value={session}
         onChange={(event) => onChange(event.target.value)}
       >
-        {names.map((name) => (
+        {named.map(({ session: name, label }) => (
           <option key={name} value={name}>
-            {name}
+            {label}
           </option>
         ))}
-        <option value={freshSession(names)}>New session …</option>
+        <option value={freshSession(named.map((one) => one.session))}>New session …</option>
       </select>
     </label>
   )

@@ -1,10 +1,12 @@
+import { upTo } from '@flotilla/protocol/up-to'
 import { memo } from 'react'
 import { Link } from 'wouter'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { RunView } from '@flotilla/protocol/run'
-import { formatDuration, formatTokens, formatUsd } from '../../data/format.ts'
+import { formatClock, formatDuration, formatMoment, formatTokens, formatUsd } from '../../data/format.ts'
 import { Act } from '../../design/act.tsx'
+import { CopyButton } from '../../design/copy-button.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { settledText } from './settled-text.ts'
@@ -59,10 +61,17 @@ export const TurnView = memo(function TurnView({
             </button>
           </div>
         ))}
-      {turn.run && isTerminal(turn.run.state) && <TurnEnd run={turn.run} agent={agent} onRetry={askAgain} />}
+      {turn.run && isTerminal(turn.run.state) && (
+        <TurnEnd run={turn.run} agent={agent} answer={answerOf(turn)} onRetry={askAgain} />
+      )}
     </li>
   )
 })
+
+/** The text of the answer, without tools and notes. */
+function answerOf({ blocks }: Turn): string {
+  return blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : [])).join('\n\n')
+}
 
 function isHandOff(block: TurnBlock): boolean {
   return block.kind === 'tool' && block.name === 'hand_off' && block.state === 'done'
@@ -148,10 +157,12 @@ function shortInput(input: unknown): string {
 function TurnEnd({
   run,
   agent,
+  answer,
   onRetry,
 }: {
   readonly run: RunView
   readonly agent: string
+  readonly answer: string
   readonly onRetry: () => void
 }) {
   const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at
@@ -171,12 +182,17 @@ function TurnEnd({
       )}
       <div className="turn-end number">
         <Badge tone={runTone(run.state)}>{run.state}</Badge>
-        <span>{formatUsd(run.cost_usd)}</span>
+        <span>{upTo(formatUsd(run.cost_usd), run.unconfirmed_usd)}</span>
         <span>
-          {formatTokens(run.tokens_used)} {run.tokens_used === 1 ? 'token' : 'tokens'}
+          {upTo(formatTokens(run.tokens_used), run.unconfirmed_tokens)}{' '}
+          {run.tokens_used === 1 ? 'token' : 'tokens'}
         </span>
         {took !== null && <span>{formatDuration(took)}</span>}
+        <time dateTime={new Date(run.created_at).toISOString()} title={formatMoment(run.created_at)}>
+          {formatClock(run.created_at)}
+        </time>
         <Link href={`/runs/${run.id}`}>Details</Link>
+        {answer !== '' && <CopyButton text={answer} what="the answer" className="button small quiet" />}
         <Act call="chat" agent={agent} className={`button small ${failed ? '' : 'quiet'}`} onClick={onRetry}>
           Ask again
         </Act>

@@ -4,6 +4,7 @@ import type { RunView } from '@flotilla/protocol/run'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
 import type { Turn } from './turn.ts'
 
+const none: readonly RunView[] = []
 /** Number of newest runs of the agent to request. */
 const runsListed = 200
 
@@ -13,6 +14,8 @@ export interface OtherRuns {
   readonly all: readonly RunView[]
   /** All runs of the conversation; undefined until they are loaded. */
   readonly loaded: readonly RunView[] | undefined
+  /** The newest runs of the agent in all of its conversations, newest first. */
+  readonly ofAgent: readonly RunView[]
   /** The run that is still active. */
   readonly open: RunView | undefined
 }
@@ -43,6 +46,7 @@ export function useOtherRuns(agent: string, session: string, turns: readonly Tur
   }, [isRead, isBusy, ended, agent, session, queries])
   return {
     all,
+    ofAgent: data?.runs ?? none,
     loaded: isRead ? all : undefined,
     open: isSending ? undefined : others.find(({ state }) => !isTerminal(state)),
   }

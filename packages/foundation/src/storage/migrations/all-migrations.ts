@@ -5,6 +5,7 @@ import { cacheUseMigration } from './20261128170500-cache-use.ts'
 import { generatedCredentialsMigration } from './20261128134500-generated-credentials.ts'
 import { taskListsMigration } from './20261128172300-task-lists.ts'
 import { returnedSteersMigration } from './20261128174400-returned-steers.ts'
+import { unconfirmedUsageMigration } from './20261128214500-unconfirmed-usage.ts'
 import { walletChargesMigration } from './20261128133500-wallet-charges.ts'
 
 /**
@@ -20,4 +21,5 @@ export const allMigrations: readonly Migration[] = [
   cacheUseMigration,
   taskListsMigration,
   returnedSteersMigration,
+  unconfirmedUsageMigration,
 ]

@@ -11,6 +11,7 @@ import { createLease } from './lease.ts'
 import type { Lease } from './lease.ts'
 import type { LiveRuns } from '../ledger/live-runs.ts'
 import type { RunPulses } from './run-pulses.ts'
+import type { RunCost } from '../ledger/run-record.ts'
 import type { RunTable } from '../ledger/run-table.ts'
 
 /** Renews the leases of runs, counts their cost, and cancels runs. */
@@ -19,7 +20,7 @@ export interface RunLifecycle {
   readonly live: LiveRuns
   readonly lease: Lease
   /** Adds to a run's cost as counted by the mesh; joins the caller's transaction. */
-  addRunCost(runId: string, usd: number, tokens: number): void
+  addRunCost(runId: string, cost: RunCost): void
   /** Handles the end of the agent's sandbox: its running run is checked now, before its lease expires (R2). */
   agentGone(agentId: string): void
 }

@@ -33,6 +33,8 @@ const aRun = (changes: Partial<RunRecord> = {}): RunRecord => ({
   outcome: null,
   tokensUsed: 0,
   costUsd: 0,
+  unconfirmedUsd: 0,
+  unconfirmedTokens: 0,
   ...changes,
 })
 

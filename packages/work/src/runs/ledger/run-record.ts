@@ -8,6 +8,14 @@ import { runLimits } from '../run-limits.ts'
 const textMaxChars = 100_000
 const codeMaxChars = 64
 
+/** What model calls add to a run. `unconfirmed…` is the part that was reserved for calls of unknown usage. */
+export interface RunCost {
+  readonly costUsd: number
+  readonly tokens: number
+  readonly unconfirmedUsd?: number
+  readonly unconfirmedTokens?: number
+}
+
 /** A stored run. Times are milliseconds since 1970. */
 export interface RunRecord {
   readonly id: string
@@ -45,6 +53,9 @@ export interface RunRecord {
   readonly outcome: RunOutcome | null
   readonly tokensUsed: number
   readonly costUsd: number
+  /** The parts of cost and tokens that were reserved for calls whose usage the provider never reported. */
+  readonly unconfirmedUsd: number
+  readonly unconfirmedTokens: number
 }
 
 export type RunEvent =

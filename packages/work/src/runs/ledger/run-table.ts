@@ -1,5 +1,5 @@
 import type { Database } from '@flotilla/foundation/storage'
-import type { RunRecord } from './run-record.ts'
+import type { RunCost, RunRecord } from './run-record.ts'
 import { createRunQueries } from './run-queries.ts'
 import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 import { createRunningMarks } from './running-marks.ts'
@@ -93,12 +93,14 @@ export function createRunTable(database: Database) {
       database
         .prepare("UPDATE runs SET lease_until = ? WHERE id = ? AND fence = ? AND state = 'running'")
         .run(until, id, fence).changes === 1,
-    addCost: (id: string, usd: number, tokens: number): void => {
+    addCost: (id: string, { costUsd, tokens, unconfirmedUsd = 0, unconfirmedTokens = 0 }: RunCost): void => {
+      const max = Number.MAX_SAFE_INTEGER
       database
         .prepare(
-          'UPDATE runs SET cost_usd = cost_usd + ?, tokens_used = min(tokens_used + ?, ?) WHERE id = ?',
+          `UPDATE runs SET cost_usd = cost_usd + ?, tokens_used = min(tokens_used + ?, ?),
+            unconfirmed_usd = unconfirmed_usd + ?, unconfirmed_tokens = min(unconfirmed_tokens + ?, ?) WHERE id = ?`,
         )
-        .run(usd, Math.min(tokens, Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER, id)
+        .run(costUsd, Math.min(tokens, max), max, unconfirmedUsd, Math.min(unconfirmedTokens, max), max, id)
     },
     /** Returns the agent's next fencing token, which rises with each dispatch, so that no two attempts share one. */
     nextFence: (agentId: string): number =>

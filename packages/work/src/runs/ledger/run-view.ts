@@ -24,5 +24,7 @@ export function runView(run: RunRecord, waitingOn: readonly string[], steers: re
     outcome: run.outcome,
     tokens_used: run.tokensUsed,
     cost_usd: run.costUsd,
+    unconfirmed_usd: run.unconfirmedUsd,
+    unconfirmed_tokens: run.unconfirmedTokens,
   }
 }

@@ -1,0 +1,23 @@
+import { useState } from 'react'
+
+/** Copies a text; absent where the browser offers no clipboard, such as a page from another machine without TLS. */
+export function CopyButton({
+  text,
+  what = '',
+  className = 'button small',
+}: {
+  readonly text: string | (() => string)
+  /** What is copied, for screen readers. */
+  readonly what?: string
+  readonly className?: string
+}) {
+  const [copied, setCopied] = useState(false)
+  if (!window.isSecureContext) return null
+  const copy = () => navigator.clipboard.writeText(typeof text === 'string' ? text : text())
+  return (
+    <button type="button" className={className} onClick={() => void copy().then(() => setCopied(true))}>
+      {copied ? 'Copied' : 'Copy'}
+      {what !== '' && <span className="hidden-words"> {what}</span>}
+    </button>
+  )
+}

@@ -1,0 +1,40 @@
+import type { ChatSessions } from '@flotilla/protocol/chat-history'
+import type { RunView } from '@flotilla/protocol/run'
+import { formatDay } from '../../data/format.ts'
+
+/** The longest part of a first message that names its conversation, in characters. */
+const wordsMaxChars = 48
+
+export interface NamedConversation {
+  readonly session: string
+  /** The first words, the day of the last message, and the session's own name, which says where it began. */
+  readonly label: string
+}
+
+/**
+ * Names the conversations of an agent by their first words and date. The words come from the oldest listed run of each; a
+ * conversation without a listed run has only its session's name. `open` is listed also without messages. Pure.
+ */
+export function conversationNames(
+  { sessions }: Pick<ChatSessions, 'sessions'>,
+  { runs, open }: { readonly runs: readonly RunView[]; readonly open: readonly string[] },
+): readonly NamedConversation[] {
+  const first = new Map<string, string>()
+  // Runs are listed newest first, so the last one of a conversation is its oldest.
+  for (const { input } of runs) if (input.kind === 'chat') first.set(input.session, input.message)
+  const updated = new Map(sessions.map((one) => [one.session, one.updated_at]))
+  return [...new Set([...open, ...updated.keys()])].map((session) => {
+    const words = firstWords(first.get(session) ?? '')
+    const at = updated.get(session)
+    const parts = [words, at === undefined ? '' : formatDay(at), session]
+    return { session, label: parts.filter((part) => part !== '').join(' · ') }
+  })
+}
+
+function firstWords(message: string): string {
+  const line = message.replaceAll(/\s+/g, ' ').trim()
+  if (line.length <= wordsMaxChars) return line
+  const cut = line.slice(0, wordsMaxChars)
+  const space = cut.lastIndexOf(' ')
+  return `${space > wordsMaxChars / 2 ? cut.slice(0, space) : cut} …`
+}
