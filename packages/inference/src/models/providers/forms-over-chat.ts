@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Secret } from '@flotilla/egress/credentials'
-import type { JudgeError, LlmProvider, ProviderOptions, ProviderReply, ProviderRequest } from '../llm-provider.ts'
+import type {
+  JudgeError,
+  LlmProvider,
+  ProviderOptions,
+  ProviderReply,
+  ProviderRequest,
+} from '../llm-provider.ts'
 import { printedBody } from '../formats/json-body.ts'
 import { chatFromResponse } from '../formats/responses/chat-from-response.ts'
 import { createResponseWriter } from '../formats/responses/response-from-chat.ts'
@@ -60,7 +66,11 @@ export function formsOverChat(provider: LlmProvider, options: TranslationOptions
     return {
       ...reply,
       contentType: request.stream ? 'text/event-stream' : 'application/json',
-      body: rewrittenBody(reply.body, writer(bounds.judge), request.stream ? { spend: bounds.spend } : bounds),
+      body: rewrittenBody(
+        reply.body,
+        writer(bounds.judge),
+        request.stream ? { spend: bounds.spend } : bounds,
+      ),
     }
   }
 }

@@ -30,7 +30,16 @@ interface ResponseOptions {
  * Converts the bytes of a chat completion to those of a response: events of a stream, or one JSON text at the end.
  * Throws the Problems of the answer reader.
  */
-export function createResponseWriter({ stream, head, tools, rule, secrets, from, newId, judge }: ResponseOptions) {
+export function createResponseWriter({
+  stream,
+  head,
+  tools,
+  rule,
+  secrets,
+  from,
+  newId,
+  judge,
+}: ResponseOptions) {
   const frames = createAnswerFrames()
   const reader = createAnswerReader({ secrets, from, judge, takesBack: false })
   const events = createResponseEvents({ head, tools, rule, newId })
