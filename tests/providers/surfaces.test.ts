@@ -213,6 +213,9 @@ describe('an odd answer', () => {
       const { normal } = oddity
       if ('problem' in normal) {
         expect(ended).toMatchObject({ kind: 'failed', code: normal.agentCode ?? normal.problem })
+        // A prompt that is too long is reported by the context of the agent, in words of its own.
+        if (normal.agentCode !== 'context-exhausted')
+          expect(JSON.stringify(ended)).toContain(normal.says ?? '')
         return
       }
       if (!normal.calls) {
