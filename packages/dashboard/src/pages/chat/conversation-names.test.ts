@@ -12,7 +12,7 @@ test('a conversation is named by its first words and day, wherever it began', ()
   const runs = [
     aRun('terminal', 'And the second question'),
     aRun('terminal', 'Compare the licences\nof all dependencies'),
-    aRun('telegram:7', `${'word '.repeat(30)}`),
+    aRun('telegram:7', 'word '.repeat(30)),
   ]
   expect(conversationNames({ sessions }, { runs, open: ['dashboard'] })).toEqual([
     { session: 'dashboard', label: 'dashboard' },
