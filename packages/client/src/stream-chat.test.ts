@@ -33,7 +33,9 @@ const ended = {
     ended_at: 3,
     outcome: { status: 'done', text: 'Hello' },
     tokens_used: 3,
+    unconfirmed_tokens: 0,
     cost_usd: 0,
+    unconfirmed_usd: 0,
   },
 } as const
 

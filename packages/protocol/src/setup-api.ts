@@ -21,8 +21,7 @@ export const setupEndpoints = {
   setupProvider: {
     method: 'POST',
     path: '/api/setup/provider',
-    summary:
-      'Check a provider and store its key; with a new name and an address, add an own server. Its model can become the default.',
+    summary: 'Check a provider and store its key, or add a server of one’s own by name and address.',
   },
   setupProviderRemove: {
     method: 'DELETE',

@@ -45,7 +45,7 @@ async function installCommand(context: CommandContext, line: CommandLine): Promi
   terminal.print(`${link} starts ${program}. To undo it: rm ${link}`)
   terminal.note(
     environment.programFolders.includes(folder)
-      ? 'Begin with: flotilla init'
+      ? terminal.typed('Begin with: flotilla init')
       : `${folder} is not in the PATH of this shell. Add it: export PATH="${folder}:$PATH"`,
   )
 }

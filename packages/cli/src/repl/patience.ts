@@ -4,7 +4,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 
-/** The longest time that a command may be told to wait for an answer: a week, after which a waiting run expires. */
+/** The longest time that a command may wait for an answer: a week, after which a waiting run expires. */
 export const timeoutMaxSeconds = 604_800
 
 /** What a run waits for is a task of another agent, or something that a person decides. */

@@ -21,6 +21,7 @@ test('no path has a version in it, but for those that clients of model providers
       '/v1/messages/count_tokens',
       '/v1/models',
       '/v1/models/{*id}',
+      '/v1/responses',
     ]),
   )
 })
