@@ -50,3 +50,21 @@ export const meshPackages: readonly MeshPackage[] = [
   { name: 'operations', holds: 'what the owner uses: backup, diagnostics, templates, setup, telemetry' },
   { name: 'mesh', holds: 'the composition and the process' },
 ]
+
+/**
+ * Folders of the zones outside the mesh that import each other. A pair may only be removed: a reader of one of the two
+ * has to read both.
+ */
+export const mutualFolders: readonly (readonly [one: string, other: string])[] = [
+  ['packages/agent/src/builtin-tools', 'packages/agent/src/subagents'],
+  ['packages/agent/src/context', 'packages/agent/src/loop'],
+  ['packages/agent/src/images', 'packages/agent/src/llm'],
+  ['packages/browser/src/actions', 'packages/browser/src/tabs'],
+  ['packages/cli/src/commands', 'packages/cli/src/demo'],
+  ['packages/cli/src/commands', 'packages/cli/src/repl'],
+  ['packages/dashboard/src/app', 'packages/dashboard/src/data'],
+  ['packages/dashboard/src/app', 'packages/dashboard/src/design'],
+  ['packages/dashboard/src/app', 'packages/dashboard/src/pages'],
+  ['packages/dashboard/src/data', 'packages/dashboard/src/live'],
+  ['packages/dashboard/src/pages/agent', 'packages/dashboard/src/pages/fleet'],
+]
