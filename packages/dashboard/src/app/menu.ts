@@ -4,21 +4,23 @@ export interface PageEntry {
   readonly path: string
   readonly title: string
   readonly icon: IconName
+  /** The key that opens the page after `g`. */
+  readonly key: string
 }
 
 /** The pages that the menu and the palette list. */
 export const menu: readonly PageEntry[] = [
-  { path: '/chat', title: 'Chat', icon: 'chat' },
-  { path: '/fleet', title: 'Fleet', icon: 'fleet' },
-  { path: '/work', title: 'Work', icon: 'work' },
-  { path: '/runs', title: 'Runs', icon: 'runs' },
-  { path: '/blackboard', title: 'Blackboard', icon: 'blackboard' },
-  { path: '/approvals', title: 'Approvals', icon: 'approvals' },
-  { path: '/costs', title: 'Costs', icon: 'costs' },
-  { path: '/wallet', title: 'Wallet', icon: 'wallet' },
-  { path: '/triggers', title: 'Triggers', icon: 'triggers' },
-  { path: '/journal', title: 'Journal', icon: 'journal' },
-  { path: '/settings', title: 'Settings', icon: 'settings' },
+  { path: '/chat', title: 'Chat', icon: 'chat', key: 'c' },
+  { path: '/fleet', title: 'Fleet', icon: 'fleet', key: 'f' },
+  { path: '/work', title: 'Work', icon: 'work', key: 'w' },
+  { path: '/runs', title: 'Runs', icon: 'runs', key: 'r' },
+  { path: '/blackboard', title: 'Blackboard', icon: 'blackboard', key: 'b' },
+  { path: '/approvals', title: 'Approvals', icon: 'approvals', key: 'a' },
+  { path: '/costs', title: 'Costs', icon: 'costs', key: 'o' },
+  { path: '/wallet', title: 'Wallet', icon: 'wallet', key: 'l' },
+  { path: '/triggers', title: 'Triggers', icon: 'triggers', key: 't' },
+  { path: '/journal', title: 'Journal', icon: 'journal', key: 'j' },
+  { path: '/settings', title: 'Settings', icon: 'settings', key: 's' },
 ]
 
 /** Returns the menu entry of a path; the pages of an agent belong to the fleet entry. */

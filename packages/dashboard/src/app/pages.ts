@@ -53,6 +53,9 @@ export const ProofDialog = lazy(async () => ({
 export const Palette = lazy(async () => ({
   default: (await loadChunk(() => import('./palette.tsx'))).Palette,
 }))
+export const KeysDialog = lazy(async () => ({
+  default: (await loadChunk(() => import('./keys-dialog.tsx'))).KeysDialog,
+}))
 /** Loads the palette's code in advance; if that fails, it is loaded when the palette opens. */
 export function loadPalette(): void {
   import('./palette.tsx').catch(() => undefined)

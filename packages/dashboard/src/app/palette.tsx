@@ -3,9 +3,17 @@ import { Dialog } from '@ariakit/react/dialog'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMesh } from '../data/use-mesh.ts'
+import { inputWords } from '../pages/input-words.ts'
+import { settingsParts } from '../pages/settings/settings-parts.ts'
 import { menu } from './menu.ts'
 
-/** Opens any page or agent by a few letters of its name. */
+/** How many of the newest tasks and runs are searched. */
+const listedMax = 100
+const foundMax = 50
+/** The longest part of a run's question that is shown, in characters. */
+const wordsMaxChars = 100
+
+/** Opens any page, agent, setting, task or run by a few letters of its name. */
 export function Palette({ close }: { readonly close: () => void }) {
   const [, go] = useLocation()
   const [text, setText] = useState('')
@@ -14,14 +22,38 @@ export function Palette({ close }: { readonly close: () => void }) {
     { words: id, kind: 'agent', path: `/agents/${id}` },
     { words: `Chat with ${id}`, kind: 'chat', path: `/chat/${id}` },
   ])
+  const parts = settingsParts.map(({ id, title }) => ({
+    words: title,
+    kind: 'setting',
+    path: `/settings/${id}`,
+  }))
+  const tasks = (useMesh('tasks', { query: { limit: listedMax } }).data?.tasks ?? []).map(
+    ({ id, title }) => ({
+      words: title,
+      kind: 'task',
+      path: `/work/tasks/${id}`,
+    }),
+  )
+  const runs = (useMesh('runs', { query: { limit: listedMax } }).data?.runs ?? []).map((run) => ({
+    words: `${inputWords(run).slice(0, wordsMaxChars)} · ${run.agent_id}`,
+    kind: 'run',
+    path: `/runs/${run.id}`,
+  }))
   const pages = [...menu, { path: '/design', title: 'Design' }].map(({ path, title }) => ({
     words: title,
     kind: 'page',
     path,
   }))
-  const found = [...pages, ...agents].filter(({ words: label }) =>
-    label.toLowerCase().includes(text.toLowerCase()),
-  )
+  // Tasks and runs appear only for typed words, so that the list begins with what a person looks for most.
+  const more = text.trim() === '' ? [] : [...tasks, ...runs]
+  const found = [...pages, ...agents, ...parts, ...more]
+    .filter(({ words: label, kind, path }) =>
+      // Tasks and runs are also found by their ids.
+      `${label} ${kind === 'task' || kind === 'run' ? path : ''}`
+        .toLowerCase()
+        .includes(text.trim().toLowerCase()),
+    )
+    .slice(0, foundMax)
   return (
     <Dialog
       open
@@ -34,7 +66,7 @@ export function Palette({ close }: { readonly close: () => void }) {
         <Combobox
           autoSelect="always"
           className="input"
-          placeholder="Go to a page or an agent"
+          placeholder="Go to a page, agent, setting, task or run"
           aria-label="Page or agent"
           autoFocus
         />
@@ -56,7 +88,7 @@ export function Palette({ close }: { readonly close: () => void }) {
             </ComboboxItem>
           ))}
         </ComboboxList>
-        {found.length === 0 && <p className="muted">No page or agent has this name.</p>}
+        {found.length === 0 && <p className="muted">Nothing has this name.</p>}
       </ComboboxProvider>
     </Dialog>
   )

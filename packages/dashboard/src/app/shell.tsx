@@ -6,7 +6,8 @@ import { Icon } from '../design/icons.tsx'
 import { Brand } from './brand.tsx'
 import { GoneBanner } from './gone-banner.tsx'
 import { entryOf } from './menu.ts'
-import { Drawer, Palette, loadPalette } from './pages.ts'
+import { Drawer, KeysDialog, Palette, loadPalette } from './pages.ts'
+import { createShortcuts } from './shortcuts.ts'
 import { Side, WaitingLink } from './side.tsx'
 
 /** Delay in milliseconds after the page itself has loaded. */
@@ -14,7 +15,8 @@ const paletteAfterMs = 1500
 
 /** The frame around every page. */
 export function Shell({ children }: { readonly children: ReactNode }) {
-  const [path] = useLocation()
+  const [path, go] = useLocation()
+  const [keys, setKeys] = useState(false)
   const [palette, setPalette] = useState(false)
   const [drawer, setDrawer] = useState(false)
   const isGone = useGoneSince() !== null
@@ -25,6 +27,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     document.title = title === 'Flotilla' ? title : `${title} · Flotilla`
     setDrawer(false)
     setPalette(false)
+    setKeys(false)
   }, [title, path])
 
   useEffect(() => {
@@ -33,9 +36,21 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       event.preventDefault()
       setPalette(true)
     }
+    const shortcut = createShortcuts()
+    const follow = (event: KeyboardEvent) => {
+      const found = shortcut({ key: event.key, at: event.timeStamp, isTaken: isTaken(event) })
+      if (found === null) return
+      event.preventDefault()
+      if (found.kind === 'help') setKeys(true)
+      else go(found.path)
+    }
     window.addEventListener('keydown', open)
-    return () => window.removeEventListener('keydown', open)
-  }, [])
+    window.addEventListener('keydown', follow)
+    return () => {
+      window.removeEventListener('keydown', open)
+      window.removeEventListener('keydown', follow)
+    }
+  }, [go])
 
   // Loads the palette's code before it is opened, because keys typed while it loads would go to the page.
   useEffect(() => {
@@ -79,8 +94,17 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       </div>
       <Suspense fallback={null}>
         {drawer && <Drawer close={() => setDrawer(false)} />}
+        {keys && <KeysDialog close={() => setKeys(false)} />}
         {palette && <Palette close={() => setPalette(false)} />}
       </Suspense>
     </div>
+  )
+}
+
+/** True if a key belongs to a field, an open dialog, or a shortcut of the browser. */
+function isTaken({ target, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent): boolean {
+  if (ctrlKey || metaKey || altKey || isComposing || document.querySelector('[role="dialog"]')) return true
+  return (
+    target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
   )
 }

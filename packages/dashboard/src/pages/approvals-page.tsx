@@ -1,12 +1,11 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import type { ApprovalState, ApprovalView } from '@flotilla/protocol/agent-edit'
-import { useAction, useMesh, useRefusal } from '../data/use-mesh.ts'
+import { useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Reserved } from '../design/act.tsx'
-import { Confirm } from '../design/confirm.tsx'
-import { Ago, Badge, Card, Code, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
+import { Ago, Badge, Card, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { Table } from '../design/table.tsx'
 import type { Tone } from '../live/state-tone.ts'
+import { OpenApproval } from './open-approval.tsx'
 import { askingForPerson } from './agent/format-browser.ts'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
@@ -33,7 +32,7 @@ export function ApprovalsPage() {
         </section>
       )}
       {open.map((one) => (
-        <Open key={one.id} approval={one} />
+        <OpenApproval key={one.id} approval={one} />
       ))}
       {browsers.map(({ agent_id: id, page }) => (
         <Card key={id} title={`Browser of ${id}`} more={<Badge tone="warn">waiting</Badge>}>
@@ -52,86 +51,6 @@ export function ApprovalsPage() {
       ))}
       {settled.length > 0 && <Settled approvals={settled} />}
     </div>
-  )
-}
-
-function Open({ approval }: { readonly approval: ApprovalView }) {
-  const [asking, setAsking] = useState(false)
-  const stale = ['pending', 'status'] as const
-  const confirm = useAction('pendingConfirm', { done: 'The action was carried out.', stale })
-  const refuse = useAction('pendingCancel', { done: 'The action is rejected.', stale })
-  const busy = confirm.isPending || refuse.isPending
-  const { id, summary, consequences, costs, args, digest, asked_by, kind, subject } = approval
-  const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1).replaceAll('-', ' ')}: ${subject}`
-  return (
-    <Card title={title} more={<Badge tone="warn">waiting</Badge>}>
-      <div className="body stack">
-        <p className="plain-text">{summary}</p>
-        {consequences.length > 0 && (
-          <ul className="points">
-            {consequences.map((sentence) => (
-              <li key={sentence}>{sentence}</li>
-            ))}
-          </ul>
-        )}
-        {costs.length > 0 && (
-          <section className="stack tight" aria-label="What it would cost">
-            <h3 className="small muted">What it would cost</h3>
-            {costs.map((sentence) => (
-              <p key={sentence} className="plain-text">
-                {sentence}
-              </p>
-            ))}
-          </section>
-        )}
-        <section className="stack tight" aria-label="Arguments">
-          <h3 className="small muted">Exactly what was asked for</h3>
-          <Code value={args} label="Exactly what was asked for" />
-        </section>
-        <div className="row small muted">
-          <span>
-            asked by <strong>{formatActor(asked_by)}</strong> <Ago at={approval.created_at} />
-          </span>
-          <span>
-            expires <Ago at={approval.expires_at} />
-          </span>
-          {approval.run_id !== null && <Link href={`/runs/${approval.run_id}`}>Its run</Link>}
-        </div>
-        <div className="row">
-          <button type="button" className="button primary" disabled={busy} onClick={() => setAsking(true)}>
-            Approve …
-          </button>
-          <button
-            type="button"
-            className="button"
-            disabled={busy}
-            onClick={() => refuse.mutate({ params: { id } })}
-          >
-            Refuse
-          </button>
-        </div>
-      </div>
-      {asking && (
-        <Confirm
-          title={`${title}?`}
-          action="Approve"
-          busy={busy}
-          onClose={() => setAsking(false)}
-          onConfirm={() =>
-            confirm.mutate({ params: { id }, body: { digest } }, { onSettled: () => setAsking(false) })
-          }
-        >
-          <div className="stack">
-            <p>{consequences.join(' ')}</p>
-            <p>{costs.join(' ')}</p>
-            <p className="small muted">
-              The action that you approve has the digest <span className="mono">{digest.slice(0, 12)}</span>;
-              if the action was changed since, your approval is rejected.
-            </p>
-          </div>
-        </Confirm>
-      )}
-    </Card>
   )
 }
 

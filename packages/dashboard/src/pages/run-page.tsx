@@ -12,7 +12,7 @@ import { drawEvent, runTone } from '../live/draw-event.ts'
 import { ComparisonCard, playsAgain } from './run/comparison-card.tsx'
 import { ReplayCard } from './run/replay-card.tsx'
 import { TraceCard } from './run/trace-card.tsx'
-import { inputWords } from './runs-page.tsx'
+import { inputWords } from './input-words.ts'
 import { formatOrigin } from '@flotilla/protocol/format-actor'
 
 /** The longest part of the question in the title of its run, in characters; a card shows it whole. */

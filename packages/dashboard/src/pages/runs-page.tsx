@@ -15,6 +15,7 @@ import { Choice } from '../design/choice.tsx'
 import { useNow } from '../data/use-now.ts'
 import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { runTone } from '../live/draw-event.ts'
+import { inputWords } from './input-words.ts'
 
 /** Number of runs on one page of the list. */
 const listed = 500
@@ -186,17 +187,4 @@ function RunList({
       </div>
     </>
   )
-}
-
-/** Returns the input of a run in a few words: its message, task or tool call. */
-export function inputWords({ input }: RunView): string {
-  switch (input.kind) {
-    case 'chat':
-    case 'heartbeat':
-      return input.message
-    case 'task':
-      return `Task ${input.task_id}`
-    case 'tool':
-      return `${input.tool} ${JSON.stringify(input.params)}`
-  }
 }

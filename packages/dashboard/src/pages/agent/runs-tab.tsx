@@ -6,7 +6,7 @@ import { useNow } from '../../data/use-now.ts'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 import { runTone } from '../../live/draw-event.ts'
-import { inputWords } from '../runs-page.tsx'
+import { inputWords } from '../input-words.ts'
 
 const listed = 30
 

@@ -9,6 +9,7 @@ import { Confirm } from '../../design/confirm.tsx'
 import { Icon } from '../../design/icons.tsx'
 import { Dot, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
+import { ApprovalsOfRuns } from '../open-approval.tsx'
 import { conversationNames } from './conversation-names.ts'
 import { Composer } from './composer.tsx'
 import { freshSession } from './panes.ts'
@@ -58,6 +59,10 @@ export function Conversation({
   const askAgain = useCallback(
     (message: string) => chats.send(agent.id, session, message),
     [chats, agent.id, session],
+  )
+  const runIds = useMemo(
+    () => new Set(all.flatMap(({ runId }) => (runId === null ? [] : [runId])).concat(other?.id ?? [])),
+    [all, other?.id],
   )
   const isEmpty = turns.length === 0 && other === undefined && past.data?.messages.length === 0
 
@@ -124,6 +129,7 @@ export function Conversation({
               onPutBack={putBack}
             />
           ))}
+          <ApprovalsOfRuns runIds={runIds} />
           {other && (
             <li className="turn">
               {other.input.kind === 'chat' && !all.some(({ runId }) => runId === other.id) && (

@@ -6,7 +6,7 @@ import { useMesh } from '../../data/use-mesh.ts'
 import { Badge, Code, Failed, Loading } from '../../design/parts.tsx'
 import { runTone } from '../../live/draw-event.ts'
 import { SeenPictures } from '../seen-pictures.tsx'
-import { inputWords } from '../runs-page.tsx'
+import { inputWords } from '../input-words.ts'
 import { callOfSpan } from './span-calls.ts'
 import { isRunSpan, spanTitle } from './waterfall.tsx'
 

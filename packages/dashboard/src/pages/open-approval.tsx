@@ -1,0 +1,100 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { formatActor } from '@flotilla/protocol/format-actor'
+import type { ApprovalView } from '@flotilla/protocol/agent-edit'
+import { useAction, useMesh, useRefusal } from '../data/use-mesh.ts'
+import { Confirm } from '../design/confirm.tsx'
+import { Ago, Badge, Card, Code } from '../design/parts.tsx'
+
+/** The open approvals that runs wait for, for people who may decide them. */
+export function ApprovalsOfRuns({ runIds }: { readonly runIds: ReadonlySet<string> }) {
+  const mayDecide = useRefusal({ call: 'pending' }) === null
+  const approvals = useMesh('pending', { query: { state: 'open', limit: 100 } }, { enabled: mayDecide })
+  const open = (approvals.data?.pending ?? []).filter(({ run_id: id }) => id !== null && runIds.has(id))
+  return open.map((approval) => (
+    <li key={approval.id} className="turn">
+      <OpenApproval approval={approval} />
+    </li>
+  ))
+}
+
+/** An action that waits for a person, with its exact effect, and the buttons that decide. */
+export function OpenApproval({ approval }: { readonly approval: ApprovalView }) {
+  const [asking, setAsking] = useState(false)
+  const stale = ['pending', 'status'] as const
+  const confirm = useAction('pendingConfirm', { done: 'The action was carried out.', stale })
+  const refuse = useAction('pendingCancel', { done: 'The action is rejected.', stale })
+  const busy = confirm.isPending || refuse.isPending
+  const { id, summary, consequences, costs, args, digest, asked_by, kind, subject } = approval
+  const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1).replaceAll('-', ' ')}: ${subject}`
+  return (
+    <Card title={title} more={<Badge tone="warn">waiting</Badge>}>
+      <div className="body stack">
+        <p className="plain-text">{summary}</p>
+        {consequences.length > 0 && (
+          <ul className="points">
+            {consequences.map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+        )}
+        {costs.length > 0 && (
+          <section className="stack tight" aria-label="What it would cost">
+            <h3 className="small muted">What it would cost</h3>
+            {costs.map((sentence) => (
+              <p key={sentence} className="plain-text">
+                {sentence}
+              </p>
+            ))}
+          </section>
+        )}
+        <section className="stack tight" aria-label="Arguments">
+          <h3 className="small muted">Exactly what was asked for</h3>
+          <Code value={args} label="Exactly what was asked for" />
+        </section>
+        <div className="row small muted">
+          <span>
+            asked by <strong>{formatActor(asked_by)}</strong> <Ago at={approval.created_at} />
+          </span>
+          <span>
+            expires <Ago at={approval.expires_at} />
+          </span>
+          {approval.run_id !== null && <Link href={`/runs/${approval.run_id}`}>Its run</Link>}
+        </div>
+        <div className="row">
+          <button type="button" className="button primary" disabled={busy} onClick={() => setAsking(true)}>
+            Approve …
+          </button>
+          <button
+            type="button"
+            className="button"
+            disabled={busy}
+            onClick={() => refuse.mutate({ params: { id } })}
+          >
+            Refuse
+          </button>
+        </div>
+      </div>
+      {asking && (
+        <Confirm
+          title={`${title}?`}
+          action="Approve"
+          busy={busy}
+          onClose={() => setAsking(false)}
+          onConfirm={() =>
+            confirm.mutate({ params: { id }, body: { digest } }, { onSettled: () => setAsking(false) })
+          }
+        >
+          <div className="stack">
+            <p>{consequences.join(' ')}</p>
+            <p>{costs.join(' ')}</p>
+            <p className="small muted">
+              The action that you approve has the digest <span className="mono">{digest.slice(0, 12)}</span>;
+              if the action was changed since, your approval is rejected.
+            </p>
+          </div>
+        </Confirm>
+      )}
+    </Card>
+  )
+}
