@@ -56,8 +56,9 @@ Examples:
 async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   // No status line is needed, because streamed text and the prompt show progress themselves.
   const client = await context.mesh({ silent: true })
-  const agents =
-    line.operands.length === 0 ? [] : (await client.call('status', { signal: context.signal })).agents
+  const [first = operatorAgentId] = line.operands
+  const isOperator = first === operatorAgentId || first === '-'
+  const agents = isOperator ? [] : (await client.call('status', { signal: context.signal })).agents
   const { agentId, message } = readChatOperands(
     line.operands,
     agents.map(({ id }) => id),
