@@ -6,7 +6,7 @@ import type { Chance } from './chance.ts'
 import type { CallFact, BilledFact } from './facts.ts'
 import { nextTurn, readConversation, outcomeOf } from './read-conversation.ts'
 import type { SaidMessage } from './read-conversation.ts'
-import { callFor, callId } from './steps.ts'
+import { callFor, callId, idToModel } from './steps.ts'
 import type { StepName, ToolCall } from './steps.ts'
 
 /**
@@ -125,7 +125,8 @@ async function speak(
   await sleep(pauseMs)
   if (made) {
     const named = { name: made.name, arguments: JSON.stringify(made.arguments) }
-    response.write(chunkEvent({ tool_calls: [{ index: 0, id: made.id, type: 'function', function: named }] }))
+    const id = idToModel(made.id)
+    response.write(chunkEvent({ tool_calls: [{ index: 0, id, type: 'function', function: named }] }))
   }
   response.write(chunkEvent({}, made ? 'tool_calls' : 'stop'))
   response.write(usageEvent(usage))

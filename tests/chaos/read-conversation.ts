@@ -1,5 +1,5 @@
 import type { CallFact } from './facts.ts'
-import { readPlan } from './steps.ts'
+import { idFromModel, readPlan } from './steps.ts'
 import type { AboutTask, Plan, Step } from './steps.ts'
 
 /** A message as a model receives it. */
@@ -39,7 +39,7 @@ export function readConversation(messages: readonly SaidMessage[]): Conversation
   for (const message of messages) {
     const words = textOf(message)
     if (message.role === 'tool') {
-      const id = message.tool_call_id ?? ''
+      const id = idFromModel(message.tool_call_id ?? '')
       results.set(id, words)
       if (isAnswer(words)) count(answers, id)
     }

@@ -103,6 +103,18 @@ export function callId(marker: string, index: number, answer: number): string {
   return `${marker}.${index}.${answer}`
 }
 
+/**
+ * The id of a call as the model writes it. Characters that some providers refuse in ids are replaced on the way to the
+ * agent, and the results of calls whose id was replaced could not be found.
+ */
+export function idToModel(callId: string): string {
+  return callId.replaceAll('.', '_')
+}
+
+export function idFromModel(id: string): string {
+  return id.replaceAll('_', '.')
+}
+
 export function partsOfCall(id: string): { readonly marker: string; readonly index: number } {
   const [marker = '', index = ''] = id.split('.')
   return { marker, index: Number(index) }

@@ -142,6 +142,15 @@ describe('of effects, the checks find', () => {
         versions: new Map([[sharedKey, [1]]]),
       },
     ],
+    [
+      'a conversation in which no result was recognized',
+      'results-unread',
+      {
+        calls: Array.from({ length: 20 }, (_, at) =>
+          aCall({ id: `c1.${at}.${at}`, step: 'complete', told: null, words: '' }),
+        ),
+      },
+    ],
   ])('%s', (_what, check, changes) => {
     expect(foundIn(changes)).toContain(check)
   })

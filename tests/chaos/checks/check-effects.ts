@@ -1,6 +1,9 @@
 import type { CallFact, EffectFact, Facts, Finding } from '../facts.ts'
 import { partsOfCall, sharedKey } from '../steps.ts'
 
+/** From this number of calls on, the model must have read the results of most. */
+const judgedFrom = 20
+
 /** Steps whose effect carries no call id; only their total is compared. */
 const counted = ['shared', 'complete']
 
@@ -22,7 +25,15 @@ export function checkEffects(facts: Facts): Finding[] {
       ),
     ...checkSteps(facts),
     ...checkVersions(facts),
+    ...checkResults(facts),
   ]
+}
+
+/** Finds a chaos that reads no results: nothing would then be compared with its effect. */
+function checkResults({ calls }: Facts): Finding[] {
+  const read = calls.filter(({ told }) => told !== null).length
+  if (calls.length < judgedFrom || read * 2 > calls.length) return []
+  return [finding('results-unread', `the results of ${read} of ${calls.length} calls were read`, [])]
 }
 
 function checkCall(call: CallFact, found: readonly EffectFact[]): Finding[] {
