@@ -147,6 +147,53 @@ test.each(['operator', 'worker'] as const)('the first prompt of the %s is small'
 })
 
 test.each(['anthropic', 'openai', 'openai-marks'] as const)(
+  'a picture is paid in full once with %s, and read from the cache with the conversation afterwards',
+  async (wire) => {
+    const provider = await startCachingProvider(wire)
+    onTestFinished(() => provider.close())
+    const mesh = await startBilledMesh(wire, provider)
+    onTestFinished(() => mesh.stop())
+    const ask = (turn: number, calls: Parameters<typeof askCalling>[2]['calls']) =>
+      askCalling(mesh, provider, { agent: 'worker', turn, calls })
+    const make = String.raw`(printf '\x89PNG\r\n\x1a\n'; head -c 30000 /dev/zero) > a.png`
+    const bills = [
+      ...(await ask(0, [
+        { command: make },
+        { call: 'view_image', input: { path: 'a.png' } },
+        { command: 'seq 1 1000' },
+      ])),
+      ...(await ask(1, [{ command: 'seq 2000 3000' }])),
+    ]
+    const tokensOfPicture = (30_000 * 4) / 3 / 4
+    expect((bills[2]?.tokens ?? 0) - (bills[1]?.tokens ?? 0)).toBeGreaterThan(tokensOfPicture)
+    for (const [at, bill] of bills.entries())
+      if (at > 0) expect(bill.read).toBeGreaterThan((bills[at - 1]?.tokens ?? 0) * 0.9)
+  },
+)
+
+test.each(['anthropic', 'openai', 'openai-marks'] as const)(
+  'a learning of a running conversation with %s leaves its cached beginning valid',
+  async (wire) => {
+    const provider = await startCachingProvider(wire)
+    onTestFinished(() => provider.close())
+    const mesh = await startBilledMesh(wire, provider)
+    onTestFinished(() => mesh.stop())
+    const ask = (turn: number, calls: Parameters<typeof askCalling>[2]['calls']) =>
+      askCalling(mesh, provider, { agent: 'worker', turn, calls })
+    const bills = [
+      ...(await ask(0, [{ command: 'seq 1 1000' }, { command: 'echo the sea is wet; exit 3' }])),
+      ...(await ask(1, [{ command: 'seq 2000 3000' }])),
+      ...(await ask(2, [])),
+    ]
+    for (const [at, bill] of bills.entries())
+      if (at > 0) expect(bill.read).toBeGreaterThan((bills[at - 1]?.tokens ?? 0) * 0.9)
+    const { messages, system } = provider.bodies().at(-1) ?? {}
+    expect(JSON.stringify(messages).match(/Learnings since this conversation began/g)).toHaveLength(1)
+    expect(JSON.stringify([system, (messages as unknown[])[0]])).not.toContain('the sea is wet')
+  },
+)
+
+test.each(['anthropic', 'openai', 'openai-marks'] as const)(
   'tools that are found and called in a conversation with %s leave its cached beginning valid',
   async (wire) => {
     const provider = await startCachingProvider(wire)

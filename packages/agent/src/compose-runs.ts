@@ -22,6 +22,7 @@ import type { Memory } from './memory/memory.ts'
 import { createMeshHttp } from './mesh/mesh-http.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { playbookNotices } from './prompt/playbook-notices.ts'
 import { readObservations } from './workspace/observations.ts'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
@@ -69,8 +70,11 @@ export function composeRuns(deps: {
   const memory = createMemory({ dataDirectory, embeddingModel, clock, log })
   const tools = composeTools({ environment, files, workspace, memory, clock, log })
   const images = createImageStore(dataDirectory)
-  const systemPrompt = async (mode: PromptMode) => {
+  const currentLearnings = async () => {
     await learnings.takeFeedback()
+    return readLearnings(files, learningsMaxChars)
+  }
+  const systemPrompt = async (mode: PromptMode, chosen?: PromptText) => {
     const bootstrap = joinBootstrap(await readBootstrapFiles(workspace))
     return buildSystemPrompt({
       agentId,
@@ -79,7 +83,7 @@ export function composeRuns(deps: {
       mode,
       bootstrap,
       observations: kind === 'operator' && mode === 'heartbeat' ? await readObservations(files) : noText,
-      learnings: await readLearnings(files, learningsMaxChars),
+      learnings: chosen ?? (await currentLearnings()),
       now: clock.now(),
     })
   }
@@ -110,6 +114,7 @@ export function composeRuns(deps: {
       learnings,
       images,
       systemPrompt,
+      currentLearnings,
       ...(kind === 'operator' ? { reminders: playbookNotices } : {}),
     },
     meshHttp,

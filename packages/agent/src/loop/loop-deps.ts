@@ -65,8 +65,13 @@ export interface RunRules {
   readonly clock: Clock
   readonly context: ContextKeeper
   readonly reminders?: Reminders | undefined
-  /** Reads the workspace again: the agent may have changed it since the last run. */
-  systemPrompt(mode: PromptMode): Promise<PromptText>
+  /** Reads the learnings; omitted if the agent has no store of learnings. */
+  readonly currentLearnings?: (() => Promise<PromptText>) | undefined
+  /**
+   * Reads the workspace again: the agent may have changed it since the last run. The learnings are the current ones,
+   * except where the caller passes others.
+   */
+  systemPrompt(mode: PromptMode, learnings?: PromptText): Promise<PromptText>
 }
 
 /** Everything that a run of any kind works with; each part declares the ports that it needs. */

@@ -3,6 +3,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { withoutSeenImages } from '../images/bound-images.ts'
 import { trustOfOrigin } from '../memory/trust.ts'
 import { momentMessage } from '../prompt/moment-message.ts'
+import { turnLearnings } from './turn-learnings.ts'
 import { closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { Session } from './sessions.ts'
 import { conversationOf } from './conversation-of.ts'
@@ -39,9 +40,11 @@ export async function runChatTurn(
   const beginning = beginningOf(request.origin, session.trust)
   if (trustOfOrigin(request.origin) === 'owner')
     await recordCorrection(context, session.messages, request.message)
+  const { inPrompt, news } = await turnLearnings(context, session)
   const state = await resumeState(context, request.runId, {
     messages: [
       ...before,
+      ...news,
       momentMessage(clock.now()),
       { role: 'user', content: sanitizeForPrompt(request.message), ...spokenBy(request) },
     ],
@@ -49,7 +52,13 @@ export async function runChatTurn(
     flushed: session.flushed,
   })
   const close = async (end: RunEnd): Promise<void> => {
-    const turn = { session: request.session, mark: session.mark, taskId, beginning }
+    const turn = {
+      session: request.session,
+      mark: session.mark,
+      taskId,
+      beginning,
+      learnings: inPrompt,
+    }
     await closeTurn(context, turn, { state, end })
   }
   const end = await endOf(context, async () =>
@@ -57,7 +66,7 @@ export async function runChatTurn(
       {
         ...loopDepsOf(context),
         work: {
-          systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task'),
+          systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task', inPrompt),
           ...boundsOf(context, request),
           taskId,
           beginning,

@@ -3,6 +3,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 import type { LoopState } from './loop-state.ts'
+import { turnLearnings } from './turn-learnings.ts'
 import { closeTurn, endOfLoop, executedRun, loopDepsOf, resumeState } from './turn.ts'
 import type { RunContext } from './loop-deps.ts'
 import type { ExecutedRun } from './run-slot.ts'
@@ -35,12 +36,21 @@ export async function runTask(
   const before = await context.sessions.load(session)
   const { mark, trust } = before
   const beginning = beginningOf(assignment.origin, trust)
+  const { inPrompt: learnings, news } = await turnLearnings(
+    context,
+    isContinued(assignment, before) ? before : { ...before, messages: [] },
+  )
+  const known = { ...before, messages: [...before.messages, ...news] }
   const state = await resumeState(context, request.runId, {
-    ...beginningWith(assignment, before, context.clock.now()),
+    ...beginningWith(assignment, known, context.clock.now()),
     rounds: { turn: 0, session: 0, continues: 0 },
   })
-  const end = await endInTime(context, { assignment, state, beginning })
-  await closeTurn(context, { session, mark, taskId: assignment.task_id, beginning }, { state, end })
+  const end = await endInTime(context, { assignment, state, beginning, learnings })
+  await closeTurn(
+    context,
+    { session, mark, taskId: assignment.task_id, beginning, learnings },
+    { state, end },
+  )
   return executedRun(context, request, { state, end, taskId: assignment.task_id })
 }
 
@@ -54,7 +64,7 @@ function beginningWith(
   now: number,
 ): { messages: PromptMessage[]; flushed?: boolean } {
   const { answer, task_id: taskId } = assignment
-  if (answer === undefined || before.messages.length === 0 || before.taskId !== taskId) {
+  if (answer === undefined || !isContinued(assignment, before)) {
     return { messages: [{ role: 'user', content: describeTask(assignment), by: 'other' }] }
   }
   const notice = sanitizeForPrompt(
@@ -66,10 +76,18 @@ function beginningWith(
   }
 }
 
+function isContinued(
+  { answer, task_id: taskId }: TaskAssignment,
+  before: Pick<Session, 'messages' | 'taskId'>,
+): boolean {
+  return answer !== undefined && before.messages.length > 0 && before.taskId === taskId
+}
+
 interface Work {
   readonly assignment: TaskAssignment
   readonly state: LoopState
   readonly beginning: RunBeginning
+  readonly learnings: PromptText | undefined
 }
 
 async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
@@ -95,7 +113,7 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
     {
       ...loopDepsOf(context),
       work: {
-        systemPrompt: await context.systemPrompt('task'),
+        systemPrompt: await context.systemPrompt('task', work.learnings),
         bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
         spending: spendingOf(assignment.token_budget),
         taskId: assignment.task_id,

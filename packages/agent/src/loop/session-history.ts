@@ -8,6 +8,7 @@ import { madeCall } from '../tools/made-call.ts'
 import { isMoment } from '../prompt/moment-message.ts'
 import { isNotice, steeredText } from './notices.ts'
 import type { Session } from './sessions.ts'
+import { isLearningsNews } from './turn-learnings.ts'
 
 /** Longest text of one message and of all together, so that an answer fits the limits of the mesh. */
 const messageMaxChars = 20_000
@@ -63,8 +64,14 @@ function spokenView(message: PromptMessage, isOld: boolean): HistoryMessage | nu
   if (message.by !== undefined)
     return messageView(message.content, message.by === 'person' ? 'user' : 'system')
   if (isSummary(message)) return messageView(message.content, 'system')
-  if (!isOld || isMoment(message) || isNotice(message.content) || isKeptDefinitions(message)) return null
+  if (!isOld || isOfLoop(message)) return null
   return messageView(message.content, 'user')
+}
+
+function isOfLoop(message: PromptMessage): boolean {
+  return (
+    isMoment(message) || isNotice(message.content) || isKeptDefinitions(message) || isLearningsNews(message)
+  )
 }
 
 function messageView(content: string, role: 'user' | 'system'): HistoryMessage {

@@ -30,6 +30,10 @@ export interface Session {
   readonly taskId: string | null
   /** The trust of the least trusted text in the conversation; null for an empty conversation. */
   readonly trust: Trust | null
+  /** The learnings in the system prompt of this conversation. */
+  readonly learnings?: string | undefined
+  /** When the last turn ended, in milliseconds since 1970. */
+  readonly endedAt?: number | undefined
 }
 
 /**
@@ -170,6 +174,8 @@ async function readSession(session: string, value: unknown): Promise<Session> {
     taskId: 'taskId' in value && typeof value.taskId === 'string' ? value.taskId : null,
     // A conversation without a trust label is not trusted.
     trust: 'trust' in value && isTrust(value.trust) ? value.trust : 'outside',
+    ...('learnings' in value && typeof value.learnings === 'string' ? { learnings: value.learnings } : {}),
+    ...('endedAt' in value && typeof value.endedAt === 'number' ? { endedAt: value.endedAt } : {}),
   }
 }
 

@@ -55,8 +55,15 @@ export async function resumeState(
  * conversation can still continue: every call has a result, and the reason is added.
  */
 export async function closeTurn(
-  context: Pick<RunAttempt, 'hooks'> & Pick<RunStores, 'sessions' | 'recordRun'>,
-  turn: { session: string; mark: number; taskId: string | null; beginning: RunBeginning },
+  context: Pick<RunAttempt, 'hooks'> & Pick<RunStores, 'sessions' | 'recordRun'> & Pick<RunRules, 'clock'>,
+  turn: {
+    session: string
+    mark: number
+    taskId: string | null
+    beginning: RunBeginning
+    /** The learnings in the system prompt of this turn. */
+    learnings?: string | undefined
+  },
   ended: { state: LoopState; end: RunEnd },
 ): Promise<void> {
   const { state, end } = ended
@@ -68,8 +75,9 @@ export async function closeTurn(
   const { messages, rounds, flushed } = state
   const { trust } = provenanceOf({ ...state, beginning: turn.beginning })
   const { session: sessionRounds, continues } = rounds
-  const { taskId } = turn
-  const stored = { messages, rounds: sessionRounds, continues, flushed, taskId, trust }
+  const { taskId, learnings } = turn
+  const endedAt = context.clock.now()
+  const stored = { messages, rounds: sessionRounds, continues, flushed, taskId, trust, learnings, endedAt }
   await context.sessions.save(turn.session, stored, turn.mark)
   await context.recordRun({ session: turn.session, state, end })
 }
