@@ -62,6 +62,7 @@ const reads: Readonly<Record<string, string>> = {
   costs: '',
   budget: '',
   models: '',
+  'models answers': '',
   'permissions show': 'writer',
   'permissions tools': '',
   'permissions explain': 'writer write-blackboard notes/x',

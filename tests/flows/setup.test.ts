@@ -4,6 +4,7 @@ import { peopleAdminEndpoints } from '@flotilla/protocol/people-api'
 import { setupEndpoints as endpoints } from '@flotilla/protocol/setup-api'
 import { templateEndpoints } from '@flotilla/protocol/templates-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { flotilla } from '../support/flotilla-command.ts'
 import { startKeyedProvider } from '../support/keyed-provider.ts'
 import type { KeyedProvider } from '../support/keyed-provider.ts'
 import { openLedger } from '../support/ledger-view.ts'
@@ -201,6 +202,19 @@ describe('a home without a provider', () => {
     await mesh.call(endpoints.setupPrice, { body: { model: 'openai/hello', price } })
     const settings = JSON.parse(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')) as object
     expect(settings).toEqual({ default_model: 'openai/hello', models: { 'openai/hello': { price } } })
+    const answersIn = async () =>
+      JSON.parse(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')) as object
+    const set = await flotilla(mesh, 'models', 'answers', '--in', 'heartbeat', '--thinking', 'low')
+    expect(set.out).toMatch(/all agents +heartbeat +low/)
+    const own = ['models', 'answers', 'operator', '--in', 'chat']
+    expect((await flotilla(mesh, ...own, '--max-output', '2000')).code).toBe(0)
+    expect((await flotilla(mesh, ...own, '--thinking', 'high')).out).toMatch(/operator +chat +high +2000/)
+    expect(await answersIn()).toMatchObject({
+      answers: { heartbeat: { thinking: 'low' } },
+      agents: { operator: { answers: { chat: { thinking: 'high', max_output_tokens: 2000 } } } },
+    })
+    expect((await flotilla(mesh, ...own, '--unset')).out).not.toContain('operator')
+    expect((await flotilla(mesh, 'models', 'answers', '--thinking', 'low')).code).toBe(2)
     await mesh.call(endpoints.setupProviderRemove, { params: { name: 'openai' } })
     expect(await envFile()).not.toMatch(/OPENAI/)
     expect((await mesh.call(endpoints.setup)).json()).toMatchObject({ default_model: null })

@@ -196,6 +196,8 @@ export const rolesOfRoutes = {
   'PUT /api/setup/model': 'owner',
   'POST /api/setup/demo': 'owner',
   'PUT /api/setup/price': 'owner',
+  'GET /api/setup/answers': 'owner',
+  'PUT /api/setup/answers': 'owner',
 } as const satisfies Readonly<Record<`${Method} /${string}`, PersonRole>>
 
 export type PeopleRoute = keyof typeof rolesOfRoutes

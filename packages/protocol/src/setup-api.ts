@@ -1,5 +1,7 @@
 import * as z from 'zod/mini'
+import { answerKinds, answerLimits, thinkingEfforts } from './answer-settings.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
 
 /** The set-up of the fleet's models: the first run, and Settings afterwards. For owners. */
 export const setupEndpoints = {
@@ -42,6 +44,16 @@ export const setupEndpoints = {
     method: 'PUT',
     path: '/api/setup/price',
     summary: 'Set the price of a model that the public price list has wrong or not at all.',
+  },
+  setupAnswers: {
+    method: 'GET',
+    path: '/api/setup/answers',
+    summary: 'Return how much models think and how long their answers may be, by agent and kind of run.',
+  },
+  setupAnswersSet: {
+    method: 'PUT',
+    path: '/api/setup/answers',
+    summary: 'Set how much models think and how long their answers may be, in one kind of run.',
   },
 } as const satisfies Record<string, Endpoint>
 
@@ -134,6 +146,20 @@ const candidate = {
 /** Whether calls of an own server cost nothing. Valid only for a server that is added or changed with it. */
 const costsNothing = z.optional(z.boolean())
 
+/** Omitted fields are not set. */
+const answer = z.strictObject({
+  thinking: z.optional(z.enum(thinkingEfforts)),
+  max_output_tokens: z.optional(z.number()),
+})
+const answers = z.strictObject({
+  chat: z.optional(answer),
+  task: z.optional(answer),
+  heartbeat: z.optional(answer),
+})
+export type AnswersView = z.infer<typeof answers>
+
+const answersView = z.strictObject({ fleet: answers, agents: z.record(z.string(), answers) })
+
 export const setupApi = {
   setup: {
     response: z.strictObject({
@@ -189,5 +215,21 @@ export const setupApi = {
       ),
     }),
     response: z.strictObject({ model: z.string() }),
+  },
+  setupAnswers: { response: answersView },
+  setupAnswersSet: {
+    request: z.strictObject({
+      /** Null sets the value of all agents without an own one. */
+      agent: z.nullable(agentIdSchema),
+      kind: z.enum(answerKinds),
+      /** Null removes the setting; an omitted one stays. */
+      thinking: z.optional(z.nullable(z.enum(thinkingEfforts))),
+      max_output_tokens: z.optional(
+        z.nullable(
+          z.int().check(z.minimum(answerLimits.outputTokensMin), z.maximum(answerLimits.outputTokensMax)),
+        ),
+      ),
+    }),
+    response: answersView,
   },
 } as const satisfies Record<SetupEndpointName, EndpointSchemas>

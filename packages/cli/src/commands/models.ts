@@ -11,6 +11,7 @@ import { noModelNotice } from '../set-up/no-model-notice.ts'
 import type { Color } from '../terminal/color.ts'
 import { formatDuration, formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
+import { addModelsAnswersCommand } from './models-answers.ts'
 
 export function addModelsCommand(program: Command, deps: CliDeps): void {
   const command = program
@@ -43,6 +44,7 @@ Example:
       '\nExamples:\n  $ flotilla models price here/large --input 1.25 --output 10\n  $ flotilla models price openai/gpt-5-mini --public',
     )
     .action(commandAction(deps, setPrice))
+  addModelsAnswersCommand(command, deps)
 }
 
 async function setPrice(context: CommandContext, line: CommandLine): Promise<void> {

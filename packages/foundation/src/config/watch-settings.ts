@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import { createInTurn } from '@flotilla/protocol/turns'
 import { applyEdits, modify } from 'jsonc-parser'
 import { sameStamp, stampOf } from './atomic-file.ts'
 import { createDeviceGuard } from './device-guard.ts'
@@ -67,7 +68,11 @@ export async function watchSettings(deps: {
     }
   }
 
-  async function readIfChanged(): Promise<void> {
+  // In turn: an edit that met a read of the same change would else resolve before the settings are in effect.
+  const inTurn = createInTurn()
+  const readIfChanged = () => inTurn(readNow)
+
+  async function readNow(): Promise<void> {
     try {
       await requireDevice()
       const found = await stampOf(deps.path)

@@ -1,6 +1,7 @@
 import { setupApi as api, setupEndpoints as endpoints } from '@flotilla/protocol/setup-api'
 import type { PeopleSurface } from '@flotilla/identity/http'
 import { chooseModel, localServers, playDemo, readSetup, setPrice } from './choose-model.ts'
+import { readAnswers, setAnswers } from './choose-answers.ts'
 import { checkProvider, removeProvider, storeProvider } from './keep-provider.ts'
 import type { SetupContext } from './setup-context.ts'
 
@@ -19,4 +20,8 @@ export function setupPeopleRoutes({ bind }: PeopleSurface, context: SetupContext
   bind(endpoints.setupModel, api.setupModel, ({ caller, body }) => chooseModel(context, caller, body.model))
   bind(endpoints.setupDemo, api.setupDemo, ({ caller }) => playDemo(context, caller))
   bind(endpoints.setupPrice, api.setupPrice, ({ caller, body }) => setPrice(context, caller, body))
+  bind(endpoints.setupAnswers, api.setupAnswers, ({ caller }) => readAnswers(context, caller))
+  bind(endpoints.setupAnswersSet, api.setupAnswersSet, ({ caller, body }) =>
+    setAnswers(context, caller, body),
+  )
 }
