@@ -25,6 +25,10 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'packages/fleet/src/sandbox', holds: 'the port of what an agent runs in, and its adapters' },
   { folder: 'packages/identity/src/access', holds: 'callers, permission records, rate limits' },
   {
+    folder: 'packages/identity/src/policy',
+    holds: 'pure, but for its file: which effect of an agent is allowed, asked for or denied',
+  },
+  {
     folder: 'packages/foundation/src/effects',
     holds: 'calls of agents that change something, carried out once for each idempotency key',
   },

@@ -1,5 +1,6 @@
 import { groupOfChatTrust, groupOfChannels } from './group-of-channels.ts'
 import { groupOfOneMesh } from './group-of-one-mesh.ts'
+import { groupOfPolicy } from './group-of-policy.ts'
 import { groupsOfWallet } from './groups-of-wallet.ts'
 
 /**
@@ -58,6 +59,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
     tests: ['packages/work/src/approvals/*.test.ts', 'packages/wallet/src/payments/equal-payments.test.ts'],
   },
+  groupOfPolicy,
   {
     name: 'loops',
     decides: 'when an agent that repeats itself is warned, blocked and ended',

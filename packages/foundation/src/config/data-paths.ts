@@ -11,6 +11,8 @@ export interface DataPaths {
   readonly settingsFile: string
   /** The people with access to the people's API, and their roles. */
   readonly peopleFile: string
+  /** The rules about effects of agents: allow, ask, deny. */
+  readonly policyFile: string
   readonly cronFile: string
   readonly watchersFile: string
   readonly dataFolder: string
@@ -67,6 +69,7 @@ export function dataPaths(home: string): DataPaths {
     credentialsFile: join(config, 'credentials.json'),
     settingsFile: join(config, 'settings.json'),
     peopleFile: join(config, 'people.json'),
+    policyFile: join(config, 'policy.yaml'),
     cronFile: join(config, 'cron.json'),
     watchersFile: join(config, 'watchers.yaml'),
     dataFolder: data,

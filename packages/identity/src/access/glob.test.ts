@@ -1,7 +1,15 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
-import { compileNamePattern, credentialMatches, keyMatches, listAllows, normalizeKey } from './glob.ts'
+import {
+  compileNamePattern,
+  compilePathPattern,
+  compileWordPattern,
+  credentialMatches,
+  keyMatches,
+  listAllows,
+  normalizeKey,
+} from './glob.ts'
 
 describe('a glob over keys', () => {
   test.each([
@@ -161,5 +169,38 @@ describe('a pattern for names of files', () => {
       }),
       { numRuns: 2000 },
     )
+  })
+})
+
+describe('patterns of rules', () => {
+  test.each([
+    ['delete_*', 'Delete_all', true],
+    ['DELETE', 'delete', true],
+    ['delete', 'deleted', false],
+    ['*', '.hidden/x', true],
+    ['*', '', true],
+    ['?at', 'cat', true],
+    ['[!a]x', 'bx', true],
+    ['[!a]x', 'ax', false],
+    ['a*c', 'ab/c', true],
+  ])('the word pattern %s on %s gives %s', (pattern, word, expected) => {
+    expect(compileWordPattern(pattern)(word)).toBe(expected)
+  })
+
+  test.each([
+    ['/a', '/a', true],
+    ['/a', '/A', false],
+    ['/a', '/a/', false],
+    ['/a/*', '/a/b', true],
+    ['/a/*', '/a/b/c', false],
+    ['/a/*', '/b/b', false],
+    ['/a/**', '/a/b/c', true],
+    ['**/c', '/a/b/c', true],
+    ['**/c', '/a/b/xc', false],
+    ['/*.list', '/users.list', true],
+    ['*', '/a', false],
+    ['**', '/a/b', true],
+  ])('the path pattern %s on %s gives %s', (pattern, path, expected) => {
+    expect(compilePathPattern(pattern)(path)).toBe(expected)
   })
 })

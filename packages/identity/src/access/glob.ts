@@ -97,6 +97,30 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
   }
 }
 
+/**
+ * Compiles a pattern for names, for a rule that decides about many: `*`, `?` and sets as in fnmatch, and case does not
+ * matter. Unlike a file name, a leading dot needs no pattern of its own.
+ */
+export function compileWordPattern(pattern: string): (word: string) => boolean {
+  const folded = pattern.toLowerCase()
+  const automaton = compileTokens(fnmatchTokens(folded))
+  const isLiteral = !/[*?[]/.test(folded)
+  return (word) => {
+    const text = word.toLowerCase()
+    return isLiteral ? text === folded : folded === '*' || automaton.run(text).matches
+  }
+}
+
+/** Compiles a pattern for the path of an address: `*` stays within a segment, `**` crosses segments. */
+export function compilePathPattern(pattern: string): (path: string) => boolean {
+  const tokens = keyTokens(pattern)
+  const from = tokens.findIndex((token) => token.kind !== 'literal')
+  if (from === -1) return (path) => path === pattern
+  const begins = pattern.slice(0, from)
+  const automaton = compileTokens(tokens)
+  return (path) => path.startsWith(begins) && automaton.run(path).matches
+}
+
 function keyTokens(pattern: string): Token[] {
   const tokens: Token[] = []
   for (let at = 0; at < pattern.length; at++) {

@@ -15,7 +15,14 @@ export type { DenialCounts } from './denial-counts.ts'
 export { explain } from './explain.ts'
 export type { Question } from './explain.ts'
 export { writeFirstPermissions } from './first-permissions.ts'
-export { compileNamePattern, credentialMatches, keyMatcher, normalizeKey } from './glob.ts'
+export {
+  compileNamePattern,
+  compilePathPattern,
+  compileWordPattern,
+  credentialMatches,
+  keyMatcher,
+  normalizeKey,
+} from './glob.ts'
 export { createGuard } from './guard.ts'
 export { createHoldCeiling, createRefuseAboveCeiling } from './hold-ceiling.ts'
 export type { HoldCeiling, RefuseAboveCeiling } from './hold-ceiling.ts'

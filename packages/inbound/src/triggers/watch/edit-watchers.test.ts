@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { editWatchers } from './edit-watchers.ts'
 import type { WatcherChange } from './edit-watchers.ts'
-import { readWatchers, watchersForm } from './read-watchers.ts'
+import { yamlForm } from '@flotilla/foundation/config'
+import { readWatchers } from './read-watchers.ts'
 import { entryOf } from './watch-rule.ts'
 import type { WatcherEntry } from './watch-rule.ts'
 import { parseDocument } from 'yaml'
@@ -203,7 +204,7 @@ test('any series of edits means exactly that and loses no comment', () => {
 
 /** A file as written by hand: a comment above each entry and at the end. */
 function commented(entries: readonly WatcherEntry[], remarks: readonly string[]): string {
-  const document = parseDocument('watchers: []\n', watchersForm)
+  const document = parseDocument('watchers: []\n', yamlForm)
   document.set('watchers', document.createNode(entries))
   const lines = document.toString({ lineWidth: 0 }).replace(/\n$/, '').split('\n')
   const list = entries.length === 0 ? ['watchers:'] : lines

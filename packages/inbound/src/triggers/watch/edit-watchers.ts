@@ -2,7 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import type { Document, YAMLSeq } from 'yaml'
 import * as z from 'zod'
-import { readWatchers, watchersForm } from './read-watchers.ts'
+import { yamlForm } from '@flotilla/foundation/config'
+import { readWatchers } from './read-watchers.ts'
 import { entryOf, watcherEntrySchema } from './watch-rule.ts'
 import type { WatcherEntry } from './watch-rule.ts'
 import { brokenWords } from './watchers-file.ts'
@@ -30,7 +31,7 @@ export function editWatchers(
   const reading = readWatchers(text ?? '')
   if (!reading.ok) throw new Problem('unprocessable', { detail: brokenWords(reading), repair: handRepair })
   const expected: (WatcherEntry | null)[] = reading.rules.map((rule) => entryOf(rule))
-  const document = parseDocument(text ?? '', watchersForm)
+  const document = parseDocument(text ?? '', yamlForm)
   const entries = entriesOf(document)
   let isOther = false
   for (const { before, after } of changes) {

@@ -1,0 +1,148 @@
+import { Environment } from '@marcbachmann/cel-js'
+import type { ASTNode } from '@marcbachmann/cel-js'
+import type { Effect } from './effect.ts'
+
+/** The maximum length of one `when`, in characters. */
+export const conditionMaxChars = 1000
+/**
+ * The maximum size of one `when`. Each node is evaluated at most once, because nothing that repeats is accepted, so
+ * this also bounds the steps of an evaluation.
+ */
+const limits = {
+  maxAstNodes: 100,
+  maxDepth: 16,
+  maxListElements: 50,
+  maxMapEntries: 1,
+  maxCallArguments: 3,
+} as const
+
+/** The variables of a condition, each with its type in CEL. */
+export const conditionVariables = {
+  agent: 'string',
+  project: 'string',
+  tool: 'string',
+  method: 'string',
+  host: 'string',
+  path: 'string',
+  mcp_server: 'string',
+  mcp_tool: 'string',
+  credentials: 'list<string>',
+  chain: 'string',
+  usd: 'double',
+  channel: 'string',
+  origins: 'list<string>',
+} as const satisfies Record<string, string>
+export type ConditionVariable = keyof typeof conditionVariables
+export type ConditionValues = Readonly<
+  Record<ConditionVariable, string | number | readonly string[] | null | undefined>
+>
+
+/**
+ * The operators of the language that are accepted. Arithmetic, indexes, maps and macros are left out: each could make
+ * the work or a value grow beyond the text of the rule.
+ */
+const operators: ReadonlySet<string> = new Set([
+  'value',
+  'id',
+  'list',
+  'rcall',
+  '&&',
+  '||',
+  '!_',
+  '?:',
+  '==',
+  '!=',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  'in',
+])
+/** Functions of texts whose work is linear. `matches` is left out: its regular expressions can take exponential time. */
+const functions: ReadonlySet<string> = new Set(['startsWith', 'endsWith', 'contains', 'size', 'lowerAscii'])
+
+const language = new Environment({ limits })
+for (const [name, type] of Object.entries(conditionVariables)) language.registerVariable(name, type)
+
+export interface Condition {
+  readonly variables: readonly ConditionVariable[]
+  /** Evaluates the condition; null if the evaluation failed. */
+  holds(values: ConditionValues): boolean | null
+}
+
+/** Compiles a `when`, or returns the reason why it is refused. Never throws. Pure. */
+export function compileCondition(text: string): Condition | { readonly fault: string } {
+  if (text.length > conditionMaxChars)
+    return { fault: `the condition is longer than ${conditionMaxChars} characters` }
+  try {
+    const evaluate = language.parse(text)
+    const variables = new Set<ConditionVariable>()
+    const refused = refusedPart(evaluate.ast, variables)
+    if (refused !== null)
+      return { fault: `${refused} cannot be used in a condition; see the guide page on policy` }
+    const check = evaluate.check()
+    if (!check.valid) return { fault: firstLine(check.error) }
+    if (check.type !== 'bool') return { fault: `the condition must be true or false, and is ${check.type}` }
+    return {
+      variables: [...variables],
+      holds: (values) => {
+        try {
+          return evaluate(values) === true
+        } catch {
+          return null
+        }
+      },
+    }
+  } catch (error) {
+    return { fault: firstLine(error) }
+  }
+}
+
+/** Returns the first part that is not accepted, as text; null if all parts are. Collects the variables. */
+function refusedPart(node: ASTNode, variables: Set<ConditionVariable>): string | null {
+  if (!operators.has(node.op)) return node.op === 'call' ? `the function ${node.args[0]}` : `"${node.op}"`
+  if (node.op === 'value') return null
+  if (node.op === 'id') {
+    // The check of types refuses other names.
+    if (Object.hasOwn(conditionVariables, node.args)) variables.add(node.args as ConditionVariable)
+    return null
+  }
+  if (node.op === 'rcall') {
+    const [name, receiver, args] = node.args
+    if (!functions.has(name)) return `the function ${name}`
+    return firstRefused([receiver, ...args], variables)
+  }
+  return firstRefused(Array.isArray(node.args) ? node.args : [node.args], variables)
+}
+
+function firstRefused(nodes: readonly unknown[], variables: Set<ConditionVariable>): string | null {
+  for (const node of nodes) {
+    const refused = refusedPart(node as ASTNode, variables)
+    if (refused !== null) return refused
+  }
+  return null
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.split('\n', 1)[0] ?? text
+}
+
+/** The values of an effect by the names of the variables; null for a hidden one, undefined for an absent one. Pure. */
+export function conditionValues(effect: Effect): ConditionValues {
+  return {
+    agent: effect.agent,
+    project: effect.project,
+    tool: effect.tool,
+    method: effect.method,
+    host: effect.host,
+    path: effect.path,
+    mcp_server: effect.mcpServer,
+    mcp_tool: effect.mcpTool,
+    credentials: effect.credentials,
+    chain: effect.chain,
+    usd: effect.usd,
+    channel: effect.channel,
+    origins: effect.origins,
+  }
+}

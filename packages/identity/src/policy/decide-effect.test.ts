@@ -1,0 +1,259 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { askedEffect, compileRule } from './compile-rule.ts'
+import type { PolicyRule } from './compile-rule.ts'
+import { createDecideEffect } from './decide-effect.ts'
+import type { Effect } from './effect.ts'
+import type { Match, WrittenRule } from './policy-schema.ts'
+
+type Part = Partial<Omit<WrittenRule, 'match'>> & { readonly match?: Match }
+
+function rulesOf(parts: readonly Part[]): readonly PolicyRule[] {
+  return parts.map((part, order) => {
+    const rule = compileRule(
+      { name: `r${order}`, match: { agent: ['*'] }, verdict: 'deny', reason: '', ...part },
+      { line: order + 1, order },
+    )
+    if ('fault' in rule) throw new Error(rule.fault)
+    return rule
+  })
+}
+
+const anEffect = (more: Partial<Effect> = {}): Effect => ({
+  agent: 'scout',
+  tool: 'http_request',
+  method: 'GET',
+  host: 'api.example.org',
+  path: '/v1/items',
+  credentials: [],
+  origins: ['human'],
+  ...more,
+})
+
+const decided = (parts: readonly Part[], effect: Effect = anEffect()) => {
+  const { verdict, rule } = createDecideEffect(rulesOf(parts))(effect)
+  return rule === null ? verdict : `${verdict} by ${rule}`
+}
+
+/** The decision by a loop over all rules. */
+function decidePlainly(rules: readonly PolicyRule[], effect: Effect) {
+  const asked = askedEffect(effect)
+  const matching = rules.filter((rule) => rule.matches(asked))
+  const [denied] = matching.filter(({ verdict }) => verdict === 'deny')
+  const asks = matching.filter(({ verdict }) => verdict === 'ask')
+  const excepting = matching.filter(({ excepts }) => excepts.length > 0)
+  const asking = asks.find(({ name }) => !excepting.some(({ excepts }) => excepts.includes(name)))
+  const exception = asks.length > 0 ? excepting[0] : undefined
+  const rule = denied ?? asking ?? exception ?? matching.find(({ verdict }) => verdict === 'allow')
+  return { verdict: rule?.verdict ?? 'allow', rule: rule?.name ?? null }
+}
+
+describe('the decision of a policy', () => {
+  test('without a matching rule the permission record decides alone', () => {
+    expect(createDecideEffect([])(anEffect())).toEqual({
+      verdict: 'allow',
+      rule: null,
+      line: null,
+      reason: 'no rule of config/policy.yaml matches, so the permission record decides alone',
+    })
+    expect(decided([{ match: { agent: ['other'] } }])).toBe('allow')
+  })
+
+  test('deny comes before ask, and ask before allow, whatever their order', () => {
+    expect(decided([{ verdict: 'allow' }, { verdict: 'ask' }, { verdict: 'deny' }])).toBe('deny by r2')
+    expect(decided([{ verdict: 'allow' }, { verdict: 'ask' }])).toBe('ask by r1')
+    expect(decided([{ verdict: 'allow' }])).toBe('allow by r0')
+  })
+
+  test('of two rules with one verdict, the first of the file is named', () => {
+    expect(decided([{ match: { tool: ['http_request'] } }, { match: { host: ['api.example.org'] } }])).toBe(
+      'deny by r0',
+    )
+    expect(decided([{ match: { host: ['*.example.org'] } }, { match: { host: ['api.example.org'] } }])).toBe(
+      'deny by r0',
+    )
+    expect(decided([{ match: { agent: ['*'] } }, { match: { host: ['api.example.org'] } }])).toBe(
+      'deny by r0',
+    )
+  })
+
+  test('a decision says the reason of its rule and its line', () => {
+    const decide = createDecideEffect(rulesOf([{ reason: 'No writes on Fridays.' }]))
+    expect(decide(anEffect())).toEqual({
+      verdict: 'deny',
+      rule: 'r0',
+      line: 1,
+      reason: 'No writes on Fridays.',
+    })
+    expect(createDecideEffect(rulesOf([{}]))(anEffect()).reason).toBe('the rule r0 matches')
+  })
+
+  test('an allow rule takes back the ask rules that it names, and no others', () => {
+    const asks: Part = { verdict: 'ask' }
+    expect(decided([asks, { verdict: 'allow', excepts: ['r0'] }])).toBe('allow by r1')
+    expect(decided([asks, { verdict: 'allow' }])).toBe('ask by r0')
+    expect(decided([asks, asks, { verdict: 'allow', excepts: ['r0'] }])).toBe('ask by r1')
+    expect(decided([asks, { verdict: 'allow', excepts: ['r0'], match: { agent: ['other'] } }])).toBe(
+      'ask by r0',
+    )
+    expect(decided([{}, { verdict: 'allow', excepts: ['r0'] }])).toBe('deny by r0')
+    expect(decided([asks, { verdict: 'allow' }, { verdict: 'allow', excepts: ['r0'] }])).toBe('allow by r2')
+  })
+
+  test('excepts is refused on a rule that does not allow', () => {
+    const rule = { name: 'a', match: { agent: ['*'] }, verdict: 'ask', reason: '', excepts: ['b'] } as const
+    expect(compileRule(rule, { line: 1, order: 0 })).toEqual({
+      fault: 'the rule a has excepts, which only a rule with the verdict allow may have',
+    })
+  })
+})
+
+describe('the fields of a match', () => {
+  test.each<[Match, Partial<Effect>, boolean]>([
+    [{ agent: ['sc*'] }, {}, true],
+    [{ agent: ['SCOUT'] }, {}, true],
+    [{ agent: ['w*', 'scout'] }, {}, true],
+    [{ agent: ['w*'] }, {}, false],
+    [{ tool: ['http_request'] }, {}, true],
+    [{ tool: ['HTTP_request'] }, {}, true],
+    [{ tool: ['http_*'] }, {}, true],
+    [{ tool: ['notify_user'] }, {}, false],
+    [{ method: ['POST', 'get'] }, {}, true],
+    [{ method: ['POST'] }, {}, false],
+    [{ host: ['API.example.org.'] }, {}, true],
+    [{ host: ['*.example.org'] }, {}, true],
+    [{ host: ['*.example.org'] }, { host: 'example.org' }, false],
+    [{ host: ['*.example.org'] }, { host: 'badexample.org' }, false],
+    [{ host: ['*.example.org'] }, { host: 'a.b.example.org' }, true],
+    [{ host: ['*'] }, {}, true],
+    [{ host: ['[::1]'] }, { host: '::1' }, true],
+    [{ host: ['example.org'] }, {}, false],
+    [{ path: ['/v1/*'] }, {}, true],
+    [{ path: ['/v2/*', '/v1/items'] }, {}, true],
+    [{ path: ['/v1/*'] }, { path: '/v1/items/7' }, false],
+    [{ path: ['/v1/**'] }, { path: '/v1/items/7' }, true],
+    [{ path: ['**/git-receive-pack'] }, { path: '/a/b.git/git-receive-pack' }, true],
+    [{ path: ['**/git-receive-pack'] }, { path: '/a/b.git/git-upload-pack' }, false],
+    [{ project: ['site'] }, { project: 'site' }, true],
+    [{ project: ['*'] }, {}, false],
+    [{ mcp_server: ['crm'], mcp_tool: ['delete_*'] }, { mcpServer: 'crm', mcpTool: 'Delete_x' }, true],
+    [{ mcp_tool: ['*'] }, { mcpServer: 'crm', mcpTool: '.hidden/a' }, true],
+    [{ mcp_tool: ['*'] }, { mcpServer: 'crm' }, false],
+    [{ credential: ['stripe_*'] }, { credentials: ['GITHUB', 'STRIPE_KEY'] }, true],
+    [{ credential: ['*'] }, {}, false],
+    [{ chain: ['base'] }, { chain: 'base' }, true],
+    [{ channel: ['slack'] }, { channel: 'discord' }, false],
+    [{ usd_above: 10 }, { usd: 10 }, false],
+    [{ usd_above: 10 }, { usd: 10.01 }, true],
+    [{ usd_above: 0 }, {}, false],
+    [{ origin: ['webhook', 'watcher'] }, { origins: ['agent', 'webhook'] }, true],
+    [{ origin: ['webhook'] }, {}, false],
+    [{ agent: ['scout'], host: ['example.org'] }, {}, false],
+  ])('%j matches an effect with %j: %s', (match, more, isMatch) => {
+    expect(decided([{ match }], anEffect(more))).toBe(isMatch ? 'deny by r0' : 'allow')
+    expect(decided([{ match, verdict: 'allow' }], anEffect(more))).toBe(isMatch ? 'allow by r0' : 'allow')
+  })
+
+  test.each<[Match, Partial<Effect>]>([
+    [{ host: ['api.example.org'], path: ['/v1/items'] }, { path: null }],
+    [{ method: ['POST'] }, { method: null }],
+    [
+      { mcp_server: ['crm'], mcp_tool: ['x'] },
+      { mcpServer: 'crm', mcpTool: null },
+    ],
+    [{ usd_above: 1e6 }, { usd: null }],
+    [{ origin: ['webhook'] }, { origins: null }],
+  ])('%j: a hidden value is denied and asked for, and not allowed', (match, more) => {
+    expect(decided([{ match }], anEffect(more))).toBe('deny by r0')
+    expect(decided([{ match, verdict: 'ask' }], anEffect(more))).toBe('ask by r0')
+    expect(decided([{ match, verdict: 'allow' }], anEffect(more))).toBe('allow')
+  })
+
+  test.each([
+    ['/admin//users'],
+    ['/admin/%75sers'],
+    ['/%61dmin/users'],
+    ['//admin/users'],
+    ['/admin%2Fusers'],
+    ['/x/%2e%2e/admin/users'],
+    ['/admin\\users'],
+    ['/%ff/../admin/users'],
+  ])('the spelling %s passes no rule about /admin/users', (path) => {
+    const match = { path: ['/admin/users'] }
+    expect(decided([{ match }], anEffect({ path }))).toBe('deny by r0')
+    expect(decided([{ match, verdict: 'allow' }], anEffect({ path }))).toBe('allow')
+  })
+
+  test('a condition must hold as well as the match', () => {
+    const when = 'method == "POST" && usd > 5.0'
+    expect(decided([{ when }], anEffect({ method: 'POST', usd: 6 }))).toBe('deny by r0')
+    expect(decided([{ when }], anEffect({ method: 'POST', usd: 5 }))).toBe('allow')
+    expect(decided([{ when, match: { agent: ['other'] } }], anEffect({ method: 'POST', usd: 6 }))).toBe(
+      'allow',
+    )
+  })
+
+  test('a condition on a value that does not apply does not hold, and on a hidden one it is strict', () => {
+    const when = 'usd > 5.0'
+    expect(decided([{ when }])).toBe('allow')
+    expect(decided([{ when }], anEffect({ usd: null }))).toBe('deny by r0')
+    expect(decided([{ when, verdict: 'allow' }], anEffect({ usd: null }))).toBe('allow')
+  })
+
+  test('a condition on the path is tested with each of its readings', () => {
+    const when = 'path.startsWith("/admin")'
+    expect(decided([{ when }], anEffect({ path: '/%61dmin' }))).toBe('deny by r0')
+    expect(decided([{ when, verdict: 'allow' }], anEffect({ path: '/%61dmin' }))).toBe('allow')
+    expect(decided([{ when, verdict: 'allow' }], anEffect({ path: '/admin' }))).toBe('allow by r0')
+    expect(decided([{ when }], anEffect({ path: '/other' }))).toBe('allow')
+  })
+})
+
+describe('the index of rules', () => {
+  const word = fc.constantFrom('a', 'b', 'c')
+  const host = fc.constantFrom('a.test', 'b.test', 'x.a.test', 'y.x.a.test', 'test')
+  const hostEntry = fc.constantFrom('a.test', 'A.test.', '*.a.test', '*.test', '*', 'x.a.test')
+  const some = <T>(of: fc.Arbitrary<T>) => fc.array(of, { minLength: 1, maxLength: 3 })
+  const optional = <T>(key: string, of: fc.Arbitrary<T>) =>
+    fc.option(
+      of.map((value) => ({ [key]: value })),
+      { nil: {} },
+    )
+  const part = fc
+    .record({
+      match: fc
+        .tuple(
+          optional('host', some(hostEntry)),
+          optional('tool', some(fc.constantFrom('a', 'B', '*', 'a*', 'c'))),
+          optional('method', some(fc.constantFrom('GET', 'POST'))),
+          optional('path', some(fc.constantFrom('/a', '/*', '/a/**'))),
+        )
+        .map((fields): Match => ({ agent: ['*'], ...Object.assign({}, ...fields) })),
+      verdict: fc.constantFrom('allow', 'ask', 'deny'),
+      excepts: fc.option(some(fc.constantFrom('r0', 'r1', 'r2', 'r3')), { nil: undefined }),
+    })
+    .map(({ match, verdict, excepts }): Part =>
+      verdict === 'allow' && excepts ? { match, verdict, excepts } : { match, verdict },
+    )
+  const effect = fc.record(
+    {
+      host,
+      tool: fc.constantFrom('a', 'b', 'c', 'ab'),
+      method: fc.constantFrom('GET', 'POST', null),
+      path: fc.constantFrom('/a', '/a/b', '/%61', null),
+      agent: word,
+    },
+    { requiredKeys: ['agent', 'tool'] },
+  )
+
+  test('decides like a loop over all rules', () => {
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), effect, (parts, given) => {
+        const rules = rulesOf(parts)
+        const { verdict, rule } = createDecideEffect(rules)(given)
+        expect({ verdict, rule }).toEqual(decidePlainly(rules, given))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})

@@ -1,0 +1,45 @@
+/**
+ * Something that an agent wants to do outside of its container, as the mesh sees it right before it happens. A field
+ * that is absent does not apply (a notice has no host). A field that is null applies, but the mesh cannot see its
+ * value: a tunnel hides method and path.
+ */
+export interface Effect {
+  readonly agent: string
+  /** The project that the agent belongs to; absent without one. */
+  readonly project?: string
+  /** The tool that the agent calls, or `connect` for a program behind the forward proxy. */
+  readonly tool: string
+  /** In upper case. */
+  readonly method?: string | null
+  /** In lower case, without brackets and without a final dot. */
+  readonly host?: string
+  /** The path of the address as it will be sent, without the query. */
+  readonly path?: string | null
+  readonly mcpServer?: string
+  readonly mcpTool?: string | null
+  /** The names of all credentials that are filled in. */
+  readonly credentials?: readonly string[]
+  readonly chain?: string
+  /** The value of a payment with its fee, in US dollars. */
+  readonly usd?: number | null
+  /** The chat platform that a message goes to. */
+  readonly channel?: string
+  /** The kinds of origin of the run and of all runs that led to it; null if the work belongs to no run. */
+  readonly origins?: readonly string[] | null
+}
+
+export const verdicts = ['allow', 'ask', 'deny'] as const
+export type Verdict = (typeof verdicts)[number]
+
+export interface PolicyDecision {
+  readonly verdict: Verdict
+  /** The name of the rule that decides; null if no rule matches, or if the file is invalid. */
+  readonly rule: string | null
+  /** The line of that rule in config/policy.yaml, or of the fault in an invalid file; null if no line decides. */
+  readonly line: number | null
+  /** The reason as text for agents and people. */
+  readonly reason: string
+}
+
+/** Decides about an effect; the permission record is checked before and stays the outer bound. Pure. */
+export type DecideEffect = (effect: Effect) => PolicyDecision

@@ -1,0 +1,41 @@
+/**
+ * Returns every form in which a server may read the path of a request: as it is sent, with percent-encoding removed,
+ * and without empty segments. Rules that forbid match any of them and rules that allow must match all, so that no
+ * spelling passes a rule that names the plain path. At most five forms, each at most as long as the path. Pure.
+ */
+export function pathForms(path: string): readonly string[] {
+  const forms = new Set([path])
+  const decoded = percentDecoded(path)
+  forms.add(decoded)
+  for (const form of [path, decoded]) forms.add(withoutEmptySegments(form))
+  // A server that resolves dots after decoding sees another path than the URL parser did.
+  forms.add(withoutDots(withoutEmptySegments(decoded)))
+  return [...forms]
+}
+
+/** Decodes each valid sequence by itself, because one invalid sequence must not hide the others. */
+function percentDecoded(path: string): string {
+  if (!path.includes('%')) return path
+  return path.replace(/(?:%[0-9a-f]{2})+/gi, (sequence) => {
+    try {
+      return decodeURIComponent(sequence)
+    } catch {
+      return sequence
+    }
+  })
+}
+
+function withoutEmptySegments(path: string): string {
+  return path.replace(/[/\\]+/g, '/')
+}
+
+function withoutDots(path: string): string {
+  if (!path.includes('/.')) return path
+  const kept: string[] = []
+  for (const segment of path.split('/')) {
+    if (segment === '..') kept.pop()
+    else if (segment !== '.') kept.push(segment)
+  }
+  const joined = kept.join('/')
+  return joined.startsWith('/') ? joined : `/${joined}`
+}

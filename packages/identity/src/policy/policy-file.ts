@@ -1,0 +1,94 @@
+import { followFile } from '@flotilla/foundation/config'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '@flotilla/foundation/platform'
+import { createDecideEffect } from './decide-effect.ts'
+import type { DecideEffect } from './effect.ts'
+import type { PolicyRule } from './compile-rule.ts'
+import { readPolicy } from './read-policy.ts'
+import type { CheckedCase } from './read-policy.ts'
+import { failedCases } from './run-cases.ts'
+
+/** The policy as it is in force; a snapshot does not change when the file does. */
+export interface PolicySnapshot {
+  readonly decide: DecideEffect
+  readonly rules: readonly PolicyRule[]
+  readonly cases: readonly CheckedCase[]
+  /** File, line and reason of the fault because of which everything that leaves is denied; null without a fault. */
+  readonly broken: string | null
+}
+
+/**
+ * `config/policy.yaml`, the owner's rules about effects.
+ *
+ * 1. An invalid file, or one whose own cases fail, denies every effect as soon as it is noticed. A missing file has no
+ *    rules.
+ * 2. A manual edit is noticed within a second.
+ */
+export interface PolicyStore {
+  readonly snapshot: () => PolicySnapshot
+  refresh(): Promise<void>
+  close(): Promise<void>
+}
+
+const file = 'config/policy.yaml'
+
+export async function createPolicyFile(deps: {
+  readonly path: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Called with the reason when the file becomes invalid, and with null when it is valid again. */
+  readonly onBroken: (detail: string | null) => void
+}): Promise<PolicyStore> {
+  const { log } = deps
+  let current = brokenSnapshot(`${file} has not been read`, null)
+
+  function take(next: PolicySnapshot): void {
+    const before = current.broken
+    current = next
+    if (next.broken === before) return
+    if (next.broken === null)
+      log.info({ rules: next.rules.length }, 'read config/policy.yaml; its rules apply from now on')
+    else
+      log.error(
+        { detail: next.broken },
+        'config/policy.yaml is invalid; every effect of agents is denied until it is valid',
+      )
+    deps.onBroken(next.broken)
+  }
+
+  const { refresh, close } = await followFile({
+    path: deps.path,
+    clock: deps.clock,
+    take: (text) => take(snapshotOf(text)),
+    onUnreadable: (error) => {
+      log.error(
+        { err: error },
+        'failed to read config/policy.yaml; every effect of agents is denied until it can be read',
+      )
+      take(brokenSnapshot(`${file} cannot be read`, null))
+    },
+  })
+  return { snapshot: () => current, refresh, close }
+}
+
+/** Returns the policy of a text; null for a missing file. Pure. */
+export function snapshotOf(text: string | null): PolicySnapshot {
+  const reading = readPolicy(text ?? '')
+  if (!reading.ok) return brokenSnapshot(`${file} line ${reading.line}: ${reading.reason}`, reading.line)
+  const { rules, cases } = reading
+  const decide = createDecideEffect(rules)
+  const [failed] = failedCases(decide, cases)
+  if (failed !== undefined)
+    return brokenSnapshot(`${file} line ${failed.line}: ${failed.reason}`, failed.line)
+  return { decide, rules, cases, broken: null }
+}
+
+function brokenSnapshot(broken: string, line: number | null): PolicySnapshot {
+  const decision = {
+    verdict: 'deny',
+    rule: null,
+    line,
+    reason: `all effects are denied, because the policy is invalid: ${broken}`,
+  } as const
+  return { decide: () => decision, rules: [], cases: [], broken }
+}

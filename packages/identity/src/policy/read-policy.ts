@@ -1,0 +1,69 @@
+import { readYamlDocument } from '@flotilla/foundation/config'
+import { compileRule } from './compile-rule.ts'
+import type { PolicyRule } from './compile-rule.ts'
+import { policyLimits, policySchema } from './policy-schema.ts'
+import type { PolicyCase, WrittenRule } from './policy-schema.ts'
+import { rulesOfPreset } from './presets.ts'
+
+/** A case of the file with its line. */
+export type CheckedCase = PolicyCase & { readonly line: number }
+
+export type PolicyReading =
+  | { readonly ok: true; readonly rules: readonly PolicyRule[]; readonly cases: readonly CheckedCase[] }
+  | { readonly ok: false; readonly line: number; readonly reason: string }
+
+/** Reads config/policy.yaml, or returns the line and reason of the first fault. An empty text has no rules. Pure. */
+export function readPolicy(text: string): PolicyReading {
+  const reading = readYamlDocument(text, policySchema)
+  if (!reading.ok) return reading
+  const { value, lineOf } = reading.document
+  const rules: PolicyRule[] = []
+  const lines = new Map<string, number>()
+  for (const [index, entry] of value.rules.entries()) {
+    const line = lineOf(['rules', index])
+    const written: readonly WrittenRule[] = 'preset' in entry ? rulesOfPreset(entry) : [entry]
+    if (
+      'preset' in entry &&
+      (entry.preset === 'mcp') === (entry.hosts !== undefined) &&
+      entry.hosts !== undefined
+    )
+      return { ok: false, line, reason: 'the preset mcp takes server and reads, and no hosts' }
+    if ('preset' in entry && entry.preset !== 'mcp' && (entry.server ?? entry.reads) !== undefined)
+      return {
+        ok: false,
+        line,
+        reason: `the preset ${entry.preset} takes hosts, and neither server nor reads`,
+      }
+    for (const one of written) {
+      const known = lines.get(one.name)
+      if (known !== undefined)
+        return {
+          ok: false,
+          line,
+          reason: `the name ${one.name} is used in line ${known} as well; names must differ`,
+        }
+      lines.set(one.name, line)
+      const rule = compileRule(one, { line, order: rules.length })
+      if ('fault' in rule) return { ok: false, line, reason: rule.fault }
+      rules.push(rule)
+    }
+    if (rules.length > policyLimits.rulesMax)
+      return { ok: false, line, reason: `the file has more than ${policyLimits.rulesMax} rules` }
+  }
+  for (const rule of rules) {
+    const unknown = rule.excepts.find(
+      (name) => !rules.some((one) => one.name === name && one.verdict === 'ask'),
+    )
+    if (unknown !== undefined)
+      return {
+        ok: false,
+        line: rule.line,
+        reason: `the rule ${rule.name} excepts ${unknown}, which is no rule with the verdict ask`,
+      }
+  }
+  return {
+    ok: true,
+    rules,
+    cases: value.cases.map((one, index) => ({ ...one, line: lineOf(['cases', index]) })),
+  }
+}
