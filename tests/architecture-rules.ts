@@ -24,10 +24,7 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'packages/foundation/src/events', holds: 'the events that pages and channels show' },
   { folder: 'packages/fleet/src/sandbox', holds: 'the port of what an agent runs in, and its adapters' },
   { folder: 'packages/identity/src/access', holds: 'callers, permission records, rate limits' },
-  {
-    folder: 'packages/identity/src/policy',
-    holds: 'pure, but for its file: which effect of an agent is allowed, asked for or denied',
-  },
+  { folder: 'packages/identity/src/policy', holds: 'the owner’s rules about effects of agents' },
   {
     folder: 'packages/foundation/src/effects',
     holds: 'calls of agents that change something, carried out once for each idempotency key',
@@ -224,10 +221,8 @@ export const unguardedFiles: readonly { readonly file: string; readonly why: str
   },
   { file: 'packages/identity/src/access/action.ts', why: 'declares the guard itself' },
   { file: 'packages/identity/src/kernel/kernel.ts', why: 'hands the guard to all modules' },
-  {
-    file: 'packages/identity/src/access/hold-ceiling.ts',
-    why: 'decides, for a use case that has asked the guard',
-  },
+  { file: 'packages/identity/src/access/hold-ceiling.ts', why: 'decides after the guard was asked' },
+  { file: 'packages/identity/src/policy/check-effect.ts', why: 'is called after the guard' },
   {
     file: 'packages/operations/src/control/edits/editable.ts',
     why: 'declares what `apply-edit` and `undo-change` call behind the guard',

@@ -32,7 +32,7 @@ const typed: Readonly<Record<string, string>> = {
 }
 /** Shapes of commands in the prose of pages, with placeholders in capitals. */
 const shapes =
-  /^flotilla (?:init|stop|cancel RUN|chat|chat scout|logs -f scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|start --isolation gvisor|start --sandbox|restart AGENT|upgrade --from FILE|prune|prune --lost TAG|wallet (?:speed-up|cancel) PAYMENT)$/
+  /^flotilla (?:init|stop|cancel RUN|chat|chat scout|logs -f scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|confirm APPROVAL|cancel APPROVAL|start --isolation gvisor|start --sandbox|restart AGENT|upgrade --from FILE|prune|prune --lost TAG|wallet (?:speed-up|cancel) PAYMENT)$/
 /** Blocks that another test runs. */
 const triedElsewhere: Readonly<Record<string, string>> = {
   nginx: 'tests/flows/reverse-proxies.test.ts',
@@ -168,8 +168,9 @@ async function script(text: string): Promise<void> {
 
 /** Writes a file where the page says, with folders of this test. */
 async function file(text: string): Promise<void> {
-  const isWatchers = text.startsWith('watchers:')
-  const place = isWatchers ? join('.flotilla', 'config', 'watchers.yaml') : 'cases.yaml'
+  const owned = { 'watchers:': 'watchers.yaml', 'rules:': 'policy.yaml' }
+  const [, name] = Object.entries(owned).find(([start]) => text.startsWith(start)) ?? []
+  const place = name === undefined ? 'cases.yaml' : join('.flotilla', 'config', name)
   await mkdir(join(reader.folder, 'invoices'), { recursive: true })
   await writeFile(join(reader.folder, place), text.replaceAll('/srv/', `${reader.folder}/`))
 }

@@ -266,6 +266,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/permissions.ts')).addPermissionsCommand,
       },
       {
+        commands: { policy: 'rules that allow, ask for or deny what agents do' },
+        load: async () => (await import('./commands/policy.ts')).addPolicyCommand,
+      },
+      {
         commands: {
           pending: 'what waits for your decision',
           confirm: 'approve an action that waits for you',

@@ -20,10 +20,16 @@ export interface EgressNeeds {
   readonly work: {
     readonly events: WorkEvents
     readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'holdLease'>
+    readonly approvals: OutboundNeeds['approvals']
+    readonly checkEffect: OutboundNeeds['checkEffect']
   }
   readonly access: { readonly rates: RateLimits }
   readonly secrets: { readonly vault: Vault; readonly meshSecret: Secret }
-  readonly foundation: { readonly editor: FileEditor; readonly shares: OutboundNeeds['shares'] }
+  readonly foundation: {
+    readonly editor: FileEditor
+    readonly shares: OutboundNeeds['shares']
+    readonly effects: OutboundNeeds['effects']
+  }
   readonly runtime: Pick<SandboxRuntime, 'networks'>
   /** The company proxies that the environment of the owner sets. */
   readonly environment: OutboundNeeds['environment']
@@ -48,7 +54,7 @@ export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
   const { runs } = work
   const { rates } = access
   const { vault, meshSecret } = secrets
-  const { editor, shares } = needs.foundation
+  const { editor, shares, effects } = needs.foundation
   const credentials = await credentialsModule(seen, {
     vault,
     meshSecret,
@@ -67,6 +73,9 @@ export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
     openCredentials: credentials.api.open,
     vault,
     shares,
+    effects,
+    approvals: work.approvals,
+    checkEffect: work.checkEffect,
   })
   return {
     modules: { skills: skillsModule(seen), credentials, egress },

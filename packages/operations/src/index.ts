@@ -6,6 +6,7 @@ import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import type { Environment, SettingsFile } from '@flotilla/foundation/config'
 import type { DiskSpace } from '@flotilla/foundation/storage'
 import type { DenialCounts, PermissionStore, RefuseAboveCeiling } from '@flotilla/identity/access'
+import type { CheckEffect, PolicyStore } from '@flotilla/identity/policy'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
 import type { Blackboard, BlackboardWatches } from '@flotilla/collaboration/blackboard'
 import type { Projects } from '@flotilla/collaboration/projects'
@@ -46,6 +47,7 @@ export interface OperationsNeeds {
   }
   readonly access: {
     readonly permissions: PermissionStore
+    readonly policy: Pick<PolicyStore, 'snapshot'>
     readonly denials: DenialCounts
     readonly refuseAbove: RefuseAboveCeiling
   }
@@ -68,6 +70,7 @@ export interface OperatedContexts {
     readonly runs: Runs
     readonly tasks: Pick<Tasks, 'listStaleTasks'>
     readonly approvals: ApprovalDesk
+    readonly checkEffect: CheckEffect
     readonly pauses: Pick<Pauses, 'view'>
   }
   readonly egress: {
@@ -127,6 +130,8 @@ export function operationsModules(kernel: Kernel, needs: OperationsNeeds) {
   const control = controlModule(seen, {
     agents,
     approvals: work.approvals,
+    checkEffect: work.checkEffect,
+    policy: access.policy,
     runs,
     permissions,
     denials,

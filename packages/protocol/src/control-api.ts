@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { agentConfigSchema, agentEditSchema, approvalViewSchema, changeViewSchema } from './agent-edit.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentViewSchema } from './mesh-human-api.ts'
+import { originKinds } from './origin.ts'
 
 /** The people's API, continued: what agents may do, changes and their undoing, and what waits for a person. */
 export const controlEndpoints = {
@@ -45,6 +46,12 @@ export const controlEndpoints = {
     path: '/api/agents/{id}/permissions/explain',
     summary: 'Return whether an agent may carry out an action, and which line of which file decides it.',
   },
+  policy: { method: 'GET', path: '/api/policy', summary: 'List the rules of config/policy.yaml.' },
+  policyExplain: {
+    method: 'GET',
+    path: '/api/agents/{id}/policy/explain',
+    summary: 'Return the verdict about a request of an agent, and the rule that decides.',
+  },
   changes: { method: 'GET', path: '/api/changes', summary: 'List changes of agents, newest first.' },
   changeUndo: {
     method: 'POST',
@@ -87,6 +94,41 @@ export const explanationSchema = z.strictObject({
 })
 export type ExplanationView = z.infer<typeof explanationSchema>
 
+const policyVerdict = z.enum(['allow', 'ask', 'deny'])
+
+export const policyViewSchema = z.strictObject({
+  file: z.string(),
+  /** Line and reason of the fault because of which every effect is denied; null without a fault. */
+  broken: z.nullable(z.string()),
+  /** The number of the cases of the file, all of which hold if the file is valid. */
+  cases: z.int(),
+  rules: z.array(
+    z.strictObject({
+      name: z.string(),
+      line: z.int(),
+      verdict: policyVerdict,
+      match: z.record(z.string(), z.union([z.array(z.string()), z.number()])),
+      when: z.nullable(z.string()),
+      reason: z.string(),
+      excepts: z.array(z.string()),
+    }),
+  ),
+})
+export type PolicyView = z.infer<typeof policyViewSchema>
+
+export const policyExplanationSchema = z.strictObject({
+  agent_id: z.string(),
+  method: z.string(),
+  url: z.string(),
+  verdict: policyVerdict,
+  /** The rule that decides; null if no rule matches, or if the permission record denies. */
+  rule: z.nullable(z.string()),
+  file: z.string(),
+  line: z.nullable(z.int()),
+  reason: z.string(),
+})
+export type PolicyExplanation = z.infer<typeof policyExplanationSchema>
+
 const listLimit = z._default(z.coerce.number().check(z.minimum(1), z.maximum(200)), 50)
 
 export const controlApi = {
@@ -110,6 +152,15 @@ export const controlApi = {
       as: z._default(z.enum(['door', 'program']), 'door'),
     }),
     response: explanationSchema,
+  },
+  policy: { response: policyViewSchema },
+  policyExplain: {
+    query: z.strictObject({
+      method: z.string().check(z.maxLength(20)),
+      url: z.string().check(z.maxLength(4096)),
+      origin: z._default(z.enum(originKinds), 'human'),
+    }),
+    response: policyExplanationSchema,
   },
   changes: {
     query: z.strictObject({ agent: z.optional(z.string()), limit: listLimit }),

@@ -12,6 +12,8 @@ export const originKinds = [
   'watcher',
 ] as const
 
+export type OriginKind = (typeof originKinds)[number]
+
 export const originUserMaxChars = 128
 
 /** The requester of a piece of work. The mesh sets it when the request arrives, and never reads it from a body. */

@@ -1,5 +1,6 @@
 import { agentProblems } from './agent-problems.ts'
 import { modelProblems } from './model-problems.ts'
+import { policyProblems } from './policy-problems.ts'
 import type { ProblemKind } from './problem-kind.ts'
 import { runProblems } from './run-problems.ts'
 import { storageProblems } from './storage-problems.ts'
@@ -316,6 +317,7 @@ export const problemCatalog = {
       'Wait as long as the header Retry-After says; the owner sets rate_limits of agents in config/settings.json.',
   },
   ...agentProblems,
+  ...policyProblems,
   ...walletProblems,
   ...modelProblems,
   ...runProblems,

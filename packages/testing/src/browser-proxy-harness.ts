@@ -1,3 +1,4 @@
+import { allowedEffects } from './allowed-effects.ts'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { Problem } from '@flotilla/protocol/problem'
@@ -32,6 +33,7 @@ export async function aBrowserProxy(filter: CheckDestinationDeps): Promise<Brows
   ])
   const ledger = aLedgerHarness()
   const { browserProxy, run } = createForwardProxy({
+    checkEffect: allowedEffects,
     kernel: {
       ...ledger,
       clock: systemClock,

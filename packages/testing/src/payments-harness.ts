@@ -1,3 +1,5 @@
+import type { CheckEffect } from '../../identity/src/policy/index.ts'
+import { allowedEffects } from './allowed-effects.ts'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
@@ -52,6 +54,8 @@ export function aPaymentsHarness(
     }
     readonly wallet?: Partial<Settings['wallet']>
     readonly coinUsd?: bigint
+    /** The owner's policy; every payment is allowed if omitted. */
+    readonly checkEffect?: CheckEffect
     /** Path of a database file for measurements; in memory if omitted. */
     readonly databasePath?: string
     /** The state that a previous process left, for a process that starts on it. */
@@ -124,6 +128,7 @@ export function aPaymentsHarness(
   const replace = createReplacePayment({ ...deps, priceOf, follow, signerOf })
   const pay = createPay({
     ...deps,
+    checkEffect: given.checkEffect ?? allowedEffects,
     assess,
     signing,
     follow,

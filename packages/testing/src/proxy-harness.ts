@@ -1,3 +1,5 @@
+import type { CheckEffect } from '../../identity/src/policy/index.ts'
+import { allowedEffects } from './allowed-effects.ts'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { LookupAddress } from 'node:dns'
@@ -45,6 +47,7 @@ export interface ProxyHarnessOptions {
   readonly ports?: readonly number[]
   readonly resolve?: RouteDeps['resolve']
   readonly isHostAllowed?: (host: string) => boolean
+  readonly checkEffect?: CheckEffect
   readonly denied?: readonly string[]
   readonly perMinute?: number
   readonly proxies?: OutboundProxies
@@ -102,6 +105,8 @@ export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHa
   const proxy = createConnectProxy({
     gate: createProxyGate({ verifyToken: (token) => tokens.get(token) ?? null, liveRunOf }),
     openTunnel: createOpenTunnel({
+      checkEffect: options.checkEffect ?? allowedEffects,
+      tool: 'connect',
       needs: { do: 'call-api', api: 'http' },
       guard: (caller) => {
         if (caller.kind === 'agent' && options.denied?.includes(caller.agentId)) throw new Problem('denied')

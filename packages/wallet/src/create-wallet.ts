@@ -3,6 +3,7 @@ import type { WalletHalt } from '@flotilla/protocol/wallet-api'
 import type { PermissionStore } from '@flotilla/identity/access'
 import type { Agents } from '@flotilla/fleet/agents'
 import { noSuchAgent } from '@flotilla/fleet/agents'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Vault } from '@flotilla/egress/credentials'
 import type { Egress } from '@flotilla/egress/egress'
@@ -23,6 +24,7 @@ interface WalletDeps {
   readonly vault: Pick<Vault, 'system'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
   readonly approvals: ApprovalDesk
+  readonly checkEffect: CheckEffect
   readonly paths: { readonly walletSeed: string; readonly walletKey: string }
 }
 

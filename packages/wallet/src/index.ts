@@ -5,6 +5,7 @@ import type { PermissionStore } from '@flotilla/identity/access'
 import { stampOf } from '@flotilla/foundation/config'
 import { createFirstUse } from '@flotilla/identity/kernel'
 import type { Kernel, MeshModule } from '@flotilla/identity/kernel'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import type { WalletHalt } from '@flotilla/protocol/wallet-api'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import { walletAgentRoutes } from './agent.routes.ts'
@@ -16,7 +17,7 @@ import type { FleetEvents } from '@flotilla/fleet/events'
 export interface WalletNeeds {
   readonly identity: { readonly events: IdentityEvents }
   readonly fleet: { readonly events: FleetEvents; readonly agents: Pick<Agents, 'registry'> }
-  readonly work: { readonly approvals: ApprovalDesk }
+  readonly work: { readonly approvals: ApprovalDesk; readonly checkEffect: CheckEffect }
   readonly egress: { readonly outbound: Pick<Egress, 'fetchForMesh'> }
   readonly access: { readonly permissions: Pick<PermissionStore, 'snapshot'> }
   /** Reads the mesh's own credentials: RPC addresses that contain an API key. */
@@ -43,6 +44,7 @@ export async function walletModules(kernel: Kernel, needs: WalletNeeds) {
       vault: needs.secrets.vault,
       permissions: needs.access.permissions,
       approvals: needs.work.approvals,
+      checkEffect: needs.work.checkEffect,
       paths: needs.files,
     })
   })

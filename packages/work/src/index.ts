@@ -3,12 +3,15 @@ import type { Isolation } from '@flotilla/fleet/isolation'
 import type { DiskSpace } from '@flotilla/foundation/storage'
 import type { PermissionStore } from '@flotilla/identity/access'
 import type { Kernel } from '@flotilla/identity/kernel'
+import { createCheckEffect } from '@flotilla/identity/policy'
+import type { PolicyStore } from '@flotilla/identity/policy'
 import { approvalsModule } from './approvals/index.ts'
 import { pausesModule } from './pauses/index.ts'
 import { runsModule } from './runs/index.ts'
 import { spawningModule } from './spawning/index.ts'
 import { createTaskStore, tasksModule } from './tasks/index.ts'
 import { createWorkEvents } from './events/index.ts'
+import { rootOf } from '@flotilla/identity/events'
 import type { IdentityEvents } from '@flotilla/identity/events'
 import type { FleetEvents } from '@flotilla/fleet/events'
 
@@ -19,7 +22,7 @@ export interface WorkNeeds {
     readonly agents: Pick<Agents, 'registry' | 'admin' | 'connection' | 'briefing' | 'lifecycle'>
     readonly isolation: Pick<Isolation, 'state'>
   }
-  readonly access: { readonly permissions: PermissionStore }
+  readonly access: { readonly permissions: PermissionStore; readonly policy: PolicyStore }
   readonly foundation: {
     readonly diskSpace: Pick<DiskSpace, 'require'>
     /** The effects of agents' calls, whose keys are forgotten after their run. */
@@ -41,6 +44,12 @@ export function workModules(kernel: Kernel, { identity, fleet, access, foundatio
   const tasks = tasksModule(seen, { store, runs: runs.api, agents, isolation })
   const spawning = spawningModule(seen, { agents, runs: runs.api, store, tasks: tasks.api, permissions })
   const approvals = approvalsModule(seen, { runs: runs.api })
+  const checkEffect = createCheckEffect({
+    ...kernel,
+    policy: access.policy,
+    projectOf: (agentId) => identity.events.projectOf.ask(rootOf(identity.events, agentId))[0]?.name ?? null,
+    originsOf: (runId) => runs.api.queries.chainOf(runId).map(({ origin }) => origin.kind),
+  })
   const pauses = pausesModule(seen, { runs: runs.api, agents })
   return {
     modules: { runs, tasks, spawning, approvals, pauses },
@@ -48,6 +57,7 @@ export function workModules(kernel: Kernel, { identity, fleet, access, foundatio
     runs: runs.api,
     tasks: tasks.api,
     approvals: approvals.api,
+    checkEffect,
     pauses: pauses.api,
   }
 }

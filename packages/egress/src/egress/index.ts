@@ -5,12 +5,17 @@ import type { OpenCredentials, Vault } from '../credentials/index.ts'
 import type { HeldBytes, LoopShare } from '@flotilla/foundation/intake'
 import type { MeshModule } from '@flotilla/identity/kernel'
 import type { OutboundProxies } from '@flotilla/foundation/platform'
+import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { Runs } from '@flotilla/work/runs'
+import type { EffectOnce } from '@flotilla/foundation/effects'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
 import { egressAgentRoutes } from './agent.routes.ts'
 import { createFetchMedia } from './fetch/fetch-media.ts'
 import type { FetchMediaForAgent } from './fetch/fetch-media.ts'
+import { createApprovedRequests, httpApprovalKind } from './fetch/approved-requests.ts'
 import { createForwardRequest } from './fetch/forward-request.ts'
+import type { ForwardRequest, ForwardRequestDeps } from './fetch/forward-request.ts'
 import { createPinnedFetch } from './fetch/pinned-fetch.ts'
 import type { PinnedFetch } from './fetch/pinned-fetch.ts'
 import { mcpAgentRoutes } from './mcp/agent.routes.ts'
@@ -53,7 +58,11 @@ export interface EgressNeeds {
   readonly engineAddresses: readonly string[]
   readonly rates: RateLimits
   readonly agents: Pick<Agents, 'registry' | 'connection'>
-  readonly runs: Pick<Runs, 'lifecycle' | 'holdLease'>
+  readonly runs: Pick<Runs, 'lifecycle' | 'holdLease' | 'queries'>
+  readonly approvals: Pick<ApprovalDesk, 'ask' | 'addKind'>
+  /** The owner's policy, which every exit asks after the guard. */
+  readonly checkEffect: CheckEffect
+  readonly effects: Pick<EffectOnce, 'outside'>
   readonly openCredentials: OpenCredentials
   readonly vault: Pick<Vault, 'system'>
   /** Each agent's share of the event loop, and the bytes held for answers while they arrive. */
@@ -67,17 +76,16 @@ export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
 /** Wires the egress module: one filter for everything that is sent on behalf of agents. */
 export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModule<Egress> {
-  const { rates, openCredentials: credentials } = needs
+  const { rates, openCredentials: credentials, checkEffect } = needs
   const { calls: loop, held } = needs.shares
   const { registry, connection } = needs.agents
   const { holdLease } = needs.runs
   const { liveRunOf } = needs.runs.lifecycle.live
   const { networks, filterFor, filterAt, filterOfMesh } = createOutboundFilter(kernel, needs)
-  const { proxies } = needs.environment
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
   // Calls are counted at the agent API; requests through the proxy and for models share their rate limit.
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
-  const leaving = { ...kernel, liveRunOf, holdLease, credentials, rate, fetchFor, loop }
+  const leaving = { ...kernel, liveRunOf, holdLease, credentials, rate, fetchFor, loop, checkEffect }
   const searchSources = { settings: () => kernel.settings().web_search, system: needs.vault.system }
   // No browser exists before the browser module provides this function.
   let browserOf: (token: string) => string | null = () => null
@@ -90,13 +98,14 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
     verifyToken: connection.verifyToken,
     filterFor,
     rate,
+    checkEffect,
   })
   kernel.fleetEvents.sandboxGone.subscribe(({ agentId }) => forwarding.cutAgent(agentId))
   kernel.fleetEvents.agentDeleted.subscribe(forwarding.forget)
   kernel.fleetEvents.outboundDoubts.subscribe(({ url, agentId }) =>
     destinationDoubts(url, agentId === null ? filterOfMesh : filterFor(agentId)),
   )
-  const forwardRequest = createForwardRequest(leaving)
+  const forwardRequest = openRequests(kernel, needs, leaving)
   const exchange = createExchangeWithServer({
     ...leaving,
     held: held.replies,
@@ -111,7 +120,7 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
     // The owner chooses the search provider, so an agent's own list of hosts does not apply.
     fetchFor: (agentId) => {
       const { isHostAllowed: _narrowed, ...filter } = filterFor(agentId)
-      return createPinnedFetch({ ...filter, proxies })
+      return createPinnedFetch({ ...filter, proxies: needs.environment.proxies })
     },
   })
   return {
@@ -141,4 +150,22 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
       await Promise.all([networks.run(signal), forwarding.run(signal)])
     },
   }
+}
+
+/** Creates `http_request`, and the kind of approval by which a request that a rule asks for is sent. */
+function openRequests(
+  kernel: EgressKernel,
+  { approvals, effects, runs }: Pick<EgressNeeds, 'approvals' | 'effects' | 'runs'>,
+  leaving: Omit<ForwardRequestDeps, 'ask'>,
+): ForwardRequest {
+  const send = createForwardRequest({ ...leaving, ask: () => {} })
+  const approved = createApprovedRequests({
+    ...kernel,
+    ask: approvals.ask,
+    effects,
+    runs: runs.queries,
+    send,
+  })
+  approvals.addKind(httpApprovalKind, approved.kind)
+  return createForwardRequest({ ...leaving, ask: approved.ask })
 }

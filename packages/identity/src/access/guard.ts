@@ -10,6 +10,7 @@ import { actorOf } from './caller.ts'
 import type { Caller } from './caller.ts'
 import type { DenialCounts } from './denial-counts.ts'
 import type { PermissionSnapshot } from './permission-file.ts'
+import { createWriteWindow } from './write-window.ts'
 
 export interface GuardDeps {
   readonly permissions: { snapshot(): PermissionSnapshot }
@@ -22,47 +23,15 @@ export interface GuardDeps {
   readonly onDenied?: (denial: { readonly caller: Caller; readonly action: Action }) => void
 }
 
-/** How many denials of one caller are recorded per minute, so that an agent in a loop cannot flood the audit log. */
-const writtenPerMinute = 20
-/** The window in which denials of one caller are counted for the audit log, in milliseconds. */
-const windowMs = 60_000
-/**
- * The maximum number of callers whose denials are counted: more than any fleet has, so the limit only contains the
- * effect of a bug.
- */
-const windowsMax = 10_000
 /** The maximum length of a name or reason in the audit record of a denial, in characters. */
 const subjectMaxChars = 200
-
-interface Window {
-  readonly startedAt: number
-  written: number
-  unwritten: number
-}
 
 /**
  * Throws the Problem `denied` unless the caller may carry out the action. Call it before a transaction, because a
  * rollback would undo the record of the denial.
  */
 export function createGuard(deps: GuardDeps): Guard {
-  const windows = new Map<string, Window>()
-
-  /** How many denials were not recorded before this one; null if this one is not recorded either. */
-  function unwrittenBefore(actor: string): number | null {
-    const now = deps.clock.now()
-    const known = windows.get(actor)
-    if (known && known.startedAt <= now && now - known.startedAt < windowMs) {
-      if (known.written >= writtenPerMinute) {
-        known.unwritten++
-        return null
-      }
-      known.written++
-      return 0
-    }
-    if (windows.size >= windowsMax) windows.clear()
-    windows.set(actor, { startedAt: now, written: 1, unwritten: 0 })
-    return known?.unwritten ?? 0
-  }
+  const unwrittenBefore = createWriteWindow(deps.clock)
 
   return (caller, action) => {
     const snapshot = deps.permissions.snapshot()

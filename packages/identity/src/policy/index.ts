@@ -1,5 +1,7 @@
 /** The owner's policy: which effect of an agent is allowed, asked for or denied. */
 
+export { createCheckEffect } from './check-effect.ts'
+export type { CheckEffect, EffectDetails } from './check-effect.ts'
 export { plainHost } from './compile-rule.ts'
 export type { PolicyRule } from './compile-rule.ts'
 export type { DecideEffect, Effect, PolicyDecision, Verdict } from './effect.ts'

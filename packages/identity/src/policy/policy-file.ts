@@ -36,8 +36,6 @@ export async function createPolicyFile(deps: {
   readonly path: string
   readonly clock: Clock
   readonly log: Log
-  /** Called with the reason when the file becomes invalid, and with null when it is valid again. */
-  readonly onBroken: (detail: string | null) => void
 }): Promise<PolicyStore> {
   const { log } = deps
   let current = brokenSnapshot(`${file} has not been read`, null)
@@ -53,7 +51,6 @@ export async function createPolicyFile(deps: {
         { detail: next.broken },
         'config/policy.yaml is invalid; every effect of agents is denied until it is valid',
       )
-    deps.onBroken(next.broken)
   }
 
   const { refresh, close } = await followFile({

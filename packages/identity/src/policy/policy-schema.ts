@@ -3,7 +3,7 @@ import { formatIssue, hostPattern } from '@flotilla/foundation/config'
 import * as z from 'zod'
 import { conditionMaxChars } from './condition.ts'
 import { verdicts } from './effect.ts'
-import { presetNames } from './presets.ts'
+import { presetNames } from './preset-names.ts'
 
 /** Limits of config/policy.yaml. */
 export const policyLimits = {

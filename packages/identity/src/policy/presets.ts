@@ -1,7 +1,5 @@
+import type { PresetName } from './preset-names.ts'
 import type { Match, WrittenPreset, WrittenRule } from './policy-schema.ts'
-
-export const presetNames = ['git-host', 'npm', 'pypi', 'crates', 'slack', 'payments-api', 'mcp'] as const
-export type PresetName = (typeof presetNames)[number]
 
 interface PresetRule {
   readonly name: string

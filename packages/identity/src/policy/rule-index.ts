@@ -3,7 +3,7 @@ import type { AskedEffect, PolicyRule } from './compile-rule.ts'
 
 /** Finds the first rule that matches, without testing rules for other hosts and tools. */
 export interface RuleIndex {
-  /** Returns the first matching rule in the order of the file that `counts`; null if there is none. */
+  /** Returns the first matching rule in the order of the file that `counts`; null if no rule matches. */
   first(asked: AskedEffect, counts?: (rule: PolicyRule) => boolean): PolicyRule | null
   /** Returns every matching rule, in the order of the file. */
   all(asked: AskedEffect): readonly PolicyRule[]

@@ -18,6 +18,7 @@ import {
   writeFirstPermissions,
 } from '@flotilla/identity/access'
 import type { PermissionStore } from '@flotilla/identity/access'
+import { createPolicyFile } from '@flotilla/identity/policy'
 import type { Log } from '@flotilla/foundation/platform'
 import { loopCpuMs, randomId, randomToken, systemClock } from '@flotilla/foundation/platform'
 import { openStorage } from '@flotilla/foundation/storage'
@@ -71,7 +72,9 @@ export async function createKernel({ context, paths, log, fence }: KernelParts) 
     { database, log, journal, events, identityEvents },
     { path: paths.permissionsFile, editor },
   )
+  const policy = await createPolicyFile({ path: paths.policyFile, clock, log })
   const denials = createDenialCounts(clock)
+  const onDenied = identityEvents.callDenied.publish
   const kernel: Kernel = {
     database,
     clock,
@@ -80,15 +83,7 @@ export async function createKernel({ context, paths, log, fence }: KernelParts) 
     log,
     journal,
     events,
-    guard: createGuard({
-      permissions,
-      denials,
-      journal,
-      events,
-      clock,
-      log,
-      onDenied: identityEvents.callDenied.publish,
-    }),
+    guard: createGuard({ permissions, denials, journal, events, clock, log, onDenied }),
     decide: (caller, action) => authorize(permissions.snapshot(), caller, action),
     settings: settings.current,
     // If agents run as plain processes, the agent API may listen on another port.
@@ -102,7 +97,7 @@ export async function createKernel({ context, paths, log, fence }: KernelParts) 
     kernel,
     identityEvents,
     foundation: { editor, diskSpace, settingsFile: settings, journalKeeper, effects, shares },
-    access: { permissions, denials, rates, refuseAbove, downloads: createDownloadRoom() },
+    access: { permissions, policy, denials, rates, refuseAbove, downloads: createDownloadRoom() },
     secrets: { vault, meshSecret },
   }
 }

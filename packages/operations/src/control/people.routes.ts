@@ -8,6 +8,7 @@ import type { PeopleSurface } from '@flotilla/identity/http'
 import type { AgentViews } from '@flotilla/inference/spending'
 import type { Edits } from './edits/edits.ts'
 import type { LifeActions } from './life-actions.ts'
+import type { ShowPolicy } from './show-policy.ts'
 import type { LookUpAgents } from './look-up-agents.ts'
 
 interface ControlRoutesDeps {
@@ -15,6 +16,7 @@ interface ControlRoutesDeps {
   readonly views: AgentViews
   readonly life: LifeActions
   readonly lookUp: LookUpAgents
+  readonly showPolicy: ShowPolicy
   readonly edits: Edits
   /** Notices about parts of an edit that have no effect. */
   readonly noticesOf: (agentId: string, edit: AgentEdit) => readonly string[]
@@ -22,6 +24,7 @@ interface ControlRoutesDeps {
 
 export function controlPeopleRoutes(surface: PeopleSurface, deps: ControlRoutesDeps): void {
   agentRoutes(surface, deps)
+  policyRoutes(surface, deps)
   changeRoutes(surface, deps)
 }
 
@@ -52,6 +55,13 @@ function agentRoutes({ bind }: PeopleSurface, { agents, views, life, lookUp }: C
   )
   bind(endpoints.permissionsExplain, api.permissionsExplain, ({ caller, params, query }) =>
     lookUp.explain(caller, { ...query, agentId: params.id, resource: query.resource ?? null }),
+  )
+}
+
+function policyRoutes({ bind }: PeopleSurface, { showPolicy }: ControlRoutesDeps): void {
+  bind(endpoints.policy, api.policy, ({ caller }) => showPolicy.view(caller))
+  bind(endpoints.policyExplain, api.policyExplain, ({ caller, params, query }) =>
+    showPolicy.explain(caller, { ...query, agentId: params.id }),
   )
 }
 

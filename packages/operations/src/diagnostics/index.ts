@@ -1,3 +1,4 @@
+import type { PolicyStore } from '@flotilla/identity/policy'
 import type { Caller, DenialCounts, PermissionStore } from '@flotilla/identity/access'
 import type { Agents } from '@flotilla/fleet/agents'
 import type { Blackboard } from '@flotilla/collaboration/blackboard'
@@ -81,7 +82,11 @@ interface Needs {
   }
   readonly vault: NoticeDeps['vault']
   readonly environment: { readonly proxies: NoticeDeps['proxies'] }
-  readonly access: { readonly permissions: PermissionStore; readonly denials: DenialCounts }
+  readonly access: {
+    readonly permissions: PermissionStore
+    readonly policy: Pick<PolicyStore, 'snapshot'>
+    readonly denials: DenialCounts
+  }
   readonly settings: SettingsFile
   readonly diskSpace: Pick<DiskSpace, 'trouble'>
   readonly journalKeeper: JournalKeeper
@@ -166,6 +171,7 @@ function readinessOf({
   return judgeReadiness({
     permissions: access.permissions.snapshot().broken,
     settings: settings.broken(),
+    policy: access.policy.snapshot().broken,
     walls: fleet.isolation.state().broken,
     journal: journalKeeper.broken(),
     disk: diskSpace.trouble(),

@@ -10,6 +10,7 @@ import type {
   WalletTransfer,
 } from '@flotilla/protocol/wallet-payments'
 import type { Caller } from '@flotilla/identity/access'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import type { AskApproval } from '@flotilla/work/approvals'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
 import type { Kernel } from '@flotilla/identity/kernel'
@@ -18,7 +19,8 @@ import type { Order, PayingChain } from '../chain/paying-chain.ts'
 import { enterPlaces } from '../enter-places.ts'
 import { baseUnits, usdOfMicro } from './amounts.ts'
 import { approvalArgs } from './approved-payment.ts'
-import type { AssessPayment } from './assess-payment.ts'
+import type { AssessPayment, Assessed } from './assess-payment.ts'
+import { paymentEffect } from './payment-effect.ts'
 import type { FollowPayments } from './follow-payments.ts'
 import type { IntentTable } from './intent-table.ts'
 import { viewOf } from './payment-view.ts'
@@ -46,6 +48,7 @@ interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
    */
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly ask: AskApproval
+  readonly checkEffect: CheckEffect
   readonly repeatsOf: FindRepeats
 }
 
@@ -120,7 +123,8 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     return bounded(agentId, gone, async (signal) => {
       const order = await orderOf(signal)
       await deps.watch.check(chain, signer.address, signal)
-      const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
+      const assessment = await deps.assess({ chain, from: signer.address, order }, signal)
+      const assessed = withPolicy(deps.checkEffect, caller, { chain, order }, assessment)
       const runId = caller.run?.runId ?? null
       const payment: PaymentAsked = {
         key: `${agentId} ${runId ?? ''} ${key}`,
@@ -205,6 +209,19 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
       return table.list({ agentId: caller.agentId, limit }).map(viewOf)
     },
   }
+}
+
+/** Returns the assessment with the reason of a rule that asks for this payment. Problem `policy-denied`. */
+function withPolicy(
+  checkEffect: CheckEffect,
+  caller: AgentCaller,
+  { chain, order }: { readonly chain: ChainName; readonly order: Order },
+  assessed: Assessed,
+): Assessed {
+  const { verdict, rule, reason } = checkEffect(caller, paymentEffect(chain, order, assessed))
+  if (verdict !== 'ask') return assessed
+  const because = `the rule ${rule ?? ''} of config/policy.yaml asks: ${reason.replace(/\.$/, '')}`
+  return { ...assessed, reasons: [...assessed.reasons, because] }
 }
 
 interface CallRequest {

@@ -3,6 +3,7 @@ import type { PaymentView } from '@flotilla/protocol/wallet-payments'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { ApprovalKind, RequireInTime } from '@flotilla/work/approvals'
 import type { Kernel } from '@flotilla/identity/kernel'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import { keepingRefusals } from '@flotilla/foundation/storage'
 import type { Order } from '../chain/paying-chain.ts'
 import { approvedPaymentSchema, notAsShown, requireAsShown } from './approved-payment.ts'
@@ -10,6 +11,7 @@ import type { AssessPayment } from './assess-payment.ts'
 import type { FindRepeats } from './find-repeats.ts'
 import type { IntentTable } from './intent-table.ts'
 import { viewOf } from './payment-view.ts'
+import { paymentEffect } from './payment-effect.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
@@ -20,6 +22,7 @@ interface Deps extends Pick<Kernel, 'database' | 'clock'> {
   readonly watch: Pick<WatchSigners, 'check'>
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly repeatsOf: FindRepeats
+  readonly checkEffect: CheckEffect
   /** Runs work with a time limit, outside the agent's call limit, so that no agent can block a confirmed payment. */
   readonly inTime: <T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   readonly sent: (payment: PaymentView, signal: AbortSignal) => Promise<PaymentView>
@@ -42,6 +45,7 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
       await deps.watch.check(chain, signer.address, signal)
       const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
       requireAsShown(shown, assessed, signer)
+      deps.checkEffect.again({ agentId, runId }, paymentEffect(chain, order, assessed))
       const payment: PaymentAsked = { key, agentId, runId, chain, signer, contract, approvedBy }
       const intent = keepingRefusals(deps.database, () => {
         const signedBefore = table.findByKey(key)

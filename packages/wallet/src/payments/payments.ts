@@ -1,5 +1,6 @@
 import { intentStates, paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import type { PermissionStore } from '@flotilla/identity/access'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import type { ApprovalDesk } from '@flotilla/work/approvals'
 import type { PinnedFetch } from '@flotilla/egress/egress'
 import type { Metric } from '@flotilla/identity/kernel'
@@ -32,6 +33,7 @@ export function createPayments(
     readonly fetch: PinnedFetch
     readonly permissions: Pick<PermissionStore, 'snapshot'>
     readonly approvals: ApprovalDesk
+    readonly checkEffect: CheckEffect
     readonly table: WalletTable
   },
 ) {

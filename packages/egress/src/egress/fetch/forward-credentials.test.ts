@@ -1,3 +1,4 @@
+import { allowedEffects } from '../../../../testing/src/allowed-effects.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { httpRequestSchema } from '@flotilla/protocol/mesh-agent-api'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -34,6 +35,8 @@ function aServer(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
   })
   const journal = collectJournal()
   const forward = createForwardRequest({
+    checkEffect: allowedEffects,
+    ask: () => {},
     loop: ownLoop(),
     guard: () => {},
     fetchFor: () =>

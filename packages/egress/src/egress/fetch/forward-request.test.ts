@@ -1,3 +1,4 @@
+import { allowedEffects } from '../../../../testing/src/allowed-effects.ts'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { httpReplySchema, httpRequestSchema } from '@flotilla/protocol/mesh-agent-api'
@@ -50,6 +51,8 @@ function aServer(
     allowedPorts: ports,
   })
   const forward = createForwardRequest({
+    checkEffect: allowedEffects,
+    ask: () => {},
     loop: ownLoop(),
     guard: () => {},
     fetchFor: () => fetch,

@@ -8,7 +8,9 @@ import { actorOf } from '@flotilla/identity/access'
 import type { OutsideLine } from '@flotilla/foundation/effects'
 import type { OpenCredentials } from '../../credentials/index.ts'
 import type { LoopShare } from '@flotilla/foundation/intake'
+import type { CheckEffect, PolicyDecision } from '@flotilla/identity/policy'
 import { startDeadline } from './deadline.ts'
+import { policedFetch, requestEffect } from './request-effect.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch } from './pinned-fetch.ts'
 import { readBytes, textOf } from './read-text.ts'
@@ -21,7 +23,7 @@ export type HttpReply = z.infer<typeof httpReplySchema>
 /**
  * `http_request`: fetches a public address for an agent. Its permission is decided here and not in the container, and
  * credential handles are replaced only here. Throws `denied`, `rate-limited`, `bad-request`, `credential-unknown`,
- * `credential-refused`, `address-refused`, `upstream-failed`, `upstream-timeout`.
+ * `credential-refused`, `policy-denied`, `approval-required`, `address-refused`, `upstream-failed`, `upstream-timeout`.
  */
 export type ForwardRequest = (caller: Caller, request: HttpRequest, line: OpenLine) => Promise<HttpReply>
 
@@ -43,6 +45,13 @@ export interface ForwardRequestDeps {
   /** Replaces handles by values, and removes values from answers. */
   readonly credentials: OpenCredentials
   readonly loop: Pick<LoopShare, 'spend'>
+  readonly checkEffect: CheckEffect
+  /** What to do with a request that a rule asks for: store it for a person and throw; nothing if one has approved it. */
+  readonly ask: (
+    caller: Extract<Caller, { kind: 'agent' }>,
+    request: HttpRequest,
+    decision: PolicyDecision,
+  ) => void
 }
 
 export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
@@ -50,6 +59,8 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
     const headers = checkedHeaders(request.headers)
+    const decision = deps.checkEffect(caller, requestEffect(request))
+    if (decision.verdict === 'ask') deps.ask(caller, request, decision)
     const credentials = deps.credentials(caller)
     const filled = credentials.fillIn({ url: request.url, headers, body: request.body })
     const { url } = filled
@@ -63,12 +74,16 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
         actor: actorOf(caller),
         action: 'http.requested',
         subject: url.host,
-        detail: { method: request.method, ...detail },
+        detail: {
+          method: request.method,
+          ...(decision.rule === null ? {} : { rule: decision.rule }),
+          ...detail,
+        },
       })
     try {
       const outgoingRequest = { ...filled, method: request.method, onLeaving: dispatching }
       const { reply, url: reached } = await followRedirects(
-        deps.fetchFor(caller.agentId),
+        policedFetch(deps, caller, outgoingRequest),
         outgoingRequest,
         deadline.signal,
       )

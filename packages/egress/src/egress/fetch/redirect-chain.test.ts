@@ -1,3 +1,4 @@
+import { allowedEffects } from '../../../../testing/src/allowed-effects.ts'
 import { httpRequestSchema } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import * as fc from 'fast-check'
@@ -114,6 +115,8 @@ async function aWeb() {
   }
   const ports: readonly [number, number] = [await aServer(), await aServer()]
   const forward = createForwardRequest({
+    checkEffect: allowedEffects,
+    ask: () => {},
     loop: ownLoop(),
     guard: () => {},
     fetchFor: () =>

@@ -1,3 +1,4 @@
+import { allowedEffects } from '../../../../testing/src/allowed-effects.ts'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,6 +26,7 @@ test('an agent that does not read an MCP answer loses connection and lease at th
   const live = { run: run as RunTicket | null }
   const journal = collectJournal()
   const exchange = createExchangeWithServer({
+    checkEffect: allowedEffects,
     loop: ownLoop(),
     held: { take: () => {}, giveBack: () => {} },
     guard: () => {},

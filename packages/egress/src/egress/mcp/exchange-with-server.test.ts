@@ -1,3 +1,6 @@
+import type { CheckEffect } from '../../../../identity/src/policy/index.ts'
+import { policyOf } from '../../../../testing/src/policy-of.ts'
+import { allowedEffects } from '../../../../testing/src/allowed-effects.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mcpAgentApi } from '@flotilla/protocol/mcp-api'
 import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
@@ -27,6 +30,7 @@ afterEach(async () => {
 async function aServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   hosts: string[] = [],
+  checkEffect: CheckEffect = allowedEffects,
 ) {
   const web = await startWebServer(answer)
   running.push(web)
@@ -37,6 +41,7 @@ async function aServer(
   const leases: string[] = []
   const live = { run: run as RunTicket | null }
   const exchange = createExchangeWithServer({
+    checkEffect,
     loop: ownLoop(),
     held: { take: () => {}, giveBack: () => {} },
     guard: () => {},
@@ -207,5 +212,45 @@ describe('an exchange that breaks off', () => {
     const closed = await aServer(() => {})
     await running.at(-1)?.close()
     expect(await closed.refused({ body: '{}' })).toMatchObject({ code: 'upstream-failed' })
+  })
+})
+
+describe('an exchange under a policy', () => {
+  const call = (name: string) =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } })
+  const json = (_request: IncomingMessage, response: ServerResponse) =>
+    void response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  const policed = (verdict: string) =>
+    aServer(
+      json,
+      [],
+      policyOf(
+        `rules:\n  - { name: r, match: { mcp_server: wiki, mcp_tool: delete_* }, verdict: ${verdict} }`,
+      ),
+    )
+
+  test.each(['deny', 'ask'])('a tool with the verdict %s is not called, and others are', async (verdict) => {
+    const { web, ask, refused } = await policed(verdict)
+    expect(await refused({ body: call('delete_page') })).toMatchObject({ code: 'policy-denied' })
+    expect(await refused({ body: call('Delete_page') })).toMatchObject({ code: 'policy-denied' })
+    expect(await refused({ body: '{"method":"tools/call"' })).toMatchObject({ code: 'policy-denied' })
+    expect(await refused({ body: `[${call('read')},${call('delete_page')}]` })).toMatchObject({
+      code: 'policy-denied',
+    })
+    expect(web.requests).toEqual([])
+    const reply = await ask({ body: call('read') })
+    expect(await textOf(reply.body)).toBe('{}')
+  })
+
+  test('the server gets the message that was decided about, whatever names its text repeats', async () => {
+    const { web, ask } = await policed('deny')
+    const twice = '{"method":"tools/call","params":{"name":"delete_page","name":"read"}}'
+    await textOf((await ask({ body: twice })).body)
+    expect(web.requests[0]?.body).toBe('{"method":"tools/call","params":{"name":"read"}}')
+  })
+
+  test('listing the tools of a server asks for none of them', async () => {
+    const { ask } = await policed('ask')
+    await textOf((await ask({ body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' })).body)
   })
 })

@@ -16,6 +16,11 @@ import { checkedHeaders } from '../fetch/request-headers.ts'
 import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
 import { createOpenPlaces } from '@flotilla/foundation/intake'
 import { withoutSecrets } from '../fetch/without-secrets.ts'
+import type { CheckEffect } from '@flotilla/identity/policy'
+import { addressOf as destinationWithHandles, namesInRequest } from '../../credentials/index.ts'
+import type { HandledRequest } from '../../credentials/index.ts'
+import { effectAt } from '../fetch/request-effect.ts'
+import { effectsOfExchange, serverEffects } from './server-effects.ts'
 import { createCleanPart } from './clean-parts.ts'
 import { agentShareLimits } from '@flotilla/foundation/intake'
 
@@ -78,7 +83,8 @@ export interface ExchangeDeps {
   readonly credentials: OpenCredentials
   readonly liveRunOf: (agentId: string) => RunTicket | null
   /** Cleaning is charged to the calling agent's share. */
-  readonly loop: Pick<LoopShare, 'inSteps' | 'waitMs'>
+  readonly loop: Pick<LoopShare, 'inSteps' | 'waitMs' | 'spend'>
+  readonly checkEffect: CheckEffect
   /** Counts parts while they arrive. */
   readonly held: HeldBytes
 }
@@ -91,12 +97,16 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
     if (caller.kind !== 'agent') throw new Problem('denied')
     const { agentId, run } = caller
     const server = requireServer(deps.serversOf(agentId), exchange.server)
-    const credentials = deps.credentials(caller)
-    const filled = credentials.fillIn({
+    const written = {
       url: addressOf(server, exchange.url),
       headers: { ...checkedHeaders(exchange.headers), ...checkedHeaders(server.headers) },
       body: exchange.body,
-    })
+    }
+    const request = deps.checkEffect.isActive()
+      ? deps.loop.spend(agentId, () => requireAllowed(deps.checkEffect, caller, exchange, written))
+      : written
+    const credentials = deps.credentials(caller)
+    const filled = credentials.fillIn(request)
     const leave = places.enter(agentId)
     if (typeof leave === 'string') throw tooManyExchanges(leave)
     const listens = exchange.method === 'GET'
@@ -160,6 +170,24 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
     }
   }
 }
+
+/** Asks the policy about each tool that a message calls, and returns the message as it was understood. */
+function requireAllowed(
+  checkEffect: CheckEffect,
+  caller: Caller,
+  exchange: ServerExchange,
+  written: HandledRequest,
+): HandledRequest {
+  const { tools, body } = serverEffects(exchange)
+  const at = effectAt(destinationWithHandles(written.url), exchange.method)
+  for (const effect of effectsOfExchange(exchange.server, tools, at, namesInRequest(written))) {
+    if (tools.length > 0) checkEffect.requireAllowed(caller, effect, instead)
+    else checkEffect(caller, effect)
+  }
+  return { ...written, body }
+}
+
+const instead = 'no person can be asked about a tool of an MCP server; ask the owner with notify_user'
 
 function tooManyExchanges(full: ShareFull): Problem {
   return new Problem('rate-limited', {

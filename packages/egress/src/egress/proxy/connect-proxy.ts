@@ -106,7 +106,11 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
     try {
       const identity = deps.gate(request.headers['proxy-authorization'], linkedAgentOf(request.socket))
       const target = readAbsoluteTarget(request.url)
-      const tunnelTarget = { destination: target.destination, protocol: 'http:' } as const
+      const tunnelTarget = {
+        destination: target.destination,
+        protocol: 'http:',
+        sent: { method: (request.method ?? 'GET').toUpperCase(), path: target.url.pathname },
+      } as const
       const checked = await deps.openTunnel(identity, tunnelTarget, gone.signal)
       try {
         const signal = AbortSignal.any([gone.signal, checked.tunnel.signal])

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, CallRate, RunTicket } from '@flotilla/identity/access'
 import { boundConnections, oneRequestAtATime } from '@flotilla/identity/http'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import type { Kernel, Metric } from '@flotilla/identity/kernel'
 import { createChooseRoute } from '../policy/choose-route.ts'
 import type { OutboundFilter } from '../policy/outbound-filter.ts'
@@ -33,6 +34,7 @@ export interface ForwardProxyDeps extends ProxyGateDeps {
   /** The agent whose open browser has this token, or null. */
   readonly browserOf: (token: string) => string | null
   readonly holdLease: (run: RunTicket | null) => () => void
+  readonly checkEffect: CheckEffect
 }
 
 export interface ForwardProxy {
@@ -59,14 +61,15 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
     {
       needs,
       rate,
+      tool,
       ...of
-    }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate'>,
+    }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate' | 'tool'>,
   ): { readonly proxy: ServedProxy; readonly tunnels: Tunnels } => {
     const tunnels = createTunnels({ clock, counts, ...of })
     const routesFor = (agentId: string) => createChooseRoute(deps.filterFor(agentId))
     const proxy = createConnectProxy({
       gate,
-      openTunnel: createOpenTunnel({ guard, needs, rate, tunnels, counts, routesFor }),
+      openTunnel: createOpenTunnel({ ...deps, guard, needs, rate, tool, tunnels, counts, routesFor }),
       tunnels,
       newRequestId: randomUUID,
       clock,
@@ -80,6 +83,7 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   }
   const programs = proxyBy(createProxyGate({ verifyToken, liveRunOf }), {
     needs: calling,
+    tool: 'connect',
     rate: deps.rate,
     holdLease: deps.holdLease,
     isLive: ({ caller, token }) => {
@@ -91,6 +95,7 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   })
   const browsers = proxyBy(createBrowserGate(deps.browserOf), {
     needs: browsing,
+    tool: 'browser',
     rate: deps.browserRate,
     // Page loads do not extend the lease of a run.
     holdLease: () => () => {},

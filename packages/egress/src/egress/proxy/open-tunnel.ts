@@ -2,6 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Action, CallRate, Guard } from '@flotilla/identity/access'
 import type { Destination } from '../policy/destination.ts'
 import type { EgressCounts } from './egress-counts.ts'
+import { plainHost } from '@flotilla/identity/policy'
+import type { CheckEffect } from '@flotilla/identity/policy'
 import type { ChooseRoute, Route } from '../policy/choose-route.ts'
 import type { Tunnel, Tunnels } from './tunnels.ts'
 import type { ProxyIdentity } from './proxy-gate.ts'
@@ -14,11 +16,16 @@ export interface CheckedTunnel {
 
 /**
  * Opens a tunnel for a program of an agent, with the same permission, rate and filter as `http_request`. The caller
- * closes it. Throws `denied`, `rate-limited`, what the filter throws, or the signal's reason.
+ * closes it. Throws `denied`, `policy-denied`, `rate-limited`, what the filter throws, or the signal's reason.
  */
 export type OpenTunnel = (
   identity: ProxyIdentity,
-  target: { readonly destination: Destination; readonly protocol: 'http:' | 'https:' },
+  target: {
+    readonly destination: Destination
+    readonly protocol: 'http:' | 'https:'
+    /** What will be sent, for the policy; a tunnel hides both. */
+    readonly sent?: { readonly method: string; readonly path: string }
+  },
   signal: AbortSignal,
 ) => Promise<CheckedTunnel>
 
@@ -28,17 +35,26 @@ export interface OpenTunnelDeps {
   readonly needs: Action
   readonly rate: Pick<CallRate, 'take'>
   readonly tunnels: Pick<Tunnels, 'reserve'>
+  readonly checkEffect: CheckEffect
+  /** The name of these connections in the policy. */
+  readonly tool: 'connect' | 'browser'
   readonly counts: Pick<EgressCounts, 'refused'>
   /** The current outbound filter and the choice of a proxy for one agent. */
   readonly routesFor: (agentId: string) => ChooseRoute
 }
 
 export function createOpenTunnel(deps: OpenTunnelDeps): OpenTunnel {
-  return async (identity, { destination, protocol }, signal) => {
+  return async (identity, { destination, protocol, sent }, signal) => {
     const { caller } = identity
     let tunnel: Tunnel | null = null
     try {
       deps.guard(caller, deps.needs)
+      const hidden = { method: null, path: null }
+      deps.checkEffect.requireAllowed(
+        caller,
+        { tool: deps.tool, host: plainHost(destination.host), ...(sent ?? hidden) },
+        'no person can be asked about a connection of a program; use http_request for this host',
+      )
       deps.rate.take(caller.agentId)
       tunnel = deps.tunnels.reserve(identity, destination)
       const choose = deps.routesFor(caller.agentId)

@@ -37,6 +37,7 @@ import { verifyJournal } from '@flotilla/foundation/journal'
 import type { JournalVerdict } from '@flotilla/foundation/journal'
 import { checkSums, differenceWords, utcDay } from '@flotilla/inference/spending'
 import { silentLog, systemClock } from '@flotilla/foundation/platform'
+import { createPolicyFile } from '@flotilla/identity/policy'
 import { createPermissionFile } from '@flotilla/identity/access'
 import { openDatabase } from '@flotilla/foundation/storage'
 import { readJobs } from '@flotilla/inbound/triggers/cron'
@@ -139,6 +140,7 @@ async function configuration(
       known: vault?.names().agent ?? [],
     }),
     await permissions(paths),
+    await policy(paths),
     await watchers(paths),
     await jobs(paths, isRunning),
   )
@@ -162,6 +164,19 @@ async function permissions(paths: DataPaths): Promise<DoctorFinding> {
     'permissions-file',
     `all agents are denied everything, because the permission file is invalid: ${broken}`,
     'Correct that line of config/permissions.json, or restore the file from a backup. The mesh reads it again within a second.',
+  )
+}
+
+async function policy(paths: DataPaths): Promise<DoctorFinding> {
+  const store = await createPolicyFile({ path: paths.policyFile, clock: systemClock, log: silentLog })
+  const { broken, rules, cases } = store.snapshot()
+  await store.close()
+  if (broken === null)
+    return ok('policy-file', `config/policy.yaml has ${rules.length} rules and ${cases.length} cases`)
+  return failure(
+    'policy-file',
+    `everything that agents do outside of their containers is denied, because the policy is invalid: ${broken}`,
+    'Correct that line of config/policy.yaml. The mesh reads it again within a second.',
   )
 }
 

@@ -5,6 +5,7 @@ import type { ReadinessInput } from './judge-readiness.ts'
 const whole: ReadinessInput = {
   permissions: null,
   settings: null,
+  policy: null,
   walls: null,
   journal: null,
   disk: null,
@@ -25,6 +26,7 @@ test.each<[Partial<ReadinessInput>, string, boolean]>([
   [{ serving: false }, 'starting', true],
   [{ journal: 'row 4' }, 'journal-broken', false],
   [{ settings: 'line 2' }, 'settings-broken', false],
+  [{ policy: 'line 5' }, 'policy-broken', false],
   [{ jobs: 'line 3' }, 'cron-broken', false],
   [{ money: 'a sum' }, 'money-corrected', false],
 ])('%j is reported as %s, with whether it stops agents', (fault, id, stops) => {

@@ -7,6 +7,7 @@ type Fault = string | null
 export interface ReadinessInput {
   readonly permissions: Fault
   readonly settings: Fault
+  readonly policy: Fault
   readonly walls: Fault
   readonly journal: Fault
   readonly disk: StorageTrouble | null
@@ -26,7 +27,7 @@ export interface Readiness {
  * working mesh. Pure.
  */
 export function judgeReadiness(state: ReadinessInput): Readiness {
-  const { permissions, settings, walls, journal, disk, jobs, money, serving } = state
+  const { permissions, settings, policy, walls, journal, disk, jobs, money, serving } = state
   const stops = problemsOf(true, {
     'permissions-broken':
       permissions &&
@@ -38,6 +39,9 @@ export function judgeReadiness(state: ReadinessInput): Readiness {
   const others = problemsOf(false, {
     'settings-broken':
       settings && `config/settings.json is invalid, so the last valid settings apply: ${settings}`,
+    'policy-broken':
+      policy &&
+      `everything that agents do outside of their containers is denied, because the policy is invalid: ${policy}`,
     'journal-broken': journal && `the audit log is broken (agents continue to work): ${journal}`,
     'cron-broken': jobs,
     'money-corrected': money && `the mesh corrected sums of money at this start: ${money}`,

@@ -1,0 +1,71 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { readJsonAsWritten } from '@flotilla/foundation/intake'
+import type { EffectDetails } from '@flotilla/identity/policy'
+
+/**
+ * The methods of MCP that call no tool: they open and end a session, list what a server has, and read. A method that is
+ * not listed counts as a tool call of an unknown name.
+ */
+const readingMethods: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'tools/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+  'logging/setLevel',
+])
+
+/** The tools that an exchange calls. */
+export interface ServerEffects {
+  /** One entry for each tool call; null for a call of an unknown tool. Empty for an exchange that only reads. */
+  readonly tools: readonly (string | null)[]
+  /** The body to send: written anew from what was read, so that the server cannot read another tool in it. */
+  readonly body: string
+}
+
+/**
+ * Reads which tools a message to an MCP server calls. A body that cannot be read counts as a call of an unknown tool.
+ * Pure.
+ */
+export function serverEffects(exchange: { readonly method: string; readonly body: string }): ServerEffects {
+  const { method, body } = exchange
+  if (method !== 'POST') return { tools: [], body }
+  let message: unknown
+  try {
+    message = readJsonAsWritten(body, jsonLimits.body)
+  } catch {
+    return { tools: [null], body }
+  }
+  const messages: readonly unknown[] = Array.isArray(message) ? message : [message]
+  return { tools: messages.flatMap(toolOf), body: JSON.stringify(message) }
+}
+
+function toolOf(message: unknown): readonly (string | null)[] {
+  if (!isJsonObject(message)) return [null]
+  const { method, params } = message
+  // An answer to a request of the server has no method.
+  if (method === undefined) return []
+  if (typeof method !== 'string') return [null]
+  if (readingMethods.has(method) || method.startsWith('notifications/')) return []
+  if (method !== 'tools/call' || !isJsonObject(params)) return [null]
+  const { name } = params
+  return [typeof name === 'string' ? name : null]
+}
+
+/** Returns the effects to decide about: one for each called tool, or the exchange itself if it only reads. Pure. */
+export function effectsOfExchange(
+  server: string,
+  tools: readonly (string | null)[],
+  at: { readonly method: string; readonly host: string; readonly path: string | null },
+  credentials: readonly string[],
+): readonly EffectDetails[] {
+  const of = { tool: 'mcp', mcpServer: server, credentials, ...at }
+  return tools.length === 0 ? [of] : tools.map((mcpTool) => ({ ...of, mcpTool }))
+}

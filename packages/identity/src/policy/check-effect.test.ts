@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import { collectJournal } from '../../../../tests/support/collected-ports.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { silentLog } from '../../../foundation/src/platform/log.ts'
+import { createCheckEffect } from './check-effect.ts'
+import { snapshotOf } from './policy-file.ts'
+
+const scout = { kind: 'agent', agentId: 'scout', token: 'door', run: null } as const
+const owner = { kind: 'human', channel: 'cli', role: 'owner' } as const
+const notice = { tool: 'notify_user' } as const
+
+function aCheck(text: string, asked: string[] = []) {
+  const journal = collectJournal()
+  const check = createCheckEffect({
+    policy: { snapshot: () => snapshotOf(text) },
+    projectOf: (agentId) => (agentId === 'scout' ? 'site' : null),
+    originsOf: (runId) => {
+      asked.push(runId)
+      return ['webhook']
+    },
+    journal,
+    clock: createManualClock(),
+    log: silentLog,
+  })
+  return { check, journal }
+}
+
+const rule = (match: string, verdict: string) =>
+  `rules:\n  - { name: r, match: ${match}, verdict: ${verdict}, reason: No. }`
+const withRun = (runId: string) =>
+  ({
+    ...scout,
+    run: {
+      agentId: 'scout',
+      runId,
+      fence: 1,
+      budgetUsd: null,
+      budgetTokens: null,
+      taskId: null,
+      origin: { kind: 'agent', channel: 'agent' },
+    },
+  }) as const
+const denied = (detail: string) => expect.objectContaining({ code: 'policy-denied', detail })
+
+describe('the check of an effect', () => {
+  test('a denied effect is refused with its rule and line, and recorded', () => {
+    const { check, journal } = aCheck(rule('{ agent: scout }', 'deny'))
+    expect(() => check(scout, { tool: 'mcp', mcpServer: 'crm', mcpTool: 'x' })).toThrow(
+      denied('No. (rule r, config/policy.yaml line 2)'),
+    )
+    expect(journal.entries).toMatchObject([
+      {
+        actor: 'agent:scout',
+        action: 'policy.denied',
+        subject: 'crm/x',
+        detail: { tool: 'mcp', verdict: 'deny', rule: 'r', line: 2, reason: 'No.', skipped: 0 },
+      },
+    ])
+  })
+
+  test('refusals of an agent in a loop do not flood the audit log', () => {
+    const { check, journal } = aCheck(rule('{ agent: scout }', 'deny'))
+    for (let count = 0; count < 100; count++) expect(() => check(scout, notice)).toThrow()
+    expect(journal.entries).toHaveLength(20)
+  })
+
+  test('an effect to be asked for is returned, and refused where no person can be asked', () => {
+    const { check, journal } = aCheck(rule('{ tool: notify_user }', 'ask'))
+    expect(check(scout, notice)).toMatchObject({ verdict: 'ask', rule: 'r' })
+    expect(() => check.requireAllowed(scout, notice, 'do this instead')).toThrow(
+      denied('No. (rule r, config/policy.yaml line 2); do this instead'),
+    )
+    expect(journal.entries).toMatchObject([{ subject: 'notify_user', detail: { verdict: 'ask' } }])
+  })
+
+  test('people are not subject to the policy, and neither are effects without a rule', () => {
+    const { check } = aCheck(rule("{ agent: '*' }", 'deny'))
+    expect(check(owner, notice).verdict).toBe('allow')
+    expect(aCheck('').check.requireAllowed(scout, notice, '').verdict).toBe('allow')
+  })
+
+  test('a rule sees the project of the agent and the origins of its run', () => {
+    expect(() => aCheck(rule('{ project: site }', 'deny')).check(scout, notice)).toThrow()
+    const asked: string[] = []
+    const { check } = aCheck(rule('{ origin: webhook }', 'deny'), asked)
+    expect(() => check(withRun('run_7'), notice)).toThrow()
+    expect(asked).toEqual(['run_7'])
+    expect(aCheck(rule('{ origin: human }', 'deny')).check(withRun('run_7'), notice).verdict).toBe('allow')
+    // Work without a run has no known origin, so a rule that denies applies.
+    expect(() => aCheck(rule('{ origin: human }', 'deny')).check(scout, notice)).toThrow()
+  })
+
+  test('origins are read only if a rule needs them', () => {
+    const asked: string[] = []
+    aCheck(rule('{ tool: notify_user }', 'allow'), asked).check(withRun('run_7'), notice)
+    expect(asked).toEqual([])
+  })
+
+  test('an approved effect is checked again: what is denied by now is refused, what is asked for passes', () => {
+    const of = { agentId: 'scout', runId: 'run_7' }
+    expect(() => aCheck(rule('{ origin: webhook }', 'deny')).check.again(of, notice)).toThrow()
+    expect(aCheck(rule('{ origin: webhook }', 'ask')).check.again(of, notice)).toBeUndefined()
+  })
+
+  test('an invalid policy denies, and names its line', () => {
+    const { check } = aCheck('rule: 1')
+    expect(check.isActive()).toBe(true)
+    expect(() => check(scout, notice)).toThrow(
+      denied(
+        'all effects are denied, because the policy is invalid: config/policy.yaml line 1: file: "rule" is not a known name here; correct or remove it',
+      ),
+    )
+  })
+
+  test('is active with a rule, and idle without one', () => {
+    expect(aCheck('').check.isActive()).toBe(false)
+    expect(aCheck(rule('{ agent: a }', 'allow')).check.isActive()).toBe(true)
+  })
+
+  test('an explanation decides for given origins and records nothing', () => {
+    const { check, journal } = aCheck(rule('{ origin: webhook }', 'deny'))
+    expect(check.explain('scout', notice, ['webhook']).verdict).toBe('deny')
+    expect(check.explain('scout', notice, ['human']).verdict).toBe('allow')
+    expect(journal.entries).toEqual([])
+  })
+})

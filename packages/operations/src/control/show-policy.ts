@@ -1,0 +1,79 @@
+import type { PolicyExplanation, PolicyView } from '@flotilla/protocol/control-api'
+import type { OriginKind } from '@flotilla/protocol/origin'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Action, Caller, Decision, Guard } from '@flotilla/identity/access'
+import { plainHost } from '@flotilla/identity/policy'
+import type { CheckEffect, PolicyStore } from '@flotilla/identity/policy'
+import type { AgentRegistry } from '@flotilla/fleet/agents'
+import { noSuchAgent } from '@flotilla/fleet/agents'
+
+const file = 'config/policy.yaml'
+
+export interface AskedRequest {
+  readonly agentId: string
+  readonly method: string
+  readonly url: string
+  /** The kind of origin of the work that sends it. */
+  readonly origin: OriginKind
+}
+
+/** The owner's rules about effects, and the decision about one request, for people who may view the fleet. */
+export function createShowPolicy(deps: {
+  readonly guard: Guard
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly policy: Pick<PolicyStore, 'snapshot'>
+  readonly checkEffect: Pick<CheckEffect, 'explain'>
+  readonly agents: Pick<AgentRegistry, 'find' | 'list'>
+}) {
+  const { guard, agents } = deps
+  return {
+    view: (caller: Caller): PolicyView => {
+      guard(caller, { do: 'view-fleet' })
+      const { rules, cases, broken } = deps.policy.snapshot()
+      return {
+        file,
+        broken,
+        cases: cases.length,
+        rules: rules.map(({ name, line, verdict, match, when, reason, excepts }) => ({
+          name,
+          line,
+          verdict,
+          match: Object.fromEntries(
+            Object.entries(match).flatMap(([field, value]) =>
+              value === undefined ? [] : [[field, typeof value === 'number' ? value : [...value]] as const],
+            ),
+          ),
+          when,
+          reason,
+          excepts: [...excepts],
+        })),
+      }
+    },
+    /** Decides about one request, as `http_request` and inspected connections would. Problem `unknown-agent`. */
+    explain: (caller: Caller, { agentId, method, url, origin }: AskedRequest): PolicyExplanation => {
+      guard(caller, { do: 'view-fleet' })
+      if (!agents.find(agentId)) {
+        const known = agents.list().map(({ id }) => id)
+        throw noSuchAgent(agentId, known)
+      }
+      if (!URL.canParse(url)) throw new Problem('bad-request', { detail: 'url: an address is expected' })
+      const { hostname, pathname, protocol } = new URL(url)
+      if (protocol !== 'http:' && protocol !== 'https:')
+        throw new Problem('bad-request', { detail: 'url: an http or https address is expected' })
+      const asked = { agent_id: agentId, method: method.toUpperCase(), url, file }
+      const record = deps.decide(
+        { kind: 'agent', agentId, token: 'door', run: null },
+        { do: 'call-api', api: 'http' },
+      )
+      if (!record.allowed) {
+        const reason = `${record.reason}; no rule gives what the permission record withholds`
+        return { ...asked, verdict: 'deny', rule: null, line: null, reason }
+      }
+      const sent = { method: asked.method, host: plainHost(hostname), path: pathname, credentials: [] }
+      const decision = deps.checkEffect.explain(agentId, { tool: 'http_request', ...sent }, [origin])
+      return { ...asked, ...decision }
+    },
+  }
+}
+
+export type ShowPolicy = ReturnType<typeof createShowPolicy>

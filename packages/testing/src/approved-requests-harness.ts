@@ -1,0 +1,73 @@
+import { Problem } from '../../protocol/src/problem.ts'
+import { createEffectOnce } from '../../foundation/src/effects/effect-once.ts'
+import { silentLog } from '../../foundation/src/platform/log.ts'
+import { httpRequestSchema } from '../../protocol/src/mesh-agent-api.ts'
+import { createApprovedRequests, httpApprovalKind } from '../../egress/src/egress/fetch/approved-requests.ts'
+import type { ApprovedRequests } from '../../egress/src/egress/fetch/approved-requests.ts'
+import { createApprovals } from '../../work/src/approvals/approvals.ts'
+import { originOf } from '../../work/src/runs/submit-run.ts'
+import { aLedgerHarness, person } from './ledger-harness.ts'
+
+export type SendRequest = Parameters<typeof createApprovedRequests>[0]['send']
+
+/** A ledger with one run of an agent, whose requests wait for a person. `opened` starts a process on its rows. */
+export function aHomeThatAsks() {
+  const harness = aLedgerHarness()
+  const { id: runId, origin } = harness.chat('scout')
+  const ticket = {
+    agentId: 'scout',
+    runId,
+    fence: 1,
+    origin,
+    budgetUsd: null,
+    budgetTokens: null,
+    taskId: null,
+  }
+  const caller = { kind: 'agent', agentId: 'scout', token: 'door', run: ticket } as const
+  const decision = {
+    verdict: 'ask',
+    rule: 'push',
+    line: 2,
+    reason: 'A push changes the repository.',
+  } as const
+
+  function opened(send: SendRequest) {
+    const kinds: Record<string, ApprovedRequests['kind']> = {}
+    const approvals = createApprovals({
+      ...harness,
+      kinds,
+      notifyRun: () => {},
+      originOf: (of) => originOf(of),
+      runCosts: () => null,
+      log: silentLog,
+    })
+    const approved = createApprovedRequests({
+      ask: approvals.ask,
+      effects: createEffectOnce(harness),
+      runs: harness.ledger.queries,
+      send,
+      newId: harness.newId,
+    })
+    kinds[httpApprovalKind] = approved.kind
+    /** Returns the id of the approval that a request waits for. */
+    const ask = (request: object = {}): string => {
+      const whole = httpRequestSchema.parse({
+        url: 'https://git.test/a',
+        method: 'POST',
+        headers: {},
+        ...request,
+      })
+      try {
+        return approved.ask(caller, whole, decision)
+      } catch (error) {
+        const id = error instanceof Problem ? error.extra['approval'] : undefined
+        if (typeof id !== 'string') throw error
+        return id
+      }
+    }
+    const confirm = (id: string) =>
+      approvals.confirm(person, { id, digest: approvals.read(person, id).digest })
+    return { approvals, approved, ask, confirm }
+  }
+  return { ...harness, caller, decision, runId, opened }
+}
