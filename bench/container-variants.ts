@@ -54,6 +54,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
       briefingDirectory: ground.briefingDirectory,
       dataLimitBytes: 5 * 1024 ** 3,
       loopLimits: {},
+      programs: { environment: {}, files: {}, mark: '' },
       placed: { rung: 'container', wish: { wanted: 'container', floor: 'container' }, fallback: null },
     }),
   })

@@ -246,6 +246,7 @@ function specOf(
     briefingDirectory: ground.briefingDirectory,
     dataLimitBytes: 256 * 1024 ** 2,
     loopLimits: {},
+    programs: { environment: {}, files: {}, mark: '' },
     placed: { rung, wish: { wanted: rung, floor: rung }, fallback: null },
   })
 }

@@ -13,6 +13,7 @@ import { cronBench } from './cron.ts'
 import { dashboardBench, dashboardHourBench } from './dashboard.ts'
 import { egressBench } from './egress.ts'
 import { eventsBench } from './events.ts'
+import { inspectionBench } from './inspection.ts'
 import { isolationBench } from './isolation.ts'
 import { idleFleetBench } from './idle-fleet.ts'
 import { helpBench } from './help.ts'
@@ -36,6 +37,7 @@ const benches: readonly Bench[] = [
   modelGatewayBench,
   promptCacheBench,
   egressBench,
+  inspectionBench,
   memoryBench,
   mindFootprintBench,
   moneyBench,

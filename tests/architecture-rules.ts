@@ -80,6 +80,10 @@ export const meshModules: readonly MeshModule[] = [
     holds: 'outbound connections: filter, proxy, fetch, search, MCP servers',
   },
   {
+    folder: 'packages/egress/src/inspection',
+    holds: 'ends TLS for hosts that the owner names, and decides each request to them',
+  },
+  {
     folder: 'packages/browsing/src',
     holds: 'browsers of agents: sessions, actions, screens for people',
   },

@@ -43,6 +43,7 @@ export const edgeImports: readonly EdgeImport[] = [
     allowed: [
       'packages/inference/src/models/',
       'packages/egress/src/egress/',
+      'packages/egress/src/inspection/terminate/connect-upstream.ts',
       'packages/fleet/src/agents/connection/agent-http.ts',
       'packages/inbound/src/channels/adapters/',
       'packages/foundation/src/platform/proxied-agent.ts',

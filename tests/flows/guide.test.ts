@@ -29,6 +29,7 @@ const typed: Readonly<Record<string, string>> = {
   'flotilla channels add slack': `${slackTokens.bot}\n${slackTokens.app}\n`,
   'flotilla channels add whatsapp': `EAA-of-this-test\n${fakeWhatsApp.phoneNumberId}\n${'ab'.repeat(16)}\n`,
   'flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
+  'flotilla credentials set github --host github.com --as git --as env:GH_TOKEN': 'a key of this test\n',
 }
 /** Shapes of commands in the prose of pages, with placeholders in capitals. */
 const shapes =

@@ -6,6 +6,8 @@ import type { Action, Decision, Guard } from '../../packages/identity/src/access
 import type { Caller } from '../../packages/identity/src/access/caller.ts'
 import type { Vault } from '../../packages/egress/src/credentials/vault.ts'
 import { createSecret } from '../../packages/egress/src/credentials/secret.ts'
+import { placeholderFor } from '../../packages/egress/src/credentials/placeholder.ts'
+import type { Secret } from '../../packages/egress/src/credentials/secret.ts'
 import { createUseCredentials } from '../../packages/egress/src/credentials/use-credentials.ts'
 import { collectJournal } from './collected-ports.ts'
 import { createManualClock } from '../../packages/protocol/src/testing/manual-clock.ts'
@@ -53,9 +55,15 @@ export function aCredentialRoom(room: CredentialRoom = {}) {
     systemSourceOf: () => null,
   }
   const bindings = {
-    bindingOf: (name: string) => (room.hosts?.[name] ? { hosts: [...room.hosts[name]], note: '' } : null),
+    bindingOf: (name: string) =>
+      room.hosts?.[name] ? { hosts: [...room.hosts[name]], note: '', programs: [] } : null,
     broken: () => room.broken ?? null,
   }
+  const placeholderOf = (agentId: string, { name, reveal }: Secret) =>
+    placeholderFor('the secret of a mesh', { agentId, name, value: reveal() })
   const rate = createCallRate({ clock: createManualClock(), perMinute: () => room.perMinute ?? 600 })
-  return { journal, open: createUseCredentials({ vault, bindings, guard, decide, rate, journal }) }
+  return {
+    journal,
+    open: createUseCredentials({ vault, bindings, guard, decide, rate, journal, placeholderOf }),
+  }
 }

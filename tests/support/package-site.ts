@@ -23,8 +23,11 @@ export interface PackageSite {
   close(): Promise<void>
 }
 
-/** Simulates the internet; `host` is the name in the certificate. */
-export async function startPackageSite(host: string): Promise<PackageSite> {
+/**
+ * Simulates the internet; `host` is the name in the certificate. What is below `/locked` needs the password; `/echo`
+ * repeats the headers of the request.
+ */
+export async function startPackageSite(host: string, password = ''): Promise<PackageSite> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-site-'))
   const [key, certificate] = await makeCertificate(folder, host)
   await makeRepository(join(folder, 'repository.git'))
@@ -34,7 +37,18 @@ export async function startPackageSite(host: string): Promise<PackageSite> {
   const answer: RequestListener = (request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers })
     const url = new URL(request.url ?? '/', 'http://site')
-    if (url.pathname.startsWith('/repository.git')) void serveGit(folder, request, response)
+    if (url.pathname.startsWith('/locked/')) {
+      const given = Buffer.from(
+        request.headers.authorization?.slice('Basic '.length) ?? '',
+        'base64',
+      ).toString()
+      if (given !== `x-access-token:${password}`) {
+        response.writeHead(401, { 'www-authenticate': 'Basic realm="locked"' }).end('locked')
+        return
+      }
+      request.url = request.url?.slice('/locked'.length) ?? ''
+      void serveGit(folder, request, response)
+    } else if (url.pathname.startsWith('/repository.git')) void serveGit(folder, request, response)
     else serveFile(files, { url, request, response })
   }
   const servers = [createPlainServer(answer), createTlsServer({ key, cert: certificate }, answer)] as const
@@ -127,6 +141,8 @@ function serveFile(
       return void response.end('a page from outside')
     case '/large':
       return void response.end(Buffer.alloc(8 * 1024 * 1024, 'x'))
+    case '/echo':
+      return void json(request.headers)
     case '/hold':
       return void response.writeHead(200).write('begun\n')
     case '/inside':

@@ -289,6 +289,10 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/credentials.ts')).addCredentialsCommand,
       },
       {
+        commands: { egress: 'hosts whose requests the mesh decides one by one' },
+        load: async () => (await import('./commands/egress.ts')).addEgressCommand,
+      },
+      {
         commands: { channels: 'chat platforms, and the code that pairs you with one' },
         load: async () => (await import('./commands/channels.ts')).addChannelsCommand,
       },

@@ -24,6 +24,7 @@ import { projectHumanApi, projectHumanEndpoints } from '@flotilla/protocol/proje
 import { setupApi, setupEndpoints } from '@flotilla/protocol/setup-api'
 import { taskHumanApi, taskHumanEndpoints } from '@flotilla/protocol/task-api'
 import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
+import { inspectionHumanApi, inspectionHumanEndpoints } from '@flotilla/protocol/inspection-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { walletApi, walletEndpoints } from '@flotilla/protocol/wallet-api'
 import { walletPaymentApi, walletPaymentEndpoints } from '@flotilla/protocol/wallet-payments-api'
@@ -41,6 +42,7 @@ export const peopleEndpoints = {
   ...controlEndpoints,
   ...pauseEndpoints,
   ...vaultHumanEndpoints,
+  ...inspectionHumanEndpoints,
   ...walletEndpoints,
   ...walletPaymentEndpoints,
   ...webhookEndpoints,
@@ -72,6 +74,7 @@ export const peopleApi = {
   ...controlApi,
   ...pauseApi,
   ...vaultHumanApi,
+  ...inspectionHumanApi,
   ...walletApi,
   ...walletPaymentApi,
   ...webhookApi,

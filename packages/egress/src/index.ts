@@ -1,11 +1,12 @@
 import type { Agents } from '@flotilla/fleet/agents'
 import type { SandboxRuntime } from '@flotilla/fleet/sandbox'
-import type { FileEditor } from '@flotilla/foundation/config'
+import type { DataPaths, FileEditor, SettingsFile } from '@flotilla/foundation/config'
 import type { RateLimits } from '@flotilla/identity/access'
 import type { Kernel } from '@flotilla/identity/kernel'
 import type { Runs } from '@flotilla/work/runs'
 import { credentialsModule } from './credentials/index.ts'
 import type { Secret, Vault } from './credentials/index.ts'
+import { inspectionModule } from './inspection/index.ts'
 import { egressModule } from './egress/index.ts'
 import type { EgressNeeds as OutboundNeeds } from './egress/index.ts'
 import { skillsModule } from './skills/index.ts'
@@ -27,6 +28,7 @@ export interface EgressNeeds {
   readonly secrets: { readonly vault: Vault; readonly meshSecret: Secret }
   readonly foundation: {
     readonly editor: FileEditor
+    readonly settingsFile: Pick<SettingsFile, 'editAll'>
     readonly shares: OutboundNeeds['shares']
     readonly effects: OutboundNeeds['effects']
   }
@@ -35,13 +37,16 @@ export interface EgressNeeds {
   readonly environment: OutboundNeeds['environment']
   /** The configured addresses of the engine. */
   readonly engineAddresses: readonly string[]
-  /** The file in which the owner binds credentials to hosts. */
-  readonly credentialsFile: string
+  /** The id of the home, and the files in which credentials are bound to hosts and the fleet's authority is stored. */
+  readonly home: {
+    readonly id: string
+    readonly files: Pick<DataPaths, 'credentialsFile' | 'inspectionAuthority'>
+  }
 }
 
 /** Creates the modules of egress: credentials, outbound connections, and the check of skills. */
 export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
-  const { identity, fleet, work, access, secrets, runtime, environment, engineAddresses } = needs
+  const { identity, fleet, work, access, secrets, runtime, environment, engineAddresses, home } = needs
   const events = createEgressEvents()
   const seen = {
     ...kernel,
@@ -54,12 +59,12 @@ export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
   const { runs } = work
   const { rates } = access
   const { vault, meshSecret } = secrets
-  const { editor, shares, effects } = needs.foundation
+  const { editor, settingsFile, shares, effects } = needs.foundation
   const credentials = await credentialsModule(seen, {
     vault,
     meshSecret,
     editor,
-    path: needs.credentialsFile,
+    path: home.files.credentialsFile,
     rates,
     runs,
   })
@@ -77,8 +82,17 @@ export async function egressModules(kernel: Kernel, needs: EgressNeeds) {
     approvals: work.approvals,
     checkEffect: work.checkEffect,
   })
+  const inspection = await inspectionModule(seen, {
+    homeId: home.id,
+    authorityFile: home.files.inspectionAuthority,
+    settingsFile,
+    egress: egress.api,
+    credentials: credentials.api,
+    loop: shares.calls,
+    checkEffect: work.checkEffect,
+  })
   return {
-    modules: { skills: skillsModule(seen), credentials, egress },
+    modules: { skills: skillsModule(seen), credentials, egress, inspection },
     events,
     credentials: credentials.api,
     outbound: egress.api,

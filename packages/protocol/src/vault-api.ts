@@ -87,6 +87,7 @@ export const vaultLimits = {
 } as const
 
 const hosts = z.array(z.string().check(z.maxLength(300))).check(z.maxLength(50))
+const programs = z.array(z.string().check(z.maxLength(150))).check(z.maxLength(10))
 const text = (maxChars: number) => z.string().check(z.minLength(1), z.maxLength(maxChars))
 
 export const credentialViewSchema = z.strictObject({
@@ -97,6 +98,8 @@ export const credentialViewSchema = z.strictObject({
   fingerprint: z.string(),
   hosts: z.array(z.string()),
   note: z.string(),
+  /** The places of the placeholder for programs, such as `git` or `env:GH_TOKEN`. */
+  programs: z.array(z.string()),
   /** The reason why the mesh fills in the credential for no host; null if it fills it in for `hosts`. */
   unused_because: z.nullable(z.string()),
   /** One sentence per host that may still refuse requests: what the binding covers, and how to make requests work. */
@@ -158,12 +161,17 @@ export const vaultHumanApi = {
     request: z.strictObject({
       value: z.string().check(z.maxLength(4 * vaultLimits.valueMaxChars)),
       hosts: z.optional(hosts),
+      programs: z.optional(programs),
     }),
     response: credentialViewSchema,
   },
   credentialRemove: { response: z.strictObject({ removed: z.string() }) },
   credentialBind: {
-    request: z.strictObject({ hosts, note: z.optional(z.string().check(z.maxLength(500))) }),
+    request: z.strictObject({
+      hosts,
+      note: z.optional(z.string().check(z.maxLength(500))),
+      programs: z.optional(programs),
+    }),
     response: credentialViewSchema,
   },
   credentialUnbind: { response: credentialViewSchema },

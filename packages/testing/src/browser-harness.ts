@@ -123,6 +123,10 @@ export async function aBrowserHarness({
         throw new Error('browsers fill in fields alone')
       },
       fillField: (text) => secrets.get(text) ?? null,
+      fillHeaders: () => {
+        throw new Error('browsers fill in fields alone')
+      },
+      scrubOf: () => null,
       scrub: {
         text: (text) =>
           [...secrets.values()].reduce((rest, { value }) => rest.replaceAll(value, '[secret]'), text),

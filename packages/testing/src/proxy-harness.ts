@@ -21,6 +21,7 @@ import { createChooseRoute } from '../../egress/src/egress/policy/choose-route.t
 import type { RouteDeps } from '../../egress/src/egress/policy/choose-route.ts'
 import { createOpenTunnel } from '../../egress/src/egress/proxy/open-tunnel.ts'
 import { createTunnels } from '../../egress/src/egress/proxy/tunnels.ts'
+import type { Inspector } from '../../egress/src/egress/proxy/inspected-connection.ts'
 import { createProxyGate } from '../../egress/src/egress/proxy/proxy-gate.ts'
 
 /** A forward proxy on loopback, for tests: real sockets; names, tokens and runs are fakes. */
@@ -53,6 +54,7 @@ export interface ProxyHarnessOptions {
   readonly proxies?: OutboundProxies
   readonly proxyResolvesNames?: boolean
   readonly headersTimeoutMs?: number
+  readonly inspector?: Inspector
 }
 
 export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHarness> {
@@ -130,6 +132,7 @@ export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHa
     clock: systemClock,
     log: silentLog,
     bound: () => {},
+    inspector: () => options.inspector ?? null,
     ...(options.headersTimeoutMs ? { headersTimeoutMs: options.headersTimeoutMs } : {}),
   })
   await proxy.listen({ port: 0, host: '127.0.0.1' })

@@ -10,6 +10,9 @@ const hostForms = `
 HOST is where the credential may go: api.example.org, *.example.org (names below it), api.example.org:8443, or
 http://nas.lan:5000 where the connection is not encrypted. Nothing else ever receives it.`
 
+const programsOption =
+  'place of its placeholder for programs: git, git:USER, npm, netrc, netrc:USER or env:VARIABLE; can be repeated'
+
 export function addCredentialsCommand(program: Command, deps: CliDeps): void {
   const credentials = program
     .command('credentials')
@@ -39,6 +42,7 @@ An agent may use it once allowed_credentials of its record in config/permissions
     )
     .argument('<name>', 'letters, digits and _')
     .option('--host <host>', 'host that may receive it; can be repeated', collect)
+    .option('--as <use>', programsOption, collect)
     .addHelpText(
       'after',
       `${hostForms}\n\nExample:\n  $ flotilla credentials set github_token --host api.github.com`,
@@ -51,6 +55,7 @@ An agent may use it once allowed_credentials of its record in config/permissions
     .argument('<name>', 'name of the credential')
     .argument('<host...>', 'hosts that may receive it')
     .option('--note <text>', 'a note on its purpose, for people')
+    .option('--as <use>', programsOption, collect)
     .addHelpText(
       'after',
       `${hostForms}\n\nExample:\n  $ flotilla credentials bind github_token api.github.com uploads.github.com`,
@@ -93,9 +98,15 @@ function collect(host: string, before: readonly string[] = []): readonly string[
   return [...before, host]
 }
 
-function hostsOption(line: CommandLine): string[] | undefined {
-  const { host } = line.options
-  return Array.isArray(host) ? host.map(String) : undefined
+function listOption(line: CommandLine, name: 'host' | 'as'): string[] | undefined {
+  const values = line.options[name]
+  return Array.isArray(values) ? values.map(String) : undefined
+}
+
+/** The uses by programs, as a field of a request; empty if the option is absent. */
+function usesOf(line: CommandLine): { readonly programs?: string[] } {
+  const programs = listOption(line, 'as')
+  return programs === undefined ? {} : { programs }
 }
 
 async function list(context: CommandContext): Promise<void> {
@@ -127,10 +138,10 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
   const name = operand(line, 0)
   const client = await context.mesh()
   const value = await readSecret(context, `Value of ${name}: `)
-  const hosts = hostsOption(line)
+  const hosts = listOption(line, 'host')
   const reply = await client.call('credentialSet', {
     params: { name },
-    body: { value, ...(hosts === undefined ? {} : { hosts }) },
+    body: { value, ...(hosts === undefined ? {} : { hosts }), ...usesOf(line) },
     signal: context.signal,
   })
   context.terminal.printJson(reply)
@@ -148,7 +159,7 @@ async function bind(context: CommandContext, line: CommandLine): Promise<void> {
     await context.mesh()
   ).call('credentialBind', {
     params: { name },
-    body: { hosts, ...(note === undefined ? {} : { note }) },
+    body: { hosts, ...(note === undefined ? {} : { note }), ...usesOf(line) },
     signal: context.signal,
   })
   context.terminal.printJson(reply)

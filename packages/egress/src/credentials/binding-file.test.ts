@@ -21,7 +21,7 @@ const file = (credentials: object) => JSON.stringify({ credentials }, null, 2)
 describe('the bindings of credentials', () => {
   test('the bindings of credentials come from the file, case-insensitively by name', async () => {
     const { store } = await aStore(file({ GitHub: { hosts: ['api.github.com'], note: 'mine' } }))
-    expect(store.bindingOf('github')).toEqual({ hosts: ['api.github.com'], note: 'mine' })
+    expect(store.bindingOf('github')).toEqual({ hosts: ['api.github.com'], note: 'mine', programs: [] })
     expect(store.bindingOf('GITHUB')?.hosts).toEqual(['api.github.com'])
     expect(store.bindingOf('other')).toBe(null)
     expect(store.broken()).toBe(null)
@@ -43,7 +43,9 @@ describe('the bindings of credentials', () => {
     const { store } = await aStore(text)
     expect(store.broken()).toContain(`config/credentials.json line ${line}: `)
     expect(store.bindingOf('a')).toBe(null)
-    await expect(store.edit('b', { hosts: [], note: '' })).rejects.toMatchObject({ code: 'unprocessable' })
+    await expect(store.edit('b', { hosts: [], note: '', programs: [] })).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
   })
 
   test('bindings follow a manual edit that breaks the file, and one that repairs it', async () => {
@@ -61,7 +63,9 @@ describe('the bindings of credentials', () => {
     const { store, path } = await aStore(null)
     const names = Array.from({ length: 20 }, (_, at) => `name_${at}`)
     await Promise.all(
-      names.map((name) => store.edit(name, { hosts: [`${name.replace('_', '')}.example`], note: '' })),
+      names.map((name) =>
+        store.edit(name, { hosts: [`${name.replace('_', '')}.example`], note: '', programs: [] }),
+      ),
     )
     await store.edit('NAME_3', null)
     const written = JSON.parse(await readFile(path, 'utf8')) as { credentials: object }

@@ -14,9 +14,12 @@ import type { Log } from '@flotilla/foundation/platform'
 import { isCredentialName } from './credential-tiers.ts'
 import { canonicalName } from './handles.ts'
 import { parseHostPattern } from './host-pattern.ts'
+import { parseProgramUse } from './program-use.ts'
 
 /** The maximum number of hosts to which the owner can bind one credential. A real service needs only a few. */
 export const hostsMax = 50
+/** The maximum number of places for the placeholder of one credential. */
+const usesMax = 10
 /** The maximum number of credentials that the owner can bind to hosts. */
 const bindingsMax = 2000
 
@@ -32,6 +35,19 @@ export const bindingSchema = z.strictObject({
   hosts: z.array(hostSchema).max(hostsMax),
   /** A note for people: the purpose and the account. */
   note: z.string().max(500).default(''),
+  /** The places of the placeholder for programs of agents; see `program-use`. */
+  programs: z
+    .array(
+      z
+        .string()
+        .max(150)
+        .refine((text) => parseProgramUse(text) !== null, {
+          message:
+            'a use by programs must have the form env:VARIABLE, git, git:USER, npm, netrc or netrc:USER, and not name a variable of the system',
+        }),
+    )
+    .max(usesMax)
+    .default([]),
 })
 export type Binding = z.infer<typeof bindingSchema>
 

@@ -25,6 +25,7 @@ function bound(...hosts: readonly string[]) {
       if (action.do === 'use-credential' && action.name !== 'shop') throw new Problem('denied')
     },
     decide: () => ({ allowed: true }),
+    placeholderOf: () => 'a placeholder of this test',
     rate: { take: () => {} },
     journal,
   })

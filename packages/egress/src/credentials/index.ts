@@ -9,6 +9,9 @@ import { createGenerateSecret } from './generate-secret.ts'
 import { createGeneratedTable } from './generated-table.ts'
 import { createListUsable } from './list-usable.ts'
 import { createManageCredentials } from './manage-credentials.ts'
+import { createListForPrograms } from './list-for-programs.ts'
+import type { ListForPrograms } from './list-for-programs.ts'
+import { placeholderFor } from './placeholder.ts'
 import { credentialPeopleRoutes } from './people.routes.ts'
 import type { Secret } from './secret.ts'
 import { createSendAnswer } from './tell-answer.ts'
@@ -31,9 +34,10 @@ export type { Steps } from '@flotilla/protocol/secret-text/in-steps'
 export { redact, redactInSteps } from './redact.ts'
 export { createScrubs } from './scrub.ts'
 export type { Scrub, ScrubFor } from './scrub.ts'
+export type { ListForPrograms, ProgramCredential } from './list-for-programs.ts'
 export { createSecret } from './secret.ts'
 export type { Secret } from './secret.ts'
-export type { Carried, CredentialCall, OpenCredentials } from './use-credentials.ts'
+export type { AnswerScrub, Carried, CredentialCall, OpenCredentials } from './use-credentials.ts'
 export { createVault } from './vault.ts'
 export type { Vault } from './vault.ts'
 
@@ -43,6 +47,8 @@ const fingerprintDigits = 8
 export interface Credentials {
   /** Opens the credentials of an agent for one request that leaves the mesh. */
   readonly open: OpenCredentials
+  /** Lists the placeholders in the container of an agent. */
+  readonly forPrograms: ListForPrograms
   /** Returns a keyed digest of a few characters, which distinguishes values; values cannot be guessed offline. */
   readonly fingerprint: (secret: Secret) => string
 }
@@ -90,9 +96,20 @@ export async function credentialsModule(
   })
   // Limits how often an agent calls the vault. Each request with filled handles counts too.
   const rate = { take: (agentId: string) => rates.take(agentId, 'credentials') }
+  const placeholders = new WeakMap<Secret, Map<string, string>>()
+  const placeholderOf = (agentId: string, secret: Secret): string => {
+    const known = placeholders.get(secret) ?? new Map<string, string>()
+    placeholders.set(secret, known)
+    const { name } = secret
+    const text =
+      known.get(agentId) ?? placeholderFor(meshSecret.reveal(), { agentId, name, value: secret.reveal() })
+    known.set(agentId, text)
+    return text
+  }
   return {
     api: {
-      open: createUseCredentials({ ...kernel, vault, bindings, rate }),
+      open: createUseCredentials({ ...kernel, vault, bindings, rate, placeholderOf }),
+      forPrograms: createListForPrograms({ ...kernel, vault, bindings, placeholderOf }),
       fingerprint: (secret) => fingerprint(secret.reveal()),
     },
     routes: {

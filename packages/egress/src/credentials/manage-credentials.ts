@@ -19,13 +19,23 @@ export interface ManageCredentials {
   /** Stores a value, and binds it if hosts are given. Problems `bad-request`, `unprocessable`, `conflict`. */
   set(
     caller: Caller,
-    input: { readonly name: string; readonly value: string; readonly hosts?: readonly string[] | undefined },
+    input: {
+      readonly name: string
+      readonly value: string
+      readonly hosts?: readonly string[] | undefined
+      readonly programs?: readonly string[] | undefined
+    },
   ): Promise<CredentialView>
   /** Removes a credential. Problem `not-found` if no credential has that name. */
   remove(caller: Caller, name: string): Promise<{ readonly removed: string }>
   bind(
     caller: Caller,
-    input: { readonly name: string; readonly hosts: readonly string[]; readonly note?: string | undefined },
+    input: {
+      readonly name: string
+      readonly hosts: readonly string[]
+      readonly note?: string | undefined
+      readonly programs?: readonly string[] | undefined
+    },
   ): Promise<CredentialView>
   unbind(caller: Caller, name: string): Promise<CredentialView>
 }
@@ -42,6 +52,8 @@ export interface ManageCredentialsDeps {
   /** Called when a credential was stored, so that agents that requested the credential can continue. */
   readonly onStored: (name: string) => void
 }
+
+const unbound = { hosts: [], note: '', programs: [] } as const
 
 export function createManageCredentials(deps: ManageCredentialsDeps): ManageCredentials {
   const { vault, bindings, guard } = deps
@@ -60,7 +72,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
   }
 
   function agentView(secret: Secret): CredentialView {
-    const { hosts, note } = bindings.bindingOf(secret.name) ?? { hosts: [], note: '' }
+    const { hosts, note, programs } = bindings.bindingOf(secret.name) ?? unbound
     return {
       name: secret.name,
       tier: 'agent',
@@ -68,6 +80,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       fingerprint: deps.fingerprint(secret.reveal()),
       hosts: [...hosts],
       note,
+      programs: [...programs],
       unused_because:
         bindings.broken() ??
         valueFault(secret.reveal()) ??
@@ -87,7 +100,11 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
     return [...(isSchemeGuessed ? [isHttps] : []), ...deps.doubts(new URL(origin))]
   }
 
-  async function bind(caller: Caller, name: string, binding: { hosts: readonly string[]; note: string }) {
+  async function bind(
+    caller: Caller,
+    name: string,
+    binding: { hosts: readonly string[]; note: string; programs: readonly string[] },
+  ) {
     const parsed = bindingSchema.safeParse(binding)
     if (!parsed.success)
       throw new Problem('bad-request', {
@@ -115,8 +132,15 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       const name = readName(input.name)
       const value = readCredentialValue(input.value)
       // The binding is written first: a new value must not be sent under an old binding.
-      if (input.hosts !== undefined)
-        await bind(caller, name, { hosts: input.hosts, note: bindings.bindingOf(name)?.note ?? '' })
+      const { hosts, programs } = input
+      if (hosts !== undefined || programs !== undefined) {
+        const before = bindings.bindingOf(name) ?? unbound
+        await bind(caller, name, {
+          hosts: hosts ?? before.hosts,
+          note: before.note,
+          programs: programs ?? before.programs,
+        })
+      }
       const secret = await vault.storeAgent(name, value)
       record(caller, 'credential.stored', { name })
       deps.onStored(name)
@@ -134,8 +158,9 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
     async bind(caller, input) {
       guard(caller, { do: 'manage-credentials' })
       const secret = required(readName(input.name))
-      const note = input.note ?? bindings.bindingOf(secret.name)?.note ?? ''
-      await bind(caller, secret.name, { hosts: input.hosts, note })
+      const before = bindings.bindingOf(secret.name) ?? unbound
+      const { note = before.note, programs = before.programs } = input
+      await bind(caller, secret.name, { hosts: input.hosts, note, programs })
       return agentView(secret)
     },
     async unbind(caller, text) {
@@ -156,6 +181,7 @@ function systemView(secret: Secret, fingerprint: (value: string) => string): Cre
     fingerprint: fingerprint(secret.reveal()),
     hosts: [],
     note: '',
+    programs: [],
     unused_because: 'only the mesh itself uses this credential',
     notices: [],
   }

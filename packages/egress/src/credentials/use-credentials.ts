@@ -5,9 +5,12 @@ import { actorOf } from '@flotilla/identity/access'
 import type { BindingStore } from './binding-file.ts'
 import { valueFault } from './credential-value.ts'
 import { destinationOf, fillRequest, namesInRequest } from './fill-handles.ts'
+import { findHeaders, writeHeaders } from './fill-headers.ts'
 import { handleFor, handleNames } from './handles.ts'
 import type { HandledRequest } from './fill-handles.ts'
 import { coverageOf, hostMatches, originOf, parseHostPattern, patternFor } from './host-pattern.ts'
+import { createByteScrub } from './scrub-bytes.ts'
+import type { ByteScrub } from './scrub-bytes.ts'
 import { createScrubs } from './scrub.ts'
 import type { Scrub } from './scrub.ts'
 import type { Secret } from './secret.ts'
@@ -19,6 +22,12 @@ export interface Carried {
   readonly body: boolean
   /** True if a text contains one of the values in any spelling. */
   isIn(text: string): boolean
+}
+
+/** Removes values from an answer that streams: from text, and from other bodies. */
+export interface AnswerScrub {
+  readonly text: Scrub
+  readonly bytes: ByteScrub
 }
 
 export interface FilledRequest {
@@ -45,6 +54,18 @@ export interface CredentialCall {
     text: string,
     page: string,
   ): { readonly value: string; readonly origins: readonly string[] } | null
+  /**
+   * Replaces placeholders and handles in the headers of a program's request, names and values in turn, for a
+   * destination that is inspected. `require` gets the names of the credentials, none included, before a value is
+   * read, and throws to refuse the request. Problems of `fillIn`.
+   */
+  fillHeaders(
+    url: URL,
+    raw: readonly string[],
+    require?: (names: readonly string[]) => void,
+  ): readonly string[]
+  /** Removes values from answers of this destination; null if no credential of the agent may be sent there. */
+  scrubOf(url: URL): AnswerScrub | null
   /** Removes from answers every value that this agent could have sent, in this call or an earlier one. */
   readonly scrub: Scrub
 }
@@ -56,6 +77,8 @@ export interface UseCredentialsDeps {
   readonly bindings: Pick<BindingStore, 'bindingOf' | 'broken'>
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
+  /** Returns the placeholder of a credential in the container of an agent. */
+  readonly placeholderOf: (agentId: string, secret: Secret) => string
   /** Limits how many requests with handles an agent may send. */
   readonly rate: Pick<CallRate, 'take'>
   readonly journal: Journal
@@ -171,8 +194,42 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     }
   }
 
+  function fillHeaders(
+    caller: Caller,
+    url: URL,
+    raw: readonly string[],
+    require: (names: readonly string[]) => void = () => {},
+  ): readonly string[] {
+    const { agentId } = caller.kind === 'agent' ? caller : { agentId: '' }
+    const held = usable(caller).map((secret) => ({
+      secret,
+      placeholder: deps.placeholderOf(agentId, secret),
+    }))
+    const found = findHeaders(raw, held)
+    if (found.length === 0) {
+      require([])
+      return raw
+    }
+    const headers: Record<string, string> = Object.fromEntries(found.map(({ name, text }) => [name, text]))
+    for (let at = 0; at < raw.length; at += 2) {
+      const name = raw[at]?.toLowerCase() ?? ''
+      if (cuttingHeaders.includes(name)) headers[name] = raw[at + 1] ?? ''
+    }
+    const request = { url: url.origin, headers, body: '' }
+    const names = namesInRequest(request)
+    require(names)
+    return writeHeaders(raw, found, filled(caller, request, names).headers)
+  }
+
   return (caller) => ({
-    scrub: scrubFor(usable(caller)),
+    get scrub() {
+      return scrubFor(usable(caller))
+    },
+    fillHeaders: (url, raw, require) => fillHeaders(caller, url, raw, require),
+    scrubOf: (url) => {
+      const secrets = usable(caller).filter((secret) => refusal(secret, url) === null)
+      return secrets.length === 0 ? null : { text: scrubFor(secrets), bytes: createByteScrub(secrets) }
+    },
     fillField: (text, page) => fillField(caller, text, page),
     fillIn(request) {
       const names = namesInRequest(request)

@@ -25,6 +25,7 @@ import { destinationDoubts } from './policy/destination-doubts.ts'
 import { createOutboundFilter } from './policy/outbound-filter.ts'
 import type { ConnectProxy, ServedProxy } from './proxy/connect-proxy.ts'
 import { createForwardProxy } from './proxy/forward-proxy.ts'
+import type { Inspector } from './proxy/inspected-connection.ts'
 import { createWebSearch, searchSetup } from './search/web-search.ts'
 import type { EgressKernel } from '../events/index.ts'
 
@@ -37,6 +38,8 @@ export interface Egress {
     readonly proxy: ConnectProxy
     identifyBy(browserOf: (token: string) => string | null): void
   }
+  /** Provides what inspects the hosts that the owner names; until then every host is a tunnel. */
+  inspectBy(inspector: Inspector): void
   /** Fetches an image or a document that a model call names by URL. */
   readonly fetchMedia: FetchMediaForAgent
   /** Fetches for the mesh from local services, given as exact `host:port`; nothing else is reachable. */
@@ -71,6 +74,13 @@ export interface EgressNeeds {
 
 export { startDeadline } from './fetch/deadline.ts'
 export type { PinnedFetch } from './fetch/pinned-fetch.ts'
+export { boundChunks } from './fetch/bound-chunks.ts'
+export { parseHostAndPort, textOf } from './policy/destination.ts'
+export { effectAt } from './fetch/request-effect.ts'
+export type { Destination } from './policy/destination.ts'
+export type { InspectedConnection, Inspector } from './proxy/inspected-connection.ts'
+export { inspectedRequestHeaders, returnedHeaders } from './proxy/proxied-headers.ts'
+export { refusalOf, refuseResponse, refuseSocket } from './proxy/proxy-refusal.ts'
 export { listNamesHost } from './policy/host-list.ts'
 export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
@@ -133,6 +143,7 @@ export function egressModule(kernel: EgressKernel, needs: EgressNeeds): MeshModu
           browserOf = given
         },
       },
+      inspectBy: forwarding.inspectBy,
       fetchMedia: createFetchMedia(leaving),
       fetchForMesh: createPinnedFetch(filterOfMesh),
       fetchAt: (places) => createPinnedFetch(filterAt(places)),

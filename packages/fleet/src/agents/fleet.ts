@@ -12,6 +12,7 @@ import type { TokenOwner } from './connection/agent-tokens.ts'
 import type { MeshIdentity } from './connection/mesh-identity.ts'
 import type { AgentContext, FleetSettings, LiveSandboxes } from './lifecycle/agent-context.ts'
 import type { AgentPlacing } from './lifecycle/agent-placing.ts'
+import { programSetupOf } from './lifecycle/program-setup.ts'
 import { troubleOf } from './registry/agent-state.ts'
 import { createAgentMutex } from './lifecycle/agent-mutex.ts'
 import { createAgentConnections } from './lifecycle/ensure-running.ts'
@@ -104,7 +105,12 @@ function createContext(deps: FleetDeps): AgentContext {
     seedFiles: createSeedFiles(deps),
     tokens: createAgentTokens({ ...deps, agents }),
     mutex: createAgentMutex(deps.clock),
-    briefings: createBriefings({ ...deps, agents, mcpServers }),
+    briefings: createBriefings({
+      ...deps,
+      agents,
+      mcpServers,
+      programFiles: (agentId) => programSetupOf(deps.fleetEvents, agentId).files,
+    }),
     sandboxes: noSandboxes(
       deps,
       createAgentLinks({
@@ -123,6 +129,7 @@ function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
     addresses: new Map(),
     outdated: new Map(),
     startedModels: new Map(),
+    startedPrograms: new Map(),
     lastUsed: new Map(),
     placed: new Map(),
     connect: (agentId, address) =>

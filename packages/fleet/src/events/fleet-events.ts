@@ -29,6 +29,14 @@ export interface SandboxGone {
   readonly reason: 'died' | 'stopped' | 'restarted' | 'deleted'
 }
 
+/** What the programs of an agent find in their container besides what every container has. */
+export interface ProgramSetup {
+  /** Values that name a file of `files` are its path in the container. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Files in the folder of bootstrap files, by name. */
+  readonly files: Readonly<Record<string, string>>
+}
+
 /** An agent that is about to be created; its row does not exist yet. */
 interface PlannedAgent {
   readonly agentId: string
@@ -82,6 +90,8 @@ interface AgentQuestions {
   readonly feedbackFor: Question<string, WorkFeedback>
   /** For the bootstrap files: the content of PROJECT.md. */
   readonly projectTexts: Question<string, string>
+  /** For the start of a container: what its programs need. A change takes effect before the agent's next run. */
+  readonly programSetups: Question<string, ProgramSetup>
   /**
    * Reasons why the outbound filter would reject this address for that agent (null for any agent), and what would
    * allow it.
@@ -115,6 +125,7 @@ export function createFleetEvents(log: Log): FleetEvents {
     agentCapabilities: createQuestion(),
     feedbackFor: createQuestion(),
     projectTexts: createQuestion(),
+    programSetups: createQuestion(),
     outboundDoubts: createQuestion(),
   }
 }

@@ -15,6 +15,6 @@ export type {
   SandboxState,
   SandboxUse,
 } from './sandbox-runtime.ts'
-export { fileCountMax, homeLabel, sandboxHardening, sandboxSizes } from './sandbox-spec.ts'
+export { fileCountMax, homeLabel, homeTag, sandboxHardening, sandboxSizes } from './sandbox-spec.ts'
 export type { SandboxSpec } from './sandbox-spec.ts'
 export type { WallReport } from './wall-report.ts'

@@ -21,6 +21,8 @@ export interface DataPaths {
   readonly stateFile: string
   /** The mesh's own secret, which seals the audit log and authenticates the mesh to its agents. */
   readonly meshSecret: string
+  /** The key and the certificate of the authority that programs in containers trust for inspected hosts. */
+  readonly inspectionAuthority: string
   /** The encrypted seed of the wallet. */
   readonly walletSeed: string
   /** The key that encrypts the wallet seed and nothing else. */
@@ -76,6 +78,7 @@ export function dataPaths(home: string): DataPaths {
     database: join(data, 'mesh.db'),
     stateFile: join(data, 'mesh.json'),
     meshSecret: join(data, 'mesh-secret'),
+    inspectionAuthority: join(data, 'inspection-authority.pem'),
     walletSeed: join(data, 'wallet-seed'),
     walletKey: join(data, 'wallet-key'),
     journalAnchors: join(data, 'journal-anchors.jsonl'),

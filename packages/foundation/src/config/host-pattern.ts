@@ -15,6 +15,11 @@ export const hostPattern = z
     error: 'a host, *.domain for every name below a domain, or * is expected',
   })
 
+/** A host whose TLS the egress proxy ends: like an entry of a list, but never all hosts. */
+export const inspectedHost = hostPattern.refine((text) => text !== '*', {
+  error: 'name each host, or *.domain for every name below a domain',
+})
+
 function namesHosts(text: string): boolean {
   if (!forms.test(text) || belowAddress.test(text)) return false
   const host = text.replace(/^\*\./, '')

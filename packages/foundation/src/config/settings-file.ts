@@ -12,7 +12,7 @@ import { answersSchema } from './answer-settings.ts'
 import { readTextFile } from './atomic-file.ts'
 import { captchaSettingsSchema } from './captcha-settings.ts'
 import { withoutEnvironmentOnly } from './environment-only.ts'
-import { hostPattern } from './host-pattern.ts'
+import { hostPattern, inspectedHost } from './host-pattern.ts'
 import { readJsonDocument } from './json-document.ts'
 import { local, modelName, modelsSchema } from './model-settings.ts'
 import { walletSettingsSchema } from './wallet-settings.ts'
@@ -74,6 +74,11 @@ const egressSchema = z.strictObject({
   allowed_private: z.array(hostAndPort).max(100).default([]),
   /** The hosts that a listed agent may reach; an agent that is not listed may reach every public host. */
   allowed_hosts: z.record(agentIdSchema, allowedHosts).default({}),
+  /**
+   * The hosts whose TLS the egress proxy ends for programs of agents, so that it can decide each request. All other
+   * hosts stay tunnels.
+   */
+  inspected_hosts: z.array(inspectedHost).max(200).default([]),
   /** Requests of agents use the proxy of HTTP_PROXY and HTTPS_PROXY, like the mesh's own calls. */
   use_proxy: z.boolean().default(false),
   /**

@@ -205,9 +205,9 @@ describe('each field of the permission record', () => {
     )
     expect(decide(row.with, row.action).allowed).toBe(true)
     expect(decide(row.against, row.action)).toMatchObject({ allowed: false, field })
-    // Program tokens only open the APIs, and without the field nothing is allowed.
+    // Program tokens only open the APIs and the credentials that the forward proxy inserts.
     expect(decide(row.with, row.action, { ...scout, token: 'program' }).allowed).toBe(
-      field === 'allowed_apis',
+      field === 'allowed_apis' || field === 'allowed_credentials',
     )
     expect(decide({}, row.action).allowed).toBe(false)
   })

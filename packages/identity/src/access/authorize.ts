@@ -237,7 +237,8 @@ function byKey(
 }
 
 function isForPrograms(action: Action): boolean {
-  return action.do === 'call-api' && programApis.includes(action.api)
+  // The forward proxy inserts credentials for programs; no other API that accepts their token uses one.
+  return action.do === 'use-credential' || (action.do === 'call-api' && programApis.includes(action.api))
 }
 
 /** A new action does not compile until each switch above has decided it. */

@@ -61,7 +61,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     runtime,
     environment,
     engineAddresses: [environment.engineSocket ?? '', env['DOCKER_HOST'] ?? ''],
-    credentialsFile: paths.credentialsFile,
+    home: { id: homeId, files: paths },
   })
   const inference = inferenceModules(kernel, { identity, fleet, work, egress, access, foundation, models })
   const collaboration = collaborationModules(kernel, {

@@ -8,6 +8,7 @@ import type { Log } from '@flotilla/foundation/platform'
 import { forwardAbsolute } from './forward-absolute.ts'
 import type { OpenTunnel } from './open-tunnel.ts'
 import type { Tunnels } from './tunnels.ts'
+import type { Inspector } from './inspected-connection.ts'
 import type { ProxyGate } from './proxy-gate.ts'
 import { refusalOf, refuseResponse, refuseSocket } from './proxy-refusal.ts'
 import { readAbsoluteTarget, readConnectTarget } from './proxy-target.ts'
@@ -50,6 +51,8 @@ export interface ConnectProxyDeps {
   readonly log: Log
   /** Limits connections that are not authenticated yet, and what one connection may send. */
   readonly bound: (server: Server) => void
+  /** Returns what inspects hosts that the owner names; null if every host is a tunnel. */
+  readonly inspector: () => Inspector | null
   /** Time limit from the first byte of a connection to the end of its headers. */
   readonly headersTimeoutMs?: number
 }
@@ -83,9 +86,18 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
       const destination = readConnectTarget(request.url)
       // The content is unknown yet, so port 80 is treated as plain HTTP and every other port as TLS.
       const protocol = destination.port === 80 ? 'http:' : 'https:'
-      const checked = await deps.openTunnel(identity, { destination, protocol }, gone.signal)
+      const found = deps.inspector()
+      const inspector = found?.isInspected(destination.host) === true ? found : null
+      const target = { destination, protocol, isInspected: inspector !== null } as const
+      const checked = await deps.openTunnel(identity, target, gone.signal)
       const { tunnel } = checked
       try {
+        if (inspector !== null) {
+          const connect = (signal: AbortSignal) => dial(checked, signal)
+          const given = { identity, destination, near, head, tunnel, signal: gone.signal, dial: connect }
+          await inspector.serve(given)
+          return
+        }
         const signal = AbortSignal.any([gone.signal, tunnel.signal])
         const far = await dial(checked, signal)
         tunnel.measure(() => ({ out: far.bytesWritten, in: far.bytesRead }))

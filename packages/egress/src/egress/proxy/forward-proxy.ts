@@ -7,12 +7,13 @@ import type { Kernel, Metric } from '@flotilla/identity/kernel'
 import { createChooseRoute } from '../policy/choose-route.ts'
 import type { OutboundFilter } from '../policy/outbound-filter.ts'
 import { createConnectProxy } from './connect-proxy.ts'
-import type { ConnectProxy, ServedProxy } from './connect-proxy.ts'
+import type { ConnectProxy, ConnectProxyDeps, ServedProxy } from './connect-proxy.ts'
 import { createEgressCountTable } from './egress-count-table.ts'
 import { createEgressCounts } from './egress-counts.ts'
 import { createOpenTunnel } from './open-tunnel.ts'
 import type { OpenTunnelDeps } from './open-tunnel.ts'
 import { createBrowserGate, createProxyGate } from './proxy-gate.ts'
+import type { Inspector } from './inspected-connection.ts'
 import type { ProxyGate, ProxyGateDeps } from './proxy-gate.ts'
 import { createTunnels } from './tunnels.ts'
 import type { Tunnels, TunnelsDeps } from './tunnels.ts'
@@ -43,6 +44,8 @@ export interface ForwardProxy {
   /** Closes the connections of an agent whose sandbox is gone. */
   cutAgent(agentId: string): void
   forget(agentId: string): void
+  /** Provides what inspects hosts for programs; until then every host is a tunnel. */
+  inspectBy(inspector: Inspector): void
   metrics(): readonly Metric[]
   run(signal: AbortSignal): Promise<void>
 }
@@ -55,6 +58,7 @@ const calling: Action = { do: 'call-api', api: 'http' }
 export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   const { kernel, verifyToken, liveRunOf } = deps
   const { clock, guard, decide, log } = kernel
+  let inspector: Inspector | null = null
   const counts = createEgressCounts({ ...kernel, table: createEgressCountTable(kernel.database) })
   const proxyBy = (
     gate: ProxyGate,
@@ -62,8 +66,11 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
       needs,
       rate,
       tool,
+      inspector: inspectorOf,
       ...of
-    }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate' | 'tool'>,
+    }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> &
+      Pick<OpenTunnelDeps, 'needs' | 'rate' | 'tool'> &
+      Pick<ConnectProxyDeps, 'inspector'>,
   ): { readonly proxy: ServedProxy; readonly tunnels: Tunnels } => {
     const tunnels = createTunnels({ clock, counts, ...of })
     const routesFor = (agentId: string) => createChooseRoute(deps.filterFor(agentId))
@@ -74,6 +81,7 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
       newRequestId: randomUUID,
       clock,
       log,
+      inspector: inspectorOf,
       bound: (server) => {
         boundConnections(server, proxyConnections)
         oneRequestAtATime(server)
@@ -85,6 +93,7 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
     needs: calling,
     tool: 'connect',
     rate: deps.rate,
+    inspector: () => inspector,
     holdLease: deps.holdLease,
     isLive: ({ caller, token }) => {
       const live = liveRunOf(caller.agentId)
@@ -97,6 +106,8 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
     needs: browsing,
     tool: 'browser',
     rate: deps.browserRate,
+    // The container of a browser does not have the authority of the fleet.
+    inspector: () => null,
     // Page loads do not extend the lease of a run.
     holdLease: () => () => {},
     isLive: ({ caller, token }) =>
@@ -109,6 +120,9 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
     cutAgent: (agentId) =>
       programs.tunnels.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
     forget: counts.forget,
+    inspectBy: (given) => {
+      inspector = given
+    },
     metrics: () =>
       proxyMetrics(counts.list(listedHostsMax), programs.tunnels.open() + browsers.tunnels.open()),
     run: async (signal) => {

@@ -25,6 +25,8 @@ export type OpenTunnel = (
     readonly protocol: 'http:' | 'https:'
     /** What will be sent, for the policy; a tunnel hides both. */
     readonly sent?: { readonly method: string; readonly path: string }
+    /** True if each request on the connection is decided by itself, so that rules about requests wait for it. */
+    readonly isInspected?: boolean
   },
   signal: AbortSignal,
 ) => Promise<CheckedTunnel>
@@ -44,12 +46,12 @@ export interface OpenTunnelDeps {
 }
 
 export function createOpenTunnel(deps: OpenTunnelDeps): OpenTunnel {
-  return async (identity, { destination, protocol, sent }, signal) => {
+  return async (identity, { destination, protocol, sent, isInspected }, signal) => {
     const { caller } = identity
     let tunnel: Tunnel | null = null
     try {
       deps.guard(caller, deps.needs)
-      const hidden = { method: null, path: null }
+      const hidden = isInspected === true ? {} : { method: null, path: null }
       deps.checkEffect.requireAllowed(
         caller,
         { tool: deps.tool, host: plainHost(destination.host), ...(sent ?? hidden) },

@@ -14,21 +14,49 @@ export function onwardRequestHeaders(
   host: string,
 ): string[] {
   const pairs = pairsOf(request.rawHeaders)
+  refuseUpgrade(pairs)
+  const isChunked = hasBodyHeader(pairs, 'transfer-encoding')
+  const hasLength = hasBodyHeader(pairs, 'content-length')
+  const framing = isChunked
+    ? ['Transfer-Encoding', 'chunked']
+    : !hasLength && bodied.includes(request.method)
+      ? ['Content-Length', '0']
+      : []
+  return [...endToEndRequestHeaders(request, host), ...framing, ...via, 'Connection', 'close']
+}
+
+/**
+ * Returns the headers of a forwarded request without framing and connection, for a client that adds both. Throws like
+ * `onwardRequestHeaders`. Pure.
+ */
+export function inspectedRequestHeaders(
+  request: { readonly rawHeaders: readonly string[] },
+  host: string,
+): { readonly headers: string[]; readonly hasBody: boolean } {
+  const pairs = pairsOf(request.rawHeaders)
+  refuseUpgrade(pairs)
+  const hasBody = hasBodyHeader(pairs, 'transfer-encoding') || hasBodyHeader(pairs, 'content-length')
+  return { headers: [...endToEndRequestHeaders(request, host), ...via], hasBody }
+}
+
+function endToEndRequestHeaders(
+  request: { readonly rawHeaders: readonly string[] },
+  host: string,
+): readonly string[] {
+  return ['Host', host, ...endToEnd(pairsOf(request.rawHeaders), ['host', 'expect']).flat()]
+}
+
+function hasBodyHeader(pairs: readonly Pair[], header: string): boolean {
+  return pairs.some(([name]) => name.toLowerCase() === header)
+}
+
+function refuseUpgrade(pairs: readonly Pair[]): void {
   const protocols = pairs.filter(([name]) => name.toLowerCase() === 'upgrade').map(([, value]) => value)
   if (protocols.some((value) => value.trim().toLowerCase() !== 'h2c')) {
     throw new Problem('bad-request', {
       detail: 'a change of protocol is only possible through CONNECT; use https or wss',
     })
   }
-  const isChunked = pairs.some(([name]) => name.toLowerCase() === 'transfer-encoding')
-  const hasLength = pairs.some(([name]) => name.toLowerCase() === 'content-length')
-  const framing = isChunked
-    ? ['Transfer-Encoding', 'chunked']
-    : !hasLength && bodied.includes(request.method)
-      ? ['Content-Length', '0']
-      : []
-  const onward = endToEnd(pairs, ['host', 'expect'])
-  return ['Host', host, ...onward.flat(), ...framing, ...via, 'Connection', 'close']
 }
 
 /** Returns the headers of an answer that the client gets, as a list in which each name precedes its value. Pure. */

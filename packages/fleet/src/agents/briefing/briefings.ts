@@ -50,6 +50,8 @@ export interface BriefingDeps {
   readonly projectText: (agentId: string) => string
   /** Returns feedback on the agent's work, oldest first; the agent adds the feedback to its learnings. */
   readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
+  /** Returns further files that the agent's programs read, by name. */
+  readonly programFiles: (agentId: string) => Readonly<Record<string, string>>
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly clock: Clock
@@ -83,6 +85,8 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     await replaceText(join(directory, 'PROJECT.md'), deps.projectText(agentId))
     await replaceText(join(directory, 'feedback.json'), JSON.stringify(deps.feedbackFor(agentId)))
     await replaceServers(join(directory, 'mcp.json'), mcpBriefs(deps.mcpServers.of(agentId)))
+    for (const [name, text] of Object.entries(deps.programFiles(agentId)))
+      await replaceText(join(directory, name), text)
   }
 
   /** A caller that arrives while a refresh is queued shares the queued refresh, which reads the state later. */

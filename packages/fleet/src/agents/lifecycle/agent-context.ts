@@ -50,6 +50,8 @@ export interface LiveSandboxes {
   readonly outdated: Map<string, string | null>
   /** The model that each sandbox was started with; null for a sandbox that can do only work without a model. */
   readonly startedModels: Map<string, string | null>
+  /** The mark of what the programs of each running sandbox find in it. */
+  readonly startedPrograms: Map<string, string>
   /** When each running agent got its last request, milliseconds since 1970. */
   readonly lastUsed: Map<string, number>
   /** The isolation level of each running sandbox, and the level that was requested at its start. */

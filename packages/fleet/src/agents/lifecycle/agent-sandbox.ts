@@ -6,6 +6,7 @@ import { sandboxHardening, sandboxSizes } from '../../sandbox/index.ts'
 import type { SandboxSpec } from '../../sandbox/index.ts'
 import type { AgentRecord } from '../registry/agent-record.ts'
 import type { Placed } from './agent-placing.ts'
+import type { JoinedSetup } from './program-setup.ts'
 import type { IssuedTokens } from '../connection/agent-tokens.ts'
 
 /** Label with the id of the start that created a sandbox; only the sandbox of an agent's last start is adopted. */
@@ -14,6 +15,9 @@ export const startIdLabel = 'flotilla.start'
 export const meshEndpointLabel = 'flotilla.door'
 /** Label with the model that a sandbox was started with, so that an adopted sandbox is recognized as outdated. */
 export const modelLabel = 'flotilla.model'
+
+/** Label with the mark of what the programs find in a sandbox, so that an adopted one is recognized as outdated. */
+export const programsLabel = 'flotilla.programs'
 
 /** Labels with a sandbox's isolation level, the requested level and the reason for a difference; read at adoption. */
 const isolationLabels = {
@@ -46,6 +50,7 @@ export function agentSandbox(options: {
   readonly loopLimits: Readonly<Record<string, string>>
   readonly dataLimitBytes: number
   readonly placed: Placed
+  readonly programs: JoinedSetup
 }): SandboxSpec {
   const { agent, endpoint, tokens, link } = options
   // Programs use plain HTTP. On another machine they connect to the agent process, which forwards over a keyed
@@ -60,6 +65,7 @@ export function agentSandbox(options: {
     tmpSizeBytes: sandboxHardening.tmpSizeBytes,
     dataLimitBytes: options.dataLimitBytes,
     environment: {
+      ...options.programs.environment,
       ...options.loopLimits,
       FLOTILLA_AGENT_ID: agent.id,
       FLOTILLA_AGENT_ROLE: agent.role,
@@ -84,11 +90,23 @@ export function agentSandbox(options: {
     briefingDirectory: options.briefingDirectory,
     files: {},
     labels: {
-      [startIdLabel]: options.startId,
-      [meshEndpointLabel]: meshEndpointMark(endpoint),
-      [modelLabel]: options.model ?? '',
+      ...startLabels(options),
       ...placedLabels(options.placed),
     },
+  }
+}
+
+function startLabels(options: {
+  readonly startId: string
+  readonly endpoint: MeshEndpoint
+  readonly model: string | null
+  readonly programs: JoinedSetup
+}): Record<string, string> {
+  return {
+    [startIdLabel]: options.startId,
+    [meshEndpointLabel]: meshEndpointMark(options.endpoint),
+    [modelLabel]: options.model ?? '',
+    [programsLabel]: options.programs.mark,
   }
 }
 

@@ -6,6 +6,7 @@ import { endSandbox } from './end-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { isMisplaced } from './agent-placing.ts'
 import { startIdLabel } from './agent-sandbox.ts'
+import { hasOtherPrograms } from './program-setup.ts'
 import type { AgentStarts } from './start-agent.ts'
 
 /** Whether the mesh may run agents: while an isolation check fails, the fleet is paused. */
@@ -71,13 +72,14 @@ export function createAgentConnections(
     return connection
   }
 
-  /** Returns whether agent, default model or isolation level changed so that the sandbox must be re-created. */
+  /** Returns whether agent, what its programs find, default model or isolation level changed so that the sandbox must be re-created. */
   const isOutdated = (agentId: string): boolean => {
     const model = modelOf(context.agents.require(agentId))
     const startedWith = context.sandboxes.startedModels.get(agentId)
     return (
       context.sandboxes.outdated.has(agentId) ||
       (startedWith !== undefined && model !== null && startedWith !== model) ||
+      hasOtherPrograms(context, agentId) ||
       isMisplaced(context.sandboxes.placed.get(agentId), context.placing.wishOf(agentId))
     )
   }

@@ -1,7 +1,14 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { SandboxState } from '../../sandbox/index.ts'
 import type { AgentContext } from './agent-context.ts'
-import { meshEndpointLabel, meshEndpointMark, modelLabel, placedOf, startIdLabel } from './agent-sandbox.ts'
+import {
+  meshEndpointLabel,
+  meshEndpointMark,
+  modelLabel,
+  placedOf,
+  programsLabel,
+  startIdLabel,
+} from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 
 export interface ReconcileReport {
@@ -91,6 +98,7 @@ function adopt(context: AgentContext, row: AgentRow, sandbox: SandboxState): voi
   const label = sandbox.labels[modelLabel] ?? ''
   const startedWith = label === '' ? null : label
   context.sandboxes.startedModels.set(id, startedWith)
+  context.sandboxes.startedPrograms.set(id, sandbox.labels[programsLabel] ?? '')
   if (startedWith !== (row.record.model ?? context.settings.defaultModel()))
     context.sandboxes.outdated.set(id, startedWith)
   context.database.transaction(() => {

@@ -6,6 +6,7 @@ import type { AgentContext } from './agent-context.ts'
 import type { Placed } from './agent-placing.ts'
 import { refuseArchived } from '../registry/agent-table.ts'
 import { agentSandbox } from './agent-sandbox.ts'
+import { programSetupOf } from './program-setup.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { loseSandbox, noteRestart } from './lose-sandbox.ts'
 import type { DataMeter } from './meter-data.ts'
@@ -104,6 +105,7 @@ async function startOnce(
   signal.throwIfAborted()
   const model = before.record.model ?? context.settings.defaultModel()
   const startId = context.newId('start')
+  const programs = programSetupOf(context.fleetEvents, id)
   const since = context.clock.now()
   const tokens = context.database.transaction(() => {
     context.agents.move(id, { kind: 'start', at: since }, startId)
@@ -112,6 +114,7 @@ async function startOnce(
   context.sandboxes.addresses.delete(id)
   context.sandboxes.outdated.delete(id)
   context.sandboxes.startedModels.set(id, model)
+  context.sandboxes.startedPrograms.set(id, programs.mark)
   context.sandboxes.placed.set(id, placed)
   // The tokens of the previous sandbox are invalid now, so subscribers learn that this sandbox is gone (F4).
   if (isLive(before.state.kind)) context.fleetEvents.sandboxGone.publish({ agentId: id, reason: 'restarted' })
@@ -132,6 +135,7 @@ async function startOnce(
         loopLimits: context.settings.loopLimits,
         dataLimitBytes: context.settings.dataLimitBytes(id),
         placed,
+        programs,
       }),
     )
     if (!sandbox.address) throw new Error('the container runtime returned no address for the agent')

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type Dockerode from 'dockerode'
 import type { SandboxSpec } from '../sandbox-spec.ts'
 import { homeTag, sandboxHardening, sandboxName, spelledName } from '../sandbox-spec.ts'
@@ -166,9 +167,24 @@ export function containerOptions(
           },
         },
         { Type: 'bind', Source: spec.briefingDirectory, Target: '/briefing', ReadOnly: true },
+        ...systemBundleMounts(spec),
       ],
     },
   }
+}
+
+/** Where programs of the image look for certificate authorities: most of them, and OpenSSL itself. */
+const systemBundles = ['/etc/ssl/certs/ca-certificates.crt', '/usr/lib/ssl/cert.pem'] as const
+
+/**
+ * Mounts the list of certificate authorities that the environment names, if it is one of the bootstrap files, over the
+ * list of the image, for programs that read no variable.
+ */
+function systemBundleMounts({ environment, briefingDirectory }: SandboxSpec) {
+  const named = environment['SSL_CERT_FILE'] ?? ''
+  if (!named.startsWith('/briefing/')) return []
+  const Source = join(briefingDirectory, named.slice('/briefing/'.length))
+  return systemBundles.map((Target) => ({ Type: 'bind' as const, Source, Target, ReadOnly: true }))
 }
 
 /** Returns the size of the largest file that a process may write: one file may fill /data or /tmp. Pure. */

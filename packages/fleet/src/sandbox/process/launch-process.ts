@@ -49,7 +49,7 @@ export async function launchProcess(
       detached: true,
       stdio: ['pipe', log.fd, log.fd],
       env: {
-        ...spec.environment,
+        ...withBriefing(spec),
         PATH: options.path,
         HOME: data,
         NODE_COMPILE_CACHE: options.compiledModules,
@@ -113,4 +113,14 @@ async function freePort(): Promise<number> {
   await new Promise<void>((resolve) => server.close(() => resolve()))
   if (address === null || typeof address === 'string') throw new TypeError('a TCP listener has a port')
   return address.port
+}
+
+/** The environment with paths below the agent's folder of bootstrap files, which is not mounted here. */
+function withBriefing({ environment, briefingDirectory }: SandboxSpec): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [
+      name,
+      value.startsWith('/briefing/') ? join(briefingDirectory, value.slice('/briefing/'.length)) : value,
+    ]),
+  )
 }

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import { homeTag } from '@flotilla/fleet/sandbox'
+import type { SettingsFile } from '@flotilla/foundation/config'
+import type { LoopShare } from '@flotilla/foundation/intake'
+import type { MeshModule } from '@flotilla/identity/kernel'
+import type { CheckEffect } from '@flotilla/identity/policy'
+import type { Credentials } from '../credentials/index.ts'
+import { listNamesHost } from '../egress/index.ts'
+import type { Egress } from '../egress/index.ts'
+import type { EgressKernel } from '../events/index.ts'
+import { createHostCertificates } from './authority/host-certificates.ts'
+import { openAuthority } from './authority/open-authority.ts'
+import { createHandshakeFailures } from './handshake-failures.ts'
+import { createManageInspection } from './manage-inspection.ts'
+import { inspectionPeopleRoutes } from './people.routes.ts'
+import { placeholderFiles } from './programs/placeholder-files.ts'
+import { readPublicAuthorities, trustedFiles } from './programs/trusted-files.ts'
+import { createSecureServer } from './terminate/connect-upstream.ts'
+import { createInspectedServer } from './terminate/inspected-server.ts'
+import { createTakeTurn } from './take-turn.ts'
+
+export interface InspectionNeeds {
+  readonly homeId: string
+  /** The file with the key and the certificate of the fleet's authority. */
+  readonly authorityFile: string
+  readonly settingsFile: Pick<SettingsFile, 'editAll'>
+  readonly egress: Pick<Egress, 'inspectBy'>
+  readonly credentials: Pick<Credentials, 'open' | 'forPrograms'>
+  readonly loop: Pick<LoopShare, 'spend'>
+  readonly checkEffect: CheckEffect
+}
+
+/** Creates the inspection module: ends TLS for hosts that the owner names, and decides each request to them. */
+export async function inspectionModule(kernel: EgressKernel, needs: InspectionNeeds): Promise<MeshModule> {
+  const { clock, log } = kernel
+  const authority = await openAuthority({
+    path: needs.authorityFile,
+    homeTag: homeTag(needs.homeId),
+    now: clock.now(),
+    log,
+  })
+  const trust = trustedFiles(authority.certificate, await readPublicAuthorities())
+  const hosts = () => kernel.settings().egress.inspected_hosts
+  const failures = createHandshakeFailures({ clock })
+  kernel.fleetEvents.agentDeleted.subscribe(failures.forget)
+  // Without an inspected host no placeholder could be replaced, and no certificate of the fleet is seen.
+  kernel.fleetEvents.programSetups.subscribe((agentId) =>
+    hosts().length === 0 ? [] : [trust, placeholderFiles(needs.credentials.forPrograms(agentId))],
+  )
+  needs.egress.inspectBy({
+    isInspected: (host) => listNamesHost(hosts(), host),
+    serve: createInspectedServer({
+      certificateOf: createHostCertificates({ authority, clock }),
+      takeTurn: createTakeTurn({ ...kernel, ...needs, credentials: needs.credentials.open }),
+      secure: createSecureServer(),
+      onHandshakeFailed: ({ identity, destination }, why) => {
+        const { agentId } = identity.caller
+        if (!failures.note(agentId, destination.host, why)) return
+        log.warn(
+          { agentId, host: destination.host, why },
+          'a program did not complete TLS for an inspected host; its connection was closed',
+        )
+      },
+      newRequestId: randomUUID,
+      clock,
+      log,
+    }),
+  })
+  const manage = createManageInspection({ ...kernel, settingsFile: needs.settingsFile, authority, failures })
+  return { api: {}, routes: { people: (surface) => inspectionPeopleRoutes(surface, manage) } }
+}

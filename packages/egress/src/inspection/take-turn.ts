@@ -1,0 +1,76 @@
+import type { LoopShare } from '@flotilla/foundation/intake'
+import type { Journal } from '@flotilla/foundation/journal'
+import type { Guard } from '@flotilla/identity/access'
+import { actorOf } from '@flotilla/identity/access'
+import type { CheckEffect } from '@flotilla/identity/policy'
+import type { OpenCredentials } from '../credentials/index.ts'
+import { effectAt, textOf } from '../egress/index.ts'
+import { cleanAnswer, unchanged } from './clean-answer.ts'
+import type { TakeTurn } from './terminate/inspected-server.ts'
+
+/** Methods that change nothing; their requests are counted and not recorded one by one. */
+const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+
+/** Tells a program what to do where a rule says that a person is asked. */
+const insteadOfAsking = 'no person can be asked about a request of a program; use http_request for this address'
+
+/** The maximum length of a path in the audit log, in characters. */
+const pathMaxChars = 300
+
+export interface TakeTurnDeps {
+  readonly guard: Guard
+  readonly journal: Journal
+  /** Replaces placeholders by values, and removes values from answers. */
+  readonly credentials: OpenCredentials
+  readonly loop: Pick<LoopShare, 'spend'>
+  /** The owner's policy, which sees method, path and credentials of an inspected request. */
+  readonly checkEffect: CheckEffect
+}
+
+/**
+ * Decides each request to an inspected host by the permission record of the agent and the owner's policy, also when
+ * one of them changed after the connection was opened. Placeholders in its headers become values if the owner bound them to this host. Requests
+ * that change something are recorded in the audit log.
+ */
+export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
+  return ({ identity, destination }, { method, path }) => {
+    const { caller } = identity
+    const { agentId } = caller
+    deps.guard(caller, { do: 'call-api', api: 'http' })
+    const url = new URL(`https://${textOf(destination)}/`)
+    const credentials = deps.credentials(caller)
+    const scrub = credentials.scrubOf(url)
+    const require = (names: readonly string[]) => {
+      const details = { tool: 'connect', ...effectAt(new URL(path, url), method), credentials: names }
+      deps.checkEffect.requireAllowed(caller, details, insteadOfAsking)
+    }
+    return {
+      fill: (headers) => credentials.fillHeaders(url, scrub === null ? headers : uncompressed(headers), require),
+      answer: scrub === null ? unchanged : cleanAnswer(scrub, (work) => deps.loop.spend(agentId, work)),
+      settled: (result) => {
+        if (reading.includes(method) && 'status' in result) return
+        deps.journal.append({
+          actor: actorOf(caller),
+          action: 'http.requested',
+          subject: destination.host,
+          // The query may contain a secret of the program.
+          detail: {
+            by: 'program',
+            method,
+            path: path.replace(/\?.*$/s, '').slice(0, pathMaxChars),
+            ...result,
+          },
+        })
+      },
+    }
+  }
+}
+
+/** Asks for an answer without compression, because values must be found in it. */
+function uncompressed(headers: readonly string[]): readonly string[] {
+  const kept: string[] = []
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    if (headers[at]?.toLowerCase() !== 'accept-encoding') kept.push(headers[at] ?? '', headers[at + 1] ?? '')
+  }
+  return [...kept, 'Accept-Encoding', 'identity']
+}

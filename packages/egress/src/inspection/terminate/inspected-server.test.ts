@@ -1,0 +1,364 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, RequestListener } from 'node:http'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Problem } from '@flotilla/protocol/problem'
+import { eventually } from '../../../../../tests/support/eventually.ts'
+import { anAuthority, anInspectingProxy, aTlsSite } from '../../../../testing/src/inspection-harness.ts'
+import { proxyAuthorization } from '../../../../testing/src/proxy-harness.ts'
+import type { InspectedServerDeps } from './inspected-server.ts'
+
+const running: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of running.splice(0).toReversed()) await one.close()
+})
+
+const host = 'code.test'
+
+/** A site, and a proxy that inspects its host. */
+async function aPair(
+  answer: RequestListener = (_request, response) => void response.end('an answer'),
+  options: { readonly hosts?: readonly string[]; readonly takeTurn?: InspectedServerDeps['takeTurn'] } = {},
+) {
+  const outside = await anAuthority('outside')
+  const requests: IncomingMessage[] = []
+  const site = await aTlsSite(outside, host, (request, response) => {
+    requests.push(request)
+    answer(request, response)
+  })
+  const proxy = await anInspectingProxy({ hosts: [host], outside, ports: [site.port, 80, 443], ...options })
+  running.push(site, proxy)
+  const target = `${host}:${site.port}`
+  const get = (line: string, more = '') =>
+    proxy.send(target, `${line} HTTP/1.1\r\nHost: ${target}\r\n${more}Connection: close\r\n\r\n`)
+  return { outside, site, proxy, requests, target, get }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+describe('an inspected connection', () => {
+  test('a program gets the answer of the host under a certificate of the fleet', async () => {
+    const { proxy, target, requests } = await aPair()
+    const client = await proxy.open(target)
+    expect(client.getPeerCertificate().issuer).toMatchObject({ CN: 'a fleet' })
+    expect(client.alpnProtocol).toBe(false)
+    client.destroy()
+    const answer = await proxy.send(
+      target,
+      `GET /a?b=1 HTTP/1.1\r\nHost: ${target}\r\nX-Own: kept\r\nProxy-Authorization: Basic eA==\r\nConnection: close\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(answer).toContain('an answer')
+    expect(requests[0]?.url).toBe('/a?b=1')
+    expect(requests[0]?.headers).toMatchObject({ host: target, 'x-own': 'kept', via: '1.1 flotilla' })
+    expect(requests[0]?.headers['proxy-authorization']).toBeUndefined()
+  })
+
+  test('a host that the owner did not name stays a tunnel with its own certificate', async () => {
+    const { proxy, target, outside } = await aPair(undefined, { hosts: ['another.test'] })
+    const client = await proxy.open(target, { ca: outside.certificate })
+    expect(client.getPeerCertificate().issuer).toMatchObject({ CN: 'outside' })
+    expect(proxy.decided).toEqual([])
+  })
+
+  test('requests one after the other share one connection to the server, and each is decided', async () => {
+    const { proxy, target, site } = await aPair()
+    const client = await proxy.open(target)
+    let seen = ''
+    client.on('data', (chunk: Buffer) => (seen += chunk.toString()))
+    for (const path of ['/one', '/two', '/three']) {
+      client.write(`GET ${path} HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+      const before = seen.split('an answer').length
+      await eventually('an answer', async () => seen.split('an answer').length > before)
+    }
+    expect(proxy.decided.map(({ path }) => path)).toEqual(['/one', '/two', '/three'])
+    expect(site.connections).toHaveLength(1)
+  })
+
+  test('a refused second request does not reach the server, on a connection whose first was allowed', async () => {
+    const { proxy, target, requests } = await aPair(undefined, {
+      takeTurn: (_connection, { path }) => {
+        if (path === '/refused') throw new Problem('denied', { detail: 'a rule' })
+        return {
+          fill: (headers) => headers,
+          answer: { headers: (raw) => raw, body: () => null },
+          settled: () => {},
+        }
+      },
+    })
+    const client = await proxy.open(target)
+    let seen = ''
+    client.on('data', (chunk: Buffer) => (seen += chunk.toString()))
+    client.write(`GET /allowed HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+    await eventually('the first answer', async () => seen.includes('an answer'))
+    client.write(`GET /refused HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+    await new Promise((resolve) => client.once('close', resolve))
+    expect(seen).toMatch(/HTTP\/1\.1 403 [\s\S]*"code":"denied"/)
+    expect(requests.map(({ url }) => url)).toEqual(['/allowed'])
+  })
+
+  test('uploads and downloads of many megabytes pass unchanged, with and without a length', async () => {
+    const sent = randomBytes(5 * 1024 * 1024)
+    const { proxy, target } = await aPair((request, response) => {
+      request.pipe(response.writeHead(200, { 'content-type': 'application/octet-stream' }))
+    })
+    for (const framing of ['length', 'chunked']) {
+      const client = await proxy.open(target)
+      const head = `POST /echo HTTP/1.1\r\nHost: ${target}\r\nConnection: close\r\n`
+      if (framing === 'length') {
+        client.write(`${head}Content-Length: ${sent.length}\r\n\r\n`)
+        client.write(sent)
+      } else {
+        client.write(`${head}Transfer-Encoding: chunked\r\n\r\n${sent.length.toString(16)}\r\n`)
+        client.write(sent)
+        client.write('\r\n0\r\n\r\n')
+      }
+      const chunks: Buffer[] = []
+      client.on('data', (chunk: Buffer) => chunks.push(chunk))
+      await new Promise((resolve) => client.once('close', resolve))
+      const answer = Buffer.concat(chunks)
+      expect(answer.toString('latin1', 0, 15)).toBe('HTTP/1.1 200 OK')
+      expect(unchunked(answer.subarray(answer.indexOf('\r\n\r\n') + 4)).equals(sent), framing).toBe(true)
+    }
+  })
+
+  test('headers that occur twice pass in both directions', async () => {
+    const { get, requests } = await aPair((_request, response) => {
+      response.writeHead(200, { 'set-cookie': ['a=1', 'b=2'] }).end()
+    })
+    const answer = await get('GET /', 'X-Two: a\r\nX-Two: b\r\n')
+    expect(answer.match(/set-cookie: [ab]=/gi)).toHaveLength(2)
+    expect(requests[0]?.headers['x-two']).toBe('a, b')
+  })
+
+  test('the end of the run, of the token or of the mesh closes the connection', async () => {
+    const { proxy, target } = await aPair()
+    const client = await proxy.open(target)
+    const closed = new Promise((resolve) => client.once('close', resolve))
+    expect(proxy.openTunnels()).toBe(1)
+    proxy.working.delete('scout')
+    await closed
+    await eventually('the place is free', async () => proxy.openTunnels() === 0)
+  })
+
+  test('bytes of an inspected connection are counted for its host', async () => {
+    const { proxy, get } = await aPair((_request, response) => response.end(Buffer.alloc(100_000)))
+    await get('GET /')
+    await eventually('closed', async () => proxy.openTunnels() === 0)
+    const [row] = proxy.counts.list(1)
+    expect(row).toMatchObject({ agentId: 'scout', host, connections: 1, refused: 0 })
+    expect(row?.bytesIn).toBeGreaterThan(100_000)
+  })
+})
+
+describe('attacks on an inspected connection', () => {
+  test('TLS for another name than that of the connection fails, and is reported', async () => {
+    const { proxy, target, requests } = await aPair()
+    await expect(proxy.open(target, { servername: 'evil.test' })).rejects.toThrow(
+      /handshake failed|disconnected|ECONNRESET/,
+    )
+    await eventually('it is reported', async () => proxy.failures.length > 0)
+    expect(proxy.failures).toEqual([{ host, why: 'wrong-name' }])
+    expect(requests).toEqual([])
+  })
+
+  test.each([
+    ['another host', (at: string) => `GET / HTTP/1.1\r\nHost: evil.test${at}\r\n\r\n`, 'destination-refused'],
+    ['another port', () => `GET / HTTP/1.1\r\nHost: code.test:1\r\n\r\n`, 'destination-refused'],
+    ['no port', () => `GET / HTTP/1.1\r\nHost: code.test\r\n\r\n`, 'destination-refused'],
+    [
+      'a user before the host',
+      (at: string) => `GET / HTTP/1.1\r\nHost: code.test${at}@evil.test\r\n\r\n`,
+      'destination-refused',
+    ],
+    [
+      'an address in absolute form',
+      (at: string) => `GET https://evil.test/ HTTP/1.1\r\nHost: code.test${at}\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'its own address in absolute form',
+      (at: string) => `GET https://code.test${at}/ HTTP/1.1\r\nHost: code.test${at}\r\n\r\n`,
+      'bad-request',
+    ],
+    ['TRACE', (at: string) => `TRACE / HTTP/1.1\r\nHost: code.test${at}\r\n\r\n`, 'bad-request'],
+    [
+      'a tunnel inside',
+      (at: string) => `CONNECT evil.test:443 HTTP/1.1\r\nHost: code.test${at}\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a WebSocket',
+      (at: string) =>
+        `GET / HTTP/1.1\r\nHost: code.test${at}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a length and chunks',
+      (at: string) =>
+        `POST / HTTP/1.1\r\nHost: code.test${at}\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'two lengths',
+      (at: string) =>
+        `POST / HTTP/1.1\r\nHost: code.test${at}\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+      'bad-request',
+    ],
+    [
+      'another transfer encoding',
+      (at: string) =>
+        `POST / HTTP/1.1\r\nHost: code.test${at}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a hidden transfer encoding',
+      (at: string) =>
+        `POST / HTTP/1.1\r\nHost: code.test${at}\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a folded header',
+      (at: string) => `GET / HTTP/1.1\r\nHost: code.test${at}\r\nX-A: b\r\n c: d\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'a line end inside a header',
+      (at: string) => `GET / HTTP/1.1\r\nHost: code.test${at}\r\nX-A: b\rX-B: c\r\n\r\n`,
+      'bad-request',
+    ],
+    [
+      'two hosts',
+      (at: string) => `GET / HTTP/1.1\r\nHost: code.test${at}\r\nHost: evil.test\r\n\r\n`,
+      'bad-request',
+    ],
+    ['no host', () => 'GET / HTTP/1.1\r\n\r\n', 'bad-request'],
+    ['HTTP/2 without negotiation', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad-request'],
+  ])('%s is refused, and nothing reaches the server', async (_what, textOf, code) => {
+    const { proxy, site, target, requests } = await aPair()
+    const answer = await proxy.send(target, textOf(`:${site.port}`))
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)
+    if (answer.includes('problem+json')) expect(answer).toContain(`"code":"${code}"`)
+    expect(requests).toEqual([])
+  })
+
+  test('a request that is sent before the answer of the last one ends the connection', async () => {
+    const { proxy, target, requests } = await aPair()
+    const one = `GET /a HTTP/1.1\r\nHost: ${target}\r\n\r\n`
+    await proxy.send(target, one.repeat(3))
+    expect(requests.length).toBeLessThanOrEqual(1)
+  })
+
+  test('a client that offers HTTP/2 and HTTP/1.1 gets HTTP/1.1', async () => {
+    const { proxy, target } = await aPair()
+    const client = await proxy.open(target, { ALPNProtocols: ['h2', 'http/1.1'] })
+    expect(client.alpnProtocol).toBe('http/1.1')
+  })
+
+  test('a server without a valid certificate is refused before the client begins TLS', async () => {
+    const { proxy, site, requests } = await aPair()
+    // The certificate of the site names code.test.
+    const other = await anInspectingProxy({
+      hosts: ['other.test'],
+      outside: await anAuthority('outside'),
+      ports: [site.port],
+    })
+    running.push(other)
+    const answer = await other.raw(
+      `CONNECT other.test:${site.port} HTTP/1.1\r\n${proxyAuthorization('scout-program')}\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 502 /)
+    expect(answer).toContain('the TLS handshake with other.test failed')
+    expect(proxy.failures).toEqual([])
+    expect(requests).toEqual([])
+  })
+
+  test('the authority of another fleet is not trusted by a program of this one', async () => {
+    const { proxy, target } = await aPair()
+    const another = await anAuthority('a fleet')
+    await expect(proxy.open(target, { ca: another.certificate })).rejects.toThrow(/certificate/)
+  })
+
+  test('a client that does not trust the authority is recognized by its alert', async () => {
+    const { proxy, target } = await aPair()
+    await new Promise<void>((resolve) => {
+      const given = [
+        '-proxy',
+        `127.0.0.1:${proxy.port}`,
+        '-proxy_user',
+        'scout',
+        '-proxy_pass',
+        'pass:scout-program',
+      ]
+      execFile(
+        'openssl',
+        ['s_client', ...given, '-connect', target, '-servername', host, '-verify_return_error'],
+        () => resolve(),
+      ).stdin?.end()
+    })
+    await eventually('it is reported', async () => proxy.failures.length > 0)
+    expect(proxy.failures).toEqual([{ host, why: 'untrusted' }])
+  })
+
+  test('plain HTTP to an inspected host is refused', async () => {
+    const { proxy, target, requests } = await aPair()
+    const { socket } = await proxy.tunnel(target)
+    socket.write(`GET / HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+    await new Promise((resolve) => socket.resume().once('end', resolve))
+    await eventually('it is reported', async () => proxy.failures.length > 0)
+    expect(requests).toEqual([])
+    expect(proxy.failures).toEqual([{ host, why: 'no-tls' }])
+  })
+})
+
+test('an answer that the server breaks off does not look complete', async () => {
+  const { get } = await aPair((_request, response) => {
+    response.writeHead(200, { 'content-length': '100' })
+    response.write('half')
+    setImmediate(() => response.destroy())
+  })
+  expect(await get('GET /')).not.toMatch(/half[\s\S]{96}$/)
+})
+
+test('an upload is read by the server while it is sent', async () => {
+  const { proxy, target } = await aPair((request, response) => {
+    request.once('data', () => response.end('enough'))
+  })
+  const client = await proxy.open(target)
+  client.write(`POST / HTTP/1.1\r\nHost: ${target}\r\nContent-Length: 1000000\r\n\r\nbegin`)
+  const [first] = (await new Promise<unknown[]>((resolve) =>
+    client.once('data', (...given) => resolve(given)),
+  )) as [Buffer]
+  expect(first.toString()).toMatch(/^HTTP\/1\.1 200/)
+})
+
+test('the body of a request arrives as it was sent', async () => {
+  const bodies: string[] = []
+  const { proxy, target } = await aPair((request, response) => {
+    void bodyOf(request).then((body) => {
+      bodies.push(body.toString())
+      response.end()
+    })
+  })
+  const head = `POST / HTTP/1.1\r\nHost: ${target}\r\nConnection: close\r\n`
+  await proxy.send(target, `${head}Content-Length: 5\r\n\r\nhello`)
+  await proxy.send(target, `${head}Content-Length: 0\r\n\r\n`)
+  expect(bodies).toEqual(['hello', ''])
+})
+
+/** Joins the chunks of a chunked body; a body of another form is returned as it is. */
+function unchunked(body: Buffer): Buffer {
+  const parts: Buffer[] = []
+  for (let at = 0; ;) {
+    const end = body.indexOf('\r\n', at)
+    const size = Number.parseInt(body.toString('latin1', at, end), 16)
+    if (size === 0 || Number.isNaN(size) || end === -1) break
+    parts.push(body.subarray(end + 2, end + 2 + size))
+    at = end + 2 + size + 2
+  }
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,168 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { HandshakeFailure } from '@flotilla/protocol/inspection-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { oneRequestAtATime, requestsInChunks } from '@flotilla/identity/http'
+import type { Log } from '@flotilla/foundation/platform'
+import { refusalOf, refuseResponse, refuseSocket } from '../../egress/index.ts'
+import type { InspectedConnection } from '../../egress/index.ts'
+import type { CertificateOf } from '../authority/host-certificates.ts'
+import { acceptClient } from './accept-client.ts'
+import { checkInnerRequest } from './check-inner-request.ts'
+import { connectUpstream } from './connect-upstream.ts'
+import type { SecureServer, Upstream } from './connect-upstream.ts'
+import { forwardInspected } from './forward-inspected.ts'
+import type { AnswerFilter } from './forward-inspected.ts'
+
+/** The maximum size of the headers of one request inside an inspected connection, in bytes. */
+const headersMaxBytes = 32 * 1024
+/** How long a client may take to send the headers of a request, in milliseconds. */
+const headersTimeoutMs = 10_000
+/** How long an idle connection of a client stays open, in milliseconds. */
+const keepAliveMs = 15_000
+
+/** What is decided and changed for one request of an agent's program to an inspected host. */
+export interface RequestTurn {
+  /** Changes the headers of the request, such as placeholders into values. Throws a problem to refuse the request. */
+  fill(headers: readonly string[]): readonly string[]
+  readonly answer: AnswerFilter
+  /** Called once, with the status of the answer or the code of the problem. */
+  settled(result: { readonly status: number } | { readonly problem: string }): void
+}
+
+/**
+ * Decides about one request before anything of it leaves. Throws a problem to refuse the request, which the program
+ * receives as the answer.
+ */
+export type TakeTurn = (
+  connection: InspectedConnection,
+  request: { readonly method: string; readonly path: string },
+) => RequestTurn | Promise<RequestTurn>
+
+export interface InspectedServerDeps {
+  readonly certificateOf: CertificateOf
+  readonly takeTurn: TakeTurn
+  readonly secure: SecureServer
+  readonly onHandshakeFailed: (connection: InspectedConnection, why: HandshakeFailure) => void
+  readonly newRequestId: () => string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** One inspected connection while it is open. */
+interface Session {
+  readonly connection: InspectedConnection
+  readonly upstream: Upstream
+  readonly signal: AbortSignal
+}
+
+/**
+ * Serves the connections of programs to inspected hosts: the mesh is the server of the TLS connection, checks and
+ * decides each request, and sends it over its own verified connection to the host.
+ * I1 A request leaves only for the host and port that the connection was opened to and that the filter checked.
+ * I2 Each request is decided, also the second one of a connection.
+ * I3 The mesh parses each request strictly and writes a new one, so that the server cannot parse it differently.
+ * I4 A connection that the client does not trust ends; it never becomes a tunnel.
+ */
+export function createInspectedServer(
+  deps: InspectedServerDeps,
+): (connection: InspectedConnection) => Promise<void> {
+  const sessions = new WeakMap<Duplex, Session>()
+  const server = createServer({
+    maxHeaderSize: headersMaxBytes,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: 0,
+    keepAliveTimeout: keepAliveMs,
+    requireHostHeader: true,
+    insecureHTTPParser: false,
+    IncomingMessage: requestsInChunks((socket) => socket.destroy()),
+  })
+  oneRequestAtATime(server)
+
+  function refusal(error: unknown) {
+    const refused = refusalOf(error, deps.newRequestId())
+    if (refused.code === 'internal-error')
+      deps.log.error({ err: error }, 'internal error for an inspected connection; the request is rejected')
+    return refused
+  }
+
+  async function serveRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const session = sessions.get(request.socket)
+    if (!session) return void request.socket.destroy()
+    const { connection, upstream, signal } = session
+    const { destination } = connection
+    const method = request.method ?? 'GET'
+    const path = request.url ?? '/'
+    let turn: RequestTurn | null = null
+    try {
+      checkInnerRequest({ method, target: path, rawHeaders: request.rawHeaders }, destination)
+      turn = await deps.takeTurn(connection, { method, path })
+      const { fill, answer } = turn
+      const exchange = { request, response, destination, fill, answer, signal }
+      turn.settled({ status: await forwardInspected(upstream, exchange) })
+    } catch (error) {
+      const refused = refusal(error)
+      turn?.settled({ problem: refused.code })
+      refuseResponse(response, refused)
+    }
+  }
+
+  server.on('request', (request, response) => void serveRequest(request, response))
+  for (const event of ['connect', 'upgrade'] as const) {
+    server.on(event, (_request: IncomingMessage, socket: Duplex) => {
+      const detail = 'a change of protocol inside an inspected connection is refused'
+      refuseSocket(socket, refusal(new Problem('bad-request', { detail })), deps.clock)
+    })
+  }
+  server.on('clientError', (error: Error & { readonly code?: string }, socket) => {
+    if (error.code === 'ECONNRESET') return void socket.destroy()
+    const detail = 'the request inside an inspected connection is not HTTP/1.1'
+    refuseSocket(socket, refusal(new Problem('bad-request', { detail })), deps.clock)
+  })
+
+  return async (connection) => {
+    const { near, tunnel, destination } = connection
+    const signal = AbortSignal.any([connection.signal, tunnel.signal])
+    if (!(near instanceof Socket))
+      throw new Problem('bad-request', { detail: 'the connection has no socket' })
+    const context = await deps.certificateOf(destination.host)
+    const dial = () => connection.dial(signal)
+    const upstream = await connectUpstream({ destination, dial, secure: deps.secure, signal })
+    try {
+      tunnel.measure(upstream.traffic)
+      near.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      const { head } = connection
+      const accepted = await acceptClient(near, {
+        host: destination.host,
+        context,
+        head,
+        signal,
+        clock: deps.clock,
+      })
+      if (!accepted.ok) {
+        // The signal of the client has aborted by now: its connection is closed.
+        if (!tunnel.signal.aborted) deps.onHandshakeFailed(connection, accepted.why)
+        return
+      }
+      const { client } = accepted
+      sessions.set(client, { connection, upstream, signal })
+      server.emit('connection', client)
+      await endOf(client, signal)
+    } finally {
+      await upstream.close()
+    }
+  }
+}
+
+/** Waits until the client's connection has closed; destroys it when the signal aborts. */
+async function endOf(client: TLSSocket, signal: AbortSignal): Promise<void> {
+  const cut = () => client.destroy()
+  signal.addEventListener('abort', cut, { once: true })
+  if (signal.aborted) cut()
+  if (!client.closed) await new Promise<void>((resolve) => client.once('close', () => resolve()))
+  signal.removeEventListener('abort', cut)
+}

@@ -1,0 +1,140 @@
+import { createServer } from 'node:https'
+import type { RequestListener } from 'node:http'
+import type { Server } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect } from 'node:tls'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import { createHostCertificates } from '../../egress/src/inspection/authority/host-certificates.ts'
+import {
+  makeKeyPair,
+  signAuthority,
+  signHost,
+} from '../../egress/src/inspection/authority/sign-certificate.ts'
+import type { Authority } from '../../egress/src/inspection/authority/sign-certificate.ts'
+import { createSecureServer } from '../../egress/src/inspection/terminate/connect-upstream.ts'
+import { createInspectedServer } from '../../egress/src/inspection/terminate/inspected-server.ts'
+import type { InspectedServerDeps } from '../../egress/src/inspection/terminate/inspected-server.ts'
+import { silentLog } from '../../foundation/src/platform/log.ts'
+import { systemClock } from '../../foundation/src/platform/system-clock.ts'
+import { aProxy } from './proxy-harness.ts'
+import type { ProxyHarness, ProxyHarnessOptions } from './proxy-harness.ts'
+
+export async function anAuthority(commonName: string): Promise<Authority> {
+  const key = await makeKeyPair()
+  return { commonName, key, certificate: await signAuthority(commonName, key, Date.now()) }
+}
+
+/** A TLS server on loopback whose certificate is signed by `authority`. */
+export async function aTlsSite(
+  authority: Authority,
+  hosts: string,
+  answer: RequestListener,
+): Promise<{
+  readonly port: number
+  readonly server: Server
+  readonly connections: Socket[]
+  close(): Promise<void>
+}> {
+  const key = await makeKeyPair()
+  const cert = await signHost(authority, { host: hosts, publicKey: key.publicKey, now: Date.now() })
+  const server = createServer(
+    { key: key.privateKey.export({ type: 'pkcs8', format: 'pem' }), cert: cert + authority.certificate },
+    answer,
+  )
+  const connections: Socket[] = []
+  server.on('secureConnection', (socket: Socket) => {
+    connections.push(socket)
+    socket.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    server,
+    connections,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+export interface InspectionHarness extends ProxyHarness {
+  /** The authority of the fleet, which programs of its agents trust. */
+  readonly fleet: Authority
+  readonly failures: { readonly host: string; readonly why: string }[]
+  readonly decided: { readonly method: string; readonly path: string }[]
+  /** Opens an inspected connection as a program does. */
+  open(target: string, tls?: ConnectionOptions): Promise<TLSSocket>
+  /** Sends `text` on its own inspected connection and returns everything until the connection is closed. */
+  send(target: string, text: string, tls?: ConnectionOptions): Promise<string>
+}
+
+/** A forward proxy that inspects `hosts`, on loopback. `outside` signs the certificates of servers. */
+export async function anInspectingProxy(
+  options: ProxyHarnessOptions & {
+    readonly hosts: readonly string[]
+    readonly outside: Authority
+    readonly takeTurn?: InspectedServerDeps['takeTurn']
+  },
+): Promise<InspectionHarness> {
+  const fleet = await anAuthority('a fleet')
+  const failures: { host: string; why: string }[] = []
+  const decided: { method: string; path: string }[] = []
+  const plain: InspectedServerDeps['takeTurn'] = () => ({
+    fill: (headers) => headers,
+    answer: { headers: (raw) => raw, body: () => null },
+    settled: () => {},
+  })
+  const serve = createInspectedServer({
+    certificateOf: createHostCertificates({ authority: fleet, clock: systemClock }),
+    takeTurn: (connection, request) => {
+      decided.push(request)
+      return (options.takeTurn ?? plain)(connection, request)
+    },
+    secure: createSecureServer([options.outside.certificate]),
+    onHandshakeFailed: ({ destination }, why) => void failures.push({ host: destination.host, why }),
+    newRequestId: () => 'request-1',
+    clock: systemClock,
+    log: silentLog,
+  })
+  const proxy = await aProxy({
+    ...options,
+    inspector: { isInspected: (host) => options.hosts.includes(host), serve },
+  })
+  const clients: Socket[] = []
+  async function open(target: string, tls: ConnectionOptions = {}): Promise<TLSSocket> {
+    const { socket, head } = await proxy.tunnel(target)
+    if (!head.startsWith('HTTP/1.1 200')) throw new Error(head)
+    const servername = target.replace(/:\d+$/, '')
+    // The TLS connection inherits this from its socket.
+    socket.allowHalfOpen = false
+    const client = connect({ socket, servername, ca: fleet.certificate, ...tls })
+    clients.push(client)
+    client.on('error', () => {})
+    await new Promise<void>((resolve, reject) => {
+      client.once('secureConnect', resolve)
+      client.once('close', () => reject(new Error('the handshake failed')))
+      client.once('error', reject)
+    })
+    return client
+  }
+  return {
+    ...proxy,
+    fleet,
+    failures,
+    decided,
+    open,
+    send: async (target, text, tls) => {
+      const client = await open(target, tls)
+      client.write(text, 'latin1')
+      let answer = ''
+      client.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')))
+      await new Promise((resolve) => client.once('close', resolve))
+      return answer
+    },
+    close: async () => {
+      for (const client of clients) client.destroy()
+      await proxy.close()
+    },
+  }
+}
