@@ -1,4 +1,54 @@
 import { expect, test } from 'vitest'
+import { aCredentialRoom } from '../../../../tests/support/credential-room.ts'
+import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { policyOf } from '../../../testing/src/policy-of.ts'
-import { anAgentCaller } from '../../../testing/src/callers.ts'
+import { placeholderFor } from '../credentials/placeholder.ts'
 import { createTakeTurn } from './take-turn.ts'
+
+const value = 'ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5'
+const caller = { kind: 'agent', agentId: 'scout', token: 'program', run: null } as const
+const placeholder = placeholderFor('the secret of a mesh', { agentId: 'scout', name: 'github', value })
+const withKey = ['Authorization', `Bearer ${placeholder}`]
+
+const policy = `
+rules:
+  - { name: push, match: { host: code.test, method: POST, path: '/*/git-receive-pack' }, verdict: ask, reason: A push. }
+  - { name: admin, match: { host: code.test, path: '/admin/**' }, verdict: deny, reason: No administration. }
+  - { name: key, match: { host: code.test, credential: github, method: DELETE }, verdict: deny, reason: No deletion. }
+`
+
+function aTurn(method: string, path: string) {
+  const room = aCredentialRoom({ values: { github: value }, hosts: { github: ['code.test'] } })
+  const takeTurn = createTakeTurn({
+    guard: () => {},
+    journal: collectJournal(),
+    credentials: room.open,
+    loop: { spend: (_agentId, work) => work() },
+    checkEffect: policyOf(policy),
+  })
+  const connection = { identity: { caller }, destination: { host: 'code.test', port: 443 } }
+  return takeTurn(connection as never, { method, path })
+}
+
+test.each([
+  ['a push, which a person would be asked about', 'POST', '/repo/git-receive-pack', []],
+  ['a push with a query behind its path', 'POST', '/repo/git-receive-pack?x=1', []],
+  ['a path that the policy denies', 'GET', '/admin/users', []],
+  ['a request with a credential that the policy denies', 'DELETE', '/repo', withKey],
+] as const)('an inspected request is refused before it leaves: %s', async (_what, method, path, headers) => {
+  const turn = await aTurn(method, path)
+  expect(() => turn.fill(headers)).toThrow(expect.objectContaining({ code: 'policy-denied' }))
+})
+
+test.each([
+  ['a clone', 'POST', '/repo/git-upload-pack', []],
+  ['a deletion without the credential', 'DELETE', '/repo', []],
+] as const)('an inspected request is sent: %s', async (_what, method, path, headers) => {
+  const turn = await aTurn(method, path)
+  expect(turn.fill(headers)).toEqual(expect.arrayContaining(headers as unknown as string[]))
+})
+
+test('an inspected request gets the value of a credential that no rule concerns', async () => {
+  const turn = await aTurn('POST', '/repo/git-upload-pack')
+  expect(turn.fill(withKey)).toContain(`Bearer ${value}`)
+})

@@ -12,7 +12,8 @@ import type { TakeTurn } from './terminate/inspected-server.ts'
 const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /** Tells a program what to do where a rule says that a person is asked. */
-const insteadOfAsking = 'no person can be asked about a request of a program; use http_request for this address'
+const insteadOfAsking =
+  'no person can be asked about a request of a program; use http_request for this address'
 
 /** The maximum length of a path in the audit log, in characters. */
 const pathMaxChars = 300
@@ -45,7 +46,8 @@ export function createTakeTurn(deps: TakeTurnDeps): TakeTurn {
       deps.checkEffect.requireAllowed(caller, details, insteadOfAsking)
     }
     return {
-      fill: (headers) => credentials.fillHeaders(url, scrub === null ? headers : uncompressed(headers), require),
+      fill: (headers) =>
+        credentials.fillHeaders(url, scrub === null ? headers : uncompressed(headers), require),
       answer: scrub === null ? unchanged : cleanAnswer(scrub, (work) => deps.loop.spend(agentId, work)),
       settled: (result) => {
         if (reading.includes(method) && 'status' in result) return

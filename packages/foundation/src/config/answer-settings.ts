@@ -9,7 +9,12 @@ const answer = z.strictObject({
   /** How much the model thinks; left out of calls to a model that does not support the value. */
   thinking: z.enum(thinkingEfforts).optional(),
   /** The maximum length of one answer in tokens, thinking included. */
-  max_output_tokens: z.number().int().min(answerLimits.outputTokensMin).max(answerLimits.outputTokensMax).optional(),
+  max_output_tokens: z
+    .number()
+    .int()
+    .min(answerLimits.outputTokensMin)
+    .max(answerLimits.outputTokensMax)
+    .optional(),
 })
 export type AnswerSettings = z.output<typeof answer>
 

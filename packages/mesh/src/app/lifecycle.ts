@@ -105,7 +105,12 @@ export function createLifecycle(composed: Composed): Lifecycle {
       await effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
       await closeModules()
-      await Promise.allSettled([runtime.close(), access.permissions.close(), access.policy.close(), foundation.settingsFile.close()])
+      await Promise.allSettled([
+        runtime.close(),
+        access.permissions.close(),
+        access.policy.close(),
+        foundation.settingsFile.close(),
+      ])
       reportEnd()
       kernel.database.close()
     },
