@@ -13,19 +13,21 @@ import { verifies } from '../verifies.ts'
 describe('the learnings of an agent', () => {
   let mesh: FakeMesh
   let agent: TestAgent
-  const say = (fence: number, message: string, by: object = {}) => {
+  const say = (fence: number, message: string, by: object = {}, session = 'main') => {
     const origin = { kind: 'human', channel: 'cli', ...by }
-    const body = { run_id: `run_${fence}`, fence, message, session: 'main', origin }
+    const body = { run_id: `run_${fence}`, fence, message, session, origin }
     return agent.call('POST', '/chat', { body })
   }
-  /** Returns the system prompt of the last model call. */
-  const systemPrompt = (): string => {
+  /** Returns the texts of the last model call with this role. */
+  const textsOf = (wanted: 'system' | 'user'): readonly string[] => {
     const asked = mesh.requests.findLast(({ path }) => path === '/v1/chat/completions')
     const { messages } = (asked?.body ?? { messages: [] }) as {
       messages: { role: string; content: string }[]
     } // as agents send it
-    return messages.find(({ role }) => role === 'system')?.content ?? ''
+    return messages.filter(({ role }) => role === wanted).map(({ content }) => content)
   }
+  const systemPrompt = (): string => textsOf('system')[0] ?? ''
+  const conversation = (): string => textsOf('user').join('\n')
 
   beforeAll(async () => {
     mesh = await startFakeMesh([
@@ -63,8 +65,11 @@ describe('the learnings of an agent', () => {
     expect((await say(1, 'read it')).json()).toMatchObject({ response: 'It is Tuesday.' })
     expect(systemPrompt()).not.toContain('read_file')
     expect((await say(2, 'No, it is Monday')).json()).toMatchObject({ response: 'Monday it is.' })
+    // A running conversation gets it behind its messages, so that its beginning stays in the provider's cache.
+    expect(systemPrompt()).not.toContain('read_file')
+    expect(conversation()).toMatch(/Learnings since[^]*\*\*read_file\*\*: Error \(not-found\)/)
+    await say(3, 'hello', {}, 'next')
     expect(systemPrompt()).toMatch(/What failed before:\n- \[.*\] \*\*read_file\*\*: Error \(not-found\)/)
-    await say(3, 'hello')
     expect(await kept('errors.md')).toContain('**read_file**')
     expect(await kept('corrections.md')).toContain('"No, it is Monday"')
     expect(systemPrompt()).toContain('I said: "It is Tuesday." Correction: "No, it is Monday"')
